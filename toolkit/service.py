@@ -1,0 +1,166 @@
+"""The service document as values: who may call what, where, and how callers authenticate.
+
+Sections are those of the service document. Every other module asks this one. What the document does
+not show (payloads, error bodies, rate limits, a version policy) is not assumed here either; what a
+status means comes from RFC 9110, RFC 6749 and RFC 6750.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+
+class Environment(StrEnum):
+    """Who is calling: the four kinds of holders of section 1."""
+
+    LIVE = "live"
+    PAPER = "paper"
+    BROKER_LIVE = "broker-live"
+    BROKER_SANDBOX = "broker-sandbox"
+
+    @property
+    def rules(self) -> Access:
+        """What this environment may call, and with which credentials."""
+        return ACCESS[self]
+
+
+class Interface(StrEnum):
+    """The four interfaces of section 1."""
+
+    TRADING = "trading"
+    MARKET_DATA = "market_data"
+    BROKER = "broker"
+    AUTH = "auth"
+
+
+class CredentialKind(StrEnum):
+    """What a caller identifies itself with (sections 5.1 and 5.2)."""
+
+    KEY_PAIR = "key pair"
+    CLIENT_SECRET = "client secret"  # noqa: S105 - the name of a kind
+    CLIENT_KEY = "client key"
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What section 1 allows one environment.
+
+    Attributes:
+        holder: who uses it, in the document's words.
+        addresses: name of the address of each interface that it may call.
+        credentials: kinds of credentials that it takes.
+        real_account: whether calls reach a real account rather than a paper or sandbox one.
+        accounts: interface and path of the accounts call shown in section 4.2.
+    """
+
+    holder: str
+    addresses: Mapping[Interface, str]
+    credentials: frozenset[CredentialKind]
+    real_account: bool
+    accounts: tuple[Interface, str]
+
+
+# Section 2: the token response. Section 5.1: "valid for 15 minutes".
+TOKEN_FIELDS: Final = ("access_token", "expires_in", "token_type")
+TOKEN_TYPE: Final = "Bearer"  # noqa: S105
+TOKEN_VALIDITY: Final = timedelta(minutes=15)
+
+# Section 4. Version labels are the first path segment (section 9). The paths of paper and sandbox are
+# not shown; they are taken to be those of live.
+TOKEN_PATH: Final = "/v1/oauth2/token"  # noqa: S105
+BROKER_ACCOUNTS_PATH: Final = "/v1/accounts"
+TRADING_ACCOUNT_PATH: Final = "/v2/account"
+GRANT_TYPE: Final = "client_credentials"
+
+# Section 5.2: header names carry a prefix; SVC stands in for the service's own.
+DEFAULT_HEADER_PREFIX: Final = "SVC"
+KEY_ID_HEADER: Final = "API-KEY-ID"
+SECRET_KEY_HEADER: Final = "API-SECRET-KEY"  # noqa: S105
+
+_KEY_PAIR: Final = frozenset({CredentialKind.KEY_PAIR})
+_CLIENT: Final = frozenset({CredentialKind.CLIENT_SECRET, CredentialKind.CLIENT_KEY})
+_TRADING_ACCOUNT: Final = (Interface.TRADING, TRADING_ACCOUNT_PATH)
+_BROKER_ACCOUNTS: Final = (Interface.BROKER, BROKER_ACCOUNTS_PATH)
+
+# Section 1, rules 1 to 4. The flow of market data is not stated; it takes the caller's own.
+ACCESS: Final[Mapping[Environment, Access]] = MappingProxyType(
+    {
+        Environment.LIVE: Access(
+            holder="live account",
+            addresses=MappingProxyType({Interface.TRADING: "trading_live", Interface.MARKET_DATA: "market_data"}),
+            credentials=_KEY_PAIR,
+            real_account=True,
+            accounts=_TRADING_ACCOUNT,
+        ),
+        Environment.PAPER: Access(
+            holder="paper account",
+            addresses=MappingProxyType({Interface.TRADING: "trading_paper", Interface.MARKET_DATA: "market_data"}),
+            credentials=_KEY_PAIR,
+            real_account=False,
+            accounts=_TRADING_ACCOUNT,
+        ),
+        Environment.BROKER_LIVE: Access(
+            holder="live broker partner",
+            addresses=MappingProxyType(
+                {Interface.BROKER: "broker", Interface.MARKET_DATA: "market_data", Interface.AUTH: "auth"}
+            ),
+            credentials=_CLIENT,
+            real_account=True,
+            accounts=_BROKER_ACCOUNTS,
+        ),
+        Environment.BROKER_SANDBOX: Access(
+            holder="sandbox broker partner",
+            addresses=MappingProxyType(
+                {
+                    Interface.BROKER: "broker_sandbox",
+                    Interface.MARKET_DATA: "market_data_sandbox",
+                    Interface.AUTH: "auth_sandbox",
+                }
+            ),
+            credentials=_CLIENT,
+            real_account=False,
+            accounts=_BROKER_ACCOUNTS,
+        ),
+    }
+)
+
+# The placeholder table, in its order and without `_url`.
+ADDRESS_NAMES: Final = (
+    "trading_live",
+    "trading_paper",
+    "market_data",
+    "market_data_sandbox",
+    "broker",
+    "broker_sandbox",
+    "auth",
+    "auth_sandbox",
+)
+
+
+def header_names(prefix: str = DEFAULT_HEADER_PREFIX) -> tuple[str, str]:
+    """Names of the key ID header and the secret key header (section 5.2) under a prefix."""
+    return f"{prefix}-{KEY_ID_HEADER}", f"{prefix}-{SECRET_KEY_HEADER}"
+
+
+def symbolic_address(name: str) -> str:
+    """What stands for an address in a recording; `.invalid` never resolves (RFC 6761 section 6.4)."""
+    return f"https://{name.replace('_', '-')}.svc.invalid"
+
+
+class Placeholder:
+    """The document's own placeholders, which stand where credentials were."""
+
+    KEY_ID: Final = "<API_KEY_ID>"
+    SECRET_KEY: Final = "<API_SECRET_KEY>"  # noqa: S105
+    CLIENT_ID: Final = "<CLIENT_ID>"
+    CLIENT_SECRET: Final = "<CLIENT_SECRET>"  # noqa: S105
+    ACCESS_TOKEN: Final = "<ACCESS_TOKEN>"  # noqa: S105
+    CLIENT_ASSERTION: Final = "<CLIENT_ASSERTION>"
+    PRIVATE_KEY: Final = "<PRIVATE_KEY>"
+    BASIC: Final = "<API_KEY_ID:API_SECRET_KEY>"
+    SECRET: Final = "<SECRET>"  # noqa: S105

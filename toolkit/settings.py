@@ -1,0 +1,205 @@
+"""Where the service is: eight addresses, the header prefix and the cassettes folder.
+
+Settings come from `toolkit.toml` in the project's folder, then from TOOLKIT_* variables, which win.
+They hold names and addresses only, never a credential.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from toolkit.addresses import Address
+from toolkit.errors import ConfigurationError
+from toolkit.service import ADDRESS_NAMES, DEFAULT_HEADER_PREFIX
+
+FILE_NAME: Final = "toolkit.toml"
+_HEADER_PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*\Z")  # within a token of RFC 9110 section 5.6.2
+_TRUE, _FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"", "0", "false", "no", "off"})
+
+
+def variable_name(address_name: str) -> str:
+    """The environment variable of an address: `auth_sandbox` is TOOLKIT_AUTH_SANDBOX_URL."""
+    return f"TOOLKIT_{address_name.upper()}_URL"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Addresses of the service, header prefix and cassettes folder.
+
+    Attributes:
+        addresses: name of an address (as in the service document, without `_url`) to its text,
+            without a trailing slash. Those not given are missing only when a call needs them.
+        header_prefix: prefix of the key headers (section 5.2 of the service document).
+        cassettes: folder where cassettes named without a suffix live; relative to `project`.
+        project: the folder of `toolkit.toml` or `pyproject.toml`, else the working directory.
+        file: the settings file read, or looked for.
+
+    Raises:
+        ConfigurationError: a name is unknown or a value malformed.
+        UnsafeAddress: an address has userinfo, or is http beyond this machine.
+    """
+
+    addresses: Mapping[str, str] = field(default_factory=dict)
+    header_prefix: str = DEFAULT_HEADER_PREFIX
+    cassettes: str | Path = "cassettes"
+    project: Path = field(default_factory=lambda: find_project(Path.cwd()), kw_only=True)
+    file: Path | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.addresses, Mapping):
+            raise ConfigurationError("addresses must be a table of names and URLs.", f"Names: {_listed(ADDRESS_NAMES)}.")
+        addresses = {}
+        for name, text in self.addresses.items():
+            _known(name, ADDRESS_NAMES, "address")
+            if not isinstance(text, str):
+                raise ConfigurationError(
+                    f"The address {name} is {type(text).__name__}, not text.", f'Write it like {name} = "https://...".'
+                )
+            addresses[name] = str(Address.parse(text, setting=f"The address {name}"))
+        object.__setattr__(self, "addresses", MappingProxyType(addresses))
+        if not isinstance(self.header_prefix, str) or not _HEADER_PREFIX.match(self.header_prefix):
+            raise ConfigurationError(
+                f"The header prefix {self.header_prefix!r} cannot start a header name.",
+                "Use letters, digits and single hyphens, such as SVC.",
+            )
+        if not isinstance(self.cassettes, str | Path):
+            raise ConfigurationError(
+                f"The cassettes folder is {type(self.cassettes).__name__}, not a path.", 'Write cassettes = "cassettes".'
+            )
+
+    def __repr__(self) -> str:
+        known = ", ".join(self.addresses) or "no addresses"
+        return f"<Settings {known}; headers {self.header_prefix}-*; cassettes in {self.cassettes}>"
+
+    @classmethod
+    def load(
+        cls, path: str | Path | None = None, *, environ: Mapping[str, str] | None = None, folder: Path | None = None
+    ) -> Settings:
+        """Read `toolkit.toml`, then the TOOLKIT_* variables, which win.
+
+        Args:
+            path: the file; without it `toolkit.toml` of the project that `folder` is in, if it exists.
+            environ: environment variables, by default those of the process.
+            folder: where to start looking upward, by default the working directory.
+
+        Raises:
+            ConfigurationError: the file is missing (only when asked for), unreadable or malformed.
+        """
+        environ = os.environ if environ is None else environ
+        if path is not None:
+            file = Path(path).expanduser().absolute()
+            values, project = _read_toml(file), file.parent
+        else:
+            project = find_project(folder or Path.cwd())
+            file = project / FILE_NAME
+            values = _read_toml(file) if file.is_file() else {}
+        for key in values:
+            _known(key, ("addresses", "header_prefix", "cassettes"), "setting", where=f" in {file}")
+        addresses = values.get("addresses", {})
+        if not isinstance(addresses, dict):
+            raise ConfigurationError(f"addresses in {file} must be a table.", f"Names: {_listed(ADDRESS_NAMES)}.")
+        addresses = {**addresses, **_addresses_from(environ)}
+        try:
+            return cls(
+                addresses,
+                environ.get("TOOLKIT_HEADER_PREFIX") or values.get("header_prefix", DEFAULT_HEADER_PREFIX),
+                environ.get("TOOLKIT_CASSETTES") or values.get("cassettes", "cassettes"),
+                project=project,
+                file=file,
+            )
+        except ConfigurationError as error:
+            raise ConfigurationError(
+                error.what, f"{error.next_step} Looked at {file} and the TOOLKIT_* variables."
+            ) from None
+
+    def address(self, name: str) -> Address:
+        """The address of this name.
+
+        Raises:
+            ConfigurationError: it is not set; names the setting, the variable and the file looked at.
+        """
+        text = self.addresses.get(name)
+        if text is None:
+            looked_at = f" (looked at {self.file})" if self.file else ""
+            raise ConfigurationError(
+                f"The address {name} is not set.",
+                f'Set {name} = "https://..." under [addresses] in {FILE_NAME}{looked_at}, '
+                f"or the variable {variable_name(name)}.",
+            )
+        return Address.parse(text, setting=f"The address {name}")
+
+    @property
+    def cassettes_folder(self) -> Path:
+        """The folder of cassettes as an absolute path."""
+        return self.project / Path(self.cassettes).expanduser()
+
+
+def find_project(start: Path) -> Path:
+    """The nearest folder upward with a `toolkit.toml` or `pyproject.toml`, else `start`.
+
+    Not beyond the repository, nor into or beyond the home folder unless `start` is there.
+    """
+    start = start.absolute()
+    home = Path.home()
+    for folder in (start, *start.parents):
+        if folder != start and folder == home:
+            break
+        if (folder / FILE_NAME).is_file() or (folder / "pyproject.toml").is_file():
+            return folder
+        if (folder / ".git").exists():
+            break
+    return start
+
+
+def is_offline(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether TOOLKIT_OFFLINE asks for replay only.
+
+    Raises:
+        ConfigurationError: its value is neither a yes nor a no.
+    """
+    value = (os.environ if environ is None else environ).get("TOOLKIT_OFFLINE", "").strip().lower()
+    if value not in _TRUE | _FALSE:
+        raise ConfigurationError(f"TOOLKIT_OFFLINE is {value!r}, neither yes nor no.", "Set it to 1 or 0.")
+    return value in _TRUE
+
+
+def _addresses_from(environ: Mapping[str, str]) -> dict[str, str]:
+    names = {variable_name(name): name for name in ADDRESS_NAMES}
+    given = {variable for variable in environ if variable.startswith("TOOLKIT_") and variable.endswith("_URL")}
+    for variable in sorted(given):
+        _known(variable, tuple(names), "variable")
+    return {names[variable]: environ[variable] for variable in sorted(given) if environ[variable]}
+
+
+def _read_toml(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigurationError(f"There is no settings file {file}.", "Create it, or leave the path out.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ConfigurationError(f"Cannot read {file}: {reason}.", "Mend or remove the file.") from None
+    except tomllib.TOMLDecodeError as error:
+        # The parser's message names line and column; it never quotes more than one character.
+        raise ConfigurationError(f"{file} is not valid TOML: {error}.", "Mend that line.") from None
+
+
+def _known(name: str, names: Iterable[str], noun: str, *, where: str = "") -> None:
+    names = tuple(names)
+    if name in names:
+        return
+    near = difflib.get_close_matches(str(name), names, n=1)
+    advice = f"Did you mean {near[0]}?" if near else f"Known: {_listed(names)}."
+    raise ConfigurationError(f"Unknown {noun} {name!r}{where}.", advice)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names)
