@@ -1,0 +1,132 @@
+"""What a session did: its calls, and how each was authorized.
+
+The records behind the tables of calls and tokens. A recording keeps the same facts beside each
+interaction, so that a replay tells the same story.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from toolkit.service import CredentialKind, Environment
+
+
+@dataclass(frozen=True, slots=True)
+class Authorization:
+    """How a call was authorized. Holds no secret.
+
+    Attributes:
+        kind: kind of credentials.
+        environment: whose credentials.
+        profile: name of the credentials.
+        token: number of the token in its session, from 1; None for a key pair.
+        issued_at: when the token counts from, or None.
+        expires_at: when the token ends, or None.
+    """
+
+    kind: CredentialKind
+    environment: Environment
+    profile: str
+    token: int | None = None
+    issued_at: datetime | None = None
+    expires_at: datetime | None = None
+
+    def to_fields(self) -> dict[str, Any]:
+        """As the plain values of a recording, without those that are None."""
+        fields: dict[str, Any] = {
+            "kind": str(self.kind),
+            "environment": str(self.environment),
+            "profile": self.profile,
+            "token": self.token,
+            "issued_at": self.issued_at and instant_text(self.issued_at),
+            "expires_at": self.expires_at and instant_text(self.expires_at),
+        }
+        return {name: value for name, value in fields.items() if value is not None}
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, Any]) -> Authorization:
+        """From the plain values of a recording.
+
+        Raises:
+            ValueError, KeyError, TypeError: they are none.
+        """
+        issued, expires = fields.get("issued_at"), fields.get("expires_at")
+        return cls(
+            kind=CredentialKind(fields["kind"]),
+            environment=Environment(fields["environment"]),
+            profile=str(fields["profile"]),
+            token=fields.get("token"),
+            issued_at=None if issued is None else parse_instant(issued),
+            expires_at=None if expires is None else parse_instant(expires),
+        )
+
+
+@dataclass(slots=True)
+class Call:
+    """One request that was answered, or failed.
+
+    Attributes:
+        sent_at: when it was sent.
+        interface: name of the interface, or the host for an address that is none of the service's.
+        method: HTTP method.
+        path: path without the address and without the query.
+        status: HTTP status code; None while unanswered and when the connection failed.
+        elapsed: from sending to the end of the body; None while it is unfinished.
+        authorized_by: how it was authorized; None for a token request.
+    """
+
+    sent_at: datetime
+    interface: str
+    method: str
+    path: str
+    status: int | None = None
+    elapsed: timedelta | None = None
+    authorized_by: Authorization | None = None
+
+    @property
+    def ended_at(self) -> datetime:
+        """When it ended, or, while it is unfinished, when it was sent."""
+        return self.sent_at if self.elapsed is None else self.sent_at + self.elapsed
+
+
+class Ledger:
+    """The calls of one session in the order in which they were sent. Safe to share among threads."""
+
+    def __init__(self) -> None:
+        self._calls: list[Call] = []
+        self._lock = threading.Lock()
+
+    def add(self, call: Call) -> None:
+        with self._lock:
+            self._calls.append(call)
+
+    def calls(self) -> list[Call]:
+        """The calls so far, earliest first."""
+        with self._lock:
+            return sorted(self._calls, key=lambda call: call.sent_at)
+
+    def last_ended_at(self) -> datetime | None:
+        """When the last call ended; None before the first."""
+        with self._lock:
+            return max((call.ended_at for call in self._calls), default=None)
+
+
+def instant_text(instant: datetime) -> str:
+    """An instant as RFC 3339 text in UTC with microseconds."""
+    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def parse_instant(text: str) -> datetime:
+    """The instant of an RFC 3339 text.
+
+    Raises:
+        ValueError: it is none, or has no offset.
+    """
+    instant = datetime.fromisoformat(text)
+    if instant.tzinfo is None:
+        raise ValueError("an instant needs an offset, such as Z")
+    return instant.astimezone(UTC)
