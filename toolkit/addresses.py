@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from toolkit.errors import ConfigurationError, UnsafeAddress
 from toolkit.escaping import excerpt
 
 _DEFAULT_PORTS = {"https": 443, "http": 80}
+_HOST_NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\Z")  # RFC 1035 section 2.3.4
+_URL = re.compile(r"\s*[A-Za-z]+://")
+_QUERY = re.compile(r"[?#].*", re.DOTALL)
+_EXAMPLE = "Write it like https://api.example.com, without query and fragment."
 
 
 def is_loopback(host: str) -> bool:
@@ -55,32 +60,54 @@ class Address:
     def parse(cls, text: str, *, setting: str) -> Address:
         """Read an address.
 
+        Messages show neither userinfo nor a query, nor what is no URL at all: secrets get there by mistake.
+
         Raises:
-            ConfigurationError: it is no absolute http(s) URL, or carries a query or fragment.
+            ConfigurationError: it is no absolute http(s) URL of a plain host, or carries a query or fragment.
             UnsafeAddress: it carries userinfo, or is plain http beyond this machine.
         """
-        shown = excerpt(text)
-        example = "Write it like https://api.example.com, without query and fragment."
-        if not isinstance(text, str) or text != text.strip() or not text.isascii() or not text.isprintable():
-            raise ConfigurationError(f"{setting} is not an address: {shown!r}", example)
+        if not isinstance(text, str):
+            raise ConfigurationError(f"{setting} is {type(text).__name__}, not text.", _EXAMPLE)
+        shown = _shown(text)
+        malformed = ConfigurationError(f"{setting} is not an address{shown}", _EXAMPLE)
+        if not text.isascii() or not text.isprintable() or any(character in text for character in " \\?#"):
+            raise malformed
         try:
             parts = urlsplit(text)
-            host, port = (parts.hostname or "").rstrip("."), parts.port
-        except ValueError as error:
-            raise ConfigurationError(f"{setting} is not an address: {error}", example) from None
+            host, port = (parts.hostname or "").removesuffix("."), parts.port
+        except ValueError:  # its message may quote the part that it could not read
+            raise malformed from None
         if "@" in parts.netloc:
             raise UnsafeAddress(
                 f"{setting} has a user name or password in its URL.",
                 "Remove it: credentials are given as KeyPair, ClientSecret or ClientKey.",
             )
-        if parts.scheme not in _DEFAULT_PORTS or not host or parts.query or parts.fragment or " " in text:
-            raise ConfigurationError(f"{setting} is not an address: {shown!r}", example)
-        if any(segment in {".", ".."} for segment in parts.path.split("/")):
-            raise ConfigurationError(f"{setting} has dots as a path segment: {shown!r}", example)
+        bracketed = "[" in parts.netloc
+        if parts.scheme not in _DEFAULT_PORTS or port == 0 or bracketed != (":" in host) or not _is_host(host):
+            raise malformed
+        if any(unquote(segment) in {".", ".."} for segment in parts.path.split("/")):
+            raise ConfigurationError(f"{setting} has dots as a path segment{shown}", _EXAMPLE)
         if parts.scheme == "http" and not is_loopback(host):
             raise UnsafeAddress(
-                f"{setting} is plain http beyond this machine: {shown!r}",
+                f"{setting} is plain http beyond this machine{shown}",
                 "Use https: over http anyone on the way reads the credentials.",
             )
         origin = Origin(parts.scheme, host, port or _DEFAULT_PORTS[parts.scheme])
         return cls(origin, parts.path.rstrip("/"))
+
+
+def _is_host(host: str) -> bool:
+    """Whether it is a host name or an address literal: nothing that two URL parsers might read differently."""
+    if ":" not in host:
+        return _HOST_NAME.match(host) is not None
+    try:
+        return ipaddress.IPv6Address(host).scope_id is None
+    except ValueError:
+        return False
+
+
+def _shown(text: str) -> str:
+    """What of a refused address ends a message: all before its query, if it is a URL and names no user."""
+    if "@" in text or not _URL.match(text):
+        return "."
+    return f": {excerpt(_QUERY.sub('?…', text, count=1))!r}"

@@ -8,23 +8,28 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from toolkit.errors import ConfigurationError
 from toolkit.secret import Secret
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
     from jwt.algorithms import Algorithm
 
 ASSERTION_TYPE: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 ASSERTION_LIFETIME: Final = 60  # seconds
 SMALLEST_RSA_KEY: Final = 2048  # bits; RFC 7518 section 3.3
 _EC_ALGORITHMS: Final = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
+_JWK_CURVES: Final = {"P-256": "ES256", "P-384": "ES384", "P-521": "ES512", "Ed25519": "EdDSA"}
 _RSA_ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
-_HOW_TO_GIVE_A_KEY: Final = "Give a private key as PEM or JWK text, as a pathlib.Path to a file of it, or as a key object."
+_HOW_TO_GIVE_A_KEY: Final = (
+    "Give a private key as PEM or JWK text, as a pathlib.Path to a file of it, or as a key object."
+)
+_KEYS_THAT_SIGN: Final = "Use an RSA, P-256, P-384, P-521 or Ed25519 key"
 
 
 @runtime_checkable
@@ -51,7 +56,9 @@ class LocalKey:
 
     __slots__ = ("__key", "__secrets", "_implementation", "algorithm", "key_id")
 
-    def __init__(self, key: Any, *, algorithm: str, key_id: str | None, secrets: tuple[tuple[str, Secret], ...]) -> None:
+    def __init__(
+        self, key: Any, *, algorithm: str, key_id: str | None, secrets: tuple[tuple[str, Secret], ...]
+    ) -> None:
         import jwt  # noqa: PLC0415 - keeps jwt out of `import toolkit`
 
         self._implementation: Algorithm = jwt.get_algorithm_by_name(algorithm)
@@ -67,6 +74,10 @@ class LocalKey:
         """The texts that would give the key away, to be looked for before anything is written."""
         return self.__secrets
 
+    def identity(self) -> str:
+        """The same text for the same key, whatever form it was given in. As secret as the key."""
+        return self.__secrets[0][1].reveal()
+
     def __repr__(self) -> str:
         return f"<LocalKey {self.algorithm}>"
 
@@ -74,7 +85,9 @@ class LocalKey:
         raise TypeError("a private key is not pickled")
 
 
-def client_assertion(signer: Signer, *, client_id: str, audience: str, now: datetime, new_jti: Callable[[], str]) -> Secret:
+def client_assertion(
+    signer: Signer, *, client_id: str, audience: str, now: datetime, new_jti: Callable[[], str]
+) -> Secret:
     """A fresh signed assertion, valid for 60 seconds from `now`.
 
     No `nbf`, so that a clock slightly behind the server's does no harm. `aud` is one string.
@@ -105,9 +118,9 @@ def as_signer(private_key: Any, *, algorithm: str | None = None, key_id: str | N
         private_key = private_key.reveal()
     if not isinstance(private_key, str | bytes | Path) and isinstance(private_key, Signer):
         return _checked_signer(private_key, algorithm, key_id)
-    key, named, source = _load(private_key)
-    chosen = _fitting_algorithm(key, algorithm)
-    return LocalKey(key, algorithm=chosen, key_id=key_id or named, secrets=_key_texts(key, source))
+    given = _load(private_key)
+    chosen = _fitting_algorithm(given.key, algorithm or given.algorithm)
+    return LocalKey(given.key, algorithm=chosen, key_id=key_id or given.key_id, secrets=_key_texts(given))
 
 
 def _checked_signer(signer: Signer, algorithm: str | None, key_id: str | None) -> Signer:
@@ -123,27 +136,46 @@ def _checked_signer(signer: Signer, algorithm: str | None, key_id: str | None) -
     return signer
 
 
-def _load(given: Any) -> tuple[Any, str | None, str | None]:
-    """Key object, `kid` if the key names one, and the text it came from."""
+class _Given(NamedTuple):
+    """A key object, what it says of itself, and the texts that it came from."""
+
+    key: Any
+    key_id: str | None = None
+    algorithm: str | None = None
+    texts: tuple[Secret, ...] = ()
+
+
+def _load(given: Any) -> _Given:
     if isinstance(given, Path):
-        try:
-            given = given.expanduser().read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is not text"
-            raise ConfigurationError(f"Cannot read the private key file {given}: {reason}.", _HOW_TO_GIVE_A_KEY) from None
+        given = _read(given)
     if isinstance(given, bytes):
         given = given.decode("ascii", "replace")
     if not isinstance(given, str):
-        return given, None, None
+        return _Given(given)
     text = given.strip()
     if text.startswith("{"):
-        return (*_load_jwk(text), text)
+        return _load_jwk(text)
     if "-----BEGIN" in text:
-        return _load_pem(text), None, text
+        return _load_pem(text)
     raise ConfigurationError("The private key is neither PEM nor JWK text.", _HOW_TO_GIVE_A_KEY)
 
 
-def _load_pem(text: str) -> Any:
+def _read(file: Path) -> str:
+    if "-----BEGIN" in str(file) or str(file).startswith("{"):
+        raise ConfigurationError("The key itself was given as a Path.", _HOW_TO_GIVE_A_KEY)
+    try:
+        return file.expanduser().read_text(encoding="utf-8-sig")
+    except OSError as error:
+        reason = error.strerror
+    except UnicodeDecodeError:
+        reason = "it is not text"
+    except (ValueError, RuntimeError):  # a null character; no home folder
+        reason = "this names no file"
+    # Raised out here, so that no error hangs on to what was read.
+    raise ConfigurationError(f"Cannot read the private key file {file}: {reason}.", _HOW_TO_GIVE_A_KEY)
+
+
+def _load_pem(text: str) -> _Given:
     from cryptography.hazmat.primitives.serialization import load_pem_private_key  # noqa: PLC0415
 
     if "PRIVATE KEY-----" not in text:
@@ -153,33 +185,46 @@ def _load_pem(text: str) -> Any:
             "This private key is encrypted with a passphrase.",
             "Load it with cryptography's load_pem_private_key and give the key object.",
         )
-    try:
-        return load_pem_private_key(text.replace("\\n", "\n").encode(), password=None)
-    except Exception:  # noqa: BLE001 - cryptography raises several kinds, some with key bytes in them
-        raise ConfigurationError("The PEM of the private key cannot be read.", _HOW_TO_GIVE_A_KEY) from None
+    lines = text.replace("\\n", "\n")  # on one line, as an environment variable or a JSON file holds it
+    key = _attempt(lambda: load_pem_private_key(lines.encode(), password=None))
+    if key is None:
+        raise ConfigurationError("The PEM of the private key cannot be read.", _HOW_TO_GIVE_A_KEY)
+    return _Given(key, texts=(Secret(text), Secret(lines)))
 
 
-def _load_jwk(text: str) -> tuple[Any, str | None]:
+def _load_jwk(text: str) -> _Given:
     import jwt  # noqa: PLC0415
 
+    unreadable = ConfigurationError("The JWK of the private key cannot be read.", _HOW_TO_GIVE_A_KEY)
+    fields = _attempt(lambda: json.loads(text))
+    if not isinstance(fields, dict):
+        raise unreadable
+    if "keys" in fields:
+        raise ConfigurationError("This is a set of JWKs.", "Give one private key of it.")
+    if fields.get("kty") == "oct":
+        raise ConfigurationError("This JWK is a symmetric key.", "A client assertion is signed with a private key.")
+    if "d" not in fields:
+        raise ConfigurationError("This JWK holds no private key.", "Give the private half of the key pair.")
+    loader = "RS256" if fields.get("kty") == "RSA" else _JWK_CURVES.get(str(fields.get("crv")))
+    if loader is None and "crv" in fields:
+        raise ConfigurationError("This JWK is on a curve that signs no assertion.", f"{_KEYS_THAT_SIGN}.")
+    key = _attempt(lambda: jwt.PyJWK.from_dict(fields, algorithm=loader).key)
+    if key is None or loader is None:
+        raise unreadable
+    named = {name: value for name in ("kid", "alg") if isinstance(value := fields.get(name), str) and value}
+    return _Given(key, named.get("kid"), named.get("alg"), (Secret(text), Secret(str(fields["d"]))))
+
+
+def _attempt(load: Callable[[], Any]) -> Any:
+    """What it loads, or None.
+
+    The error is dropped rather than chained: cryptography, jwt and json raise several kinds, some of
+    which hold the text of the key.
+    """
     try:
-        fields = json.loads(text)
-        if fields.get("kty") == "oct":
-            raise ConfigurationError("This JWK is a symmetric key.", "A client assertion is signed with a private key.")
-        if "d" not in fields:
-            raise ConfigurationError("This JWK holds no private key.", "Give the private half of the key pair.")
-        named = fields.get("kid")
-        return jwt.PyJWK.from_dict(fields, algorithm=_jwk_algorithm(fields)).key, named if isinstance(named, str) else None
-    except ConfigurationError:
-        raise
-    except Exception:  # noqa: BLE001 - as for PEM
-        raise ConfigurationError("The JWK of the private key cannot be read.", _HOW_TO_GIVE_A_KEY) from None
-
-
-def _jwk_algorithm(fields: dict[str, Any]) -> str:
-    """An algorithm for loading only; which one signs is decided from the loaded key."""
-    curves = {"P-256": "ES256", "P-384": "ES384", "P-521": "ES512", "Ed25519": "EdDSA"}
-    return "RS256" if fields.get("kty") == "RSA" else curves[fields["crv"]]
+        return load()
+    except Exception:  # noqa: BLE001
+        return None
 
 
 def _fitting_algorithm(key: Any, asked: str | None) -> str:
@@ -197,23 +242,24 @@ def _fitting_algorithm(key: Any, asked: str | None) -> str:
         fitting = ("EdDSA",)
     else:
         raise ConfigurationError(
-            f"A {type(key).__name__} is no private key that signs an assertion.", "Use an RSA, P-256, P-384, P-521 or Ed25519 key."
+            f"An object of type {type(key).__name__} is no private key that signs an assertion.",
+            f"{_KEYS_THAT_SIGN}, or a Signer with algorithm, key_id and sign.",
         )
     if asked is not None and asked not in fitting:
-        raise ConfigurationError(f"The algorithm {asked!r} does not fit this key.", f"It signs with {' or '.join(fitting)}.")
+        raise ConfigurationError(
+            f"The algorithm {asked!r} does not fit this key.", f"It signs with {' or '.join(fitting)}."
+        )
     return asked or fitting[0]
 
 
-def _key_texts(key: Any, source: str | None) -> tuple[tuple[str, Secret], ...]:
+def _key_texts(given: _Given) -> tuple[tuple[str, Secret], ...]:
     from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
 
-    der = key.private_bytes(
+    der = given.key.private_bytes(
         serialization.Encoding.DER, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    texts = [base64.b64encode(der).decode("ascii")]
-    if source is not None:
-        texts.append(source)
-    return tuple(("PRIVATE_KEY", Secret(text)) for text in texts)
+    texts = dict.fromkeys((Secret(base64.b64encode(der).decode("ascii")), *given.texts))
+    return tuple(("PRIVATE_KEY", text) for text in texts)
 
 
 def _base64url(data: bytes) -> bytes:

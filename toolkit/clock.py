@@ -32,8 +32,8 @@ class SystemClock:
 class ManualClock:
     """A clock that stands still until it is moved, and refuses to go back."""
 
-    def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:  # noqa: B008 - a constant
-        if start.tzinfo is None:
+    def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
+        if start.utcoffset() is None:
             raise ValueError("a clock starts at an aware instant, such as datetime(2026, 1, 1, tzinfo=UTC)")
         self._now = start.astimezone(UTC)
         self._monotonic = 0.0

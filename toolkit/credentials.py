@@ -9,16 +9,20 @@ from __future__ import annotations
 import hashlib
 import re
 from abc import ABC, abstractmethod
-from pathlib import Path
-from typing import Any, ClassVar, Literal
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from toolkit.assertion import LocalKey, Signer, as_signer
 from toolkit.errors import ConfigurationError, CredentialsMismatch
 from toolkit.secret import Secret
 from toolkit.service import CredentialKind, Environment
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 Scheme = Literal["headers", "basic"]
 _PROFILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
+_SIGNERS: dict[int, tuple[str, Signer]] = {}
 SHORTEST_SECRET = 8  # characters; anything shorter cannot be told from ordinary text by its value
 
 
@@ -45,7 +49,9 @@ class Credentials(ABC):
             )
         if not isinstance(name, str) or not _PROFILE_NAME.match(name):
             raise ConfigurationError(
-                "A profile name is up to 64 letters, digits, dots, hyphens and underscores.", 'Use one such as "default".'
+                "A profile name is up to 64 letters, digits, dots, hyphens and underscores, and starts with one "
+                "of the first two.",
+                'Use one such as "default".',
             )
         self.name = name
 
@@ -53,9 +59,12 @@ class Credentials(ABC):
         return f"<{type(self).__name__} {self.name!r} for {self.environment}>"
 
     def __setattr__(self, attribute: str, value: Any) -> None:
-        if attribute in self.__dict__:
+        if hasattr(self, attribute):
             raise AttributeError(f"{type(self).__name__} is immutable; make new credentials instead")
         super().__setattr__(attribute, value)
+
+    def __delattr__(self, attribute: str) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable; make new credentials instead")
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError("credentials are not pickled: they would reach a disk or another process in the clear")
@@ -70,15 +79,14 @@ class Credentials(ABC):
     def secrets(self) -> tuple[tuple[str, Secret], ...]:
         """Every secret they hold, each with the name that its placeholder has in a recording."""
 
+    @abstractmethod
     def _identity(self) -> tuple[str, ...]:
-        """What besides the secrets tells these credentials from others."""
-        return ()
+        """What tells these credentials from others of their kind and environment, secrets included."""
 
     def fingerprint(self) -> str:
         """A digest that is equal for equal credentials, to share one token among them. Not for showing."""
-        parts = [self.kind, self.environment, *self._identity(), *(secret.reveal() for _, secret in self.secrets())]
         digest = hashlib.sha256()
-        for part in parts:
+        for part in (self.kind, self.environment, *self._identity()):
             data = part.encode("utf-8", "surrogatepass")
             digest.update(len(data).to_bytes(8, "big") + data)
         return digest.hexdigest()
@@ -112,7 +120,9 @@ class KeyPair(Credentials):
     ) -> None:
         super().__init__(environment=environment, name=name)
         if scheme not in ("headers", "basic"):
-            raise ConfigurationError("A key pair is sent by one of two schemes.", 'Use scheme="headers" or scheme="basic".')
+            raise ConfigurationError(
+                "A key pair is sent by one of two schemes.", 'Use scheme="headers" or scheme="basic".'
+            )
         self.scheme: Scheme = scheme
         self.key_id = _secret_text(key_id, "key ID")
         self.secret_key = _secret_text(secret_key, "secret key")
@@ -124,6 +134,9 @@ class KeyPair(Credentials):
 
     def secrets(self) -> tuple[tuple[str, Secret], ...]:
         return ("API_KEY_ID", self.key_id), ("API_SECRET_KEY", self.secret_key)
+
+    def _identity(self) -> tuple[str, ...]:
+        return self.key_id.reveal(), self.secret_key.reveal()
 
 
 class ClientSecret(Credentials):
@@ -158,7 +171,7 @@ class ClientSecret(Credentials):
         return (("CLIENT_SECRET", self.client_secret),)
 
     def _identity(self) -> tuple[str, ...]:
-        return (self.client_id,)
+        return self.client_id, self.client_secret.reveal()
 
 
 class ClientKey(Credentials):
@@ -197,7 +210,9 @@ class ClientKey(Credentials):
         super().__init__(environment=environment, name=name)
         self.client_id = _text(client_id, "client ID")
         self.audience = _text(audience, "audience")
-        self.private_key: Signer = as_signer(private_key, algorithm=algorithm, key_id=key_id)
+        self.private_key: Signer = as_signer(
+            private_key, algorithm=algorithm, key_id=None if key_id is None else _text(key_id, "key ID")
+        )
         self.key_id: str | None = self.private_key.key_id
         self.algorithm: str = self.private_key.algorithm
 
@@ -205,9 +220,7 @@ class ClientKey(Credentials):
         return self.private_key.secrets() if isinstance(self.private_key, LocalKey) else ()
 
     def _identity(self) -> tuple[str, ...]:
-        # A key kept elsewhere cannot be compared: its token is shared through the same Signer only.
-        signer = "" if isinstance(self.private_key, LocalKey) else str(id(self.private_key))
-        return self.client_id, self.audience, self.algorithm, self.key_id or "", signer
+        return self.client_id, self.audience, self.algorithm, self.key_id or "", _key_identity(self.private_key)
 
 
 def as_environment(environment: Environment | str) -> Environment:
@@ -222,6 +235,15 @@ def as_environment(environment: Environment | str) -> Environment:
         raise ConfigurationError(
             f"There is no environment {environment!r}.", f"Choose one of {', '.join(Environment)}."
         ) from None
+
+
+def _key_identity(signer: Signer) -> str:
+    """What is equal for equal keys, in whatever form they were given."""
+    if isinstance(signer, LocalKey):
+        return signer.identity()
+    # A key kept elsewhere cannot be compared: its token is shared through the same Signer only. The Signer
+    # is kept as well, so that no other comes to have its id.
+    return _SIGNERS.setdefault(id(signer), (token_hex(), signer))[0]
 
 
 def _text(value: object, what: str) -> str:

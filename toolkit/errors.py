@@ -21,13 +21,17 @@ ToolkitError
 Catch ToolkitError to catch them all. Messages hold names, places and types, never a secret.
 """
 
+# ruff: noqa: N818 - the names say what happened; the root's name says that they are errors
+
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from toolkit.escaping import printable
+from toolkit.escaping import excerpt, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import timedelta
 
 
 class ToolkitError(Exception):
@@ -60,7 +64,7 @@ class AccessError(ToolkitError):
 
 
 class InterfaceNotAllowed(AccessError, AttributeError):
-    """This environment has no such interface.
+    """The environment has no such interface.
 
     Also an AttributeError, so that `hasattr(session, "broker")` answers the question.
     """
@@ -83,7 +87,7 @@ class TokenRefused(TokenError):
 
     Attributes:
         status: the HTTP status code.
-        error: the error code of RFC 6749 section 5.2, or None when the body held none.
+        error: the error code of RFC 6749 section 5.2, safe to print, or None when the body held none.
         clock_offset: this machine's clock minus the server's, or None when unknown.
     """
 
@@ -98,7 +102,7 @@ class TokenRefused(TokenError):
     ) -> None:
         super().__init__(what, next_step)
         self.status = status
-        self.error = error
+        self.error = None if error is None else excerpt(error)
         self.clock_offset = clock_offset
 
 
@@ -130,12 +134,12 @@ class CassetteMiss(CassetteError):
     """Nothing recorded answers this request, or there is no such cassette.
 
     Attributes:
-        nearest: descriptions of the nearest recorded requests and what differs, best first.
+        nearest: descriptions of the nearest recorded requests and what differs, best first, safe to print.
     """
 
     def __init__(self, what: str, next_step: str = "", *, nearest: Sequence[str] = ()) -> None:
         super().__init__(what, next_step)
-        self.nearest = tuple(nearest)
+        self.nearest = tuple(printable(description) for description in nearest)
 
 
 class CassetteCorrupt(CassetteError):
@@ -159,7 +163,7 @@ class SecretLeak(CassetteError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A live response holds a connection and unscrubbed bytes: it does not travel with a pickle.
-        return type(self), (self.what, self.next_step)
+        return type(self), (self.what, self.next_step), {**self.__dict__, "response": None}
 
 
 class TabulationError(ToolkitError):
@@ -182,6 +186,6 @@ __all__ = [
     "TokenRefused",
     "TokenResponseInvalid",
     "ToolkitError",
-    "UnsafeAddress",
     "Unreachable",
+    "UnsafeAddress",
 ]

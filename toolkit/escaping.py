@@ -9,9 +9,18 @@ from __future__ import annotations
 import html
 import re
 
-# C0 and C1 controls but tab and newline, the bidirectional controls, invisible separators and lone
-# surrogates: what can move a terminal's cursor, reorder a line, or hide text in it.
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
+# What can move a terminal's cursor, reorder a line, or hide text in it: C0 and C1 controls but tab and
+# newline, bidirectional controls, line separators, lone surrogates, and the characters that Unicode draws
+# as nothing at all (Default_Ignorable_Code_Point of DerivedCoreProperties.txt), tags and variation
+# selectors included, which can carry a whole hidden message.
+_UNPRINTABLE = re.compile(
+    "["
+    "\x00-\x08\x0b-\x1f\x7f-\x9f"
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    "\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    "]"
+)
 
 
 def printable(text: str) -> str:
@@ -20,7 +29,7 @@ def printable(text: str) -> str:
 
 
 def excerpt(text: str, limit: int = 200) -> str:
-    """Foreign text on one line of at most `limit` characters, safe to put into a message."""
+    """Foreign text on one line of at most `limit` characters (1 or more), safe to put into a message."""
     line = " ".join(printable(text).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 

@@ -54,12 +54,16 @@ class Authorization:
         Raises:
             ValueError, KeyError, TypeError: they are none.
         """
-        issued, expires = fields.get("issued_at"), fields.get("expires_at")
+        if not isinstance(fields, Mapping):
+            raise TypeError(f"an authorization is a mapping, not {type(fields).__name__}")
+        token, issued, expires = fields.get("token"), fields.get("issued_at"), fields.get("expires_at")
+        if token is not None and (type(token) is not int or token < 1):
+            raise ValueError("the number of a token is a whole number from 1")
         return cls(
             kind=CredentialKind(fields["kind"]),
             environment=Environment(fields["environment"]),
             profile=str(fields["profile"]),
-            token=fields.get("token"),
+            token=token,
             issued_at=None if issued is None else parse_instant(issued),
             expires_at=None if expires is None else parse_instant(expires),
         )
@@ -116,17 +120,27 @@ class Ledger:
 
 
 def instant_text(instant: datetime) -> str:
-    """An instant as RFC 3339 text in UTC with microseconds."""
-    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    """An instant as RFC 3339 text in UTC with microseconds.
+
+    Raises:
+        ValueError: it is naive.
+    """
+    if instant.utcoffset() is None:
+        raise ValueError("an instant is aware, such as datetime(2026, 1, 1, tzinfo=UTC)")
+    # isoformat rather than strftime, whose %Y pads a year before 1000 on some platforms only.
+    return instant.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def parse_instant(text: str) -> datetime:
-    """The instant of an RFC 3339 text.
+    """The instant of an RFC 3339 text, in UTC.
 
     Raises:
-        ValueError: it is none, or has no offset.
+        ValueError: it is none, has no offset, or lies outside the years 1 to 9999 in UTC.
     """
     instant = datetime.fromisoformat(text)
     if instant.tzinfo is None:
         raise ValueError("an instant needs an offset, such as Z")
-    return instant.astimezone(UTC)
+    try:
+        return instant.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("an instant lies in the years 1 to 9999") from None

@@ -44,7 +44,9 @@ class Secret:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Secret):
             return NotImplemented
-        return hmac.compare_digest(self.__text.encode("utf-8", "surrogatepass"), other.__text.encode("utf-8", "surrogatepass"))
+        mine = self.__text.encode("utf-8", "surrogatepass")
+        theirs = other.__text.encode("utf-8", "surrogatepass")
+        return hmac.compare_digest(mine, theirs)
 
     def __hash__(self) -> int:
         return hash((Secret, self.__text))
@@ -57,3 +59,7 @@ class Secret:
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise TypeError("a Secret is not pickled: it would reach a disk or another process in the clear")
+
+    def __getstate__(self) -> NoReturn:
+        # object's own would hand out the text to serializers that do not ask __reduce_ex__.
+        self.__reduce_ex__(2)

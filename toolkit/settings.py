@@ -11,17 +11,19 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
 from toolkit.addresses import Address
-from toolkit.errors import ConfigurationError
+from toolkit.errors import ConfigurationError, UnsafeAddress
 from toolkit.service import ADDRESS_NAMES, DEFAULT_HEADER_PREFIX
 
 FILE_NAME: Final = "toolkit.toml"
 _HEADER_PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*\Z")  # within a token of RFC 9110 section 5.6.2
+_OTHER_VARIABLES = ("TOOLKIT_HEADER_PREFIX", "TOOLKIT_CASSETTES", "TOOLKIT_OFFLINE")
 _TRUE, _FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"", "0", "false", "no", "off"})
 
 
@@ -47,7 +49,7 @@ class Settings:
         UnsafeAddress: an address has userinfo, or is http beyond this machine.
     """
 
-    addresses: Mapping[str, str] = field(default_factory=dict)
+    addresses: Mapping[str, str] = field(default_factory=dict, hash=False)
     header_prefix: str = DEFAULT_HEADER_PREFIX
     cassettes: str | Path = "cassettes"
     project: Path = field(default_factory=lambda: find_project(Path.cwd()), kw_only=True)
@@ -55,7 +57,9 @@ class Settings:
 
     def __post_init__(self) -> None:
         if not isinstance(self.addresses, Mapping):
-            raise ConfigurationError("addresses must be a table of names and URLs.", f"Names: {_listed(ADDRESS_NAMES)}.")
+            raise ConfigurationError(
+                "addresses must be a table of names and URLs.", f"Names: {_listed(ADDRESS_NAMES)}."
+            )
         addresses = {}
         for name, text in self.addresses.items():
             _known(name, ADDRESS_NAMES, "address")
@@ -72,12 +76,18 @@ class Settings:
             )
         if not isinstance(self.cassettes, str | Path):
             raise ConfigurationError(
-                f"The cassettes folder is {type(self.cassettes).__name__}, not a path.", 'Write cassettes = "cassettes".'
+                f"The cassettes folder is {type(self.cassettes).__name__}, not a path.",
+                'Write cassettes = "cassettes".',
             )
 
     def __repr__(self) -> str:
         known = ", ".join(self.addresses) or "no addresses"
         return f"<Settings {known}; headers {self.header_prefix}-*; cassettes in {self.cassettes}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A mapping proxy is neither pickled nor copied; a dict is, and is checked anew at the other end.
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return partial(type(self), **{**values, "addresses": dict(self.addresses)}), ()
 
     @classmethod
     def load(
@@ -91,11 +101,13 @@ class Settings:
             folder: where to start looking upward, by default the working directory.
 
         Raises:
-            ConfigurationError: the file is missing (only when asked for), unreadable or malformed.
+            ConfigurationError: the file is missing (only when asked for), unreadable or malformed, or a
+                variable's name is nearly one of ours.
+            UnsafeAddress: an address has userinfo, or is http beyond this machine.
         """
         environ = os.environ if environ is None else environ
         if path is not None:
-            file = Path(path).expanduser().absolute()
+            file = _expanded(path).absolute()
             values, project = _read_toml(file), file.parent
         else:
             project = find_project(folder or Path.cwd())
@@ -115,10 +127,8 @@ class Settings:
                 project=project,
                 file=file,
             )
-        except ConfigurationError as error:
-            raise ConfigurationError(
-                error.what, f"{error.next_step} Looked at {file} and the TOOLKIT_* variables."
-            ) from None
+        except (ConfigurationError, UnsafeAddress) as error:
+            raise type(error)(error.what, f"{error.next_step} Looked at {file} and the TOOLKIT_* variables.") from None
 
     def address(self, name: str) -> Address:
         """The address of this name.
@@ -139,22 +149,22 @@ class Settings:
     @property
     def cassettes_folder(self) -> Path:
         """The folder of cassettes as an absolute path."""
-        return self.project / Path(self.cassettes).expanduser()
+        return (self.project / _expanded(self.cassettes)).absolute()
 
 
 def find_project(start: Path) -> Path:
     """The nearest folder upward with a `toolkit.toml` or `pyproject.toml`, else `start`.
 
-    Not beyond the repository, nor into or beyond the home folder unless `start` is there.
+    Not beyond the repository, nor into the home folder unless `start` is that, and never beyond it.
     """
-    start = start.absolute()
-    home = Path.home()
+    start = Path(os.path.abspath(start))  # noqa: PTH100 - without "..", whose parents are none of start's
+    homes = _homes()
     for folder in (start, *start.parents):
-        if folder != start and folder == home:
+        if folder in homes and folder != start:
             break
         if (folder / FILE_NAME).is_file() or (folder / "pyproject.toml").is_file():
             return folder
-        if (folder / ".git").exists():
+        if folder in homes or (folder / ".git").exists():
             break
     return start
 
@@ -171,17 +181,37 @@ def is_offline(environ: Mapping[str, str] | None = None) -> bool:
     return value in _TRUE
 
 
+def _homes() -> set[Path]:
+    """The home folder, also as the working directory names it where it is reached through a link."""
+    try:
+        home = Path.home()
+    except RuntimeError:  # a container's user without a home
+        return set()
+    return {home, home.resolve()}
+
+
+def _expanded(path: str | Path) -> Path:
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise ConfigurationError(f"There is no home folder for {path}.", "Write the path in full.") from None
+
+
 def _addresses_from(environ: Mapping[str, str]) -> dict[str, str]:
     names = {variable_name(name): name for name in ADDRESS_NAMES}
-    given = {variable for variable in environ if variable.startswith("TOOLKIT_") and variable.endswith("_URL")}
-    for variable in sorted(given):
-        _known(variable, tuple(names), "variable")
-    return {names[variable]: environ[variable] for variable in sorted(given) if environ[variable]}
+    known = (*names, *_OTHER_VARIABLES)
+    for variable in sorted(environ):
+        # TOOLKIT_ is a common word: a variable of another program is left alone, a slip of the pen is not.
+        if variable.startswith("TOOLKIT_") and (
+            variable.endswith("_URL") or difflib.get_close_matches(variable, known, n=1, cutoff=0.9)
+        ):
+            _known(variable, known, "variable")
+    return {name: environ[variable] for variable, name in names.items() if environ.get(variable)}
 
 
 def _read_toml(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        return tomllib.loads(file.read_text(encoding="utf-8-sig"))  # Windows editors like a byte order mark
     except FileNotFoundError:
         raise ConfigurationError(f"There is no settings file {file}.", "Create it, or leave the path out.") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -1,0 +1,194 @@
+"""How a request is authorized: credentials go on a copy, and nothing above ever holds them.
+
+The request that the client keeps and the cassette records stays as the caller made it. Both flows of
+section 5 of the service document are here; a token request goes out on its own, through `exchange`.
+"""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final, Protocol
+from urllib.parse import urlencode
+
+import httpx
+
+from toolkit.addresses import Address
+from toolkit.assertion import ASSERTION_TYPE, client_assertion
+from toolkit.clock import Clock
+from toolkit.credentials import ClientKey, ClientSecret, Credentials, KeyPair
+from toolkit.flow import Flow, Read
+from toolkit.ledger import Authorization
+from toolkit.secret import Secret
+from toolkit.service import GRANT_TYPE, TOKEN_PATH, Placeholder, header_names
+from toolkit.tokens import Token, TokenSlot, TokenStore, read_token_response
+
+Headers = tuple[tuple[str, str], ...]
+TOKEN_REQUEST_TIMEOUT: Final = 30.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRequest:
+    """A request to the token endpoint and what a recording shows in its place."""
+
+    request: httpx.Request
+    recorded_form: str
+
+
+class Exchange(Protocol):
+    """Sends a token request on its own way: below the cassette, which records it beside the calls."""
+
+    def __call__(self, token_request: TokenRequest, /) -> Flow[Token]: ...
+
+
+class Authorizer(Protocol):
+    """Authorizes the requests of one set of credentials."""
+
+    credentials: Credentials
+
+    def send(self, request: httpx.Request, /) -> Flow[tuple[httpx.Response, Token | None]]:
+        """Send an authorized copy of the request; the response, and the token it was sent with."""
+        ...
+
+    @property
+    def recorded_headers(self) -> Headers:
+        """What a recording shows where the credentials went: the document's placeholders."""
+        ...
+
+
+class KeyPairAuthorizer:
+    """The legacy flow (section 5.2): the key pair on every call, in two headers or as HTTP Basic."""
+
+    def __init__(self, credentials: KeyPair, *, header_prefix: str) -> None:
+        self.credentials = credentials
+        key_id, secret_key = credentials.key_id.reveal(), credentials.secret_key.reveal()
+        if credentials.scheme == "basic":
+            pair = base64.b64encode(f"{key_id}:{secret_key}".encode("ascii")).decode("ascii")
+            self._headers: Headers = (("Authorization", f"Basic {pair}"),)
+            self.recorded_headers: Headers = (("Authorization", f"Basic {Placeholder.BASIC}"),)
+        else:
+            names = header_names(header_prefix)
+            self._headers = ((names[0], key_id), (names[1], secret_key))
+            shown = header_names()
+            self.recorded_headers = ((shown[0], Placeholder.KEY_ID), (shown[1], Placeholder.SECRET_KEY))
+
+    def send(self, request: httpx.Request, /) -> Flow[tuple[httpx.Response, Token | None]]:
+        response = yield with_headers(request, self._headers)
+        return response, None
+
+
+class TokenAuthorizer:
+    """The client credentials flow (section 5.1): a bearer token, reused until it expires.
+
+    After a 401 with a token that should be good, the token is renewed once and the request sent once
+    more, if its body can be sent again; an addition of ours.
+    """
+
+    recorded_headers: Headers = (("Authorization", f"Bearer {Placeholder.ACCESS_TOKEN}"),)
+
+    def __init__(
+        self,
+        credentials: ClientSecret | ClientKey,
+        *,
+        auth_address: Address,
+        clock: Clock,
+        store: TokenStore,
+        exchange: Exchange,
+        new_jti: Callable[[], str] = lambda: str(uuid.uuid4()),
+    ) -> None:
+        self.credentials = credentials
+        self._token_url = f"{auth_address}{TOKEN_PATH}"
+        self._issuer = str(auth_address)
+        self._clock = clock
+        self._exchange = exchange
+        self._new_jti = new_jti
+        self._slot: TokenSlot = store.slot(f"{credentials.fingerprint()} {self._token_url}")
+
+    @property
+    def token(self) -> Token | None:
+        """The token in hand, if it is usable."""
+        return self._slot.current(self._clock)
+
+    def obtain(self) -> Flow[Token]:
+        """A usable token: the one in hand, or a new one."""
+        token = self._slot.current(self._clock)
+        return token if token is not None else (yield from self._slot.obtain(self._clock, self._fetch))
+
+    def send(self, request: httpx.Request, /) -> Flow[tuple[httpx.Response, Token | None]]:
+        token = yield from self.obtain()
+        response = yield with_headers(request, _bearer(token))
+        if response.status_code == httpx.codes.UNAUTHORIZED and can_be_sent_again(request):
+            self._slot.discard(token)
+            yield Read(response)
+            token = yield from self.obtain()
+            response = yield with_headers(request, _bearer(token))
+        return response, token
+
+    def _fetch(self) -> Flow[Token]:
+        return (yield from self._exchange(self._token_request()))
+
+    def _token_request(self) -> TokenRequest:
+        """A token request with the credentials in its form and nowhere else (section 4.1)."""
+        fields = {"grant_type": GRANT_TYPE, "client_id": self.credentials.client_id}
+        shown = {"grant_type": GRANT_TYPE, "client_id": Placeholder.CLIENT_ID}
+        if isinstance(self.credentials, ClientSecret):
+            fields["client_secret"] = self.credentials.client_secret.reveal()
+            shown["client_secret"] = Placeholder.CLIENT_SECRET
+        else:
+            assertion = self._assertion(self.credentials)
+            fields |= {"client_assertion_type": ASSERTION_TYPE, "client_assertion": assertion.reveal()}
+            shown |= {"client_assertion_type": ASSERTION_TYPE, "client_assertion": Placeholder.CLIENT_ASSERTION}
+        request = httpx.Request(
+            "POST",
+            self._token_url,
+            headers={"Accept": "application/json"},
+            data=fields,
+            extensions={"timeout": httpx.Timeout(TOKEN_REQUEST_TIMEOUT).as_dict()},
+        )
+        return TokenRequest(request, urlencode(shown, safe="<>"))
+
+    def _assertion(self, credentials: ClientKey) -> Secret:
+        audiences = {"token-endpoint": self._token_url, "issuer": self._issuer}
+        return client_assertion(
+            credentials.private_key,
+            client_id=credentials.client_id,
+            audience=audiences.get(credentials.audience, credentials.audience),
+            now=self._clock.now(),
+            new_jti=self._new_jti,
+        )
+
+
+def with_headers(request: httpx.Request, headers: Iterable[tuple[str, str]]) -> httpx.Request:
+    """A copy of the request with more headers; stream and extensions (timeouts) are kept.
+
+    `copy.copy` would drop both.
+    """
+    authorized = httpx.Request(
+        request.method, request.url, headers=request.headers, stream=request.stream, extensions=request.extensions
+    )
+    for name, value in headers:
+        authorized.headers[name] = value
+    return authorized
+
+
+def can_be_sent_again(request: httpx.Request) -> bool:
+    """Whether the body is in memory, rather than a stream that was consumed by the first sending."""
+    return isinstance(request.stream, httpx.ByteStream)
+
+
+def authorization(credentials: Credentials, token: Token | None, number: int | None) -> Authorization:
+    """What is remembered of how a call was authorized."""
+    return Authorization(
+        kind=credentials.kind,
+        environment=credentials.environment,
+        profile=credentials.name,
+        token=number,
+        issued_at=token.issued_at if token else None,
+        expires_at=token.expires_at if token else None,
+    )
+
+
+def _bearer(token: Token) -> Headers:
+    return (("Authorization", f"Bearer {token.access_token.reveal()}"),)

@@ -1,0 +1,221 @@
+"""Which recorded interaction answers a request: by keys in an index, never by comparing one by one.
+
+`match_on` takes vcrpy's names. Method and the parts of the URI are read from an item's first lines,
+so filing thousands of items parses none; headers, bodies and lanes are compared among the few items
+that share those.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+from toolkit.cassettes.format import Interaction, RecordedRequest
+from toolkit.cassettes.places import header_place
+from toolkit.errors import ConfigurationError
+from toolkit.escaping import excerpt
+
+OURS: Final = ("lane", "method", "scheme", "host", "port", "path", "query", "body")
+VCRPY_DEFAULT: Final = ("method", "scheme", "host", "port", "path", "query")
+_BOUNDARY: Final = re.compile(r'boundary="?([^";,]+)"?', re.IGNORECASE)
+_PORTS: Final = {"https": 443, "http": 80}
+
+
+class Lane(NamedTuple):
+    """Who calls, so that one profile's request is not answered by another's recording.
+
+    Attributes:
+        environment: name of the environment, or None for a client without a session.
+        profile: name of the credentials, or None without credentials: then any profile's match.
+    """
+
+    environment: str | None = None
+    profile: str | None = None
+
+
+ANYONE: Final = Lane()
+
+
+def _query(request: RecordedRequest) -> Hashable:
+    return tuple(sorted(parse_qsl(urlsplit(request.uri).query, keep_blank_values=True)))
+
+
+def _port(request: RecordedRequest) -> Hashable:
+    parts = urlsplit(request.uri)
+    return parts.port or _PORTS.get(parts.scheme)
+
+
+def _uri(request: RecordedRequest) -> Hashable:
+    parts = urlsplit(request.uri)
+    return parts._replace(path=parts.path or "/", fragment="").geturl()
+
+
+def _headers(request: RecordedRequest) -> Hashable:
+    # Recordings show placeholders where credentials went; the request as its caller made it has none.
+    return tuple(sorted((name.lower(), value) for name, value in request.headers if header_place(name) is None))
+
+
+def canonical_body(request: RecordedRequest) -> Hashable:
+    """A body as what it means: JSON by value, a form by its fields, multipart without its boundary, else bytes."""
+    body = request.body
+    if not body:
+        return b""
+    content_type = next((value for name, value in request.headers if name.lower() == "content-type"), "")
+    media_type = content_type.split(";", 1)[0].strip().lower()
+    try:
+        if media_type == "application/json" or media_type.endswith("+json"):
+            return "json", json.dumps(json.loads(body), sort_keys=True)
+        if media_type == "application/x-www-form-urlencoded":
+            return "form", tuple(sorted(parse_qsl(body.decode("utf-8"), keep_blank_values=True, strict_parsing=True)))
+    except (ValueError, RecursionError):
+        return body
+    boundary = _BOUNDARY.search(content_type)
+    if media_type.startswith("multipart/") and boundary:
+        return body.replace(boundary[1].encode(), b"boundary")
+    return body
+
+
+_HEAD_PARTS: Final[dict[str, Callable[[RecordedRequest], Hashable]]] = {
+    "method": lambda request: request.method,
+    "uri": _uri,
+    "scheme": lambda request: urlsplit(request.uri).scheme,
+    "host": lambda request: urlsplit(request.uri).hostname,
+    "port": _port,
+    "path": lambda request: urlsplit(request.uri).path or "/",
+    "query": _query,
+}
+_FINE_PARTS: Final[dict[str, Callable[[RecordedRequest], Hashable]]] = {
+    "headers": _headers,
+    "body": canonical_body,
+    "raw_body": lambda request: request.body,
+}
+
+
+class Matcher:
+    """The parts of a request that must be equal.
+
+    Raises:
+        ConfigurationError: a name is none of vcrpy's.
+    """
+
+    def __init__(self, match_on: Sequence[str]) -> None:
+        known = ("lane", *_HEAD_PARTS, *_FINE_PARTS)
+        for name in match_on:
+            if name not in known:
+                raise ConfigurationError(f"Cannot match on {name!r}.", f"vcrpy's names are {', '.join(known[1:])}.")
+        self.names = tuple(match_on)
+        self._lanes = "lane" in match_on
+        self._head = tuple(_HEAD_PARTS[name] for name in match_on if name in _HEAD_PARTS)
+        self._fine = tuple(_FINE_PARTS[name] for name in match_on if name in _FINE_PARTS)
+
+    def head_key(self, request: RecordedRequest) -> Hashable:
+        """What is known of a recorded request before it is parsed: its method and URI."""
+        return tuple(part(request) for part in self._head)
+
+    def key(self, lane: Lane, request: RecordedRequest) -> Hashable:
+        """The rest, and who asks."""
+        return (lane if self._lanes else ANYONE, *(part(request) for part in self._fine))
+
+    def keys(self, interaction: Interaction) -> Iterator[Hashable]:
+        """Every rest under which a recorded interaction is found: by its profile, its environment, by anyone."""
+        lanes = {ANYONE}
+        if self._lanes and interaction.authorized_by is not None:
+            by = interaction.authorized_by
+            lanes |= {Lane(by.environment, by.profile), Lane(by.environment)}
+        for lane in lanes:
+            yield self.key(lane, interaction.request)
+
+    def differences(self, lane: Lane, request: RecordedRequest, recorded: Interaction) -> dict[str, str]:
+        """Parts that keep a recorded interaction from answering: name of the part to what differs."""
+        found = {}
+        for name in self.names:
+            part = _HEAD_PARTS.get(name) or _FINE_PARTS.get(name)
+            if part is None:
+                by = recorded.authorized_by
+                if by and lane.environment and not _lane_answers(lane, Lane(by.environment, by.profile)):
+                    found["credentials"] = f"recorded by {by.profile} ({by.environment}), asked by {_lane_text(lane)}"
+            elif part(request) != part(recorded.request):
+                found[name] = f"recorded {_part_text(part(recorded.request))}, asked {_part_text(part(request))}"
+        return found
+
+
+class Track:
+    """Recordings of the same request, played in order; the last one repeats, so a cell can run again."""
+
+    __slots__ = ("_next", "numbers")
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+        self._next = 0
+
+    def play(self) -> int:
+        number = self.numbers[min(self._next, len(self.numbers) - 1)]
+        self._next += 1
+        return number
+
+
+class Index:
+    """Items by what a request must equal. Items are parsed only when a request shares method and URI.
+
+    Args:
+        matcher: what must be equal.
+        parse: the interaction of an item, by its number.
+    """
+
+    def __init__(self, matcher: Matcher, parse: Callable[[int], Interaction]) -> None:
+        self._matcher = matcher
+        self._parse = parse
+        self._unparsed: dict[Hashable, list[int]] = {}
+        self._tracks: dict[Hashable, dict[Hashable, Track]] = {}
+
+    def file(self, number: int, request: RecordedRequest) -> None:
+        """File an item under its method and URI."""
+        self._unparsed.setdefault(self._matcher.head_key(request), []).append(number)
+
+    def find(self, lane: Lane, request: RecordedRequest) -> Track | None:
+        """The recordings that answer this request, or None."""
+        head = self._matcher.head_key(request)
+        unparsed = self._unparsed.pop(head, None)
+        if unparsed is not None:
+            tracks = self._tracks.setdefault(head, {})
+            for number in unparsed:
+                for key in self._matcher.keys(self._parse(number)):
+                    tracks.setdefault(key, Track()).numbers.append(number)
+        return self._tracks.get(head, {}).get(self._matcher.key(lane, request))
+
+
+def nearest(
+    matcher: Matcher, lane: Lane, request: RecordedRequest, interactions: Iterable[Interaction], *, limit: int = 3
+) -> list[str]:
+    """The recorded requests that come nearest and what keeps each from answering, best first."""
+    ranked = sorted(
+        ((matcher.differences(lane, request, recorded), recorded.request) for recorded in interactions),
+        key=lambda pair: (len(pair[0]), -_shared_prefix(pair[1].uri, request.uri)),
+    )
+    described = {f"{recorded.method} {excerpt(recorded.uri, 120)}": differences for differences, recorded in reversed(ranked)}
+    best = list(reversed(described.items()))[:limit]
+    return [f"{line}  ({'; '.join(f'{name}: {what}' for name, what in differences.items())})" for line, differences in best]
+
+
+def _lane_answers(asked: Lane, recorded: Lane) -> bool:
+    return asked.environment == recorded.environment and asked.profile in (None, recorded.profile)
+
+
+def _lane_text(lane: Lane) -> str:
+    return f"{lane.profile or 'nobody in particular'} ({lane.environment})"
+
+
+def _part_text(part: Hashable) -> str:
+    if isinstance(part, tuple) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in part):
+        return excerpt("&".join(f"{name}={value}" for name, value in part) or "none", 160)
+    if isinstance(part, tuple):
+        part = part[-1]
+    return excerpt(part.decode("utf-8", "replace") if isinstance(part, bytes) else str(part), 160) or "none"
+
+
+def _shared_prefix(left: str, right: str) -> int:
+    return next((at for at, (one, other) in enumerate(zip(left, right, strict=False)) if one != other), min(len(left), len(right)))

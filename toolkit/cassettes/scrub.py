@@ -1,0 +1,190 @@
+"""Scrubbing: every secret that is known becomes a placeholder before anything is recorded.
+
+Secrets become known when credentials load, when a token reply names one, and by the place at which
+they stand (an Authorization header, a password field); from then on they are looked for by value,
+everywhere and in every form. Addresses become symbolic in the same pass.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Final
+from urllib.parse import urlsplit
+
+from toolkit.cassettes.format import HeaderList, Interaction, RecordedRequest
+from toolkit.cassettes.forms import Forms
+from toolkit.cassettes.places import header_place, is_placeholder, open_body, secrets_by_place
+from toolkit.credentials import SHORTEST_SECRET
+from toolkit.secret import Secret
+from toolkit.service import DEFAULT_HEADER_PREFIX, symbolic_address
+
+_LENGTH_HEADERS: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
+
+
+class KnownSecrets:
+    """The secrets known so far, each with the placeholder that stands for it. Grows, never shrinks.
+
+    Distinct secrets of one kind keep distinct placeholders (`<ACCESS_TOKEN>`, `<ACCESS_TOKEN-2>`), or
+    one request would be answered by another's recording.
+    """
+
+    def __init__(self, secrets: Iterable[tuple[str, Secret]] = ()) -> None:
+        self._lock = threading.Lock()
+        self._placeholders: dict[Secret, str] = {}
+        self._forms: tuple[tuple[Forms, bytes, str], ...] = ()
+        self._counts: dict[str, int] = {}
+        for kind, secret in secrets:
+            self.add(kind, secret)
+
+    def add(self, kind: str, secret: Secret) -> None:
+        """Know one more secret, of a kind such as "ACCESS_TOKEN"."""
+        text = secret.reveal()
+        if not text or is_placeholder(text):
+            return
+        with self._lock:
+            if secret in self._placeholders:
+                return
+            count = self._counts[kind] = self._counts.get(kind, 0) + 1
+            placeholder = f"<{kind}>" if count == 1 else f"<{kind}-{count}>"
+            self._placeholders[secret] = placeholder
+            if len(text) < SHORTEST_SECRET:
+                warnings.warn(
+                    f"A secret of kind {kind} has fewer than {SHORTEST_SECRET} characters; in recordings it is replaced "
+                    "only where credentials stand, not wherever its text occurs.",
+                    stacklevel=2,
+                )
+                return
+            # Longest first, so that a secret that contains another is replaced whole.
+            entries = [*self._forms, (Forms(text), placeholder.encode(), text)]
+            self._forms = tuple(sorted(entries, key=lambda entry: len(entry[2]), reverse=True))
+
+    def scrub(self, data: bytes) -> bytes:
+        """`data` with a placeholder for every known secret, in whatever form it is there."""
+        for forms, placeholder, _ in self._forms:
+            data = forms.replaced_in(data, placeholder)
+        return data
+
+    def scrub_text(self, text: str) -> str:
+        """The same for text."""
+        return self.scrub(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape") if self._forms else text
+
+    def find(self, data: bytes) -> tuple[str, str] | None:
+        """Placeholder and form of a known secret that is in `data`, or None."""
+        for forms, placeholder, _ in self._forms:
+            form = forms.found_in(data)
+            if form is not None:
+                return placeholder.decode(), form
+        return None
+
+    def __len__(self) -> int:
+        return len(self._placeholders)
+
+    def __repr__(self) -> str:
+        return f"<KnownSecrets: {len(self)}>"
+
+
+class Scrubber:
+    """Makes interactions fit to be recorded: secrets to placeholders, addresses and header names to symbols.
+
+    Args:
+        known: the secrets; discoveries are added to it.
+        addresses: name of an address to its text, as in the settings.
+        header_prefix: the service's own prefix of the key headers.
+    """
+
+    def __init__(
+        self, known: KnownSecrets, *, addresses: Mapping[str, str] | None = None, header_prefix: str = DEFAULT_HEADER_PREFIX
+    ) -> None:
+        self.known = known
+        self._addresses = _address_pairs(addresses or {})
+        self._symbols = {address: symbolic_address(name) for name, address in (addresses or {}).items()}
+        self._prefix = f"{header_prefix}-".lower()
+        self._renames_headers = header_prefix.upper() != DEFAULT_HEADER_PREFIX
+
+    def interaction(self, interaction: Interaction) -> Interaction:
+        """The interaction as it may be recorded.
+
+        Raises:
+            SecretLeak: a body has a content encoding that cannot be opened, so it cannot be checked.
+        """
+        for kind, secret in secrets_by_place(interaction):
+            self.known.add(kind, secret)
+        request, response = interaction.request, interaction.response
+        headers, body = self._message(response.headers, response.body)
+        return replace(
+            interaction,
+            request=self.request(request),
+            response=replace(
+                response, reason=self.known.scrub_text(response.reason), headers=headers, body=body
+            ),
+        )
+
+    def subject(self, request: RecordedRequest) -> RecordedRequest:
+        """The request as it is looked up: method, URI and body as they would be recorded, headers as they are."""
+        return RecordedRequest(request.method, self.uri(request.uri), request.headers, self._body(request.headers, request.body))
+
+    def request(self, request: RecordedRequest) -> RecordedRequest:
+        """The request as it would be recorded."""
+        headers, body = self._message(request.headers, request.body)
+        return RecordedRequest(request.method, self.uri(request.uri), headers, body)
+
+    def uri(self, uri: str) -> str:
+        """A URI with a symbolic address and without secrets."""
+        return self._plain(uri.encode("utf-8")).decode("utf-8")
+
+    def _message(self, headers: HeaderList, body: bytes) -> tuple[HeaderList, bytes]:
+        scrubbed = self._body(headers, body)
+        if scrubbed is not body:
+            kept = [(name, value) for name, value in headers if name.lower() not in _LENGTH_HEADERS]
+            headers = (*kept, ("Content-Length", str(len(scrubbed))))
+        return tuple(self._header(name, value) for name, value in headers), scrubbed
+
+    def _header(self, name: str, value: str) -> tuple[str, str]:
+        lower = name.lower()
+        if self._renames_headers and lower.startswith(self._prefix):
+            name = f"{DEFAULT_HEADER_PREFIX}-{name[len(self._prefix) :]}"
+        if lower == "host":
+            for address, symbol in self._symbols.items():
+                if urlsplit(address).netloc == value:
+                    return name, urlsplit(symbol).netloc
+        place = header_place(name)
+        if place is not None and not is_placeholder(value):
+            return name, f"<{place}>"
+        text = value.encode("utf-8", "surrogateescape")
+        return name, self._plain(text).decode("utf-8", "surrogateescape")
+
+    def _body(self, headers: HeaderList, body: bytes) -> bytes:
+        """The body without secrets: the very same object if there were none, else decoded and changed."""
+        if not body:
+            return body
+        opened = open_body(headers, body)
+        scrubbed = self._plain(opened)
+        return body if scrubbed == opened else scrubbed
+
+    def _plain(self, data: bytes) -> bytes:
+        for address, symbol in self._addresses:
+            if address in data:
+                data = data.replace(address, symbol)
+        return self.known.scrub(data)
+
+
+def _address_pairs(addresses: Mapping[str, str]) -> tuple[tuple[bytes, bytes], ...]:
+    """Each address and its symbol in the ways JSON and URLs write them, longest first."""
+    pairs: dict[str, str] = {}
+    for name, address in addresses.items():
+        symbol = symbolic_address(name)
+        for write in (str, _slashes_escaped, _percent_encoded):
+            pairs.setdefault(write(address), write(symbol))
+    ordered = sorted(pairs.items(), key=lambda pair: len(pair[0]), reverse=True)
+    return tuple((address.encode(), symbol.encode()) for address, symbol in ordered)
+
+
+def _slashes_escaped(text: str) -> str:
+    return text.replace("/", "\\/")
+
+
+def _percent_encoded(text: str) -> str:
+    return text.replace(":", "%3A").replace("/", "%2F")

@@ -1,0 +1,212 @@
+"""The way of a call through a cassette, as an httpx transport of both kinds.
+
+A recorded interaction that matches is replayed and nothing below runs. Otherwise the request passes
+on, and what comes back is recorded when its body is complete; the caller gets it as it came.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import timedelta
+
+import httpx
+
+from toolkit.cassettes.cassette import Cassette
+from toolkit.cassettes.format import HeaderList, Interaction, RecordedRequest, RecordedResponse
+from toolkit.cassettes.matching import ANYONE, Lane
+from toolkit.clock import Clock, SystemClock
+from toolkit.errors import SecretLeak
+from toolkit.flow import Flow, Read, run, run_async
+from toolkit.ledger import Call
+
+
+class ObservedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """A response body that passes through as it comes and tells when it has ended.
+
+    Args:
+        stream: the body as the transport below gives it.
+        at_end: called once, with the body as received (None unless `keep` is set and it was read to
+            its end) and with whether it was read to its end.
+        keep: whether to collect the body.
+    """
+
+    __slots__ = ("_at_end", "_chunks", "_stream")
+
+    def __init__(self, stream: object, at_end: Callable[[bytes | None, bool], None], *, keep: bool) -> None:
+        self._stream = stream
+        self._at_end: Callable[[bytes | None, bool], None] | None = at_end
+        self._chunks: list[bytes] | None = [] if keep else None
+
+    def __iter__(self) -> Iterator[bytes]:
+        for chunk in self._stream:  # type: ignore[attr-defined]
+            if self._chunks is not None:
+                self._chunks.append(chunk)
+            yield chunk
+        self._end(complete=True)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in self._stream:  # type: ignore[attr-defined]
+            if self._chunks is not None:
+                self._chunks.append(chunk)
+            yield chunk
+        self._end(complete=True)
+
+    def close(self) -> None:
+        self._stream.close()  # type: ignore[attr-defined]
+        self._end(complete=False)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()  # type: ignore[attr-defined]
+        self._end(complete=False)
+
+    def _end(self, *, complete: bool) -> None:
+        at_end, self._at_end = self._at_end, None
+        if at_end is not None:
+            at_end(b"".join(self._chunks) if complete and self._chunks is not None else None, complete)
+
+
+def play(cassette: Cassette, request: httpx.Request, lane: Lane = ANYONE) -> Flow[Interaction | None]:
+    """Look a request up; None when it is to be sent and recorded.
+
+    Raises:
+        CassetteMiss: nothing answers it and the cassette's mode records nothing.
+    """
+    yield Read(request)
+    return cassette.find(cassette.scrubber.subject(as_recorded(request)), lane)
+
+
+def as_recorded(request: httpx.Request, *, headers: HeaderList = ()) -> RecordedRequest:
+    """A request, whose body was read, as a cassette holds it, with placeholder headers added."""
+    return RecordedRequest(request.method, str(request.url), (*_header_list(request.headers), *headers), request.content)
+
+
+def as_response(interaction: Interaction) -> httpx.Response:
+    """A recorded response as if it had just arrived, its body unread."""
+    recorded = interaction.response
+    extensions: dict[str, bytes] = {}
+    if recorded.reason:
+        extensions["reason_phrase"] = recorded.reason.encode("latin-1", "replace")
+    if recorded.http_version:
+        extensions["http_version"] = recorded.http_version.encode("ascii", "replace")
+    return httpx.Response(
+        recorded.status,
+        headers=[(name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in recorded.headers],
+        stream=httpx.ByteStream(recorded.body),
+        extensions=extensions,
+    )
+
+
+def observe(
+    response: httpx.Response,
+    call: Call,
+    *,
+    since: float,
+    clock: Clock,
+    record: Callable[[bytes], None] | None = None,
+) -> httpx.Response:
+    """Have the end of a response noted in its call, and its whole body handed to `record`.
+
+    Args:
+        since: when the request was sent, on the monotonic clock, in seconds.
+    """
+
+    def at_end(body: bytes | None, complete: bool) -> None:
+        call.elapsed = timedelta(microseconds=round((clock.monotonic() - since) * 1_000_000))
+        if record is None:
+            return
+        if complete and body is not None:
+            try:
+                record(body)
+            except SecretLeak as leak:
+                leak.response = response
+                raise
+        else:
+            warnings.warn(
+                f"The response to {call.method} {call.path} was closed before its end, so it is not recorded.", stacklevel=2
+            )
+
+    if response.is_stream_consumed:
+        at_end(b"".join(response.stream) if record else None, True)  # type: ignore[arg-type]
+    else:
+        response.stream = ObservedStream(response.stream, at_end, keep=record is not None)
+    return response
+
+
+def recording(
+    cassette: Cassette, request: RecordedRequest, response: httpx.Response, call: Call
+) -> Callable[[bytes], None]:
+    """What records a call once the body of its response is complete."""
+
+    def record(body: bytes) -> None:
+        extensions = response.extensions
+        cassette.record(
+            Interaction(
+                request=request,
+                response=RecordedResponse(
+                    response.status_code,
+                    extensions.get("reason_phrase", b"").decode("latin-1"),
+                    _header_list(response.headers),
+                    body,
+                    extensions.get("http_version", b"").decode("ascii", "replace"),
+                ),
+                recorded_at=call.sent_at,
+                elapsed=call.elapsed,
+                authorized_by=call.authorized_by,
+            )
+        )
+
+    return record
+
+
+class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
+    """Replays from and records to a cassette; for an httpx.Client and an httpx.AsyncClient alike.
+
+    Args:
+        cassette: the cassette.
+        inner: what sends what is not replayed; by default httpx's own transport, made when needed.
+    """
+
+    def __init__(
+        self,
+        cassette: Cassette,
+        inner: httpx.BaseTransport | httpx.AsyncBaseTransport | None = None,
+        *,
+        clock: Clock | None = None,
+    ) -> None:
+        self._cassette = cassette
+        self._inner = inner
+        self._clock = clock or SystemClock()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if self._inner is None and self._cassette.records:
+            self._inner = httpx.HTTPTransport()
+        return run(self._flow(request), self._inner)  # type: ignore[arg-type]
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if self._inner is None and self._cassette.records:
+            self._inner = httpx.AsyncHTTPTransport()
+        return await run_async(self._flow(request), self._inner)  # type: ignore[arg-type]
+
+    def _flow(self, request: httpx.Request) -> Flow[httpx.Response]:
+        found = yield from play(self._cassette, request)
+        if found is not None:
+            return as_response(found)
+        recorded = as_recorded(request)
+        sent_at, since = self._clock.now(), self._clock.monotonic()
+        response: httpx.Response = yield request
+        call = Call(sent_at, request.url.host, request.method, request.url.path, response.status_code)
+        record = recording(self._cassette, recorded, response, call)
+        return observe(response, call, since=since, clock=self._clock, record=record)
+
+    def close(self) -> None:
+        if isinstance(self._inner, httpx.BaseTransport):
+            self._inner.close()
+
+    async def aclose(self) -> None:
+        if isinstance(self._inner, httpx.AsyncBaseTransport):
+            await self._inner.aclose()
+
+
+def _header_list(headers: httpx.Headers) -> HeaderList:
+    return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers.raw)

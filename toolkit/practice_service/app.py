@@ -1,0 +1,261 @@
+"""The practice service as an ASGI application: a request in, a response out, no sockets.
+
+Which address a request came to is told by the port it arrived at, so the application also runs in
+memory, with `httpx.ASGITransport`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from email.utils import format_datetime
+from typing import Any, Final, TYPE_CHECKING
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+
+from toolkit.practice_service import payloads
+from toolkit.practice_service.access import Access
+from toolkit.practice_service.assertions import Assertions
+from toolkit.practice_service.faults import ConnectionDroppedError, Fault
+from toolkit.practice_service.holders import Holder
+from toolkit.practice_service.requests import RequestRefusedError
+from toolkit.practice_service.token_endpoint import TokenEndpoint
+from toolkit.service import BROKER_ACCOUNTS_PATH, TOKEN_PATH, TRADING_ACCOUNT_PATH, Environment, Interface
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+    from toolkit.practice_service.world import World
+
+_Handler = Callable[[Request, Holder], Awaitable[Response]]
+_LARGEST_FORM: Final = 64 * 1024  # bytes
+_LARGEST_BODY: Final = 1024 * 1024  # bytes
+_NO_STORE: Final = {"Cache-Control": "no-store", "Pragma": "no-cache"}  # RFC 6749 section 5.1
+_INTERFACES: Final[Mapping[str, Interface]] = {
+    name: interface for environment in Environment for interface, name in environment.rules.addresses.items()
+}
+_AUTH_ENVIRONMENTS: Final[Mapping[str, Environment]] = {
+    environment.rules.addresses[Interface.AUTH]: environment
+    for environment in Environment
+    if Interface.AUTH in environment.rules.addresses
+}
+
+
+class PracticeApp:
+    """The ASGI application.
+
+    Args:
+        world: what it works on.
+        addresses: port to name of the address that it serves.
+
+    Raises:
+        ConnectionDroppedError: out of a call, when a fault says to close the connection unanswered; the
+            server carries it out.
+    """
+
+    def __init__(self, world: World, addresses: Mapping[int, str]) -> None:
+        self._world = world
+        self._addresses = dict(addresses)
+        self._access = Access(world.holders, world.tokens)
+        self._token_endpoint = TokenEndpoint(world.holders, world.tokens, Assertions(world.clock))
+        self._accounts_of: dict[str, list[dict[str, Any]]] = {}
+        self._endpoints: dict[Interface, dict[str, dict[str, _Handler]]] = {
+            Interface.TRADING: {
+                TRADING_ACCOUNT_PATH: {"GET": self._account},
+                "/v2/practice/orders": {"POST": self._order},
+            },
+            Interface.MARKET_DATA: {"/v2/practice/quotes": {"GET": self._quotes}},
+            Interface.BROKER: {
+                BROKER_ACCOUNTS_PATH: {"GET": self._accounts},
+                "/v1/practice/orders": {"POST": self._order},
+            },
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            response = await self.respond(Request(scope, receive))
+        except ClientDisconnect:
+            return
+        await response(scope, receive, send)
+
+    async def respond(self, request: Request) -> Response:
+        """The answer to a request, once its delay is over.
+
+        Raises:
+            ConnectionDroppedError: a fault says not to answer.
+        """
+        try:
+            name, host = self._address(request)
+        except RequestRefusedError as refusal:
+            self._world.stats.count_refusal()
+            return self._dated(_refused(refusal))
+        is_token_request = name in _AUTH_ENVIRONMENTS and request.url.path == TOKEN_PATH
+        self._world.stats.count_arrival(name, self._label(request, name), token_request=is_token_request)
+        response = self._fault(is_token_request=is_token_request)
+        if response is None:
+            response = await (self._token(request, name, host) if is_token_request else self._call(request, name))
+        # The work comes before the delay: a token that travels slowly is older than it seems.
+        await asyncio.sleep(self._world.options.delay + is_token_request * self._world.options.token_delay)
+        if isinstance(response, _Dropped):
+            raise ConnectionDroppedError
+        return self._dated(response)
+
+    def _address(self, request: Request) -> tuple[str, str]:
+        """Name of the address, and the host and port that the caller wrote for it.
+
+        Any other Host than this socket's own is refused: a page in a browser may have had its own name
+        resolved to this machine (DNS rebinding).
+        """
+        port = (request.scope.get("server") or ("", None))[1]
+        hosts = request.headers.getlist("host")
+        host = hosts[0].lower() if len(hosts) == 1 else ""
+        if port not in self._addresses or host not in (f"127.0.0.1:{port}", f"localhost:{port}"):
+            raise RequestRefusedError(421, "misdirected", "This Host is none of the practice service.")
+        return self._addresses[port], host
+
+    def _label(self, request: Request, name: str) -> str:
+        path, method = request.url.path, _method(request)
+        if name in _AUTH_ENVIRONMENTS:
+            known = path == TOKEN_PATH and method == "POST"
+        else:
+            known = method in self._endpoints[_INTERFACES[name]].get(path, ())
+        return f"{method} {path}" if known else "other"
+
+    def _fault(self, *, is_token_request: bool) -> Response | None:
+        fault = self._world.faults.take("token" if is_token_request else "interfaces")
+        if fault is None:
+            return None
+        self._world.stats.count_fault()
+        return _Dropped() if fault.dropped else _faulty(fault)
+
+    async def _token(self, request: Request, name: str, host: str) -> Response:
+        try:
+            if request.method != "POST":
+                raise _not_allowed(["POST"])
+            body = await _read(request, _LARGEST_FORM)
+            fields = self._token_endpoint.respond(
+                _AUTH_ENVIRONMENTS[name], f"http://{host}", request.headers, request.url.query, body
+            )
+        except RequestRefusedError as refusal:
+            self._world.stats.count_refusal()
+            response = _refused(refusal, message_field="error_description")
+            response.headers.update(_NO_STORE)
+            return response
+        return JSONResponse(fields, headers=_NO_STORE)
+
+    async def _call(self, request: Request, name: str) -> Response:
+        try:
+            if name in _AUTH_ENVIRONMENTS:
+                raise RequestRefusedError(404, "not_found", f"This address has POST {TOKEN_PATH} only.")
+            # Who is calling comes first: a stranger does not learn what there is.
+            holder = self._access.holder(request.headers, name)
+            handler = self._handler(request, self._endpoints[_INTERFACES[name]])
+            return await handler(request, holder)
+        except RequestRefusedError as refusal:
+            self._world.stats.count_refusal()
+            return _refused(refusal)
+
+    def _handler(self, request: Request, endpoints: Mapping[str, Mapping[str, _Handler]]) -> _Handler:
+        methods = endpoints.get(request.url.path)
+        if methods is None:
+            listed = ", ".join(f"{method} {path}" for path, handlers in endpoints.items() for method in handlers)
+            raise RequestRefusedError(404, "not_found", f"There is no such path. This address has {listed}.")
+        handler = methods.get(_method(request))
+        if handler is None:
+            raise _not_allowed([*methods, "HEAD"] if "GET" in methods else [*methods])
+        return handler
+
+    async def _account(self, request: Request, holder: Holder) -> Response:
+        del request
+        return JSONResponse(payloads.account(holder.name, 0))
+
+    async def _accounts(self, request: Request, holder: Holder) -> Response:
+        accounts = self._accounts_of.get(holder.name)
+        if accounts is None:
+            accounts = [payloads.account(holder.name, number) for number in range(self._world.options.accounts)]
+            self._accounts_of[holder.name] = accounts
+        limit, status = _single(request, "limit"), _single(request, "status")
+        if status is not None:
+            if status not in payloads.STATUSES:
+                raise _bad_query(f"status is one of {', '.join(payloads.STATUSES)}.")
+            accounts = [account for account in accounts if account["status"] == status]
+        if limit is not None:
+            if not (limit.isascii() and limit.isdecimal() and 0 < len(limit) <= 9 and int(limit) > 0):
+                raise _bad_query("limit is a positive whole number.")
+            accounts = accounts[: int(limit)]
+        return JSONResponse(accounts)
+
+    async def _quotes(self, request: Request, holder: Holder) -> Response:
+        del holder
+        given = _single(request, "symbols")
+        symbols = payloads.SYMBOLS if given is None else tuple(given.split(","))
+        if len(symbols) > payloads.SYMBOLS_AT_MOST or not all(payloads.SYMBOL.match(symbol) for symbol in symbols):
+            raise _bad_query(f"symbols is up to {payloads.SYMBOLS_AT_MOST} of one to six capital letters, with commas.")
+        return JSONResponse(payloads.quotes(symbols))
+
+    async def _order(self, request: Request, holder: Holder) -> Response:
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            raise RequestRefusedError(415, "unsupported_media_type", "An order is sent as application/json.")
+        body = await _read(request, _LARGEST_BODY)
+        try:
+            fields = json.loads(body)
+        except (ValueError, RecursionError):
+            raise RequestRefusedError(400, "malformed", "The body is no JSON.") from None
+        try:
+            order = payloads.order(holder.name, fields)
+        except ValueError as error:
+            raise RequestRefusedError(422, "invalid_order", str(error)) from None
+        return JSONResponse(order, status_code=201)
+
+    def _dated(self, response: Response) -> Response:
+        """With a Date by the clock handed in, from which a caller can tell how far its own is off."""
+        response.headers["Date"] = format_datetime(self._world.clock.now(), usegmt=True)
+        return response
+
+
+class _Dropped(Response):
+    """Stands for no answer at all."""
+
+
+async def _read(request: Request, limit: int) -> bytes:
+    """The body, of at most `limit` bytes."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > limit:
+            raise RequestRefusedError(413, "too_large", f"The body is over {limit} bytes.", [("Connection", "close")])
+    return bytes(body)
+
+
+def _single(request: Request, name: str) -> str | None:
+    values = request.query_params.getlist(name)
+    if len(values) > 1:
+        raise _bad_query(f"{name} is given twice.")
+    return values[0] if values else None
+
+
+def _method(request: Request) -> str:
+    """HEAD is answered as GET (RFC 9110 section 9.3.2); the server leaves the body out."""
+    return "GET" if request.method == "HEAD" else request.method
+
+
+def _bad_query(message: str) -> RequestRefusedError:
+    return RequestRefusedError(400, "bad_query", message)
+
+
+def _not_allowed(methods: list[str]) -> RequestRefusedError:
+    allow = ", ".join(methods)
+    return RequestRefusedError(405, "method_not_allowed", f"This path takes {allow}.", [("Allow", allow)])
+
+
+def _refused(refusal: RequestRefusedError, *, message_field: str = "message") -> Response:
+    response = JSONResponse({"error": refusal.error, message_field: refusal.message}, status_code=refusal.status)
+    for name, value in refusal.headers:
+        response.headers.append(name, value)
+    return response
+
+
+def _faulty(fault: Fault) -> Response:
+    headers = {} if fault.retry_after is None else {"Retry-After": str(fault.retry_after)}
+    return Response(fault.content, fault.status, headers, media_type=fault.content_type)

@@ -1,0 +1,82 @@
+"""What a practice service works on, and how its users chose it to behave."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Final, TYPE_CHECKING
+
+from toolkit.errors import ConfigurationError
+from toolkit.practice_service.faults import Faults
+from toolkit.practice_service.holders import Holders
+from toolkit.practice_service.stats import Stats
+from toolkit.practice_service.tokens import Tokens
+
+if TYPE_CHECKING:
+    from toolkit.clock import Clock
+
+_ACCOUNTS_AT_MOST: Final = 100_000
+_SHORTEST_VALIDITY: Final = 2  # seconds; expires_in is a whole number below it, and not zero
+_LONGEST_VALIDITY: Final = 86_400  # seconds
+_LONGEST_DELAY: Final = 3_600  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a practice service behaves, where its users may choose.
+
+    Attributes:
+        accounts: how many accounts a correspondent has, up to 100,000.
+        token_validity: how long a token is accepted, in seconds: from 2 to a day.
+        delay: seconds by which every answer is late, up to an hour.
+        token_delay: seconds by which answers of the token endpoints are late, on top of `delay`.
+
+    Raises:
+        ConfigurationError: a value is out of its range.
+    """
+
+    accounts: int = 25
+    token_validity: float = 900
+    delay: float = 0.0
+    token_delay: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.accounts, int):
+            raise ConfigurationError(
+                "accounts is not a whole number.", "Give how many accounts to make up, such as 25."
+            )
+        _check_range("accounts", self.accounts, 0, _ACCOUNTS_AT_MOST)
+        _check_range("token_validity", self.token_validity, _SHORTEST_VALIDITY, _LONGEST_VALIDITY)
+        _check_range("delay", self.delay, 0, _LONGEST_DELAY)
+        _check_range("token_delay", self.token_delay, 0, _LONGEST_DELAY)
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What the application works on; shared with whoever runs it, who may look in and steer.
+
+    Attributes:
+        clock: where the time comes from, for the Date header too.
+        options: accounts, validity and delays.
+        holders: who may call.
+        stats: what reached the service.
+        faults: what is to go wrong.
+        tokens: what was issued.
+    """
+
+    clock: Clock
+    options: Options = field(default_factory=Options)
+    holders: Holders = field(default_factory=Holders)
+    stats: Stats = field(default_factory=Stats)
+    faults: Faults = field(default_factory=Faults)
+    tokens: Tokens = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tokens", Tokens(self.options.token_validity, self.clock))
+
+
+def _check_range(name: str, value: float, least: float, most: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ConfigurationError(f"{name} is not a number.", f"Give one from {least} to {most}.")
+    if not least <= value <= most:
+        raise ConfigurationError(f"{name} is {value}.", f"Give a number from {least} to {most}.")

@@ -1,0 +1,238 @@
+"""Access tokens: reading a token response, and one token for everyone who shares the credentials.
+
+Section 5.1 of the service document: a caller reuses one token until it expires. Renewing slightly
+early, so that a token does not expire on its way, is an addition of ours.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Any, Final, Protocol
+
+from toolkit.clock import Clock
+from toolkit.errors import TokenRefused, TokenResponseInvalid
+from toolkit.escaping import excerpt
+from toolkit.flow import Flight, Flow, Wait
+from toolkit.secret import Secret
+from toolkit.service import TOKEN_TYPE, TOKEN_VALIDITY
+
+EARLY_AT_MOST: Final = 10.0  # seconds
+EARLY_SHARE: Final = 0.1  # of the lifetime
+LONGEST_LIFETIME: Final = timedelta(days=1)
+_NOTABLE_CLOCK_OFFSET: Final = timedelta(seconds=30)
+_ERROR_CODE_CHARACTERS: Final = frozenset(map(chr, range(0x20, 0x7F))) - set('"\\')  # RFC 6749 section 5.2
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """An access token and its lifetime.
+
+    Attributes:
+        access_token: the token, as a Secret.
+        issued_at: when its lifetime counts from: the instant before it was asked for.
+        expires_at: when it ends, by the service's `expires_in`.
+    """
+
+    access_token: Secret
+    issued_at: datetime
+    expires_at: datetime
+    # The second clock: what the wall clock cannot know after it was set back.
+    expires_monotonic: float = field(default=math.inf, repr=False, compare=False)
+    _early: timedelta = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        early = min(EARLY_AT_MOST, EARLY_SHARE * self.lifetime.total_seconds())
+        object.__setattr__(self, "_early", timedelta(seconds=early))
+
+    @property
+    def lifetime(self) -> timedelta:
+        """From issue to expiry."""
+        return self.expires_at - self.issued_at
+
+    def remaining(self, now: datetime) -> timedelta:
+        """Lifetime left at an instant, not below zero."""
+        return max(self.expires_at - now, timedelta(0))
+
+    def is_usable(self, clock: Clock) -> bool:
+        """Whether it lasts for another call by both clocks, so that a laptop that slept asks anew."""
+        if clock.monotonic() >= self.expires_monotonic - self._early.total_seconds():
+            return False
+        return clock.now() < self.expires_at - self._early
+
+
+def read_token_response(
+    status: int, headers: Mapping[str, str], body: bytes, *, asked_at: datetime, asked_monotonic: float
+) -> Token:
+    """The token in a reply of the token endpoint (section 4.1; RFC 6749 sections 5.1 and 5.2).
+
+    Lifetimes are decided so: `expires_in` may be a number or numeric text. Missing or null, the
+    validity of section 8 applies (15 minutes). More than a day is taken as a day. Zero, negative,
+    fractional below a second, or no number: refused, such a token could not be used.
+
+    Args:
+        asked_at: the instant before the request was sent, from which the lifetime counts.
+        asked_monotonic: the same instant on the monotonic clock, in seconds.
+
+    Raises:
+        TokenRefused: the status is no success.
+        TokenResponseInvalid: the reply is no token response; its values are not quoted.
+    """
+    if not 200 <= status < 300:
+        raise _refusal(status, headers, body, asked_at)
+    fields = _json_object(body)
+    if fields is None:
+        kind = excerpt(headers.get("content-type", "no content type"), 60)
+        raise TokenResponseInvalid(
+            f"The token endpoint answered {status} with something that is no JSON object ({kind}, {len(body)} bytes).",
+            "Check the auth address: this may be a login page or a proxy.",
+        )
+    access_token = fields.get("access_token")
+    if not isinstance(access_token, str) or not access_token or not access_token.isascii() or not access_token.isprintable():
+        raise _invalid("access_token is missing or no text that a header can carry", fields)
+    if " " in access_token:
+        raise _invalid("access_token holds a space, which a bearer token cannot (RFC 6750 section 2.1)", fields)
+    token_type = fields.get("token_type")
+    if not isinstance(token_type, str) or token_type.lower() != TOKEN_TYPE.lower():
+        raise _invalid("token_type is not Bearer", fields)
+    lifetime = _lifetime(fields)
+    return Token(
+        Secret(access_token), asked_at, asked_at + lifetime, expires_monotonic=asked_monotonic + lifetime.total_seconds()
+    )
+
+
+def _lifetime(fields: Mapping[str, Any]) -> timedelta:
+    given = fields.get("expires_in")
+    if given is None:
+        return TOKEN_VALIDITY
+    try:
+        seconds = math.nan if isinstance(given, bool) else float(given)
+    except (TypeError, ValueError):
+        seconds = math.nan
+    if math.isnan(seconds) or seconds < 1:
+        raise _invalid("expires_in is no number of seconds above zero", fields)
+    return timedelta(seconds=int(min(seconds, LONGEST_LIFETIME.total_seconds())))
+
+
+def _invalid(why: str, fields: Mapping[str, Any]) -> TokenResponseInvalid:
+    shape = ", ".join(f"{excerpt(str(name), 40)}: {type(value).__name__}" for name, value in list(fields.items())[:12])
+    return TokenResponseInvalid(
+        f"The token endpoint's reply is no token response: {why}.",
+        f"Its fields are {shape or 'none'}; section 2 of the service document names access_token, expires_in, token_type.",
+    )
+
+
+def _refusal(status: int, headers: Mapping[str, str], body: bytes, now: datetime) -> TokenRefused:
+    error = (_json_object(body) or {}).get("error")
+    if not isinstance(error, str) or not error or not set(error) <= _ERROR_CODE_CHARACTERS:
+        error = None
+    code = excerpt(error, 60) if error else None
+    offset = _clock_offset(headers, now)
+    what = f"The token endpoint refused the credentials with status {status}" + (f" ({code})." if code else ".")
+    if offset is not None and abs(offset) >= _NOTABLE_CLOCK_OFFSET:
+        seconds = round(offset.total_seconds())
+        advice = f"This machine's clock is {abs(seconds)} s {'ahead of' if seconds > 0 else 'behind'} the server's; set it."
+    elif status >= 500:
+        advice = "The service has a problem of its own; try again later."
+    elif status == 429:
+        advice = "The service asks for fewer requests; wait before trying again."
+    else:
+        advice = "Check client ID, secret or key, and that they belong to this environment."
+    return TokenRefused(what, advice, status=status, error=code, clock_offset=offset)
+
+
+def _clock_offset(headers: Mapping[str, str], now: datetime) -> timedelta | None:
+    try:
+        there = parsedate_to_datetime(headers.get("date", ""))
+    except ValueError:
+        return None
+    return now - (there if there.tzinfo else there.replace(tzinfo=UTC))
+
+
+def _json_object(body: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+class TokenStore(Protocol):
+    """Where tokens are kept between calls, so that everyone who shares credentials shares a token."""
+
+    def slot(self, key: str) -> TokenSlot:
+        """The place of one set of credentials at one token endpoint; the same object for the same key."""
+        ...
+
+
+class TokenSlot:
+    """One set of credentials' token at one token endpoint, and who is fetching it.
+
+    The lock is held while deciding only, never across a request.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._token: Token | None = None
+        self._flight: Flight | None = None
+
+    def current(self, clock: Clock) -> Token | None:
+        """The token, if it is usable."""
+        token = self._token
+        return token if token is not None and token.is_usable(clock) else None
+
+    def discard(self, token: Token) -> None:
+        """Forget a token that the service no longer takes; a newer one stays."""
+        with self._lock:
+            if self._token is token:
+                self._token = None
+
+    def obtain(self, clock: Clock, fetch: Callable[[], Flow[Token]]) -> Flow[Token]:
+        """The token: the current one, the one that another caller is fetching, or a new one.
+
+        A fetch that fails or is cancelled raises for the caller who made it only; the next one who
+        waited makes the next.
+        """
+        alone = False
+        while True:
+            with self._lock:
+                token = self.current(clock)
+                if token is not None:
+                    return token
+                flight = self._flight
+                if flight is None or alone:
+                    mine = Flight()
+                    if flight is None:
+                        self._flight = mine
+                    break
+            alone = not (yield Wait(flight))
+        try:
+            token = yield from fetch()
+            with self._lock:
+                self._token = token
+            return token
+        finally:
+            with self._lock:
+                if self._flight is mine:
+                    self._flight = None
+            mine.landed.set_result(None)
+
+
+class MemoryTokenStore:
+    """Tokens in this process only, gone when it ends."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._slots: dict[str, TokenSlot] = {}
+
+    def slot(self, key: str) -> TokenSlot:
+        with self._lock:
+            return self._slots.setdefault(key, TokenSlot())
+
+
+SHARED_IN_PROCESS: Final = MemoryTokenStore()
