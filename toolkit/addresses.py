@@ -12,6 +12,7 @@ from toolkit.escaping import excerpt
 
 _DEFAULT_PORTS = {"https": 443, "http": 80}
 _HOST_NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\Z")  # RFC 1035 section 2.3.4
+_NUMERIC = re.compile(r"(^|\.)(\d+|0x[0-9a-f]*)\Z")  # an IPv4 address to some parsers (WHATWG URL section 3.5)
 _URL = re.compile(r"\s*[A-Za-z]+://")
 _QUERY = re.compile(r"[?#].*", re.DOTALL)
 _EXAMPLE = "Write it like https://api.example.com, without query and fragment."
@@ -98,12 +99,13 @@ class Address:
 
 def _is_host(host: str) -> bool:
     """Whether it is a host name or an address literal: nothing that two URL parsers might read differently."""
-    if ":" not in host:
+    if ":" not in host and not _NUMERIC.search(host):
         return _HOST_NAME.match(host) is not None
     try:
-        return ipaddress.IPv6Address(host).scope_id is None
+        literal = ipaddress.ip_address(host)
     except ValueError:
         return False
+    return isinstance(literal, ipaddress.IPv4Address) or literal.scope_id is None
 
 
 def _shown(text: str) -> str:

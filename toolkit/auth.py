@@ -19,7 +19,7 @@ from toolkit.addresses import Address
 from toolkit.assertion import ASSERTION_TYPE, client_assertion
 from toolkit.clock import Clock
 from toolkit.credentials import ClientKey, ClientSecret, Credentials, KeyPair
-from toolkit.flow import Flow, Read
+from toolkit.flow import Flow
 from toolkit.ledger import Authorization
 from toolkit.secret import Secret
 from toolkit.service import GRANT_TYPE, TOKEN_PATH, Placeholder, header_names
@@ -31,10 +31,17 @@ TOKEN_REQUEST_TIMEOUT: Final = 30.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class TokenRequest:
-    """A request to the token endpoint and what a recording shows in its place."""
+    """A request to the token endpoint.
+
+    Attributes:
+        request: as it is sent, credentials in its form.
+        recorded_form: the form as a recording shows it.
+        secrets: what is secret in this very request besides the credentials, with names for placeholders.
+    """
 
     request: httpx.Request
-    recorded_form: str
+    recorded_form: bytes
+    secrets: tuple[tuple[str, Secret], ...] = ()
 
 
 class Exchange(Protocol):
@@ -44,39 +51,53 @@ class Exchange(Protocol):
 
 
 class Authorizer(Protocol):
-    """Authorizes the requests of one set of credentials."""
+    """Authorizes the requests of one set of credentials.
+
+    Attributes:
+        credentials: whose.
+        recorded_headers: what a recording shows where they went: the document's placeholders.
+    """
 
     credentials: Credentials
-
-    def send(self, request: httpx.Request, /) -> Flow[tuple[httpx.Response, Token | None]]:
-        """Send an authorized copy of the request; the response, and the token it was sent with."""
-        ...
+    recorded_headers: Headers
 
     @property
-    def recorded_headers(self) -> Headers:
-        """What a recording shows where the credentials went: the document's placeholders."""
+    def token(self) -> Token | None:
+        """The token in hand, if there is one and it is usable."""
+        ...
+
+    def authorize(self, request: httpx.Request, /) -> Flow[tuple[httpx.Request, Token | None]]:
+        """An authorized copy of a request, and the token that is on it."""
+        ...
+
+    def is_worth_retrying(self, request: httpx.Request, status: int, token: Token | None, /) -> bool:
+        """Whether a request that was answered with this status would fare better if authorized anew."""
         ...
 
 
 class KeyPairAuthorizer:
     """The legacy flow (section 5.2): the key pair on every call, in two headers or as HTTP Basic."""
 
+    token: Token | None = None
+
     def __init__(self, credentials: KeyPair, *, header_prefix: str) -> None:
-        self.credentials = credentials
+        self.credentials: Credentials = credentials
         key_id, secret_key = credentials.key_id.reveal(), credentials.secret_key.reveal()
         if credentials.scheme == "basic":
             pair = base64.b64encode(f"{key_id}:{secret_key}".encode("ascii")).decode("ascii")
             self._headers: Headers = (("Authorization", f"Basic {pair}"),)
             self.recorded_headers: Headers = (("Authorization", f"Basic {Placeholder.BASIC}"),)
         else:
-            names = header_names(header_prefix)
+            names, shown = header_names(header_prefix), header_names()
             self._headers = ((names[0], key_id), (names[1], secret_key))
-            shown = header_names()
             self.recorded_headers = ((shown[0], Placeholder.KEY_ID), (shown[1], Placeholder.SECRET_KEY))
 
-    def send(self, request: httpx.Request, /) -> Flow[tuple[httpx.Response, Token | None]]:
-        response = yield with_headers(request, self._headers)
-        return response, None
+    def authorize(self, request: httpx.Request, /) -> Flow[tuple[httpx.Request, Token | None]]:
+        yield from ()
+        return with_headers(request, self._headers), None
+
+    def is_worth_retrying(self, request: httpx.Request, status: int, token: Token | None, /) -> bool:  # noqa: ARG002
+        return False
 
 
 class TokenAuthorizer:
@@ -98,7 +119,8 @@ class TokenAuthorizer:
         exchange: Exchange,
         new_jti: Callable[[], str] = lambda: str(uuid.uuid4()),
     ) -> None:
-        self.credentials = credentials
+        self.credentials: Credentials = credentials
+        self._client = credentials
         self._token_url = f"{auth_address}{TOKEN_PATH}"
         self._issuer = str(auth_address)
         self._clock = clock
@@ -116,28 +138,32 @@ class TokenAuthorizer:
         token = self._slot.current(self._clock)
         return token if token is not None else (yield from self._slot.obtain(self._clock, self._fetch))
 
-    def send(self, request: httpx.Request, /) -> Flow[tuple[httpx.Response, Token | None]]:
+    def authorize(self, request: httpx.Request, /) -> Flow[tuple[httpx.Request, Token | None]]:
         token = yield from self.obtain()
-        response = yield with_headers(request, _bearer(token))
-        if response.status_code == httpx.codes.UNAUTHORIZED and can_be_sent_again(request):
-            self._slot.discard(token)
-            yield Read(response)
-            token = yield from self.obtain()
-            response = yield with_headers(request, _bearer(token))
-        return response, token
+        return with_headers(request, (("Authorization", f"Bearer {token.access_token.reveal()}"),)), token
+
+    def is_worth_retrying(self, request: httpx.Request, status: int, token: Token | None, /) -> bool:
+        if token is None:
+            return False
+        if status != httpx.codes.UNAUTHORIZED:
+            self._slot.accept(token)
+            return False
+        return can_be_sent_again(request) and self._slot.reject(token)
 
     def _fetch(self) -> Flow[Token]:
         return (yield from self._exchange(self._token_request()))
 
     def _token_request(self) -> TokenRequest:
         """A token request with the credentials in its form and nowhere else (section 4.1)."""
-        fields = {"grant_type": GRANT_TYPE, "client_id": self.credentials.client_id}
+        fields = {"grant_type": GRANT_TYPE, "client_id": self._client.client_id}
         shown = {"grant_type": GRANT_TYPE, "client_id": Placeholder.CLIENT_ID}
-        if isinstance(self.credentials, ClientSecret):
-            fields["client_secret"] = self.credentials.client_secret.reveal()
+        secrets: tuple[tuple[str, Secret], ...] = ()
+        if isinstance(self._client, ClientSecret):
+            fields["client_secret"] = self._client.client_secret.reveal()
             shown["client_secret"] = Placeholder.CLIENT_SECRET
         else:
-            assertion = self._assertion(self.credentials)
+            assertion = self._assertion(self._client)
+            secrets = (("CLIENT_ASSERTION", assertion),)
             fields |= {"client_assertion_type": ASSERTION_TYPE, "client_assertion": assertion.reveal()}
             shown |= {"client_assertion_type": ASSERTION_TYPE, "client_assertion": Placeholder.CLIENT_ASSERTION}
         request = httpx.Request(
@@ -147,7 +173,7 @@ class TokenAuthorizer:
             data=fields,
             extensions={"timeout": httpx.Timeout(TOKEN_REQUEST_TIMEOUT).as_dict()},
         )
-        return TokenRequest(request, urlencode(shown, safe="<>"))
+        return TokenRequest(request, urlencode(shown, safe="<>").encode("ascii"), secrets)
 
     def _assertion(self, credentials: ClientKey) -> Secret:
         audiences = {"token-endpoint": self._token_url, "issuer": self._issuer}
@@ -188,7 +214,3 @@ def authorization(credentials: Credentials, token: Token | None, number: int | N
         issued_at=token.issued_at if token else None,
         expires_at=token.expires_at if token else None,
     )
-
-
-def _bearer(token: Token) -> Headers:
-    return (("Authorization", f"Bearer {token.access_token.reveal()}"),)

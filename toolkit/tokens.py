@@ -180,17 +180,33 @@ class TokenSlot:
         self._lock = threading.Lock()
         self._token: Token | None = None
         self._flight: Flight | None = None
+        self._renewing = False
+        self._doubted: Token | None = None
 
     def current(self, clock: Clock) -> Token | None:
         """The token, if it is usable."""
         token = self._token
         return token if token is not None and token.is_usable(clock) else None
 
-    def discard(self, token: Token) -> None:
-        """Forget a token that the service no longer takes; a newer one stays."""
+    def accept(self, token: Token) -> None:
+        """The service took this token: if it is refused later, it is worth renewing."""
+        if self._doubted is token:
+            self._doubted = None
+
+    def reject(self, token: Token) -> bool:
+        """The service answered 401 to this token. Whether another token is worth a try.
+
+        A token that came of such a renewal and was never taken is not renewed again: the reason must
+        be another, and the service asks for no new token on each call.
+        """
         with self._lock:
-            if self._token is token:
-                self._token = None
+            if self._token is not token:
+                return True
+            if self._doubted is token:
+                return False
+            self._token = None
+            self._renewing = True
+            return True
 
     def obtain(self, clock: Clock, fetch: Callable[[], Flow[Token]]) -> Flow[Token]:
         """The token: the current one, the one that another caller is fetching, or a new one.
@@ -215,6 +231,7 @@ class TokenSlot:
             token = yield from fetch()
             with self._lock:
                 self._token = token
+                self._doubted, self._renewing = (token if self._renewing else None), False
             return token
         finally:
             with self._lock:

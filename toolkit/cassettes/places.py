@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 
-from toolkit.cassettes.format import Interaction, RecordedRequest, RecordedResponse
+from toolkit.cassettes.format import RecordedRequest, RecordedResponse
 from toolkit.errors import SecretLeak
 from toolkit.secret import Secret
 
@@ -62,21 +62,14 @@ def open_body(headers: Iterable[tuple[str, str]], body: bytes) -> bytes:
     return opened
 
 
-def secrets_by_place(interaction: Interaction) -> Iterator[tuple[str, Secret]]:
-    """What stands where credentials stand, in the request and the reply."""
-    request, response = interaction.request, interaction.response
-    for name, value in request.headers:
-        place = header_place(name)
-        if place is not None and not is_placeholder(value):
-            yield place, Secret(value.split(" ", 1)[-1])
-    for name, value in parse_qsl(urlsplit(request.uri).query):
-        if name.lower() in _FIELD_PLACES:
-            yield _FIELD_PLACES[name.lower()], Secret(value)
-    for message in (request, response):
-        yield from _secrets_in_body(message)
-
-
-def _secrets_in_body(message: RecordedRequest | RecordedResponse) -> Iterator[tuple[str, Secret]]:
+def secrets_by_place(message: RecordedRequest | RecordedResponse) -> Iterator[tuple[str, Secret]]:
+    """What stands where credentials stand: in the headers and query of a request, in the body of either."""
+    if isinstance(message, RecordedRequest):
+        for name, value in message.headers:
+            place = header_place(name)
+            if place is not None and not is_placeholder(value):
+                yield place, Secret(value.split(" ", 1)[-1])
+        yield from _secrets_in_form(urlsplit(message.uri).query)
     if not message.body:
         return
     body = open_body(message.headers, message.body)
@@ -85,10 +78,15 @@ def _secrets_in_body(message: RecordedRequest | RecordedResponse) -> Iterator[tu
             yield from _secrets_in_json(json.loads(body))
         except (ValueError, RecursionError):
             return
-    elif b"=" in body and len(body) < _LARGEST_FORM and isinstance(message, RecordedRequest):
-        for name, value in parse_qsl(body.decode("utf-8", "replace")):
-            if name.lower() in _FIELD_PLACES:
-                yield _FIELD_PLACES[name.lower()], Secret(value)
+    elif isinstance(message, RecordedRequest) and b"=" in body and len(body) < _LARGEST_FORM:
+        yield from _secrets_in_form(body.decode("utf-8", "replace"))
+
+
+def _secrets_in_form(text: str) -> Iterator[tuple[str, Secret]]:
+    for name, value in parse_qsl(text):
+        kind = _FIELD_PLACES.get(name.lower())
+        if kind is not None:
+            yield kind, Secret(value)
 
 
 def _secrets_in_json(value: Any) -> Iterator[tuple[str, Secret]]:

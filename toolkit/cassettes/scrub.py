@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Final
 from urllib.parse import urlsplit
 
-from toolkit.cassettes.format import HeaderList, Interaction, RecordedRequest
+from toolkit.cassettes.format import HeaderList, Interaction, RecordedRequest, RecordedResponse
 from toolkit.cassettes.forms import Forms
 from toolkit.cassettes.places import header_place, is_placeholder, open_body, secrets_by_place
 from toolkit.credentials import SHORTEST_SECRET
@@ -99,8 +99,12 @@ class Scrubber:
         self, known: KnownSecrets, *, addresses: Mapping[str, str] | None = None, header_prefix: str = DEFAULT_HEADER_PREFIX
     ) -> None:
         self.known = known
-        self._addresses = _address_pairs(addresses or {})
-        self._symbols = {address: symbolic_address(name) for name, address in (addresses or {}).items()}
+        self.adopt(addresses or {}, header_prefix)
+
+    def adopt(self, addresses: Mapping[str, str], header_prefix: str) -> None:
+        """Take on the addresses and header prefix of a session that uses this cassette."""
+        self._addresses = _address_pairs(addresses)
+        self._symbols = {address: symbolic_address(name) for name, address in addresses.items()}
         self._prefix = f"{header_prefix}-".lower()
         self._renames_headers = header_prefix.upper() != DEFAULT_HEADER_PREFIX
 
@@ -110,9 +114,9 @@ class Scrubber:
         Raises:
             SecretLeak: a body has a content encoding that cannot be opened, so it cannot be checked.
         """
-        for kind, secret in secrets_by_place(interaction):
-            self.known.add(kind, secret)
         request, response = interaction.request, interaction.response
+        self._learn(request)
+        self._learn(response)
         headers, body = self._message(response.headers, response.body)
         return replace(
             interaction,
@@ -124,6 +128,7 @@ class Scrubber:
 
     def subject(self, request: RecordedRequest) -> RecordedRequest:
         """The request as it is looked up: method, URI and body as they would be recorded, headers as they are."""
+        self._learn(request)
         return RecordedRequest(request.method, self.uri(request.uri), request.headers, self._body(request.headers, request.body))
 
     def request(self, request: RecordedRequest) -> RecordedRequest:
@@ -134,6 +139,10 @@ class Scrubber:
     def uri(self, uri: str) -> str:
         """A URI with a symbolic address and without secrets."""
         return self._plain(uri.encode("utf-8")).decode("utf-8")
+
+    def _learn(self, message: RecordedRequest | RecordedResponse) -> None:
+        for kind, secret in secrets_by_place(message):
+            self.known.add(kind, secret)
 
     def _message(self, headers: HeaderList, body: bytes) -> tuple[HeaderList, bytes]:
         scrubbed = self._body(headers, body)

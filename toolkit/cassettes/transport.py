@@ -14,7 +14,6 @@ import httpx
 
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format import HeaderList, Interaction, RecordedRequest, RecordedResponse
-from toolkit.cassettes.matching import ANYONE, Lane
 from toolkit.clock import Clock, SystemClock
 from toolkit.errors import SecretLeak
 from toolkit.flow import Flow, Read, run, run_async
@@ -66,19 +65,26 @@ class ObservedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
             at_end(b"".join(self._chunks) if complete and self._chunks is not None else None, complete)
 
 
-def play(cassette: Cassette, request: httpx.Request, lane: Lane = ANYONE) -> Flow[Interaction | None]:
-    """Look a request up; None when it is to be sent and recorded.
+def as_recorded(request: httpx.Request, *, uri: str | None = None) -> Flow[RecordedRequest]:
+    """A request as a cassette holds it, its body read.
 
-    Raises:
-        CassetteMiss: nothing answers it and the cassette's mode records nothing.
+    Args:
+        uri: what to record for its URL, by default the URL itself.
     """
-    yield Read(request)
-    return cassette.find(cassette.scrubber.subject(as_recorded(request)), lane)
+    body = yield Read(request)
+    return RecordedRequest(request.method, uri or str(request.url), header_list(request.headers), body)
 
 
-def as_recorded(request: httpx.Request, *, headers: HeaderList = ()) -> RecordedRequest:
-    """A request, whose body was read, as a cassette holds it, with placeholder headers added."""
-    return RecordedRequest(request.method, str(request.url), (*_header_list(request.headers), *headers), request.content)
+def as_recorded_response(response: httpx.Response, body: bytes, *, headers: HeaderList) -> RecordedResponse:
+    """A response as a cassette holds it, with its body as received and headers that fit the body."""
+    extensions = response.extensions
+    return RecordedResponse(
+        response.status_code,
+        extensions.get("reason_phrase", b"").decode("latin-1"),
+        headers,
+        body,
+        extensions.get("http_version", b"").decode("ascii", "replace"),
+    )
 
 
 def as_response(interaction: Interaction) -> httpx.Response:
@@ -139,17 +145,10 @@ def recording(
     """What records a call once the body of its response is complete."""
 
     def record(body: bytes) -> None:
-        extensions = response.extensions
         cassette.record(
             Interaction(
                 request=request,
-                response=RecordedResponse(
-                    response.status_code,
-                    extensions.get("reason_phrase", b"").decode("latin-1"),
-                    _header_list(response.headers),
-                    body,
-                    extensions.get("http_version", b"").decode("ascii", "replace"),
-                ),
+                response=as_recorded_response(response, body, headers=header_list(response.headers)),
                 recorded_at=call.sent_at,
                 elapsed=call.elapsed,
                 authorized_by=call.authorized_by,
@@ -189,10 +188,10 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         return await run_async(self._flow(request), self._inner)  # type: ignore[arg-type]
 
     def _flow(self, request: httpx.Request) -> Flow[httpx.Response]:
-        found = yield from play(self._cassette, request)
+        recorded = yield from as_recorded(request)
+        found = self._cassette.find(self._cassette.scrubber.subject(recorded))
         if found is not None:
             return as_response(found)
-        recorded = as_recorded(request)
         sent_at, since = self._clock.now(), self._clock.monotonic()
         response: httpx.Response = yield request
         call = Call(sent_at, request.url.host, request.method, request.url.path, response.status_code)
@@ -208,5 +207,6 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
             await self._inner.aclose()
 
 
-def _header_list(headers: httpx.Headers) -> HeaderList:
+def header_list(headers: httpx.Headers) -> HeaderList:
+    """Names and values of headers in the order and case in which they came."""
     return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers.raw)

@@ -6,11 +6,12 @@ are imported when a service starts.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from toolkit.practice_service.faults import Fault, Faults
 from toolkit.practice_service.service import PracticeService
 from toolkit.practice_service.stats import Stats
 from toolkit.practice_service.world import Options
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolkit.clock import Clock

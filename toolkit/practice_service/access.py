@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import base64
 import binascii
+from typing import TYPE_CHECKING
 
 from toolkit.practice_service.requests import RequestHeaders, RequestRefusedError
 from toolkit.secret import Secret
 from toolkit.service import CredentialKind, Environment, header_names
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolkit.practice_service.tokens import Tokens
     from toolkit.practice_service.holders import Holder, Holders
+    from toolkit.practice_service.tokens import Tokens
 
 
 class Access:

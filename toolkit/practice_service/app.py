@@ -10,7 +10,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from email.utils import format_datetime
-from typing import Any, Final, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
@@ -26,6 +26,7 @@ from toolkit.service import BROKER_ACCOUNTS_PATH, TOKEN_PATH, TRADING_ACCOUNT_PA
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
+
     from toolkit.practice_service.world import World
 
 _Handler = Callable[[Request, Holder], Awaitable[Response]]
@@ -77,6 +78,8 @@ class PracticeApp:
             response = await self.respond(Request(scope, receive))
         except ClientDisconnect:
             return
+        # A Date by the clock handed in: from it a caller can tell how far its own is off.
+        response.headers["Date"] = format_datetime(self._world.clock.now(), usegmt=True)
         await response(scope, receive, send)
 
     async def respond(self, request: Request) -> Response:
@@ -88,18 +91,23 @@ class PracticeApp:
         try:
             name, host = self._address(request)
         except RequestRefusedError as refusal:
-            self._world.stats.count_refusal()
-            return self._dated(_refused(refusal))
-        is_token_request = name in _AUTH_ENVIRONMENTS and request.url.path == TOKEN_PATH
+            return self._refused(refusal)
+        is_token_request = name in _AUTH_ENVIRONMENTS and request.scope["path"] == TOKEN_PATH
         self._world.stats.count_arrival(name, self._label(request, name), token_request=is_token_request)
-        response = self._fault(is_token_request=is_token_request)
-        if response is None:
-            response = await (self._token(request, name, host) if is_token_request else self._call(request, name))
+        fault = self._world.faults.take("token" if is_token_request else "interfaces")
         # The work comes before the delay: a token that travels slowly is older than it seems.
+        if fault is None:
+            response = await self._answer(request, name, host, is_token_request=is_token_request)
         await asyncio.sleep(self._world.options.delay + is_token_request * self._world.options.token_delay)
-        if isinstance(response, _Dropped):
-            raise ConnectionDroppedError
-        return self._dated(response)
+        return response if fault is None else self._faulty(fault)
+
+    async def _answer(self, request: Request, name: str, host: str, *, is_token_request: bool) -> Response:
+        try:
+            if is_token_request:
+                return await self._token(request, _AUTH_ENVIRONMENTS[name], f"http://{host}")
+            return await self._call(request, name)
+        except RequestRefusedError as refusal:
+            return self._refused(refusal, is_token_request=is_token_request)
 
     def _address(self, request: Request) -> tuple[str, str]:
         """Name of the address, and the host and port that the caller wrote for it.
@@ -115,49 +123,31 @@ class PracticeApp:
         return self._addresses[port], host
 
     def _label(self, request: Request, name: str) -> str:
-        path, method = request.url.path, _method(request)
+        path, method = request.scope["path"], _method(request)
         if name in _AUTH_ENVIRONMENTS:
             known = path == TOKEN_PATH and method == "POST"
         else:
             known = method in self._endpoints[_INTERFACES[name]].get(path, ())
         return f"{method} {path}" if known else "other"
 
-    def _fault(self, *, is_token_request: bool) -> Response | None:
-        fault = self._world.faults.take("token" if is_token_request else "interfaces")
-        if fault is None:
-            return None
-        self._world.stats.count_fault()
-        return _Dropped() if fault.dropped else _faulty(fault)
-
-    async def _token(self, request: Request, name: str, host: str) -> Response:
-        try:
-            if request.method != "POST":
-                raise _not_allowed(["POST"])
-            body = await _read(request, _LARGEST_FORM)
-            fields = self._token_endpoint.respond(
-                _AUTH_ENVIRONMENTS[name], f"http://{host}", request.headers, request.url.query, body
-            )
-        except RequestRefusedError as refusal:
-            self._world.stats.count_refusal()
-            response = _refused(refusal, message_field="error_description")
-            response.headers.update(_NO_STORE)
-            return response
+    async def _token(self, request: Request, environment: Environment, address: str) -> Response:
+        if request.method != "POST":
+            raise _not_allowed(["POST"])
+        body = await _read(request, _LARGEST_FORM)
+        query = request.scope["query_string"].decode("latin-1")
+        fields = self._token_endpoint.respond(environment, address, request.headers, query, body)
         return JSONResponse(fields, headers=_NO_STORE)
 
     async def _call(self, request: Request, name: str) -> Response:
-        try:
-            if name in _AUTH_ENVIRONMENTS:
-                raise RequestRefusedError(404, "not_found", f"This address has POST {TOKEN_PATH} only.")
-            # Who is calling comes first: a stranger does not learn what there is.
-            holder = self._access.holder(request.headers, name)
-            handler = self._handler(request, self._endpoints[_INTERFACES[name]])
-            return await handler(request, holder)
-        except RequestRefusedError as refusal:
-            self._world.stats.count_refusal()
-            return _refused(refusal)
+        if name in _AUTH_ENVIRONMENTS:
+            raise RequestRefusedError(404, "not_found", f"This address has POST {TOKEN_PATH} only.")
+        # Who is calling comes first: a stranger does not learn what there is.
+        holder = self._access.holder(request.headers, name)
+        handler = self._handler(request, self._endpoints[_INTERFACES[name]])
+        return await handler(request, holder)
 
     def _handler(self, request: Request, endpoints: Mapping[str, Mapping[str, _Handler]]) -> _Handler:
-        methods = endpoints.get(request.url.path)
+        methods = endpoints.get(request.scope["path"])
         if methods is None:
             listed = ", ".join(f"{method} {path}" for path, handlers in endpoints.items() for method in handlers)
             raise RequestRefusedError(404, "not_found", f"There is no such path. This address has {listed}.")
@@ -208,14 +198,21 @@ class PracticeApp:
             raise RequestRefusedError(422, "invalid_order", str(error)) from None
         return JSONResponse(order, status_code=201)
 
-    def _dated(self, response: Response) -> Response:
-        """With a Date by the clock handed in, from which a caller can tell how far its own is off."""
-        response.headers["Date"] = format_datetime(self._world.clock.now(), usegmt=True)
+    def _refused(self, refusal: RequestRefusedError, *, is_token_request: bool = False) -> Response:
+        self._world.stats.count_refusal()
+        message_field = "error_description" if is_token_request else "message"
+        content = {"error": refusal.error, message_field: refusal.message}
+        response = JSONResponse(content, refusal.status, _NO_STORE if is_token_request else None)
+        for name, value in refusal.headers:
+            response.headers.append(name, value)
         return response
 
-
-class _Dropped(Response):
-    """Stands for no answer at all."""
+    def _faulty(self, fault: Fault) -> Response:
+        self._world.stats.count_fault()
+        if fault.dropped:
+            raise ConnectionDroppedError
+        headers = {} if fault.retry_after is None else {"Retry-After": str(fault.retry_after)}
+        return Response(fault.content, fault.status, headers, media_type=fault.content_type)
 
 
 async def _read(request: Request, limit: int) -> bytes:
@@ -247,15 +244,3 @@ def _bad_query(message: str) -> RequestRefusedError:
 def _not_allowed(methods: list[str]) -> RequestRefusedError:
     allow = ", ".join(methods)
     return RequestRefusedError(405, "method_not_allowed", f"This path takes {allow}.", [("Allow", allow)])
-
-
-def _refused(refusal: RequestRefusedError, *, message_field: str = "message") -> Response:
-    response = JSONResponse({"error": refusal.error, message_field: refusal.message}, status_code=refusal.status)
-    for name, value in refusal.headers:
-        response.headers.append(name, value)
-    return response
-
-
-def _faulty(fault: Fault) -> Response:
-    headers = {} if fault.retry_after is None else {"Retry-After": str(fault.retry_after)}
-    return Response(fault.content, fault.status, headers, media_type=fault.content_type)

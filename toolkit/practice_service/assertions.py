@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import threading
-from typing import Any, Final, TYPE_CHECKING
-
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from toolkit.clock import Clock
-    from toolkit.secret import Secret
-    from toolkit.practice_service.holders import Client
     from collections.abc import Container
+
+    from toolkit.clock import Clock
+    from toolkit.practice_service.holders import Client
+    from toolkit.secret import Secret
 
 LONGEST_LIFETIME: Final = 600  # seconds; an assertion is for one request, so anything longer is a mistake
 LEEWAY: Final = 5  # seconds that a caller's clock may be ahead

@@ -11,7 +11,7 @@ import secrets
 import string
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.credentials import ClientKey, ClientSecret, Credentials, KeyPair
 from toolkit.secret import Secret

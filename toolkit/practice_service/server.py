@@ -10,7 +10,7 @@ import contextlib
 import socket
 import threading
 from concurrent.futures import Future
-from typing import Any, Final, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol

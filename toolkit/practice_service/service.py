@@ -12,12 +12,13 @@ from toolkit.service import ADDRESS_NAMES, symbolic_address
 from toolkit.settings import Settings, is_offline
 
 if TYPE_CHECKING:
-    from toolkit.credentials import Credentials
-    from toolkit.practice_service.stats import Stats
-    from toolkit.practice_service.faults import Faults
-    from types import TracebackType
     from collections.abc import Mapping
+    from types import TracebackType
+
+    from toolkit.credentials import Credentials
+    from toolkit.practice_service.faults import Faults
     from toolkit.practice_service.server import ServerThread
+    from toolkit.practice_service.stats import Stats
 
 _LOWEST_PORT: Final = 1024  # those below take privileges
 _HIGHEST_PORT: Final = 65536 - len(ADDRESS_NAMES)

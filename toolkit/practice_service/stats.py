@@ -9,13 +9,14 @@ from collections import Counter
 class Stats:
     """Counts of requests; safe to read and reset from any thread while the service runs.
 
-    A request counts as a token request or a call when it arrives, however it is then answered.
+    A request counts as a token request or a call when it arrives, however it is then answered; one
+    with a foreign Host is refused and counts as neither.
 
     Attributes:
         token_requests: requests to a token endpoint.
         calls: all other requests.
-        refused: requests of either kind that the service answered with a 4xx of its own.
-        faulted: requests of either kind that met a fault.
+        refused: requests that the service answered with a 4xx of its own.
+        faulted: requests that met a fault.
         by_endpoint: arrivals by address and endpoint, such as `broker GET /v1/accounts`; what is no
             endpoint counts as `broker other`, as a path may hold anything.
     """

@@ -5,7 +5,7 @@ Error codes and statuses are those of RFC 6749 section 5.2, as the service docum
 
 from __future__ import annotations
 
-from typing import Any, Final, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
 from toolkit.assertion import ASSERTION_TYPE
@@ -15,8 +15,8 @@ from toolkit.secret import Secret
 from toolkit.service import GRANT_TYPE, TOKEN_PATH, Environment, header_names
 
 if TYPE_CHECKING:
-    from toolkit.practice_service.tokens import Tokens
     from toolkit.practice_service.holders import Client, Holders
+    from toolkit.practice_service.tokens import Tokens
 
 FORM_TYPE: Final = "application/x-www-form-urlencoded"
 _FIELDS_AT_MOST: Final = 20

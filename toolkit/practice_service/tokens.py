@@ -8,13 +8,13 @@ import secrets
 import threading
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.service import TOKEN_TYPE
 
 if TYPE_CHECKING:
-    from toolkit.practice_service.holders import Holder
     from toolkit.clock import Clock
+    from toolkit.practice_service.holders import Holder
     from toolkit.secret import Secret
 
 _TOKEN_BYTES: Final = 32

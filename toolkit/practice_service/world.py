@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Final, TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from toolkit.errors import ConfigurationError
 from toolkit.practice_service.faults import Faults

@@ -1,0 +1,232 @@
+"""The way of one call below its scope check: cassette, then auth, then the network.
+
+One flow for sync and async. The request that the client holds and the cassette records never has a
+credential on it, and a replayed call needs none.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
+
+import httpx
+
+from toolkit.auth import Authorizer, TokenRequest, authorization
+from toolkit.cassettes.cassette import Cassette
+from toolkit.cassettes.foreign import EPOCH
+from toolkit.cassettes.format import HeaderList, Interaction, RecordedRequest
+from toolkit.cassettes.matching import Lane
+from toolkit.cassettes.scrub import KnownSecrets
+from toolkit.cassettes.transport import (
+    as_recorded,
+    as_recorded_response,
+    as_response,
+    header_list,
+    observe,
+    recording,
+)
+from toolkit.clock import Clock
+from toolkit.credentials import Credentials
+from toolkit.errors import ConfigurationError, Unreachable
+from toolkit.flow import Flow, Read, run, run_async
+from toolkit.ledger import Call, Ledger
+from toolkit.scope import Scope
+from toolkit.service import TOKEN_PATH, Interface, symbolic_address
+from toolkit.tokens import Token, read_token_response
+
+_BODY_HEADERS: Final = frozenset({"content-encoding", "transfer-encoding", "content-length"})
+
+
+class Caller:
+    """Makes the calls of one session and remembers them.
+
+    Args:
+        clock: where time comes from.
+        cassette: what is replayed and recorded, or None.
+        lane: who calls, for matching recordings.
+        known: secrets of this session, shared with the cassette's scrubber.
+        authorizer: made when the first call goes out; a replay never makes one.
+    """
+
+    def __init__(
+        self,
+        *,
+        clock: Clock,
+        cassette: Cassette | None,
+        lane: Lane,
+        known: KnownSecrets,
+        authorizer: Callable[[], Authorizer],
+    ) -> None:
+        self.ledger = Ledger()
+        self._clock = clock
+        self._cassette = cassette
+        self._lane = lane
+        self._known = known
+        self._make_authorizer = authorizer
+        self._authorizer: Authorizer | None = None
+        self._numbers = TokenNumbers(after=cassette.last_token_number if cassette else 0)
+
+    @property
+    def token(self) -> Token | None:
+        """The token in hand, if one was obtained and is usable."""
+        return self._authorizer.token if self._authorizer else None
+
+    def call(self, scope: Scope, request: httpx.Request) -> Flow[httpx.Response]:
+        """Check, replay or send, and record one request of an interface.
+
+        Raises:
+            AccessError: it may not be sent.
+            CassetteMiss: it is not recorded, and the cassette's mode records nothing.
+            TokenError, Unreachable: no token could be had for it.
+        """
+        path = scope.path_of(request)
+        if self._cassette is None:
+            return (yield from self._send(scope, request, path, None))
+        recorded = yield from as_recorded(request, uri=scope.to_record(request))
+        found = self._cassette.find(self._cassette.scrubber.subject(recorded), self._lane)
+        if found is None:
+            return (yield from self._send(scope, request, path, recorded))
+        self._remember_played(self._cassette, found, scope.interface, path)
+        return as_response(found)
+
+    def _send(
+        self, scope: Scope, request: httpx.Request, path: str, recorded: RecordedRequest | None
+    ) -> Flow[httpx.Response]:
+        outgoing = scope.to_send(request)
+        if self._authorizer is None:
+            self._authorizer = self._make_authorizer()
+        authorizer, clock = self._authorizer, self._clock
+        authorized, token = yield from authorizer.authorize(outgoing)
+        sent_at, since = clock.now(), clock.monotonic()
+        response: httpx.Response = yield authorized
+        if authorizer.is_worth_retrying(request, response.status_code, token):
+            yield Read(response)
+            authorized, token = yield from authorizer.authorize(outgoing)
+            sent_at, since = clock.now(), clock.monotonic()
+            response = yield authorized
+            authorizer.is_worth_retrying(request, response.status_code, token)
+        by = authorization(authorizer.credentials, token, token and self._numbers.number(token))
+        call = Call(sent_at, scope.interface, request.method, path, response.status_code, authorized_by=by)
+        self.ledger.add(call)
+        record = None
+        if recorded is not None and self._cassette is not None:
+            shown = replace(recorded, headers=(*recorded.headers, *authorizer.recorded_headers))
+            record = recording(self._cassette, shown, response, call)
+        return observe(response, call, since=since, clock=clock, record=record)
+
+    def exchange(self, credentials: Credentials, address_name: str, token_request: TokenRequest) -> Flow[Token]:
+        """Send a token request, record it, and read the token in its reply.
+
+        Raises:
+            Unreachable: the token endpoint cannot be reached. httpx's own error would carry the
+                request, and with it the credentials.
+            TokenError: it refused, or its reply is no token response.
+        """
+        for kind, secret in token_request.secrets:
+            self._known.add(kind, secret)
+        request, clock = token_request.request, self._clock
+        sent_at, since = clock.now(), clock.monotonic()
+        try:
+            response: httpx.Response = yield request
+            body: bytes = yield Read(response)
+        except (httpx.TransportError, httpx.DecodingError) as error:
+            raise unreachable("The token endpoint", error) from None
+        elapsed = timedelta(microseconds=round((clock.monotonic() - since) * 1_000_000))
+        token = read_token_response(
+            response.status_code, response.headers, body, asked_at=sent_at, asked_monotonic=since
+        )
+        self._known.add("ACCESS_TOKEN", token.access_token)
+        self.ledger.add(Call(sent_at, Interface.AUTH, "POST", TOKEN_PATH, response.status_code, elapsed))
+        if self._cassette is not None and self._cassette.records:
+            form = token_request.recorded_form
+            self._cassette.record(
+                Interaction(
+                    RecordedRequest(
+                        "POST", symbolic_address(address_name) + TOKEN_PATH, _headers_of(request.headers, form), form
+                    ),
+                    as_recorded_response(response, body, headers=_headers_of(response.headers, body)),
+                    recorded_at=sent_at,
+                    elapsed=elapsed,
+                    token_obtained=authorization(credentials, token, self._numbers.number(token)),
+                )
+            )
+        return token
+
+    def _remember_played(self, cassette: Cassette, found: Interaction, interface: Interface, path: str) -> None:
+        if found.authorized_by is not None:
+            token_request = cassette.token_request_of(found.authorized_by)
+            if token_request is not None:
+                self.ledger.add(_played(token_request, Interface.AUTH, TOKEN_PATH))
+        self.ledger.add(_played(found, interface, path))
+
+
+class TokenNumbers:
+    """Numbers the tokens of a session in the order in which it meets them.
+
+    Args:
+        after: the highest number that is taken, in a cassette that is added to.
+    """
+
+    def __init__(self, *, after: int = 0) -> None:
+        self._after = after
+        self._numbers: dict[Token, int] = {}
+        self._lock = threading.Lock()
+
+    def number(self, token: Token) -> int:
+        """The number of a token, from 1."""
+        with self._lock:
+            return self._numbers.setdefault(token, self._after + len(self._numbers) + 1)
+
+
+class InterfaceTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
+    """The transport of one interface's client. The session owns what is below and closes it."""
+
+    def __init__(self, scope: Scope, caller: Caller, below: httpx.BaseTransport | httpx.AsyncBaseTransport) -> None:
+        self._scope = scope
+        self._caller = caller
+        self._below = below
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        return run(self._caller.call(self._scope, request), self._below)  # type: ignore[arg-type]
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        return await run_async(self._caller.call(self._scope, request), self._below)  # type: ignore[arg-type]
+
+
+def _headers_of(headers: httpx.Headers, body: bytes) -> HeaderList:
+    """Headers for a body that is recorded decoded, or with placeholders in it."""
+    kept = [(name, value) for name, value in header_list(headers) if name.lower() not in _BODY_HEADERS]
+    return (*kept, ("Content-Length", str(len(body))))
+
+
+def unreachable(what: str, error: httpx.HTTPError) -> Unreachable:
+    """The error for a connection that failed; httpx's class says how."""
+    how = {"ConnectError": "no connection", "ConnectTimeout": "no connection in time", "ReadTimeout": "no answer in time"}
+    kind = type(error).__name__
+    return Unreachable(
+        f"{what} cannot be reached: {how.get(kind, kind)}.",
+        "Check the network, the proxy and the address; or replay a cassette, which needs none.",
+    )
+
+
+def no_credentials() -> Authorizer:
+    """What a replay without credentials has in place of an authorizer."""
+    raise ConfigurationError(
+        "This session replays without credentials, so it cannot send anything.",
+        "Give credentials to the session, or replay only what is recorded.",
+    )
+
+
+def _played(interaction: Interaction, interface: Interface, path: str) -> Call:
+    return Call(
+        interaction.recorded_at or EPOCH,
+        interface,
+        interaction.request.method,
+        path,
+        interaction.response.status,
+        interaction.elapsed,
+        interaction.authorized_by,
+    )

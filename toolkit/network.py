@@ -1,0 +1,104 @@
+"""The bottom of the way of a call: httpx transports, direct and through proxies.
+
+httpx ignores proxy variables when it is handed a transport, and its own `proxy=` would bypass ours;
+so the proxied transports are built here, below auth, from the same variables. Never for loopback.
+"""
+
+from __future__ import annotations
+
+import ssl
+import threading
+from collections.abc import Mapping
+from typing import Any, cast
+from urllib.request import getproxies, proxy_bypass_environment
+
+import httpx
+
+from toolkit.addresses import is_loopback
+from toolkit.errors import ConfigurationError, UnsafeAddress
+
+Verify = bool | str | ssl.SSLContext
+ProxyTypes = str | httpx.URL | httpx.Proxy
+
+
+class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
+    """Sends each request directly or through a proxy, by its host. Owned and closed by one session.
+
+    Args:
+        is_async: whether it makes asynchronous transports.
+        verify: TLS verification as httpx takes it; False is for loopback only.
+        proxy: a proxy for everything but loopback; by default the proxy variables of the environment.
+        proxies: scheme to proxy, by default read from the environment.
+    """
+
+    def __init__(
+        self,
+        *,
+        is_async: bool,
+        verify: Verify = True,
+        proxy: ProxyTypes | None = None,
+        proxies: Mapping[str, str] | None = None,
+    ) -> None:
+        self._is_async = is_async
+        self._verify = verify
+        self._proxy = proxy
+        self._proxies = getproxies() if proxies is None else proxies
+        self._transports: dict[str | None, Any] = {}
+        self._routes: dict[tuple[str, str], Any] = {}
+        self._lock = threading.Lock()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        return cast("httpx.Response", self._transport_for(request.url).handle_request(request))
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        return cast("httpx.Response", await self._transport_for(request.url).handle_async_request(request))
+
+    def close(self) -> None:
+        for transport in self._drained():
+            transport.close()
+
+    async def aclose(self) -> None:
+        for transport in self._drained():
+            await transport.aclose()
+
+    def _drained(self) -> list[Any]:
+        transports = list(self._transports.values())
+        self._transports.clear()
+        self._routes.clear()
+        return transports
+
+    def _transport_for(self, url: httpx.URL) -> Any:
+        route = self._routes.get((url.scheme, url.host))
+        if route is None:
+            if self._verify is False and not is_loopback(url.host):
+                raise UnsafeAddress(
+                    f"verify=False is for this machine only, not for {url.host}.",
+                    "Leave verify out, or give the path of the certificate authority's file.",
+                )
+            with self._lock:
+                route = self._routes[url.scheme, url.host] = self._transport(self._proxy_for(url))
+        return route
+
+    def _proxy_for(self, url: httpx.URL) -> ProxyTypes | None:
+        if is_loopback(url.host):
+            return None
+        if self._proxy is not None:
+            return self._proxy
+        proxy = self._proxies.get(url.scheme) or self._proxies.get("all")
+        if not proxy or proxy_bypass_environment(url.netloc.decode(), dict(self._proxies)):
+            return None
+        return proxy if "://" in proxy else f"http://{proxy}"
+
+    def _transport(self, proxy: ProxyTypes | None) -> Any:
+        name = None if proxy is None else str(proxy.url if isinstance(proxy, httpx.Proxy) else proxy)
+        if name not in self._transports:
+            make = httpx.AsyncHTTPTransport if self._is_async else httpx.HTTPTransport
+            try:
+                self._transports[name] = make(verify=self._verify, proxy=proxy)
+            except (ValueError, httpx.InvalidURL):
+                raise ConfigurationError(
+                    "The proxy is not an address that httpx can use.", "Write it like http://proxy.example:3128."
+                ) from None
+            except ImportError:
+                raise ConfigurationError("A SOCKS proxy needs one more package.", "Install httpx[socks].") from None
+        return self._transports[name]

@@ -1,0 +1,123 @@
+"""Where credentials may go: to one interface's own address and nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import httpx
+
+from toolkit.addresses import Address
+from toolkit.errors import CredentialsMismatch, UnsafeAddress
+from toolkit.escaping import excerpt
+from toolkit.service import KEY_ID_HEADER, SECRET_KEY_HEADER, Interface
+
+_CREDENTIAL_HEADERS: Final = ("Authorization", "Proxy-Authorization")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An address in the form in which httpx compares URLs."""
+
+    key: tuple[bytes, bytes, int | None]
+    prefix: bytes
+
+    @classmethod
+    def of(cls, address: Address | str) -> Place:
+        url = httpx.URL(str(address))
+        return cls(_key(url), url.raw_path.rstrip(b"/"))
+
+    def path_below(self, url: httpx.URL) -> bytes | None:
+        """Path and query of a URL below this address, or None when it is elsewhere."""
+        if _key(url) != self.key:
+            return None
+        path = url.raw_path
+        if not self.prefix:
+            return path
+        inside = path.startswith(self.prefix) and path[len(self.prefix) : len(self.prefix) + 1] in (b"", b"/", b"?")
+        return path[len(self.prefix) :] if inside and not _climbs(path) else None
+
+
+class Scope:
+    """Checks every request of one interface before anything is sent, redirects included.
+
+    Args:
+        interface: the interface, for messages.
+        own: its configured address, or None in replay without addresses.
+        symbolic: what stands for it in recordings; links in replayed bodies lead there.
+        header_prefix: prefix of the key headers, which callers do not set themselves.
+    """
+
+    def __init__(self, interface: Interface, *, own: Address | None, symbolic: str, header_prefix: str) -> None:
+        self.interface = interface
+        self.symbolic = Place.of(symbolic)
+        self.own = None if own is None else Place.of(own)
+        self._shown = str(own or symbolic)
+        self._symbolic_text = symbolic
+        self._own_text = None if own is None else str(own)
+        names = (*_CREDENTIAL_HEADERS, f"{header_prefix}-{KEY_ID_HEADER}", f"{header_prefix}-{SECRET_KEY_HEADER}")
+        self._credential_headers = tuple(name.lower().encode("ascii") for name in names)
+
+    def path_of(self, request: httpx.Request) -> str:
+        """The request's path below the interface's address, without its query.
+
+        Raises:
+            UnsafeAddress: it goes elsewhere, or has userinfo in its URL.
+            CredentialsMismatch: it carries credentials of its own.
+        """
+        url = request.url
+        if url.userinfo:
+            raise UnsafeAddress(
+                f"A URL of the {self.interface} interface has a user name or password in it.",
+                "Remove it: the session adds the credentials.",
+            )
+        below = None if self.own is None else self.own.path_below(url)
+        if below is None:
+            below = self.symbolic.path_below(url)
+        if below is None:
+            raise UnsafeAddress(
+                f"{excerpt(str(url.copy_with(query=None)), 120)} is not at the {self.interface} interface's address {self._shown}.",
+                "Nothing was sent. Use a path such as /v1/accounts, or a plain httpx.Client for other hosts.",
+            )
+        for name, _ in request.headers.raw:
+            if name.lower() in self._credential_headers:
+                raise CredentialsMismatch(
+                    f"The request carries an {name.decode('ascii', 'replace')} header of its own.",
+                    "Nothing was sent. Leave out auth= and such headers: the session adds its credentials.",
+                )
+        return below.partition(b"?")[0].decode("ascii") or "/"
+
+    def to_send(self, request: httpx.Request) -> httpx.Request:
+        """The request at the configured address; a symbolic one, from a replayed link, is translated."""
+        if self._own_text is None or self.own is None or self.own.path_below(request.url) is not None:
+            return request
+        return self._moved(request, self._own_text, self.symbolic)
+
+    def to_record(self, request: httpx.Request) -> str:
+        """The request's URL at the symbolic address."""
+        if self.own is None or (below := self.own.path_below(request.url)) is None:
+            return str(request.url)
+        return self._symbolic_text + below.decode("ascii")
+
+    @staticmethod
+    def _moved(request: httpx.Request, address: str, origin: Place) -> httpx.Request:
+        below = origin.path_below(request.url) or b"/"
+        headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"host"]
+        url = httpx.URL(address + below.decode("ascii"))
+        return httpx.Request(
+            request.method,
+            url,
+            headers=[(b"Host", url.netloc), *headers],
+            stream=request.stream,
+            extensions=request.extensions,
+        )
+
+
+def _key(url: httpx.URL) -> tuple[bytes, bytes, int | None]:
+    return url.raw_scheme, url.raw_host, url.port
+
+
+def _climbs(path: bytes) -> bool:
+    """Whether a path has dot segments, percent-encoded ones included, that a server may resolve."""
+    plain = path.partition(b"?")[0].lower().replace(b"%2e", b".").replace(b"%2f", b"/").replace(b"%5c", b"/").replace(b"\\", b"/")
+    return any(segment in (b".", b"..") for segment in plain.split(b"/"))

@@ -1,0 +1,371 @@
+"""Sessions: one caller in one environment, as httpx clients that know how to authenticate, record and replay."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+import httpx
+
+from toolkit.auth import Authorizer, KeyPairAuthorizer, TokenAuthorizer
+from toolkit.calling import Caller, InterfaceTransport, no_credentials, unreachable
+from toolkit.cassettes.cassette import Cassette, as_mode
+from toolkit.cassettes.foreign import EPOCH
+from toolkit.cassettes.matching import Lane
+from toolkit.cassettes.scrub import KnownSecrets, Scrubber
+from toolkit.clock import Clock, SystemClock
+from toolkit.credentials import ClientKey, ClientSecret, Credentials, KeyPair, as_environment
+from toolkit.errors import CassetteMiss, ConfigurationError, CredentialsMismatch, InterfaceNotAllowed
+from toolkit.network import Network, ProxyTypes, Verify
+from toolkit.scope import Scope
+from toolkit.secret import Secret
+from toolkit.service import Environment, Interface, Placeholder, symbolic_address
+from toolkit.settings import Settings, is_offline
+from toolkit.tokens import SHARED_IN_PROCESS, MemoryTokenStore, Token, TokenStore
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ClientType = TypeVar("ClientType", httpx.Client, httpx.AsyncClient)
+_OFFLINE_ADVICE = "Name a cassette to replay; to go online, unset TOOLKIT_OFFLINE and start again."
+
+
+class _Session(Generic[ClientType]):
+    """What sync and async sessions share: everything but the kind of httpx client.
+
+    Attributes:
+        environment: which environment is called.
+        credentials: who calls; None in a replay without credentials.
+        settings: addresses, header prefix and cassettes folder in force.
+        cassette: what is replayed and recorded, or None when live.
+    """
+
+    environment: Environment
+    credentials: Credentials | None
+    settings: Settings
+    cassette: Cassette | None
+
+    def __init__(
+        self,
+        environment: Environment | str | None = None,
+        credentials: Credentials | str | None = None,
+        *,
+        cassette: Cassette | str | Path | None = None,
+        mode: str | None = None,
+        settings: Settings | None = None,
+        token_store: TokenStore | None = None,
+        timeout: float | httpx.Timeout | None = 30.0,
+        verify: Verify = True,
+        proxy: ProxyTypes | None = None,
+        transport: httpx.BaseTransport | httpx.AsyncBaseTransport | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        """Open a session; nothing is sent yet.
+
+        Args:
+            environment: "live", "paper", "broker-live" or "broker-sandbox"; by default that of the
+                credentials, in replay that of the cassette.
+            credentials: credentials, the name of saved ones, or None for the only saved ones of the
+                environment. A replay needs none.
+            cassette: name or path of a cassette, or an open one; None calls live.
+            mode: vcrpy's record mode, by default `once`.
+            settings: by default those of the project and the TOOLKIT_* variables.
+            token_store: where tokens are kept; by default in this process, shared by its sessions.
+            timeout: seconds, or an httpx.Timeout.
+            verify: TLS verification as httpx takes it; False is for loopback only.
+            proxy: a proxy for everything but loopback; by default the proxy variables.
+            transport: an httpx transport in place of the network, mainly for tests.
+            clock: by default the machine's.
+
+        Raises:
+            ConfigurationError: something needed is missing or malformed.
+            CredentialsMismatch: the credentials belong to another environment.
+            CassetteError: the cassette cannot be opened, or there is none to replay.
+        """
+        self.settings = settings or Settings.load()
+        self._clock = clock or SystemClock()
+        known = cassette.scrubber.known if isinstance(cassette, Cassette) else KnownSecrets()
+        self.cassette = self._open(cassette, mode, known)
+        self._owns_cassette = self.cassette is not cassette
+        self.environment, self.credentials, profile = self._identify(environment, credentials)
+        for kind, secret in self.credentials.secrets() if self.credentials else ():
+            known.add(kind, secret)
+        self._known = known
+        self._store = token_store or (SHARED_IN_PROCESS if clock is None else MemoryTokenStore())
+        self._timeout = timeout
+        self._below = transport or Network(is_async=self._is_async, verify=verify, proxy=proxy)
+        self._caller = Caller(
+            clock=self._clock,
+            cassette=self.cassette,
+            lane=Lane(self.environment, profile),
+            known=known,
+            authorizer=self._authorizer,
+        )
+        self._clients: dict[Interface, ClientType] = {}
+        self._lock = threading.Lock()
+
+    _is_async = False
+
+    @property
+    def trading(self) -> ClientType:
+        """httpx client of the trading interface. InterfaceNotAllowed where section 1 gives none."""
+        return self._client(Interface.TRADING)
+
+    @property
+    def market_data(self) -> ClientType:
+        """httpx client of the market data interface."""
+        return self._client(Interface.MARKET_DATA)
+
+    @property
+    def broker(self) -> ClientType:
+        """httpx client of the broker interface. InterfaceNotAllowed where section 1 gives none."""
+        return self._client(Interface.BROKER)
+
+    @property
+    def replays_only(self) -> bool:
+        """Whether nothing can leave this machine."""
+        return self.cassette is not None and not self.cassette.records
+
+    @property
+    def token(self) -> Token | None:
+        """The current access token, None without one; in replay the recorded one, its text a placeholder."""
+        if not self.replays_only:
+            return self._caller.token
+        for call in reversed(self._caller.ledger.calls()):
+            by = call.authorized_by
+            if by is not None and by.issued_at is not None and by.expires_at is not None:
+                token = Token(Secret(Placeholder.ACCESS_TOKEN), by.issued_at, by.expires_at)
+                return token if token.expires_at > self.now() else None
+        return None
+
+    def now(self) -> datetime:
+        """The instant this session lives at, in UTC: the present, or where the replay stands in its recording."""
+        if not self.replays_only:
+            return self._clock.now()
+        return self._caller.ledger.last_ended_at() or (self.cassette and self.cassette.recorded_at) or EPOCH
+
+    def tokens(self) -> pd.DataFrame:
+        """One row an access token that authorized a call; see `toolkit.tables.tokens_table` for the columns.
+
+        Remaining lifetime and state are as of the end of the last call, live and replayed alike.
+        """
+        from toolkit.tables import tokens_table  # noqa: PLC0415 - keeps pandas out of `import toolkit`
+
+        calls = self._caller.ledger.calls()
+        return tokens_table(calls, self._caller.ledger.last_ended_at() or self.now())
+
+    def calls(self) -> pd.DataFrame:
+        """One row a call, token requests included; see `toolkit.tables.calls_table` for the columns."""
+        from toolkit.tables import calls_table  # noqa: PLC0415 - keeps pandas out of `import toolkit`
+
+        table = calls_table(self._caller.ledger.calls())
+        table["path"] = table["path"].map(self._known.scrub_text).astype(table["path"].dtype)
+        return table
+
+    def describe(self) -> str:
+        """Whether calls go out, are recorded or replayed, in words."""
+        return "live" if self.cassette is None else f"{self.cassette.describe()} ({self.cassette.path.name})"
+
+    def __repr__(self) -> str:
+        who = f" as {self.credentials.name!r}" if self.credentials else ""
+        real = ", real account" if self.environment.rules.real_account else ""
+        return f"<{type(self).__name__} {self.environment}{who}{real}: {self.describe()}>"
+
+    def __dir__(self) -> list[str]:
+        """Without the interfaces that this environment has not, so that completion offers what works."""
+        absent = {str(interface) for interface in Interface} - {str(one) for one in self.environment.rules.addresses}
+        return [name for name in super().__dir__() if name not in absent]
+
+    def _open(self, cassette: Cassette | str | Path | None, mode: str | None, known: KnownSecrets) -> Cassette | None:
+        if cassette is None:
+            as_mode(mode)
+            if is_offline():
+                raise CassetteMiss("There is no cassette to replay, and TOOLKIT_OFFLINE keeps calls from going out.", _OFFLINE_ADVICE)
+            if mode is not None:
+                raise ConfigurationError(f"The mode {mode} is given without a cassette.", 'Name one, such as cassette="tour".')
+            return None
+        if isinstance(cassette, Cassette):
+            if mode is not None and as_mode(mode) != cassette.mode:
+                raise ConfigurationError(
+                    f"The cassette is open with mode {cassette.mode}, not {mode}.", "Leave out mode, or name the cassette by its path."
+                )
+            cassette.scrubber.adopt(self.settings.addresses, self.settings.header_prefix)
+            return cassette
+        scrubber = Scrubber(known, addresses=self.settings.addresses, header_prefix=self.settings.header_prefix)
+        return Cassette(cassette, mode, settings=self.settings, scrubber=scrubber)
+
+    def _identify(
+        self, environment: Environment | str | None, credentials: Credentials | str | None
+    ) -> tuple[Environment, Credentials | None, str | None]:
+        """Environment, credentials, and the profile name whose recordings are replayed."""
+        asked = None if environment is None else as_environment(environment)
+        if isinstance(credentials, Credentials):
+            if asked is not None and asked is not credentials.environment:
+                raise CredentialsMismatch(
+                    f"These credentials are for {credentials.environment}, not for {asked}.",
+                    "Credentials of one environment are not accepted by another (section 1, rule 5).",
+                )
+            return credentials.environment, credentials, credentials.name
+        if credentials is not None and not isinstance(credentials, str):
+            raise ConfigurationError(
+                f"Credentials are a KeyPair, a ClientSecret, a ClientKey or a profile name, not {type(credentials).__name__}.",
+                'For example tk.KeyPair(key_id, secret_key, environment="paper").',
+            )
+        if self.replays_only and self.cassette is not None:
+            return asked or _environment_of(self.cassette), None, credentials
+        if asked is None:
+            raise ConfigurationError("The session does not know its environment.", f"Give one of {', '.join(Environment)}.")
+        from toolkit.profiles import load_credentials  # noqa: PLC0415 - a replay needs none of it
+
+        loaded = load_credentials(asked, credentials, settings=self.settings)
+        return asked, loaded, loaded.name
+
+    def _client(self, interface: Interface) -> ClientType:
+        client = self._clients.get(interface)
+        if client is not None:
+            return client
+        name = self.environment.rules.addresses.get(interface)
+        if name is None:
+            has = ", ".join(str(one) for one in self.environment.rules.addresses if one is not Interface.AUTH)
+            raise InterfaceNotAllowed(
+                f"The environment {self.environment} has no {interface} interface.", f"A {self.environment.rules.holder} may call: {has}."
+            )
+        own = self.settings.address(name) if not self.replays_only or name in self.settings.addresses else None
+        symbolic = symbolic_address(name)
+        scope = Scope(interface, own=own, symbolic=symbolic, header_prefix=self.settings.header_prefix)
+        base_url = symbolic if self.replays_only else str(own)
+        with self._lock:
+            if interface not in self._clients:
+                self._clients[interface] = self._make_client(base_url, InterfaceTransport(scope, self._caller, self._below))
+            return self._clients[interface]
+
+    def _make_client(self, base_url: str, transport: InterfaceTransport) -> ClientType:
+        raise NotImplementedError
+
+    def _authorizer(self) -> Authorizer:
+        credentials = self.credentials
+        if isinstance(credentials, KeyPair):
+            return KeyPairAuthorizer(credentials, header_prefix=self.settings.header_prefix)
+        if not isinstance(credentials, ClientSecret | ClientKey):
+            return no_credentials()
+        name = self.environment.rules.addresses[Interface.AUTH]
+        return TokenAuthorizer(
+            credentials,
+            auth_address=self.settings.address(name),
+            clock=self._clock,
+            store=self._store,
+            exchange=lambda token_request: self._caller.exchange(credentials, name, token_request),
+        )
+
+    def _accounts_call(self) -> tuple[ClientType, str]:
+        interface, path = self.environment.rules.accounts
+        return self._client(interface), path
+
+    def _transports(self) -> Iterator[Any]:
+        """What this session closes, the clients first."""
+        yield from self._clients.values()
+        yield self._below
+
+    def _finish_cassette(self, *, well: bool) -> None:
+        if self.cassette is not None and self._owns_cassette and well:
+            self.cassette.close()
+
+
+class Session(_Session[httpx.Client]):
+    """A caller in one environment: ordinary httpx clients that authenticate, record and replay.
+
+    `trading`, `market_data` and `broker` are httpx.Client objects with the interface's base URL; those
+    that section 1 of the service document gives no access to raise InterfaceNotAllowed. Closing is
+    optional; a `with` block does it.
+    """
+
+    def accounts(self, **params: Any) -> pd.DataFrame:
+        """The accounts as a table: GET /v1/accounts for a broker partner, GET /v2/account for an account holder.
+
+        Args:
+            params: query parameters, sent as they are.
+
+        Raises:
+            ServiceError: the service answered with an error status.
+            Unreachable: it cannot be reached.
+            TabulationError: its answer is no JSON.
+        """
+        from toolkit.tables import tabulate  # noqa: PLC0415 - keeps pandas out of `import toolkit`
+
+        client, path = self._accounts_call()
+        try:
+            response = client.get(path, params=params or None)
+        except httpx.TransportError as error:
+            raise unreachable("The service", error) from None
+        return tabulate(response)
+
+    def close(self) -> None:
+        """Close connections, and end a recording well."""
+        self._close(well=True)
+
+    def _close(self, *, well: bool) -> None:
+        for one in self._transports():
+            one.close()
+        self._finish_cassette(well=well)
+
+    def _make_client(self, base_url: str, transport: InterfaceTransport) -> httpx.Client:
+        return httpx.Client(base_url=base_url, transport=transport, timeout=self._timeout)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._close(well=kind is None)
+
+
+class AsyncSession(_Session[httpx.AsyncClient]):
+    """The same for `await`: its clients are httpx.AsyncClient objects."""
+
+    _is_async = True
+
+    async def accounts(self, **params: Any) -> pd.DataFrame:
+        """The accounts as a table, as `Session.accounts` gives it."""
+        from toolkit.tables import tabulate  # noqa: PLC0415 - keeps pandas out of `import toolkit`
+
+        client, path = self._accounts_call()
+        try:
+            response = await client.get(path, params=params or None)
+        except httpx.TransportError as error:
+            raise unreachable("The service", error) from None
+        return tabulate(response)
+
+    async def close(self) -> None:
+        """Close connections, and end a recording well."""
+        await self._close(well=True)
+
+    async def _close(self, *, well: bool) -> None:
+        for one in self._transports():
+            await one.aclose()
+        self._finish_cassette(well=well)
+
+    def _make_client(self, base_url: str, transport: InterfaceTransport) -> httpx.AsyncClient:
+        return httpx.AsyncClient(base_url=base_url, transport=transport, timeout=self._timeout)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self._close(well=kind is None)
+
+
+def _environment_of(cassette: Cassette) -> Environment:
+    names = cassette.environments
+    if len(names) == 1:
+        return as_environment(names[0])
+    held = f"It holds calls of {', '.join(names)}" if names else "It does not say whose calls it holds"
+    raise ConfigurationError(
+        f"The cassette {cassette.path.name} does not tell the environment.", f"{held}; give the session one of {', '.join(Environment)}."
+    )

@@ -1,0 +1,113 @@
+"""JSON read strictly: from a response, bytes or text, to Python values or a clear error."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn
+
+from toolkit.errors import ServiceError, TabulationError
+from toolkit.escaping import excerpt
+
+# How many characters of a body that is no JSON, or of a name, an error shows.
+SHOWN: Final = 80
+
+
+class Written(str):
+    """A JSON number as the service wrote it, digit by digit."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A JSON text that is still to be read.
+
+    Attributes:
+        content: the text, in one of the encodings of Unicode.
+        content_type: what the response says it is; empty when there is no response.
+    """
+
+    content: bytes
+    content_type: str = ""
+
+    def parse(self, *, written: bool = False) -> Any:
+        """The value, with the members of each object in their order.
+
+        With `written`, numbers come as `Written`.
+
+        Raises:
+            TabulationError: it is no JSON; a name appears twice in one object; NaN or Infinity; too deep.
+        """
+        number: Any = Written if written else None
+        try:
+            return json.loads(
+                self.content,
+                object_pairs_hook=_object,
+                parse_constant=_refuse_constant,
+                parse_float=number,
+                parse_int=number,
+            )
+        except RecursionError:
+            raise TabulationError("the JSON is nested too deep to read") from None
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise self._not_json(error) from None
+        except ValueError:
+            # int() refuses thousands of digits.
+            raise TabulationError("a number has too many digits", "numbers='text' keeps it as it is.") from None
+
+    def _not_json(self, error: ValueError) -> TabulationError:
+        what = "the body is not JSON"
+        if isinstance(error, json.JSONDecodeError):
+            what += f" from line {error.lineno}, column {error.colno} on"
+        if self.content_type:
+            what += f"; its content type is {excerpt(self.content_type, SHOWN)!r}"
+        if not self.content.strip():
+            return TabulationError(f"{what}; it is empty")
+        beginning = self.content[: 4 * SHOWN].decode("utf-8", "replace")
+        return TabulationError(f"{what}; it begins {excerpt(beginning, SHOWN)!r}")
+
+
+def body_of(data: Any) -> Body | None:
+    """The JSON text of a response, bytes or text; None for anything else, which is a parsed value.
+
+    A response is anything with `content` and `json`, such as that of httpx.
+
+    Raises:
+        ServiceError: the response has an error status.
+    """
+    if hasattr(data, "content") and hasattr(data, "json"):
+        return _response_body(data)
+    if isinstance(data, (bytes, bytearray, memoryview)):
+        return Body(bytes(data))
+    if isinstance(data, str) and not isinstance(data, Written):
+        return Body(data.removeprefix("\ufeff").encode("utf-8", "surrogatepass"))
+    return None
+
+
+def _response_body(response: Any) -> Body:
+    status = getattr(response, "status_code", 200)
+    if status >= 400:
+        raise ServiceError(
+            f"the service answered with status {status}, and an error is no table",
+            "What the service says about it is in the response's body.",
+            status=status,
+        )
+    headers = getattr(response, "headers", {})
+    return Body(bytes(response.content), str(headers.get("content-type", "")))
+
+
+def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(members)
+    if len(made) != len(members):
+        seen: set[str] = set()
+        twice = next(name for name, _ in members if name in seen or seen.add(name))
+        raise TabulationError(
+            f"the name {excerpt(twice, SHOWN)!r} appears twice in one object",
+            "To take the last value of each name: tabulate(response.json()).",
+        )
+    return made
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise TabulationError(f"{name} is no JSON number", "To read it all the same, parse and clean the JSON first.")
