@@ -260,7 +260,7 @@ BAD_KEYS = {
         lambda: pem(key("RSA"), PrivateFormat.TraditionalOpenSSL, BestAvailableEncryption(b"pw")),
         "encrypted with a passphrase",
     ),
-    "broken PEM": (lambda: pem(key("P-256")).replace("A", "B"), "PEM of the private key cannot be read"),
+    "broken PEM": (lambda: pem(key("P-256")).replace("\nMI", "\nIM"), "PEM of the private key cannot be read"),
     "cut PEM": (lambda: pem(key("RSA"))[:600] + "\n-----END PRIVATE KEY-----", "PEM of the private key cannot be read"),
     "OpenSSH": (lambda: "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAAAAAA\n-----END OPENSSH PRIVATE KEY-----",
                 "PEM of the private key cannot be read"),

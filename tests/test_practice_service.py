@@ -7,13 +7,16 @@ import base64
 import gc
 import json
 import logging
+import os
 import secrets
 import socket
 import subprocess
 import sys
 import threading
+import time
 from contextlib import ExitStack
 from decimal import Decimal
+from itertools import chain
 
 import httpx
 import pytest
@@ -165,7 +168,7 @@ def basic(credentials, *, secret_key=None):
     return "Basic " + base64.b64encode(text.encode()).decode()
 
 
-def get(http, service, name, clock, address, path=None, **options):
+def get(http, service, name, clock, address, *, path=None, **options):
     headers = own_headers(http, service, service.credentials[name], clock)
     return http.get(service.url(address) + (path or PATHS[address]), headers=headers, **options)
 
@@ -519,6 +522,7 @@ def signature_mistakes(service, clock):
     claims = claims_for(service, credentials, clock)
     lawful = signed(credentials, claims)
     header, payload, signature = lawful.split(".")
+    changed = encoded(json.dumps({**claims, "exp": claims["exp"] + 1}).encode()).decode()
     unsigned = encoded(json.dumps({"alg": "none"}).encode()).decode() + f".{payload}."
     return {
         "no JWT": "x",
@@ -527,7 +531,7 @@ def signature_mistakes(service, clock):
         "a symmetric algorithm": signed(credentials, claims, alg="HS256"),
         "no algorithm": unsigned,
         "no signature": f"{header}.{payload}.",
-        "a changed payload": f"{header}.{encoded(json.dumps({**claims, 'exp': claims['exp'] + 1}).encode()).decode()}.{signature}",
+        "a changed payload": f"{header}.{changed}.{signature}",
         "claims that are no object": signed(credentials, [claims]),
         "another kid": signed(credentials, claims, kid="sandbox-key-1"),
         "an unknown critical header": signed(credentials, claims, crit=["x"], x=1),
@@ -766,7 +770,7 @@ def test_accounts_can_be_filtered_and_limited(http, service, clock):
 
     everything = ids()
     by_status = {status: ids(status=status) for status in ("open", "restricted", "closed")}
-    assert sorted(sum(by_status.values(), [])) == sorted(everything)
+    assert sorted(chain.from_iterable(by_status.values())) == sorted(everything)
     assert ids(limit=3) == everything[:3]
     assert ids(limit=1000) == everything
     assert ids(limit=2, status="open") == by_status["open"][:2]
@@ -777,7 +781,7 @@ def test_accounts_can_be_filtered_and_limited(http, service, clock):
 )
 def test_a_query_that_makes_no_sense_is_refused(http, service, clock, query):
     """A bad filter gets 400 rather than everything."""
-    assert get(http, service, "broker-secret", clock, "broker", f"/v1/accounts?{query}").status_code == 400
+    assert get(http, service, "broker-secret", clock, "broker", path=f"/v1/accounts?{query}").status_code == 400
 
 
 def test_the_number_of_accounts_can_be_chosen(http, clock):
@@ -793,20 +797,20 @@ def test_the_number_of_accounts_can_be_chosen(http, clock):
 def test_quotes_come_for_the_symbols_asked_for(http, service, clock):
     """Quotes keep the order of the symbols; without any there are some."""
     path = PATHS["market_data"]
-    some = get(http, service, "paper", clock, "market_data", path).json()["quotes"]
-    two = get(http, service, "broker-key", clock, "market_data", f"{path}?symbols=ECHO,ALFA").json()["quotes"]
+    some = get(http, service, "paper", clock, "market_data", path=path).json()["quotes"]
+    two = get(http, service, "broker-key", clock, "market_data", path=f"{path}?symbols=ECHO,ALFA").json()["quotes"]
     assert [quote["symbol"] for quote in two] == ["ECHO", "ALFA"]
     assert all(quote in some for quote in two)
     assert all(Decimal(quote["bid"]) < Decimal(quote["ask"]) for quote in some)
-    assert get(http, service, "paper", clock, "market_data", f"{path}?symbols=a").status_code == 400
+    assert get(http, service, "paper", clock, "market_data", path=f"{path}?symbols=a").status_code == 400
 
 
 @pytest.mark.parametrize(
-    ("name", "address", "path"),
-    [("live", "trading_live", "/v2/practice/orders"), ("sandbox-2", "broker_sandbox", "/v1/practice/orders")],
+    ("name", "url"), [("live", "trading_live /v2/practice/orders"), ("sandbox-2", "broker_sandbox /v1/practice/orders")]
 )
-def test_the_same_order_gives_the_same_answer(http, service, clock, name, address, path):
+def test_the_same_order_gives_the_same_answer(http, service, clock, name, url):
     """An upload has a deterministic answer, which differs by what was uploaded."""
+    address, path = url.split()
     headers = own_headers(http, service, service.credentials[name], clock)
     first, again, another = (
         http.post(
@@ -950,8 +954,8 @@ def test_a_delayed_token_request_holds_up_nobody_and_is_dropped_at_the_end(http,
 
         asking = threading.Thread(target=ask)
         asking.start()
-        while not service.stats.token_requests:
-            pass
+        while asking.is_alive() and not service.stats.token_requests:
+            time.sleep(0.001)
         assert get(http, service, "live", clock, "trading_live").status_code == 200
     asking.join(30)
     assert [type(result).__name__ for result in outcome] in (["RemoteProtocolError"], ["ReadError"])
@@ -1075,15 +1079,11 @@ def test_it_serves_callers_inside_a_running_event_loop():
     assert asyncio.run(notebook()).status_code == 401
 
 
-def run_python(code, *options, **environment):
-    return subprocess.run(
-        [sys.executable, *options, "-c", code],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env=environment,
-    )
+def run_python(code, *options):
+    """What a fresh interpreter, with the import path of this one, does with the code."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, *options, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=environment)
 
 
 @pytest.mark.parametrize("ending", ["service.close()", "del service; gc.collect()", "pass"])
@@ -1104,7 +1104,7 @@ def test_nothing_is_printed_and_nothing_left_open(ending):
             {ending}
         gc.collect()
     """
-    finished = run_python(code, "-X", "dev", "-W", "always::ResourceWarning", PYTHONPATH=":".join(sys.path))
+    finished = run_python(code, "-X", "dev", "-W", "always::ResourceWarning")
     assert (finished.returncode, finished.stdout, finished.stderr) == (0, "", "")
 
 
@@ -1112,7 +1112,7 @@ def test_importing_it_loads_no_server_and_no_cryptography():
     """Starlette and uvicorn come with the start, jwt and cryptography with the credentials."""
     heavy = {"starlette", "uvicorn", "jwt", "cryptography", "pandas"}
     code = f"import sys, toolkit.practice_service; print(sorted({heavy!r} & set(sys.modules)))"
-    assert run_python(code, PYTHONPATH=":".join(sys.path)).stdout == "[]\n"
+    assert run_python(code).stdout == "[]\n"
 
 
 @pytest.mark.parametrize("missing", ["starlette", "uvicorn"])
@@ -1128,7 +1128,7 @@ def test_a_missing_server_package_is_named_with_its_remedy(missing):
         except ConfigurationError as error:
             print(error)
     """
-    printed = run_python(code, PYTHONPATH=":".join(sys.path)).stdout
+    printed = run_python(code).stdout
     assert missing in printed
     assert "service-access-toolkit[practice]" in printed
 

@@ -16,8 +16,7 @@ import httpx
 
 from toolkit.auth import Authorizer, TokenRequest, authorization
 from toolkit.cassettes.cassette import Cassette
-from toolkit.cassettes.foreign import EPOCH
-from toolkit.cassettes.format import HeaderList, Interaction, RecordedRequest
+from toolkit.cassettes.format import EPOCH, HeaderList, Interaction, RecordedRequest
 from toolkit.cassettes.matching import Lane
 from toolkit.cassettes.scrub import KnownSecrets
 from toolkit.cassettes.transport import (

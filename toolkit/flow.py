@@ -12,7 +12,6 @@ A flow is a generator that yields what it needs done and is sent the outcome, li
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Generator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -86,6 +85,8 @@ def run(flow: Flow[T], transport: httpx.BaseTransport) -> T:
 
 async def run_async(flow: Flow[T], transport: httpx.AsyncBaseTransport) -> T:
     """Drive a flow to its end in this task."""
+    import asyncio  # noqa: PLC0415 - slow to load, for asynchronous callers only
+
     outcome: Any = None
     failure: BaseException | None = None
     while True:

@@ -10,7 +10,6 @@ import ssl
 import threading
 from collections.abc import Mapping
 from typing import Any, cast
-from urllib.request import getproxies, proxy_bypass_environment
 
 import httpx
 
@@ -42,7 +41,7 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
         self._is_async = is_async
         self._verify = verify
         self._proxy = proxy
-        self._proxies = getproxies() if proxies is None else proxies
+        self._proxies = proxies
         self._transports: dict[str | None, Any] = {}
         self._routes: dict[tuple[str, str], Any] = {}
         self._lock = threading.Lock()
@@ -84,8 +83,11 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
             return None
         if self._proxy is not None:
             return self._proxy
-        proxy = self._proxies.get(url.scheme) or self._proxies.get("all")
-        if not proxy or proxy_bypass_environment(url.netloc.decode(), dict(self._proxies)):
+        from urllib.request import getproxies, proxy_bypass_environment  # noqa: PLC0415 - slow to load; replays need none
+
+        proxies = dict(getproxies() if self._proxies is None else self._proxies)
+        proxy = proxies.get(url.scheme) or proxies.get("all")
+        if not proxy or proxy_bypass_environment(url.netloc.decode(), proxies):
             return None
         return proxy if "://" in proxy else f"http://{proxy}"
 

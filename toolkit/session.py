@@ -14,7 +14,7 @@ import httpx
 from toolkit.auth import Authorizer, KeyPairAuthorizer, TokenAuthorizer
 from toolkit.calling import Caller, InterfaceTransport, no_credentials, unreachable
 from toolkit.cassettes.cassette import Cassette, as_mode
-from toolkit.cassettes.foreign import EPOCH
+from toolkit.cassettes.format import EPOCH
 from toolkit.cassettes.matching import Lane
 from toolkit.cassettes.scrub import KnownSecrets, Scrubber
 from toolkit.clock import Clock, SystemClock

@@ -12,7 +12,6 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
 from typing import Any, Final, Protocol
 
 from toolkit.clock import Clock
@@ -147,6 +146,8 @@ def _refusal(status: int, headers: Mapping[str, str], body: bytes, now: datetime
 
 
 def _clock_offset(headers: Mapping[str, str], now: datetime) -> timedelta | None:
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415 - slow to load, for refusals only
+
     try:
         there = parsedate_to_datetime(headers.get("date", ""))
     except ValueError:

@@ -13,7 +13,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, cast, get_args
 
-from toolkit.cassettes import foreign
 from toolkit.cassettes import format as cassette_format
 from toolkit.cassettes.format import Interaction, Item, RecordedRequest
 from toolkit.cassettes.matching import ANYONE, OURS, VCRPY_DEFAULT, Index, Lane, Matcher, nearest
@@ -135,6 +134,8 @@ class Cassette:
         return data if exists else b"", exists
 
     def _load_foreign(self) -> None:
+        from toolkit.cassettes import foreign  # noqa: PLC0415 - keeps yaml and vcr out of `import toolkit`
+
         loaded = foreign.load(self._data, source=str(self.path), is_json=self.path.suffix == ".json")
         self._parsed = dict(enumerate(loaded))
 

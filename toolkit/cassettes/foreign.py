@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, Final
+from typing import Any
 
 import yaml
 
-from toolkit.cassettes.format import HeaderList, Interaction, RecordedRequest, RecordedResponse, corrupt
-
-EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
+from toolkit.cassettes.format import EPOCH, HeaderList, Interaction, RecordedRequest, RecordedResponse, corrupt
 
 
 def load(data: bytes, *, source: str, is_json: bool) -> list[Interaction]:

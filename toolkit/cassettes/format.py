@@ -12,25 +12,17 @@ import bisect
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
-
-import yaml
 
 from toolkit.errors import CassetteCorrupt
 from toolkit.ledger import Authorization, instant_text, parse_instant
-
-try:
-    from yaml import CSafeDumper as _BaseDumper
-    from yaml import CSafeLoader as _Loader
-except ImportError:  # libyaml is not there on every platform
-    from yaml import SafeDumper as _BaseDumper  # type: ignore[assignment]
-    from yaml import SafeLoader as _Loader  # type: ignore[assignment]
 
 HeaderList = tuple[tuple[str, str], ...]
 
 MARKER: Final = b"# service-access-toolkit cassette 1\n"
 HEADER: Final = MARKER + b"version: 1\ninteractions:\n"
+EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)  # when a foreign cassette does not say
 _END: Final = b"  complete: true\n"
 _ITEM_START: Final = re.compile(rb"^- request:\n", re.MULTILINE)
 _HEAD: Final = re.compile(rb"- request:\n    method: (?P<method>[^\n]+)\n    uri: (?P<uri>[^\n]+)\n")
@@ -95,29 +87,6 @@ class Interaction:
     token_obtained: Authorization | None = None
 
 
-class _Dumper(_BaseDumper):
-    """Safe dumper that writes text on one line, or as a literal block where that is exact."""
-
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
-        return True
-
-
-_PLAIN_LINES = re.compile(r"[\x20-\x7e\n\xa0-\ud7ff\ue000-\ufefe]*\Z")
-
-
-def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    style = None
-    if not _PLAIN_LINES.match(text) or "\u2028" in text or "\u2029" in text:
-        style = '"'  # escapes keep carriage returns, tabs and the rest exactly
-    elif "\n" in text:
-        # A literal block cannot keep leading space, trailing space or empty last lines apart.
-        style = "|" if not re.search(r"\A\s| \n|\n\n\Z|\s\Z(?<!\n)", text) else '"'
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-_Dumper.add_representer(str, _represent_text)
-
-
 def encode(interaction: Interaction) -> bytes:
     """One complete block item, to be appended to a cassette of ours."""
     request, response = interaction.request, interaction.response
@@ -147,8 +116,9 @@ def encode(interaction: Interaction) -> bytes:
     if interaction.token_obtained is not None:
         item["token_obtained"] = interaction.token_obtained.to_fields()
     item["complete"] = True
-    text = yaml.dump([item], Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1 << 30, default_flow_style=False)
-    return text.encode("utf-8")
+    from toolkit.cassettes import yaml_text  # noqa: PLC0415 - keeps yaml out of `import toolkit`
+
+    return yaml_text.dump([item])
 
 
 def is_ours(data: bytes) -> bool:
@@ -224,14 +194,14 @@ def decode(data: bytes, item: Item, *, source: str) -> Interaction:
     Raises:
         CassetteCorrupt: it is no interaction; names file and line.
     """
+    from toolkit.cassettes import yaml_text  # noqa: PLC0415 - keeps yaml out of `import toolkit`
+
     line = data.count(b"\n", 0, item.start) + 1
     try:
-        loaded = yaml.load(data[item.start : item.end], Loader=_Loader)  # noqa: S506 - a safe loader
-        return _interaction(loaded[0])
-    except yaml.MarkedYAMLError as error:
-        where = line + (error.problem_mark.line if error.problem_mark else 0)
-        raise corrupt(source, f"no valid YAML ({error.problem})", line=where) from None
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, yaml.YAMLError) as error:
+        return _interaction(yaml_text.load(data[item.start : item.end])[0])
+    except yaml_text.NotYaml as error:
+        raise corrupt(source, str(error), line=line + error.line) from None
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise corrupt(source, f"an interaction misses {error}" if isinstance(error, KeyError) else str(error), line=line) from None
 
 
@@ -310,5 +280,8 @@ def _bytes(value: Any) -> bytes:
 
 
 def _scalar(raw: bytes) -> str:
-    text = raw.decode("utf-8")
-    return str(yaml.load(text, Loader=_Loader)) if text[0] in "'\"" else text  # noqa: S506 - a safe loader
+    if raw[:1] not in (b"'", b'"'):
+        return raw.decode("utf-8")
+    from toolkit.cassettes import yaml_text  # noqa: PLC0415 - keeps yaml out of `import toolkit`
+
+    return str(yaml_text.load(raw))

@@ -1,0 +1,387 @@
+from __future__ import annotations
+
+import copy
+import functools
+import gc
+import json
+import logging
+import os
+import pickle
+import pprint
+import subprocess
+import sys
+import traceback
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from hypothesis import given
+from hypothesis import strategies as st
+from IPython.lib.pretty import pretty
+from jwt.algorithms import ECAlgorithm
+
+from toolkit.credentials import ClientKey, ClientSecret, Credentials, KeyPair, as_environment
+from toolkit.errors import ConfigurationError, CredentialsMismatch, ToolkitError
+from toolkit.secret import Secret
+from toolkit.service import CredentialKind, Environment, Placeholder
+
+# Text that no message, name or address holds by chance.
+CANARIES = st.text("QXZ0123456789", min_size=12)
+CANARY = "QXZ0123456789QXZ"
+
+
+@functools.cache
+def key(number=0):
+    return ec.generate_private_key(ec.SECP256R1())
+
+
+@functools.cache
+def rsa_key():
+    return rsa.generate_private_key(65537, 2048)
+
+
+def pem(private_key):
+    return private_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+
+
+def key_pair(**changes):
+    return KeyPair(**{"key_id": "QXZ-key-id-0", "secret_key": "QXZ-secret-0", "environment": "paper", **changes})
+
+
+def client_secret(**changes):
+    return ClientSecret(
+        **{"client_id": "client-1", "client_secret": "QXZ-secret-0", "environment": "broker-sandbox", **changes}
+    )
+
+
+def client_key(**changes):
+    return ClientKey(**{"client_id": "client-1", "private_key": key(), "environment": "broker-sandbox", **changes})
+
+
+MAKERS = [key_pair, client_secret, client_key]
+
+
+class Remote:
+    """A Signer whose key is elsewhere."""
+
+    algorithm, key_id = "ES256", None
+    __hash__ = None  # as a dataclass that is not frozen
+
+    def sign(self, data):
+        return b"signature"
+
+
+def everything_shown(value):
+    """All that Python would print of a value, and of an error that refuses to give it."""
+    shown = [str(value), repr(value), f"{value}", f"{value!r:>100}", ascii([value]), repr(vars(value))]
+    shown += [pprint.pformat(vars(value)), pretty(value), pretty(vars(value)), repr(copy.deepcopy(value))]
+    shown += [logging.makeLogRecord({"msg": "%s %r", "args": (value, value)}).getMessage()]
+    shown += [json.dumps({"credentials": value, "fields": vars(value)}, default=str)]
+    for write in (json.dumps, *(lambda value, p=p: pickle.dumps(value, p) for p in range(6))):
+        with pytest.raises(TypeError) as caught:
+            write(value)
+        shown += traceback.format_exception(caught.value)
+    return "".join(shown)
+
+
+@given(CANARIES, CANARIES, st.sampled_from(["headers", "basic"]))
+def test_key_pair_shows_nothing(key_id, secret_key, scheme):
+    """Nothing that Python prints of a key pair holds its key ID or its secret key."""
+    shown = everything_shown(KeyPair(key_id, secret_key, environment="live", scheme=scheme))
+    assert key_id not in shown
+    assert secret_key not in shown
+
+
+@given(CANARIES)
+def test_client_secret_shows_nothing(secret):
+    """Nothing that Python prints of a client secret holds it."""
+    assert secret not in everything_shown(client_secret(client_secret=secret))
+
+
+@pytest.mark.parametrize("form", [lambda: key(), lambda: pem(key()), lambda: ECAlgorithm.to_jwk(key())])
+def test_client_key_shows_nothing(form):
+    """Nothing that Python prints of a client key holds a line of its PEM, or the private part of its JWK."""
+    shown = everything_shown(client_key(private_key=form()))
+    private = [line for line in pem(key()).splitlines() if "-----" not in line]
+    private.append(ECAlgorithm.to_jwk(key(), as_dict=True)["d"])
+    assert [text for text in private if text in shown] == []
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_repr(make):
+    """Credentials show their class, profile and environment."""
+    made = make(name="my-desk")
+    assert repr(made) == str(made) == f"<{type(made).__name__} 'my-desk' for {made.environment}>"
+
+
+def test_attributes():
+    """Attributes are named as the constructors name them; secrets are Secrets, a client ID is none."""
+    pair, secret, private = key_pair(scheme="basic", name="a"), client_secret(), client_key(key_id="kid-1")
+    assert (pair.key_id, pair.secret_key) == (Secret("QXZ-key-id-0"), Secret("QXZ-secret-0"))
+    assert (pair.environment, pair.name, pair.scheme) == (Environment.PAPER, "a", "basic")
+    assert (secret.client_id, secret.client_secret, secret.name) == ("client-1", Secret("QXZ-secret-0"), "default")
+    assert (private.client_id, private.key_id, private.algorithm, private.audience) == (
+        "client-1",
+        "kid-1",
+        "ES256",
+        "token-endpoint",
+    )
+    assert [made.kind for made in (pair, secret, private)] == list(CredentialKind)
+    assert key_pair().scheme == "headers"
+
+
+def test_secret_arguments():
+    """A Secret is taken wherever its text is."""
+    assert KeyPair(Secret("QXZ-key-id-0"), Secret("QXZ-secret-0"), environment="paper").fingerprint() == (
+        key_pair().fingerprint()
+    )
+    assert client_secret(client_secret=Secret("QXZ-secret-0")).fingerprint() == client_secret().fingerprint()
+    assert client_key(private_key=Secret(pem(key()))).fingerprint() == client_key().fingerprint()
+
+
+def test_secrets():
+    """Each secret comes with the name that its placeholder has in a recording."""
+    assert key_pair().secrets() == (
+        ("API_KEY_ID", Secret("QXZ-key-id-0")),
+        ("API_SECRET_KEY", Secret("QXZ-secret-0")),
+    )
+    assert client_secret().secrets() == (("CLIENT_SECRET", Secret("QXZ-secret-0")),)
+    assert {name for name, _ in client_key(private_key=pem(key())).secrets()} == {"PRIVATE_KEY"}
+    assert client_key(private_key=Remote()).secrets() == ()
+    placeholders = {value for name, value in vars(Placeholder).items() if not name.startswith("_")}
+    assert {f"<{name}>" for make in MAKERS for name, _ in make().secrets()} <= placeholders
+
+
+@pytest.mark.parametrize("environment", Environment)
+@pytest.mark.parametrize("make", MAKERS)
+def test_environments(make, environment):
+    """Credentials belong to an environment that takes their kind; another one refuses and says what it takes."""
+    taken = environment.rules.credentials
+    kind = make().kind
+    if kind in taken:
+        assert make(environment=environment).environment is environment
+        assert make(environment=str(environment)).environment is environment
+    else:
+        with pytest.raises(CredentialsMismatch) as caught:
+            make(environment=environment)
+        assert caught.value.what == f"The environment {environment} takes no {kind}."
+        assert all(other in caught.value.next_step for other in taken)
+        assert environment.rules.holder in caught.value.next_step
+
+
+@pytest.mark.parametrize("environment", ["", "Live", "broker", "broker_live", "production", None, 1])
+def test_no_environment(environment):
+    """A name that is no environment is refused with those there are."""
+    with pytest.raises(ConfigurationError) as caught:
+        key_pair(environment=environment)
+    assert all(name in caught.value.next_step for name in Environment)
+
+
+def test_as_environment():
+    """An environment is taken by name or as it is."""
+    assert as_environment("broker-live") is as_environment(Environment.BROKER_LIVE) is Environment.BROKER_LIVE
+
+
+# Few and short texts, so that equal values and equal concatenations of different values occur.
+FEW = st.text("ab", min_size=1, max_size=3)
+BROKERS = st.sampled_from(["broker-live", "broker-sandbox"])
+SPECIFICATIONS = st.one_of(
+    st.tuples(st.just(KeyPair), st.sampled_from(["live", "paper"]), FEW, FEW),
+    st.tuples(st.just(ClientSecret), BROKERS, FEW, FEW),
+    st.tuples(
+        st.just(ClientKey), BROKERS, FEW, st.integers(0, 1), FEW, FEW | st.none(),
+    ),
+)
+INCIDENTAL = st.tuples(st.text("ab", min_size=1, max_size=2), st.sampled_from(["headers", "basic"]), st.integers(0, 2))
+
+
+def make(specification, incidental):
+    """Credentials that are what the specification says; the rest makes no difference to a token."""
+    kind, environment, *values = specification
+    name, scheme, form = incidental
+    if kind is KeyPair:
+        return KeyPair(*values, environment=environment, name=name, scheme=scheme)
+    if kind is ClientSecret:
+        return ClientSecret(*values, environment=environment, name=name)
+    client_id, number, audience, key_id = values
+    given_key = [key(number), pem(key(number)), ECAlgorithm.to_jwk(key(number))][form]
+    return ClientKey(client_id, given_key, environment=environment, name=name, audience=audience, key_id=key_id)
+
+
+@given(SPECIFICATIONS, SPECIFICATIONS, INCIDENTAL, INCIDENTAL)
+def test_fingerprint(one, other, incidental, other_incidental):
+    """Fingerprints are equal if and only if the credentials are, whatever the profile name and the form of the key."""
+    fingerprints = make(one, incidental).fingerprint(), make(other, other_incidental).fingerprint()
+    assert (fingerprints[0] == fingerprints[1]) == (one == other)
+    assert make(one, incidental).fingerprint() == make(one, other_incidental).fingerprint()
+
+
+@given(SPECIFICATIONS, INCIDENTAL)
+def test_fingerprint_is_a_digest(specification, incidental):
+    """A fingerprint is a digest of fixed length."""
+    assert len(bytes.fromhex(make(specification, incidental).fingerprint())) == 32
+
+
+def test_fingerprint_of_algorithms():
+    """Another algorithm of the same key is another client to the service."""
+    prints = {client_key(private_key=rsa_key(), algorithm=name).fingerprint() for name in ("RS256", "PS256")}
+    assert len(prints) == 2
+
+
+def test_fingerprint_of_a_signer():
+    """Keys kept elsewhere share a token through the same Signer only, also after another one is gone."""
+    signer = Remote()
+    assert client_key(private_key=signer).fingerprint() == client_key(private_key=signer).fingerprint()
+    prints = set()
+    for _ in range(50):
+        prints.add(client_key(private_key=Remote()).fingerprint())
+        gc.collect()
+    assert len(prints) == 50
+
+
+BAD_TEXTS = {
+    "line break": CANARY + "\n",
+    "header injection": CANARY + "\r\nX: y",
+    "null": CANARY + "\0",
+    "escape": "\x1b" + CANARY,
+    "space before": " " + CANARY,
+    "space after": CANARY + " ",
+    "accent": CANARY + "é",
+    "no-break space": CANARY + "\u00a0",
+    "zero-width": CANARY + "\u200b",
+    "surrogate": CANARY + "\ud800",
+    "bytes": CANARY.encode(),
+    "list": [CANARY],
+    "empty": "",
+    "None": None,
+}
+FIELDS = [
+    (key_pair, "key_id", "key ID"),
+    (key_pair, "secret_key", "secret key"),
+    (client_secret, "client_id", "client ID"),
+    (client_secret, "client_secret", "client secret"),
+    (client_key, "client_id", "client ID"),
+    (client_key, "audience", "audience"),
+    (client_key, "key_id", "key ID"),
+]
+
+
+@pytest.mark.parametrize("bad", BAD_TEXTS)
+@pytest.mark.parametrize(("make", "argument", "words"), FIELDS)
+def test_bad_text(make, argument, words, bad):
+    """Text that cannot be sent is refused when credentials are made, by its name and without showing it."""
+    if (argument, bad) == ("key_id", "None") and make is client_key:
+        pytest.skip("None is how a key without an ID is given")
+    with pytest.raises(ConfigurationError, match=f"^The {words} ") as caught:
+        make(**{argument: BAD_TEXTS[bad]})
+    error = caught.value
+    assert error.next_step
+    shown = [*traceback.format_exception(error), repr(error), repr(vars(error)), repr(pickle.dumps(error))]
+    assert CANARY not in "".join(shown)
+    if isinstance(BAD_TEXTS[bad], str):
+        with pytest.raises(ConfigurationError):
+            make(**{argument: Secret(BAD_TEXTS[bad])})
+
+
+@given(st.text())
+def test_any_text(text):
+    """Any text makes credentials that can be sent, or an error of ours."""
+    try:
+        made = key_pair(key_id=text, secret_key=text)
+    except ToolkitError:
+        return
+    assert made.key_id.reveal() == text
+    text.encode("ascii")
+    assert text == text.strip() != ""
+
+
+@given(st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_size=1))
+def test_any_printable_text(text):
+    """Every run of printable ASCII characters is taken, short ones too."""
+    assert client_secret(client_id=text, client_secret=text).client_secret.reveal() == text
+
+
+def test_colon_in_basic():
+    """A key ID with a colon is refused for HTTP Basic, which would take it for the separator."""
+    assert key_pair(key_id="a:b").key_id == Secret("a:b")
+    with pytest.raises(ConfigurationError, match="colon"):
+        key_pair(key_id="a:b", scheme="basic")
+    assert key_pair(secret_key="a:b", scheme="basic")
+
+
+def test_scheme():
+    """A scheme is one of two."""
+    with pytest.raises(ConfigurationError, match="one of two schemes"):
+        key_pair(scheme="bearer")
+
+
+@pytest.mark.parametrize("name", ["default", "a", "Desk-1.eu_2", "0", "x" * 64])
+@pytest.mark.parametrize("make", MAKERS)
+def test_profile_name(make, name):
+    """Letters, digits, dots, hyphens and underscores make a profile name."""
+    assert make(name=name).name == name
+
+
+@pytest.mark.parametrize("name", ["", ".hidden", "-x", "a b", "a/b", "..", "a\n", "é", "x" * 65, CANARY + "@", None, 5])
+@pytest.mark.parametrize("make", MAKERS)
+def test_no_profile_name(make, name):
+    """What could be a path, a markup or a secret is no profile name, and is not shown."""
+    with pytest.raises(ConfigurationError, match="profile name") as caught:
+        make(name=name)
+    assert CANARY not in str(caught.value)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_immutable(make):
+    """No attribute of credentials is changed or removed, their kind included."""
+    made = make()
+    for attribute in (*vars(made), "kind", "secrets"):
+        with pytest.raises(AttributeError, match="immutable"):
+            setattr(made, attribute, "x")
+        with pytest.raises(AttributeError, match="immutable"):
+            delattr(made, attribute)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_copies_are_the_credentials_themselves(make):
+    """A copy is the same object: there is no second place that holds the secrets."""
+    made = make()
+    assert copy.copy(made) is copy.deepcopy([made])[0] is made
+
+
+def test_private_key_forms(tmp_path):
+    """A private key is taken as text, file, object or Signer; a wrong one is refused."""
+    file, signer = tmp_path / "key.pem", Remote()
+    file.write_text(pem(key()))
+    assert client_key(private_key=file).fingerprint() == client_key(private_key=pem(key())).fingerprint()
+    assert client_key(private_key=signer).private_key is signer
+    with pytest.raises(ConfigurationError, match="neither PEM nor JWK"):
+        client_key(private_key=CANARY)
+
+
+def test_algorithm_and_key_id_of_the_key():
+    """Algorithm and key ID are those that assertions will have."""
+    made = client_key(private_key=ECAlgorithm.to_jwk(key(), as_dict=False)[:-1] + ', "kid": "from-jwk"}')
+    assert (made.key_id, made.algorithm) == ("from-jwk", "ES256") == (made.private_key.key_id, made.private_key.algorithm)
+    assert client_key(private_key=rsa_key(), algorithm="PS512").algorithm == "PS512"
+    with pytest.raises(ConfigurationError, match="does not fit"):
+        client_key(algorithm="HS256")
+
+
+def test_abstract():
+    """There are no credentials of no kind."""
+    with pytest.raises(TypeError, match="abstract"):
+        Credentials(environment="live", name="default")
+
+
+def test_import_cost():
+    """Credentials, settings and the rest of the ground floor load none of the heavy packages."""
+    program = """
+import sys
+import toolkit.credentials, toolkit.settings, toolkit.ledger, toolkit.clock
+heavy = {"pandas", "ipywidgets", "IPython", "vcr", "jwt", "cryptography", "httpx", "yaml"}
+print(sorted(heavy & set(sys.modules)))
+"""
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environ, check=True)
+    assert ran.stdout.strip() == "[]"

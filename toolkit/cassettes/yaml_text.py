@@ -1,0 +1,69 @@
+"""YAML as cassettes of ours are written in it: safe, exact, one line a text where that is readable."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import yaml
+
+try:
+    from yaml import CSafeDumper as _BaseDumper
+    from yaml import CSafeLoader as _Loader
+except ImportError:  # libyaml is not there on every platform
+    from yaml import SafeDumper as _BaseDumper  # type: ignore[assignment]
+    from yaml import SafeLoader as _Loader  # type: ignore[assignment]
+
+_WIDEST: Final = 1 << 30  # columns: no text is folded
+_PLAIN: Final = re.compile(r"[\x20-\x7e\n\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe]*\Z")
+# A literal block cannot tell these apart: space at either end, or before a line's end, or empty last lines.
+_NOT_A_BLOCK: Final = re.compile(r"\A\s| \n|\n\n\Z|[^\S\n]\Z")
+
+
+class NotYaml(ValueError):
+    """Text that is not YAML.
+
+    Attributes:
+        line: line of the problem within the text, from 0.
+    """
+
+    def __init__(self, what: str, line: int) -> None:
+        super().__init__(what)
+        self.line = line
+
+
+class _Dumper(_BaseDumper):
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+        return True
+
+
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = None
+    if not _PLAIN.match(text):
+        style = '"'  # escapes keep carriage returns, tabs and the rest exactly
+    elif "\n" in text:
+        style = '"' if _NOT_A_BLOCK.search(text) else "|"
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _represent_text)
+
+
+def dump(value: Any) -> bytes:
+    """A value of plain types as block YAML, keys in their order."""
+    text = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDEST, default_flow_style=False)
+    return str(text).encode("utf-8")
+
+
+def load(data: bytes) -> Any:
+    """The value of YAML of plain types.
+
+    Raises:
+        NotYaml: it is none, or has a tag beyond them.
+    """
+    try:
+        return yaml.load(data, Loader=_Loader)  # noqa: S506 - a safe loader
+    except yaml.MarkedYAMLError as error:
+        raise NotYaml(f"no valid YAML ({error.problem})", error.problem_mark.line if error.problem_mark else 0) from None
+    except (yaml.YAMLError, UnicodeDecodeError):
+        raise NotYaml("no valid YAML (a character that YAML does not allow)", 0) from None
