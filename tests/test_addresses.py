@@ -36,7 +36,7 @@ def parse(text):
 
 
 def refusal(text, kind=(ConfigurationError, UnsafeAddress)):
-    with pytest.raises(kind, match="^The address auth ") as caught:
+    with pytest.raises(kind, match=r"^The address auth ") as caught:
         parse(text)
     assert caught.value.next_step
     return caught.value
@@ -150,7 +150,7 @@ def test_plain_http(host):
 
 @pytest.mark.parametrize(
     "host",
-    ["127.0.0.1.example.com", "localhost.example.com", "0.0.0.0", "[::]", "10.0.0.1", "localhost.localdomain"],
+    ["127.0.0.1.example.com", "localhost.example.com", "0.0.0.1", "[::]", "10.0.0.1", "localhost.localdomain"],
 )
 def test_not_quite_loopback(host):
     """What only looks like this machine, or leads to it in some resolvers, is not taken for it."""
@@ -173,7 +173,7 @@ def test_not_quite_loopback(host):
     ],
 )
 def test_is_loopback(host, expected):
-    """This machine is `localhost` or a loopback literal, and no name that would have to be looked up."""
+    """It is `localhost` or a loopback literal, and no name that would have to be looked up."""
     assert is_loopback(host) is expected
 
 

@@ -1,3 +1,5 @@
+# ruff: noqa: DTZ001 - hypothesis makes aware instants of naive bounds
+
 from __future__ import annotations
 
 import base64
@@ -37,7 +39,7 @@ MAKERS = {
     "P-521": lambda: ec.generate_private_key(ec.SECP521R1()),
     "Ed25519": ed25519.Ed25519PrivateKey.generate,
     "RSA": lambda: rsa.generate_private_key(65537, 2048),
-    "small RSA": lambda: rsa.generate_private_key(65537, 1024),
+    "small RSA": lambda: rsa.generate_private_key(65537, 1024),  # noqa: S505 - to be refused
     "secp256k1": lambda: ec.generate_private_key(ec.SECP256K1()),
     "Ed448": ed448.Ed448PrivateKey.generate,
     "X25519": x25519.X25519PrivateKey.generate,
@@ -161,9 +163,7 @@ def test_jti_is_fresh():
 
 def test_assertion_is_a_secret():
     """An assertion is a Secret: whoever has it has a token for a minute."""
-    made = client_assertion(
-        as_signer(key("P-256")), client_id="c", audience="a", now=NOW, new_jti=lambda: "jti"
-    )
+    made = client_assertion(as_signer(key("P-256")), client_id="c", audience="a", now=NOW, new_jti=lambda: "jti")
     assert isinstance(made, Secret)
 
 
@@ -196,7 +196,9 @@ def test_forms(kind, form):
 @pytest.mark.parametrize("kind", ["RSA", "P-256"])
 def test_traditional_pem(kind):
     """A PEM of OpenSSL's older form is taken, with the parameters that `openssl ecparam` puts before it."""
-    parameters = "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n" if kind == "P-256" else ""
+    parameters = (
+        "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n" if kind == "P-256" else ""
+    )
     signer = as_signer(parameters + pem(key(kind), PrivateFormat.TraditionalOpenSSL))
     assert signer.identity() == as_signer(key(kind)).identity()
 
@@ -241,7 +243,9 @@ def test_algorithm_of_a_jwk():
 
 
 @pytest.mark.parametrize("kind", DEFAULTS)
-@pytest.mark.parametrize("algorithm", ["none", "HS256", "HS512", "ES256K", "es256", "", *DEFAULTS.values(), *RSA_ALGORITHMS])
+@pytest.mark.parametrize(
+    "algorithm", ["none", "HS256", "HS512", "ES256K", "es256", "", *DEFAULTS.values(), *RSA_ALGORITHMS]
+)
 def test_algorithm_fits(kind, algorithm):
     """An algorithm that does not fit the key is refused, with those that do; never `none`, never a shared secret."""
     fitting = RSA_ALGORITHMS if kind == "RSA" else [DEFAULTS[kind]]
@@ -255,29 +259,46 @@ def test_algorithm_fits(kind, algorithm):
 
 BAD_KEYS = {
     "public PEM": (lambda: public_pem(key("P-256")), "holds no private key"),
-    "encrypted PEM": (lambda: pem(key("P-256"), encryption=BestAvailableEncryption(b"pw")), "encrypted with a passphrase"),
+    "encrypted PEM": (
+        lambda: pem(key("P-256"), encryption=BestAvailableEncryption(b"pw")),
+        "encrypted with a passphrase",
+    ),
     "encrypted traditional PEM": (
         lambda: pem(key("RSA"), PrivateFormat.TraditionalOpenSSL, BestAvailableEncryption(b"pw")),
         "encrypted with a passphrase",
     ),
     "broken PEM": (lambda: pem(key("P-256")).replace("\nMI", "\nIM"), "PEM of the private key cannot be read"),
     "cut PEM": (lambda: pem(key("RSA"))[:600] + "\n-----END PRIVATE KEY-----", "PEM of the private key cannot be read"),
-    "OpenSSH": (lambda: "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAAAAAA\n-----END OPENSSH PRIVATE KEY-----",
-                "PEM of the private key cannot be read"),
+    "OpenSSH": (
+        lambda: "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAAAAAA\n-----END OPENSSH PRIVATE KEY-----",
+        "PEM of the private key cannot be read",
+    ),
     "public JWK": (lambda: ECAlgorithm.to_jwk(key("P-256").public_key()), "JWK holds no private key"),
     "symmetric JWK": (lambda: HMACAlgorithm.to_jwk(b"QXZ0123456789QXZ0123456789"), "symmetric"),
     "JWK set": (lambda: json.dumps({"keys": [json.loads(jwk(key("P-256")))]}), "set of JWKs"),
     "broken JWK": (lambda: jwk(key("P-256"))[:-3], "JWK of the private key cannot be read"),
-    "JWK of wrong numbers": (lambda: jwk(key("P-256"), d="QXZ0123456789QXZ0123456789QXZ"), "JWK of the private key cannot be read"),
-    "JWK of wrong types": (lambda: jwk(key("P-256"), d=["QXZ0123456789QXZ0123456789QXZ"]), "JWK of the private key cannot be read"),
+    "JWK of wrong numbers": (
+        lambda: jwk(key("P-256"), d="QXZ0123456789QXZ0123456789QXZ"),
+        "JWK of the private key cannot be read",
+    ),
+    "JWK of wrong types": (
+        lambda: jwk(key("P-256"), d=["QXZ0123456789QXZ0123456789QXZ"]),
+        "JWK of the private key cannot be read",
+    ),
     "JWK of no kind": (lambda: '{"d": "QXZ0123456789QXZ0123456789QXZ"}', "JWK of the private key cannot be read"),
     "JWK of another curve": (lambda: jwk(key("secp256k1")), "curve that signs no assertion"),
-    "JWK for agreement": (lambda: '{"kty": "OKP", "crv": "X25519", "d": "QXZ0123456789QXZ0123456789"}', "curve that signs no assertion"),
+    "JWK for agreement": (
+        lambda: '{"kty": "OKP", "crv": "X25519", "d": "QXZ0123456789QXZ0123456789"}',
+        "curve that signs no assertion",
+    ),
     "JWK of Ed448": (lambda: jwk(key("Ed448")), "curve that signs no assertion"),
     "other text": (lambda: "QXZ0123456789QXZ0123456789", "neither PEM nor JWK"),
     "body of a PEM": (lambda: "".join(pem(key("P-256")).splitlines()[1:-1]), "neither PEM nor JWK"),
     "empty text": (lambda: "", "neither PEM nor JWK"),
-    "DER": (lambda: key("P-256").private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption()), "neither PEM nor JWK"),
+    "DER": (
+        lambda: key("P-256").private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption()),
+        "neither PEM nor JWK",
+    ),
     "Path of a PEM": (lambda: Path(pem(key("P-256"))), "The key itself was given as a Path"),
     "Path of a JWK": (lambda: Path(jwk(key("P-256"))), "The key itself was given as a Path"),
     "small RSA PEM": (lambda: pem(key("small RSA")), "1024 bits"),

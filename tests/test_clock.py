@@ -1,3 +1,5 @@
+# ruff: noqa: DTZ001 - naive instants are what is refused, and what hypothesis makes aware ones of
+
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone, tzinfo

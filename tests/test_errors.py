@@ -1,3 +1,5 @@
+# ruff: noqa: S301 - pickles of this very test
+
 from __future__ import annotations
 
 import copy
@@ -135,7 +137,9 @@ def test_interface_not_allowed_leaves_its_object_behind():
 
 
 def is_safe(text):
-    return all(character in "\t\n" or unicodedata.category(character) not in {"Cc", "Cs", "Zl", "Zp"} for character in text)
+    return all(
+        character in "\t\n" or unicodedata.category(character) not in {"Cc", "Cs", "Zl", "Zp"} for character in text
+    )
 
 
 @given(st.sampled_from(CLASSES), st.text(), st.text())

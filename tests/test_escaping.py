@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from toolkit.escaping import as_html, excerpt, printable
 
 # Strategies that reach what plain st.text() seldom draws: controls, format characters, lone surrogates.
-FOREIGN = st.text(st.one_of(st.characters(), st.characters(categories=["Cc", "Cf", "Cs", "Zl", "Zp"]), st.sampled_from("<>&'\"")))
+FOREIGN = st.text(
+    st.one_of(st.characters(), st.characters(categories=["Cc", "Cf", "Cs", "Zl", "Zp"]), st.sampled_from("<>&'\""))
+)
 BIDI_CONTROLS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 

@@ -1,3 +1,5 @@
+# ruff: noqa: DTZ001, DTZ901 - naive instants are what is refused, and what hypothesis makes aware ones of
+
 from __future__ import annotations
 
 import threading
@@ -12,9 +14,7 @@ from toolkit.service import CredentialKind, Environment
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 # A day inside what datetime can hold, so that every zone can tell the instant.
-INSTANTS = st.datetimes(
-    datetime.min + timedelta(days=1), datetime.max - timedelta(days=1), timezones=st.timezones()
-)
+INSTANTS = st.datetimes(datetime.min + timedelta(days=1), datetime.max - timedelta(days=1), timezones=st.timezones())
 
 
 def in_utc(instant):

@@ -75,11 +75,11 @@ REFUSALS = {
     "getstate": lambda secret: secret.__getstate__(),
     "vars": vars,
     "concatenation": lambda secret: "Bearer " + secret,
-    "join": lambda secret: " ".join(["Bearer", secret]),
+    "join": lambda secret: " ".join(["Bearer", secret]),  # noqa: FLY002 - one of the ways
     "length": len,
     "iteration": list,
     "bytes": bytes,
-    "order": lambda secret: secret < secret,
+    "order": lambda secret: secret < Secret(""),
 }
 
 
@@ -134,7 +134,7 @@ def test_equality(one, other):
 def test_equality_with_plain_text():
     """A secret equals no plain text, so that it is not found in a list of texts by chance."""
     assert Secret("QXZ012345678") != "QXZ012345678"
-    assert Secret("QXZ") not in ["QXZ"]
+    assert Secret("QXZ") not in ["QXZ", "ABC"]
 
 
 def test_lone_surrogates():

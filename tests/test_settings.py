@@ -1,3 +1,5 @@
+# ruff: noqa: S301 - pickles of this very test
+
 from __future__ import annotations
 
 import copy
@@ -136,7 +138,7 @@ def test_load_other_encoding(project):
     ("text", "line"),
     [
         ('header_prefix = "ACME"\n\n[addresses\n', "line 3"),
-        ('[addresses]\nauth = https://auth.example.com\n', "line 2"),
+        ("[addresses]\nauth = https://auth.example.com\n", "line 2"),
         ('[addresses]\nauth = "a"\nauth = "b"\n', "line 3"),
         ("[addresses]\n\nauth\n", "line 3"),
         ("header_prefix = 'ACME", "end of document"),
@@ -156,7 +158,10 @@ def test_malformed_file(project, text, line):
         ('[addreses]\nauth = "https://a.example"', ["Unknown setting 'addreses'", "Did you mean addresses?"]),
         ('header_prefx = "ACME"', ["Unknown setting 'header_prefx'", "Did you mean header_prefix?"]),
         ('client_secret = "QXZ012345678"', ["Unknown setting 'client_secret'", "Known: addresses, header_prefix"]),
-        ('[addresses]\nauth_sanbox = "https://a.example"', ["Unknown address 'auth_sanbox'", "Did you mean auth_sandbox?"]),
+        (
+            '[addresses]\nauth_sanbox = "https://a.example"',
+            ["Unknown address 'auth_sanbox'", "Did you mean auth_sandbox?"],
+        ),
         ('[addresses]\nx = "https://a.example"', ["Unknown address 'x'", "Known: trading_live, trading_paper"]),
         ('addresses = "https://a.example"', ["must be a table", "trading_live"]),
         ("[addresses]\nauth = 5", ["The address auth is int, not text."]),
@@ -321,7 +326,9 @@ def test_header_prefix(prefix):
     assert Settings(header_prefix=prefix).header_prefix == prefix
 
 
-@pytest.mark.parametrize("prefix", ["", "-SVC", "SVC-", "S--C", "1SVC", "S_C", "SVC\n", "SVC:", "S VC", "É", None, "SVC\r\nX: y"])
+@pytest.mark.parametrize(
+    "prefix", ["", "-SVC", "SVC-", "S--C", "1SVC", "S_C", "SVC\n", "SVC:", "S VC", "É", None, "SVC\r\nX: y"]
+)
 def test_no_header_prefix(prefix):
     """What cannot start a header name is refused, a line break above all."""
     with pytest.raises(ConfigurationError, match="header prefix"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import uuid
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 from urllib.parse import urlencode
 
@@ -50,53 +50,63 @@ class Exchange(Protocol):
     def __call__(self, token_request: TokenRequest, /) -> Flow[Token]: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What authorizes a request.
+
+    Attributes:
+        headers: what goes on the copy that is sent.
+        authorization: what is remembered of it.
+        token: the access token in the headers, None for a key pair.
+    """
+
+    headers: Headers = field(repr=False)
+    authorization: Authorization
+    token: Token | None = None
+
+
 class Authorizer(Protocol):
     """Authorizes the requests of one set of credentials.
 
     Attributes:
-        credentials: whose.
-        recorded_headers: what a recording shows where they went: the document's placeholders.
+        recorded_headers: what a recording shows where the credentials went: the document's placeholders.
     """
 
-    credentials: Credentials
     recorded_headers: Headers
 
     @property
-    def token(self) -> Token | None:
-        """The token in hand, if there is one and it is usable."""
+    def grant(self) -> Grant | None:
+        """The grant in hand, if there is one and it is usable."""
         ...
 
-    def authorize(self, request: httpx.Request, /) -> Flow[tuple[httpx.Request, Token | None]]:
-        """An authorized copy of a request, and the token that is on it."""
+    def obtain(self) -> Flow[Grant]:
+        """A usable grant: the one in hand, or a new one."""
         ...
 
-    def is_worth_retrying(self, request: httpx.Request, status: int, token: Token | None, /) -> bool:
-        """Whether a request that was answered with this status would fare better if authorized anew."""
+    def is_worth_retrying(self, request: httpx.Request, status: int, grant: Grant, /) -> bool:
+        """Whether a request that was answered with this status would fare better with a new grant."""
         ...
 
 
 class KeyPairAuthorizer:
     """The legacy flow (section 5.2): the key pair on every call, in two headers or as HTTP Basic."""
 
-    token: Token | None = None
-
     def __init__(self, credentials: KeyPair, *, header_prefix: str) -> None:
-        self.credentials: Credentials = credentials
         key_id, secret_key = credentials.key_id.reveal(), credentials.secret_key.reveal()
         if credentials.scheme == "basic":
             pair = base64.b64encode(f"{key_id}:{secret_key}".encode("ascii")).decode("ascii")
-            self._headers: Headers = (("Authorization", f"Basic {pair}"),)
+            headers: Headers = (("Authorization", f"Basic {pair}"),)
             self.recorded_headers: Headers = (("Authorization", f"Basic {Placeholder.BASIC}"),)
         else:
             names, shown = header_names(header_prefix), header_names()
-            self._headers = ((names[0], key_id), (names[1], secret_key))
+            headers = ((names[0], key_id), (names[1], secret_key))
             self.recorded_headers = ((shown[0], Placeholder.KEY_ID), (shown[1], Placeholder.SECRET_KEY))
+        self.grant: Grant | None = Grant(headers, authorization(credentials))
 
-    def authorize(self, request: httpx.Request, /) -> Flow[tuple[httpx.Request, Token | None]]:
-        yield from ()
-        return with_headers(request, self._headers), None
+    def obtain(self) -> Flow[Grant]:
+        raise AssertionError("a key pair is always in hand")
 
-    def is_worth_retrying(self, request: httpx.Request, status: int, token: Token | None, /) -> bool:  # noqa: ARG002
+    def is_worth_retrying(self, request: httpx.Request, status: int, grant: Grant, /) -> bool:  # noqa: ARG002
         return False
 
 
@@ -105,6 +115,9 @@ class TokenAuthorizer:
 
     After a 401 with a token that should be good, the token is renewed once and the request sent once
     more, if its body can be sent again; an addition of ours.
+
+    Args:
+        number: the number of a token in its session.
     """
 
     recorded_headers: Headers = (("Authorization", f"Bearer {Placeholder.ACCESS_TOKEN}"),)
@@ -117,52 +130,56 @@ class TokenAuthorizer:
         clock: Clock,
         store: TokenStore,
         exchange: Exchange,
+        number: Callable[[Token], int],
         new_jti: Callable[[], str] = lambda: str(uuid.uuid4()),
     ) -> None:
-        self.credentials: Credentials = credentials
-        self._client = credentials
+        self._credentials = credentials
         self._token_url = f"{auth_address}{TOKEN_PATH}"
         self._issuer = str(auth_address)
         self._clock = clock
         self._exchange = exchange
+        self._number = number
+        self._grant: Grant | None = None
         self._new_jti = new_jti
         self._slot: TokenSlot = store.slot(f"{credentials.fingerprint()} {self._token_url}")
 
     @property
-    def token(self) -> Token | None:
-        """The token in hand, if it is usable."""
-        return self._slot.current(self._clock)
-
-    def obtain(self) -> Flow[Token]:
-        """A usable token: the one in hand, or a new one."""
+    def grant(self) -> Grant | None:
         token = self._slot.current(self._clock)
-        return token if token is not None else (yield from self._slot.obtain(self._clock, self._fetch))
+        return None if token is None else self._granted(token)
 
-    def authorize(self, request: httpx.Request, /) -> Flow[tuple[httpx.Request, Token | None]]:
-        token = yield from self.obtain()
-        return with_headers(request, (("Authorization", f"Bearer {token.access_token.reveal()}"),)), token
+    def obtain(self) -> Flow[Grant]:
+        return self._granted((yield from self._slot.obtain(self._clock, self._fetch)))
 
-    def is_worth_retrying(self, request: httpx.Request, status: int, token: Token | None, /) -> bool:
-        if token is None:
+    def is_worth_retrying(self, request: httpx.Request, status: int, grant: Grant, /) -> bool:
+        if grant.token is None:
             return False
         if status != httpx.codes.UNAUTHORIZED:
-            self._slot.accept(token)
+            self._slot.accept(grant.token)
             return False
-        return can_be_sent_again(request) and self._slot.reject(token)
+        return self._slot.reject(grant.token) and can_be_sent_again(request)
+
+    def _granted(self, token: Token) -> Grant:
+        grant = self._grant
+        if grant is None or grant.token is not token:
+            headers = (("Authorization", f"Bearer {token.access_token.reveal()}"),)
+            grant = Grant(headers, authorization(self._credentials, token, self._number(token)), token)
+            self._grant = grant
+        return grant
 
     def _fetch(self) -> Flow[Token]:
         return (yield from self._exchange(self._token_request()))
 
     def _token_request(self) -> TokenRequest:
         """A token request with the credentials in its form and nowhere else (section 4.1)."""
-        fields = {"grant_type": GRANT_TYPE, "client_id": self._client.client_id}
+        fields = {"grant_type": GRANT_TYPE, "client_id": self._credentials.client_id}
         shown = {"grant_type": GRANT_TYPE, "client_id": Placeholder.CLIENT_ID}
         secrets: tuple[tuple[str, Secret], ...] = ()
-        if isinstance(self._client, ClientSecret):
-            fields["client_secret"] = self._client.client_secret.reveal()
+        if isinstance(self._credentials, ClientSecret):
+            fields["client_secret"] = self._credentials.client_secret.reveal()
             shown["client_secret"] = Placeholder.CLIENT_SECRET
         else:
-            assertion = self._assertion(self._client)
+            assertion = self._assertion(self._credentials)
             secrets = (("CLIENT_ASSERTION", assertion),)
             fields |= {"client_assertion_type": ASSERTION_TYPE, "client_assertion": assertion.reveal()}
             shown |= {"client_assertion_type": ASSERTION_TYPE, "client_assertion": Placeholder.CLIENT_ASSERTION}
@@ -204,7 +221,7 @@ def can_be_sent_again(request: httpx.Request) -> bool:
     return isinstance(request.stream, httpx.ByteStream)
 
 
-def authorization(credentials: Credentials, token: Token | None, number: int | None) -> Authorization:
+def authorization(credentials: Credentials, token: Token | None = None, number: int | None = None) -> Authorization:
     """What is remembered of how a call was authorized."""
     return Authorization(
         kind=credentials.kind,

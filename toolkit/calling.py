@@ -14,7 +14,7 @@ from typing import Final
 
 import httpx
 
-from toolkit.auth import Authorizer, TokenRequest, authorization
+from toolkit.auth import Authorizer, TokenRequest, authorization, with_headers
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format import EPOCH, HeaderList, Interaction, RecordedRequest
 from toolkit.cassettes.matching import Lane
@@ -66,12 +66,13 @@ class Caller:
         self._known = known
         self._make_authorizer = authorizer
         self._authorizer: Authorizer | None = None
-        self._numbers = TokenNumbers(after=cassette.last_token_number if cassette else 0)
+        self.numbers = TokenNumbers(after=cassette.last_token_number if cassette else 0)
 
     @property
     def token(self) -> Token | None:
         """The token in hand, if one was obtained and is usable."""
-        return self._authorizer.token if self._authorizer else None
+        grant = self._authorizer.grant if self._authorizer else None
+        return grant.token if grant else None
 
     def call(self, scope: Scope, request: httpx.Request) -> Flow[httpx.Response]:
         """Check, replay or send, and record one request of an interface.
@@ -98,17 +99,18 @@ class Caller:
         if self._authorizer is None:
             self._authorizer = self._make_authorizer()
         authorizer, clock = self._authorizer, self._clock
-        authorized, token = yield from authorizer.authorize(outgoing)
+        grant = authorizer.grant or (yield from authorizer.obtain())
         sent_at, since = clock.now(), clock.monotonic()
-        response: httpx.Response = yield authorized
-        if authorizer.is_worth_retrying(request, response.status_code, token):
+        response: httpx.Response = yield with_headers(outgoing, grant.headers)
+        if authorizer.is_worth_retrying(request, response.status_code, grant):
             yield Read(response)
-            authorized, token = yield from authorizer.authorize(outgoing)
+            grant = yield from authorizer.obtain()
             sent_at, since = clock.now(), clock.monotonic()
-            response = yield authorized
-            authorizer.is_worth_retrying(request, response.status_code, token)
-        by = authorization(authorizer.credentials, token, token and self._numbers.number(token))
-        call = Call(sent_at, scope.interface, request.method, path, response.status_code, authorized_by=by)
+            response = yield with_headers(outgoing, grant.headers)
+            authorizer.is_worth_retrying(request, response.status_code, grant)
+        call = Call(
+            sent_at, scope.interface, request.method, path, response.status_code, authorized_by=grant.authorization
+        )
         self.ledger.add(call)
         record = None
         if recorded is not None and self._cassette is not None:
@@ -149,7 +151,7 @@ class Caller:
                     as_recorded_response(response, body, headers=_headers_of(response.headers, body)),
                     recorded_at=sent_at,
                     elapsed=elapsed,
-                    token_obtained=authorization(credentials, token, self._numbers.number(token)),
+                    token_obtained=authorization(credentials, token, self.numbers.number(token)),
                 )
             )
         return token

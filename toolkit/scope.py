@@ -71,9 +71,7 @@ class Scope:
                 f"A URL of the {self.interface} interface has a user name or password in it.",
                 "Remove it: the session adds the credentials.",
             )
-        below = None if self.own is None else self.own.path_below(url)
-        if below is None:
-            below = self.symbolic.path_below(url)
+        below = self._below(url)
         if below is None:
             raise UnsafeAddress(
                 f"{excerpt(str(url.copy_with(query=None)), 120)} is not at the {self.interface} interface's address {self._shown}.",
@@ -87,23 +85,17 @@ class Scope:
                 )
         return below.partition(b"?")[0].decode("ascii") or "/"
 
+    def _below(self, url: httpx.URL) -> bytes | None:
+        below = None if self.own is None else self.own.path_below(url)
+        return self.symbolic.path_below(url) if below is None else below
+
     def to_send(self, request: httpx.Request) -> httpx.Request:
         """The request at the configured address; a symbolic one, from a replayed link, is translated."""
-        if self._own_text is None or self.own is None or self.own.path_below(request.url) is not None:
+        if self._own_text is None or request.url.raw_host != self.symbolic.key[1]:
             return request
-        return self._moved(request, self._own_text, self.symbolic)
-
-    def to_record(self, request: httpx.Request) -> str:
-        """The request's URL at the symbolic address."""
-        if self.own is None or (below := self.own.path_below(request.url)) is None:
-            return str(request.url)
-        return self._symbolic_text + below.decode("ascii")
-
-    @staticmethod
-    def _moved(request: httpx.Request, address: str, origin: Place) -> httpx.Request:
-        below = origin.path_below(request.url) or b"/"
+        below = self.symbolic.path_below(request.url) or b"/"
+        url = httpx.URL(self._own_text + below.decode("ascii"))
         headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"host"]
-        url = httpx.URL(address + below.decode("ascii"))
         return httpx.Request(
             request.method,
             url,
@@ -111,6 +103,12 @@ class Scope:
             stream=request.stream,
             extensions=request.extensions,
         )
+
+    def to_record(self, request: httpx.Request) -> str:
+        """The request's URL at the symbolic address."""
+        if self.own is None or (below := self.own.path_below(request.url)) is None:
+            return str(request.url)
+        return self._symbolic_text + below.decode("ascii")
 
 
 def _key(url: httpx.URL) -> tuple[bytes, bytes, int | None]:

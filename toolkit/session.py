@@ -259,6 +259,7 @@ class _Session(Generic[ClientType]):
             clock=self._clock,
             store=self._store,
             exchange=lambda token_request: self._caller.exchange(credentials, name, token_request),
+            number=self._caller.numbers.number,
         )
 
     def _accounts_call(self) -> tuple[ClientType, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import timedelta
+from typing import Any
 
 import httpx
 
@@ -21,48 +22,82 @@ from toolkit.ledger import Call
 
 
 class ObservedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A response body that passes through as it comes and tells when it has ended.
+    """A response body that passes through as it comes, and notes in its call when it has ended.
 
     Args:
-        stream: the body as the transport below gives it.
-        at_end: called once, with the body as received (None unless `keep` is set and it was read to
-            its end) and with whether it was read to its end.
-        keep: whether to collect the body.
+        response: the response whose body this becomes.
+        call: what to note the elapsed time in.
+        since: when the request was sent, on the monotonic clock, in seconds.
+        record: handed the body as received once it was read to its end; None to keep nothing.
     """
 
-    __slots__ = ("_at_end", "_chunks", "_stream")
+    __slots__ = ("_call", "_chunks", "_clock", "_ended", "_record", "_response", "_since", "_stream")
 
-    def __init__(self, stream: object, at_end: Callable[[bytes | None, bool], None], *, keep: bool) -> None:
-        self._stream = stream
-        self._at_end: Callable[[bytes | None, bool], None] | None = at_end
-        self._chunks: list[bytes] | None = [] if keep else None
+    def __init__(
+        self, response: httpx.Response, call: Call, *, since: float, clock: Clock, record: Callable[[bytes], None] | None
+    ) -> None:
+        self._stream: Any = response.stream
+        self._response = response
+        self._call = call
+        self._since = since
+        self._clock = clock
+        self._record = record
+        self._chunks: list[bytes] = []
+        self._ended = False
 
     def __iter__(self) -> Iterator[bytes]:
-        for chunk in self._stream:  # type: ignore[attr-defined]
-            if self._chunks is not None:
+        if self._record is None:
+            yield from self._stream
+        else:
+            for chunk in self._stream:
                 self._chunks.append(chunk)
-            yield chunk
-        self._end(complete=True)
+                yield chunk
+        self.end(complete=True)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for chunk in self._stream:  # type: ignore[attr-defined]
-            if self._chunks is not None:
+        async for chunk in self._stream:
+            if self._record is not None:
                 self._chunks.append(chunk)
             yield chunk
-        self._end(complete=True)
+        self.end(complete=True)
 
     def close(self) -> None:
-        self._stream.close()  # type: ignore[attr-defined]
-        self._end(complete=False)
+        self._stream.close()
+        self.end(complete=False)
 
     async def aclose(self) -> None:
-        await self._stream.aclose()  # type: ignore[attr-defined]
-        self._end(complete=False)
+        await self._stream.aclose()
+        self.end(complete=False)
 
-    def _end(self, *, complete: bool) -> None:
-        at_end, self._at_end = self._at_end, None
-        if at_end is not None:
-            at_end(b"".join(self._chunks) if complete and self._chunks is not None else None, complete)
+    def end(self, *, complete: bool) -> None:
+        """Note the end, the first time; record what was read to its end."""
+        if self._ended:
+            return
+        self._ended = True
+        self._call.elapsed = timedelta(seconds=round(self._clock.monotonic() - self._since, 6))
+        if self._record is None:
+            return
+        if not complete:
+            what = f"The response to {self._call.method} {self._call.path} was closed before its end, so it is not recorded."
+            warnings.warn(what, stacklevel=3)
+            return
+        try:
+            self._record(b"".join(self._chunks))
+        except SecretLeak as leak:
+            leak.response = self._response
+            raise
+
+
+def observe(
+    response: httpx.Response, call: Call, *, since: float, clock: Clock, record: Callable[[bytes], None] | None = None
+) -> httpx.Response:
+    """Have the end of a response noted in its call, and its whole body handed to `record`."""
+    observed = ObservedStream(response, call, since=since, clock=clock, record=record)
+    if response.is_stream_consumed:  # a transport for tests gave it a body that is there already
+        b"".join(observed)
+    else:
+        response.stream = observed
+    return response
 
 
 def as_recorded(request: httpx.Request, *, uri: str | None = None) -> Flow[RecordedRequest]:
@@ -101,42 +136,6 @@ def as_response(interaction: Interaction) -> httpx.Response:
         stream=httpx.ByteStream(recorded.body),
         extensions=extensions,
     )
-
-
-def observe(
-    response: httpx.Response,
-    call: Call,
-    *,
-    since: float,
-    clock: Clock,
-    record: Callable[[bytes], None] | None = None,
-) -> httpx.Response:
-    """Have the end of a response noted in its call, and its whole body handed to `record`.
-
-    Args:
-        since: when the request was sent, on the monotonic clock, in seconds.
-    """
-
-    def at_end(body: bytes | None, complete: bool) -> None:
-        call.elapsed = timedelta(microseconds=round((clock.monotonic() - since) * 1_000_000))
-        if record is None:
-            return
-        if complete and body is not None:
-            try:
-                record(body)
-            except SecretLeak as leak:
-                leak.response = response
-                raise
-        else:
-            warnings.warn(
-                f"The response to {call.method} {call.path} was closed before its end, so it is not recorded.", stacklevel=2
-            )
-
-    if response.is_stream_consumed:
-        at_end(b"".join(response.stream) if record else None, True)  # type: ignore[arg-type]
-    else:
-        response.stream = ObservedStream(response.stream, at_end, keep=record is not None)
-    return response
 
 
 def recording(

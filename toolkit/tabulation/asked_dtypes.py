@@ -1,0 +1,142 @@
+"""A column with the dtype that its reader asked for, or the row that it does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from pandas.api import types
+
+from toolkit.errors import TabulationError
+from toolkit.escaping import excerpt
+from toolkit.tabulation.columns import Column, Losses, Numbers, all_match, typed
+from toolkit.tabulation.json_body import SHOWN
+
+# Unlike a number that is recognised, one that is asked for may have leading zeros.
+_ASKED_NUMBER: Final = r"^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
+
+# What Arrow and pandas raise when a value does not fit.
+_MISFIT: Final = (ValueError, TypeError, OverflowError, NotImplementedError)
+
+_NAMES: Final = {bool: "a boolean", int: "an integer", float: "a number"}
+
+
+def needs_text(dtype: Any) -> bool:
+    """Whether a JSON number must be read as it was written to become this dtype without a loss."""
+    return dtype.kind != "f" or isinstance(dtype, pd.ArrowDtype)
+
+
+def asked(column: Column, dtype: Any, numbers: Numbers) -> pd.Series[Any]:
+    """The column with a dtype of pandas, NumPy or Arrow.
+
+    Text becomes a number, instant or boolean when it reads as one; anything becomes text as JSON
+    writes it; nothing is rounded to fit an integer or a decimal.
+
+    Raises:
+        TabulationError: names the first row that does not fit, what was expected and what type was found.
+    """
+    convert = _converter(column, dtype, numbers)
+    try:
+        return convert(column)
+    except _MISFIT:
+        row = _first_misfit(column, convert)
+        raise TabulationError(
+            f"column {excerpt(column.name, SHOWN)!r}, row {row}: expected {dtype}, found {_found(column, row)}",
+            "Rows count from 0. numbers='text' or another dtype for this column holds what is there.",
+        ) from None
+
+
+def _converter(column: Column, dtype: Any, numbers: Numbers) -> Callable[[Column], pd.Series[Any]]:
+    if types.is_object_dtype(dtype) or isinstance(dtype, pd.CategoricalDtype):
+        return lambda part: _as_typed(part, dtype, numbers)
+    if types.is_bool_dtype(dtype):
+        return lambda part: _from_arrow(_booleans(part), dtype)
+    if types.is_numeric_dtype(dtype) and dtype.kind != "c":
+        return lambda part: _from_arrow(_numbers(part, dtype), dtype)
+    if types.is_string_dtype(dtype):
+        return lambda part: _from_arrow(part.text(), dtype)
+    if types.is_datetime64_any_dtype(dtype):
+        return lambda part: _instants(part, dtype)
+    return lambda part: _as_typed(part, dtype, numbers)
+
+
+def _as_typed(column: Column, dtype: Any, numbers: Numbers) -> pd.Series[Any]:
+    found = typed(column, numbers, Losses())
+    values = found if isinstance(found, list) else found.to_pylist()
+    return pd.Series(values, dtype=object).astype(dtype)
+
+
+def _booleans(column: Column) -> Any:
+    texts = column.text()
+    if texts.null_count < len(texts) and not all_match(texts, "^(?:true|false)$"):
+        raise ValueError
+    return texts.cast(pa.bool_())
+
+
+def _numbers(column: Column, dtype: Any) -> Any:
+    kind = dtype.pyarrow_dtype if isinstance(dtype, pd.ArrowDtype) else pa.from_numpy_dtype(_numpy_dtype(dtype))
+    values = column.values
+    if not isinstance(values, list) and not (pa.types.is_string(values.type) or pa.types.is_boolean(values.type)):
+        return values.cast(kind)
+    texts = column.text()
+    if texts.null_count < len(texts) and not all_match(texts, _ASKED_NUMBER):
+        raise ValueError
+    if pa.types.is_integer(kind) and pc.any(pc.match_substring_regex(texts, "[.eE]")).as_py():
+        return texts.cast(pa.decimal256(76, 20)).cast(kind)
+    found = texts.cast(kind)
+    if pa.types.is_floating(kind) and not pc.all(pc.is_finite(found)).as_py():
+        raise OverflowError
+    return found
+
+
+def _numpy_dtype(dtype: Any) -> Any:
+    return getattr(dtype, "numpy_dtype", dtype)
+
+
+def _instants(column: Column, dtype: Any) -> pd.Series[Any]:
+    values = column.values
+    if not isinstance(values, list) and pa.types.is_integer(values.type):
+        return _as_typed(column, dtype, "float")
+    texts = pd.Series(column.text().to_pylist(), dtype=object)
+    aware = getattr(dtype, "tz", None) is not None or getattr(getattr(dtype, "pyarrow_dtype", None), "tz", None)
+    found = pd.to_datetime(texts, format="ISO8601", utc=bool(aware))
+    return found.astype(dtype)
+
+
+def _from_arrow(values: Any, dtype: Any) -> pd.Series[Any]:
+    if hasattr(dtype, "__from_arrow__"):
+        return pd.Series(dtype.__from_arrow__(values))
+    if values.null_count and dtype.kind != "f":
+        raise ValueError
+    return pd.Series(values.to_numpy(zero_copy_only=False), dtype=dtype)
+
+
+def _first_misfit(column: Column, convert: Callable[[Column], pd.Series[Any]]) -> int:
+    """The first row that alone does not fit, found by halving."""
+    first, last = 0, len(column.values)
+    while last - first > 1:
+        middle = (first + last) // 2
+        try:
+            convert(_part(column, first, middle))
+        except _MISFIT:
+            last = middle
+        else:
+            first = middle
+    return first
+
+
+def _part(column: Column, first: int, last: int) -> Column:
+    return Column(column.name, column.key, column.values[first:last], column.numerals)
+
+
+def _found(column: Column, row: int) -> str:
+    value = column.values[row]
+    value = value if isinstance(column.values, list) else value.as_py()
+    if value is None:
+        return "a missing value"
+    if column.numerals:
+        return "a number"
+    return _NAMES.get(type(value), "text")
