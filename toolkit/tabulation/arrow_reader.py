@@ -9,8 +9,9 @@ reads faithfully, and whatever is doubtful is left to the plain way, which is al
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 import numpy as np
@@ -21,7 +22,7 @@ import pyarrow.json
 
 from toolkit.errors import TabulationError
 from toolkit.tabulation.column_names import Path
-from toolkit.tabulation.flatten import MAX_DEPTH, json_text
+from toolkit.tabulation.flatten import MAX_DEPTH, columns_of, json_text
 from toolkit.tabulation.json_body import Body
 from toolkit.tabulation.row_choice import choose_rows
 
@@ -55,24 +56,47 @@ class _Brackets:
     depth: npt.NDArray[np.int64]
 
 
-def read_columns(body: Body, path: str | None = None) -> tuple[dict[Path, Any], int] | None:
+def read_columns(body: Body, path: str | None = None, *, written: bool = False) -> tuple[dict[Path, Any], int] | None:
     """The columns of the records that `choose_rows` chooses, and how many records; None when in doubt.
 
-    The columns are what `flatten.columns_of` gives, in Arrow arrays of null, bool, int64, double or
-    string, numbers as float64 or int64.
+    The columns are those of `flatten.columns_of`, as Arrow arrays of null, bool, int64, double or
+    string. With `written`, which asks for each number as it was written, a float is a doubt.
     """
     content = body.content
-    if len(content) > _TOO_LARGE:
-        return None
     try:
+        _check_size(content)
         brackets = _brackets(content)
         rows = _list_of_rows(content, brackets, path)
-        starts, ends = _record_spans(content, brackets, rows)
-        text = _with_lists_as_text(content, brackets, rows)
-        columns = _read(text, content, starts, ends)
-        return {name: columns[name] for name in _first_appearances(content, starts, ends, set(columns))}, len(starts)
-    except (_Doubtful, pa.ArrowException, UnicodeDecodeError):
+        records = _Records(content, *_record_spans(content, brackets, rows))
+        columns = _read(_with_lists_as_text(content, brackets, rows, written=written), records)
+        if written and any(pa.types.is_floating(values.type) for values in columns.values()):
+            return None
+        return {found: columns[found] for found in _first_appearances(records, set(columns))}, len(records)
+    except (_Doubtful, TabulationError, pa.ArrowException, UnicodeDecodeError):
+        # A TabulationError too is for the plain way to raise, which sees where.
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Records:
+    """The records of a JSON text, each read when it is asked for.
+
+    Attributes:
+        content: the JSON text.
+        starts: where each record begins.
+        ends: where each record ends, exclusive.
+    """
+
+    content: bytes
+    starts: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __iter__(self) -> Iterator[Any]:
+        for start, end in zip(self.starts, self.ends, strict=True):
+            yield Body(self.content[start:end]).parse()
 
 
 def _brackets(content: bytes) -> _Brackets:
@@ -127,10 +151,7 @@ def _check_choice(before: bytes, after: bytes, path: str | None) -> None:
     if _MARK in before or _MARK in after:
         raise _Doubtful
     mark = {json.loads(_MARK): None}
-    try:
-        rows = choose_rows(Body(before + b"[{" + _MARK + b":null}]" + after).parse(), path)
-    except TabulationError:
-        raise _Doubtful from None
+    rows = choose_rows(Body(before + b"[{" + _MARK + b":null}]" + after).parse(), path)
     if rows.records != [mark] or rows.carried:
         raise _Doubtful
 
@@ -150,12 +171,13 @@ def _record_spans(
     return starts, ends + 1
 
 
-def _with_lists_as_text(content: bytes, brackets: _Brackets, rows: tuple[int, int]) -> bytes:
+def _with_lists_as_text(content: bytes, brackets: _Brackets, rows: tuple[int, int], *, written: bool) -> bytes:
     """The list of the rows as the only member of an object, with each list in a record as its JSON text."""
     first, last = rows
     pieces, copied = [b'{"rows":'], int(brackets.at[first])
     for begin, end in _lists_within(content, brackets, first, last):
-        pieces += [content[copied:begin], _quoted(content[begin:end])]
+        text = json_text(Body(content[begin:end]).parse(written=written))
+        pieces += [content[copied:begin], json.dumps(text).encode()]
         copied = end
     pieces += [content[copied : brackets.at[last] + 1], b"}"]
     return b"".join(pieces)
@@ -163,34 +185,100 @@ def _with_lists_as_text(content: bytes, brackets: _Brackets, rows: tuple[int, in
 
 def _lists_within(content: bytes, brackets: _Brackets, first: int, last: int) -> Iterator[tuple[int, int]]:
     """Begin and end of each list that is within a record and within no other list."""
-    at, depth = brackets.at, brackets.depth
-    is_list = np.frombuffer(content, np.uint8)[at] == ord("[")
-    done = first
-    for index in np.flatnonzero(is_list[first + 1 : last]) + first + 1:
+    is_list = np.frombuffer(content, np.uint8)[brackets.at] == ord("[")
+    lists = np.flatnonzero(is_list[first + 1 : last]) + first + 1
+    if not lists.size:
+        return
+    at, depth, done = brackets.at.tolist(), brackets.depth.tolist(), first
+    for index in lists.tolist():
         if index > done:
             done = index + 1
             while depth[done] >= depth[index]:
                 done += 1
-            yield int(at[index]), int(at[done]) + 1
+            yield at[index], at[done] + 1
 
 
-def _quoted(text: bytes) -> bytes:
-    try:
-        value = Body(text).parse()
-        return json.dumps(json_text(value), ensure_ascii=True).encode()
-    except TabulationError:
-        raise _Doubtful from None
-
-
-def _read(
-    text: bytes, content: bytes, starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
-) -> dict[Path, Any]:
-    sample = [_parsed(content, start, end) for start, end in zip(starts[:_SAMPLE], ends[:_SAMPLE], strict=True)]
-    strings = _paths_of_strings(sample)
+def _read(text: bytes, records: _Records) -> dict[Path, Any]:
+    _check_size(text)
+    texts = _paths_of_texts(islice(records, _SAMPLE))
     for _ in range(3):
-        leaves = dict(_leaves(_records(text, len(starts), strings), ()))
+        leaves = dict(_leaves((), _structs(text, len(records), texts)))
         instants = {path for path, values in leaves.items() if pa.types.is_temporal(values.type)}
         if not instants:
             return {path: _faithful(values) for path, values in leaves.items()}
-        strings |= instants
+        texts |= instants
     raise _Doubtful
+
+
+def _paths_of_texts(sample: Iterable[Any]) -> set[Path]:
+    columns = columns_of(list(sample))
+    return {path for path, values in columns.items() if any(type(value) is str for value in values)}
+
+
+def _structs(text: bytes, count: int, texts: set[Path]) -> Any:
+    """The records as Arrow structs, with the values at these paths read as text."""
+    schema = pa.schema([("rows", pa.list_(_struct_type(texts)))]) if texts else None
+    table = pyarrow.json.read_json(
+        pa.BufferReader(text),
+        read_options=pyarrow.json.ReadOptions(block_size=len(text) + 1),
+        parse_options=pyarrow.json.ParseOptions(
+            explicit_schema=schema, newlines_in_values=b"\n" in text or b"\r" in text
+        ),
+    )
+    if table.num_rows != 1 or table.column_names != ["rows"] or not pa.types.is_list(table.column(0).type):
+        raise _Doubtful
+    table.validate(full=True)
+    lists = table.column(0).chunk(0)
+    structs = lists.values
+    if not pa.types.is_struct(structs.type) or lists.value_lengths()[0].as_py() != count or len(structs) != count:
+        raise _Doubtful
+    return structs
+
+
+def _struct_type(texts: set[Path]) -> Any:
+    """A struct with a string at each path; what else the records hold is left to be found."""
+    fields = []
+    for key in dict.fromkeys(path[0] for path in texts):
+        below = {path[1:] for path in texts if path[0] == key}
+        if () in below and len(below) > 1:
+            raise _Doubtful
+        fields.append(pa.field(key, pa.string() if () in below else _struct_type(below)))
+    return pa.struct(fields)
+
+
+def _leaves(path: Path, structs: Any) -> Iterator[tuple[Path, Any]]:
+    if not structs.type.num_fields:
+        yield path, pa.nulls(len(structs))
+    # flatten(), unlike field(), gives nulls where the struct itself is null.
+    for field, values in zip(structs.type, structs.flatten(), strict=True):
+        below = (*path, field.name)
+        if pa.types.is_struct(values.type):
+            yield from _leaves(below, values)
+        else:
+            yield below, values
+
+
+def _faithful(values: Any) -> Any:
+    kind = values.type
+    if pa.types.is_floating(kind):
+        # NaN and infinities are no JSON; a float beyond int64 may have been written as an integer.
+        if not pc.all(pc.less(pc.abs(values), 2.0**63)).as_py():
+            raise _Doubtful
+    elif not (pa.types.is_null(kind) or pa.types.is_boolean(kind) or pa.types.is_int64(kind) or pa.types.is_string(kind)):
+        raise _Doubtful
+    return values
+
+
+def _first_appearances(records: _Records, paths: set[Path]) -> list[Path]:
+    """The paths in the order in which the records have them, reading only as far as needed."""
+    found: dict[Path, None] = {}
+    for record in records:
+        found |= dict.fromkeys(path for path in columns_of([record]) if path in paths)
+        if len(found) == len(paths):
+            return list(found)
+    raise _Doubtful
+
+
+def _check_size(text: bytes) -> None:
+    if len(text) > _TOO_LARGE:
+        raise _Doubtful
