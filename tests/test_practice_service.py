@@ -28,6 +28,7 @@ from toolkit.errors import ConfigurationError
 from toolkit.practice_service import Fault, practice
 from toolkit.practice_service.app import PracticeApp
 from toolkit.practice_service.faults import ConnectionDroppedError
+from toolkit.practice_service.server import ServerThread, listen
 from toolkit.practice_service.world import World
 from toolkit.service import ADDRESS_NAMES
 
@@ -1056,6 +1057,24 @@ def test_closing_ends_the_thread_and_frees_the_ports(http):
     assert repr(service) == "<PracticeService, closed, 25 accounts>"
 
 
+def test_a_server_that_cannot_start_says_why_and_keeps_no_socket():
+    """What fails in the thread is raised where the server is started, and its sockets are closed."""
+    sockets = listen(2, 0)
+    sockets[1].close()
+    server = ServerThread(PracticeApp(World(ManualClock()), {}), sockets)
+    with pytest.raises(OSError, match="descriptor"):
+        server.start()
+    server.close()
+    assert sockets[0].fileno() == -1
+
+
+def test_the_sockets_name_their_protocol():
+    """Only then does asyncio turn off Nagle's algorithm, which makes every answer wait."""
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(listening) for listening in listen(2, 0)]
+        assert {listening.proto for listening in sockets} == {socket.IPPROTO_TCP}
+
+
 def test_a_closed_service_can_start_anew_with_the_same_credentials(http):
     """Starting again serves the same holders, perhaps on other ports."""
     service = practice()
@@ -1216,6 +1235,8 @@ def test_no_secret_shows_in_a_repr_or_a_log(http, service, clock, caplog):
     for secret in (*all_secrets(service), token.partition(" ")[2]):
         assert secret not in printed
         assert secret not in caplog.text
+    assert "Exception" not in caplog.text
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
 # In memory

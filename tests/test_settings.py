@@ -115,8 +115,8 @@ def test_load_unreadable_path(project):
 
 
 def test_load_homeless_path():
-    """A path under the home folder of nobody is an error that shows it."""
-    with pytest.raises(ConfigurationError, match="~nobody-of-that-name"):
+    """A path under the home folder of nobody is an error of ours that shows it."""
+    with pytest.raises(ConfigurationError, match="nobody-of-that-name"):
         Settings.load("~nobody-of-that-name/toolkit.toml", environ={})
 
 

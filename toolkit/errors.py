@@ -21,8 +21,6 @@ ToolkitError
 Catch ToolkitError to catch them all. Messages hold names, places and types, never a secret.
 """
 
-# ruff: noqa: N818 - the names say what happened; the root's name says that they are errors
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any

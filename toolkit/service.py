@@ -7,7 +7,7 @@ status means comes from RFC 9110, RFC 6749 and RFC 6750.
 
 from __future__ import annotations
 
-from collections.abc import Mapping  # noqa: TC003 - what reads the fields of a dataclass finds it here
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum

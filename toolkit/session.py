@@ -218,7 +218,11 @@ class _Session(Generic[ClientType]):
         if self.replays_only and self.cassette is not None:
             return asked or _environment_of(self.cassette), None, credentials
         if asked is None:
-            raise ConfigurationError("The session does not know its environment.", f"Give one of {', '.join(Environment)}.")
+            missing = f"There is no cassette {self.cassette.path} to replay, and to record one" if self.cassette else "To call live"
+            raise ConfigurationError(
+                f"{missing} the session needs an environment.",
+                f"Give one of {', '.join(Environment)}, or credentials, which name theirs.",
+            )
         from toolkit.profiles import load_credentials  # noqa: PLC0415 - a replay needs none of it
 
         loaded = load_credentials(asked, credentials, settings=self.settings)

@@ -6,7 +6,6 @@ A thread with its own event loop serves callers inside a running loop, such as a
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import socket
 import threading
@@ -69,7 +68,6 @@ class ServerThread:
         self._sockets = sockets
         self._started: Future[None] = Future()
         self._server = _Server(_config(app), self._started)
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._run, name="practice-service", daemon=True)
 
     def start(self) -> None:
@@ -83,10 +81,7 @@ class ServerThread:
 
     def close(self) -> None:
         """Stop serving: unanswered requests are dropped. Closing again does nothing."""
-        if self._loop is not None:
-            # RuntimeError: the loop has ended by itself.
-            with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self._stop)
+        self._server.should_exit = True
         # The garbage collector may close it on any thread, this one included.
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join()
@@ -103,18 +98,10 @@ class ServerThread:
                 listening.close()
 
     async def _serve(self) -> None:
-        self._loop = asyncio.get_running_loop()
         await self._server.serve(sockets=self._sockets)
-        self._drop_connections()
-        await asyncio.sleep(0)  # lets the transports close their sockets
-
-    def _stop(self) -> None:
-        self._server.should_exit = True
-        self._drop_connections()
-
-    def _drop_connections(self) -> None:
         for connection in list(self._server.server_state.connections):
             connection.transport.abort()
+        await asyncio.sleep(0)  # lets the transports close their sockets
 
 
 class _Server(uvicorn.Server):

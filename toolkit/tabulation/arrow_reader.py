@@ -102,17 +102,18 @@ class _Records:
 def _brackets(content: bytes) -> _Brackets:
     """Finds the brackets in pieces, so that little memory is needed beside the text."""
     view = np.frombuffer(_without_escapes(content), np.uint8)
-    found, in_string = [], np.uint8(0)
+    found, quotes_before = [], 0
     for begin in range(0, len(view), _CHUNK):
         piece = view[begin : begin + _CHUNK]
-        quotes = np.cumsum(piece == ord('"'), dtype=np.uint8) + in_string
-        in_string = quotes[-1]
+        quotes = np.flatnonzero(piece == ord('"'))
         # `[` and `{`, `]` and `}` differ in this bit alone.
         folded = piece | 0x20
-        is_bracket = ((folded == ord("{")) | (folded == ord("}"))) & (quotes & 1 == 0)
-        found.append(np.flatnonzero(is_bracket) + begin)
+        brackets = np.flatnonzero((folded == ord("{")) | (folded == ord("}")))
+        in_string = (np.searchsorted(quotes, brackets) + quotes_before) & 1
+        found.append(brackets[in_string == 0] + begin)
+        quotes_before += len(quotes)
     at = np.concatenate(found) if found else np.empty(0, np.int64)
-    if at.size < 2 or in_string & 1:
+    if at.size < 2 or quotes_before & 1:
         raise _Doubtful
     opening = (view[at] | 0x20) == ord("{")
     depth = np.cumsum(np.where(opening, 1, -1))
@@ -264,7 +265,9 @@ def _faithful(values: Any) -> Any:
         # NaN and infinities are no JSON; a float beyond int64 may have been written as an integer.
         if not pc.all(pc.less(pc.abs(values), 2.0**63)).as_py():
             raise _Doubtful
-    elif not (pa.types.is_null(kind) or pa.types.is_boolean(kind) or pa.types.is_int64(kind) or pa.types.is_string(kind)):
+    elif not (
+        pa.types.is_null(kind) or pa.types.is_boolean(kind) or pa.types.is_int64(kind) or pa.types.is_string(kind)
+    ):
         raise _Doubtful
     return values
 

@@ -12,8 +12,11 @@ from pandas.api import types
 
 from toolkit.errors import TabulationError
 from toolkit.escaping import excerpt
-from toolkit.tabulation.columns import Column, Losses, Numbers, all_match, typed
+from toolkit.tabulation.columns import Column, Losses, typed
+from toolkit.tabulation.frame import series_of
 from toolkit.tabulation.json_body import SHOWN
+from toolkit.tabulation.numerals import Numbers
+from toolkit.tabulation.texts import all_match
 
 # Unlike a number that is recognised, one that is asked for may have leading zeros.
 _ASKED_NUMBER: Final = r"^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
@@ -24,9 +27,9 @@ _MISFIT: Final = (ValueError, TypeError, OverflowError, NotImplementedError)
 _NAMES: Final = {bool: "a boolean", int: "an integer", float: "a number"}
 
 
-def needs_text(dtype: Any) -> bool:
-    """Whether a JSON number must be read as it was written to become this dtype without a loss."""
-    return dtype.kind != "f" or isinstance(dtype, pd.ArrowDtype)
+def needs_digits(dtype: Any) -> bool:
+    """Whether a number must be read digit by digit, rather than as float64, to become this dtype without a loss."""
+    return bool(dtype.kind != "f")
 
 
 def asked(column: Column, dtype: Any, numbers: Numbers) -> pd.Series[Any]:
@@ -38,7 +41,7 @@ def asked(column: Column, dtype: Any, numbers: Numbers) -> pd.Series[Any]:
     Raises:
         TabulationError: names the first row that does not fit, what was expected and what type was found.
     """
-    convert = _converter(column, dtype, numbers)
+    convert = _converter(dtype, numbers)
     try:
         return convert(column)
     except _MISFIT:
@@ -49,7 +52,7 @@ def asked(column: Column, dtype: Any, numbers: Numbers) -> pd.Series[Any]:
         ) from None
 
 
-def _converter(column: Column, dtype: Any, numbers: Numbers) -> Callable[[Column], pd.Series[Any]]:
+def _converter(dtype: Any, numbers: Numbers) -> Callable[[Column], pd.Series[Any]]:
     if types.is_object_dtype(dtype) or isinstance(dtype, pd.CategoricalDtype):
         return lambda part: _as_typed(part, dtype, numbers)
     if types.is_bool_dtype(dtype):
@@ -65,8 +68,12 @@ def _converter(column: Column, dtype: Any, numbers: Numbers) -> Callable[[Column
 
 def _as_typed(column: Column, dtype: Any, numbers: Numbers) -> pd.Series[Any]:
     found = typed(column, numbers, Losses())
-    values = found if isinstance(found, list) else found.to_pylist()
-    return pd.Series(values, dtype=object).astype(dtype)
+    series: pd.Series[Any]
+    if types.is_object_dtype(dtype):
+        series = pd.Series(found if isinstance(found, list) else found.to_pylist(), dtype=dtype)
+    else:
+        series = series_of(found).astype(dtype)
+    return series
 
 
 def _booleans(column: Column) -> Any:
@@ -78,7 +85,7 @@ def _booleans(column: Column) -> Any:
 
 def _numbers(column: Column, dtype: Any) -> Any:
     kind = dtype.pyarrow_dtype if isinstance(dtype, pd.ArrowDtype) else pa.from_numpy_dtype(_numpy_dtype(dtype))
-    values = column.values
+    values = column.data
     if not isinstance(values, list) and not (pa.types.is_string(values.type) or pa.types.is_boolean(values.type)):
         return values.cast(kind)
     texts = column.text()
@@ -97,26 +104,29 @@ def _numpy_dtype(dtype: Any) -> Any:
 
 
 def _instants(column: Column, dtype: Any) -> pd.Series[Any]:
-    values = column.values
+    values = column.data
     if not isinstance(values, list) and pa.types.is_integer(values.type):
         return _as_typed(column, dtype, "float")
     texts = pd.Series(column.text().to_pylist(), dtype=object)
     aware = getattr(dtype, "tz", None) is not None or getattr(getattr(dtype, "pyarrow_dtype", None), "tz", None)
-    found = pd.to_datetime(texts, format="ISO8601", utc=bool(aware))
-    return found.astype(dtype)
+    found: pd.Series[Any] = pd.to_datetime(texts, format="ISO8601", utc=bool(aware)).astype(dtype)
+    return found
 
 
 def _from_arrow(values: Any, dtype: Any) -> pd.Series[Any]:
+    series: pd.Series[Any]
     if hasattr(dtype, "__from_arrow__"):
-        return pd.Series(dtype.__from_arrow__(values))
-    if values.null_count and dtype.kind != "f":
+        series = pd.Series(dtype.__from_arrow__(values))
+    elif values.null_count and dtype.kind != "f":
         raise ValueError
-    return pd.Series(values.to_numpy(zero_copy_only=False), dtype=dtype)
+    else:
+        series = pd.Series(values.to_numpy(zero_copy_only=False), dtype=dtype)
+    return series
 
 
 def _first_misfit(column: Column, convert: Callable[[Column], pd.Series[Any]]) -> int:
     """The first row that alone does not fit, found by halving."""
-    first, last = 0, len(column.values)
+    first, last = 0, len(column.data)
     while last - first > 1:
         middle = (first + last) // 2
         try:
@@ -129,12 +139,12 @@ def _first_misfit(column: Column, convert: Callable[[Column], pd.Series[Any]]) -
 
 
 def _part(column: Column, first: int, last: int) -> Column:
-    return Column(column.name, column.key, column.values[first:last], column.numerals)
+    return Column(column.name, column.key, column.data[first:last], column.numerals)
 
 
 def _found(column: Column, row: int) -> str:
-    value = column.values[row]
-    value = value if isinstance(column.values, list) else value.as_py()
+    value = column.data[row]
+    value = value if isinstance(column.data, list) else value.as_py()
     if value is None:
         return "a missing value"
     if column.numerals:

@@ -16,9 +16,7 @@ Path: TypeAlias = tuple[str, ...]
 VALUE_COLUMN: Final = "value"
 
 # Last words of names whose values tell one thing from all others.
-KEY_WORDS: Final = frozenset(
-    "id uuid guid number no account acct symbol ticker cusip isin sedol figi lei iban".split()
-)
+KEY_WORDS: Final = frozenset("id uuid guid number no account acct symbol ticker cusip isin sedol figi lei iban".split())
 # Last words of names whose digits are no quantity: these values stay text.
 IDENTIFIER_WORDS: Final = KEY_WORDS | frozenset(
     "ids cik ein tin ssn bic swift routing zip zipcode postcode postal phone telephone mobile fax "

@@ -48,7 +48,9 @@ def json_text(value: Any, depth: int = 0) -> str:
     if isinstance(value, Written):
         return str(value)
     if isinstance(value, dict):
-        members = (f"{_scalar_text(_checked_key(key))}: {json_text(member, depth + 1)}" for key, member in value.items())
+        members = (
+            f"{_scalar_text(_checked_key(key))}: {json_text(member, depth + 1)}" for key, member in value.items()
+        )
         return "{" + ", ".join(members) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join([json_text(member, depth + 1) for member in value]) + "]"
@@ -70,20 +72,21 @@ class _Level:
     def add(self, record: dict[str, Any], row: int) -> None:
         leaves = self._leaves
         for key, value in record.items():
+            held = value
             if type(value) not in _SCALARS:
                 if isinstance(value, dict):
                     if value:
                         self._below(key).add(value, row)
                         continue
-                    value = None
+                    held = None
                 elif isinstance(value, (list, tuple)):
-                    value = json_text(value, len(self._path) + 1)
+                    held = json_text(value, len(self._path) + 1)
             values = leaves.get(key)
             if values is None:
                 values = leaves[key] = self._all.setdefault((*self._path, _checked_key(key)), [])
             if len(values) < row:
                 values.extend([None] * (row - len(values)))
-            values.append(value)
+            values.append(held)
 
     def put(self, path: Path, value: Any, row: int) -> None:
         values = self._all.setdefault(path, [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
@@ -100,8 +101,7 @@ def _response_body(response: Any) -> Body:
 def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(members)
     if len(made) != len(members):
-        seen: set[str] = set()
-        twice = next(name for name, _ in members if name in seen or seen.add(name))
+        twice = next(name for name, count in Counter(name for name, _ in members).items() if count > 1)
         raise TabulationError(
             f"the name {excerpt(twice, SHOWN)!r} appears twice in one object",
             "To take the last value of each name: tabulate(response.json()).",

@@ -124,9 +124,7 @@ def _lists_at(value: Any, path: str, place: str, carried: dict[tuple[str, str], 
 
 
 def _identity(record: dict[str, Any], place: str) -> dict[tuple[str, str], Any]:
-    return {
-        (place, key): value for key, value in record.items() if is_key(key) and not isinstance(value, (dict, list))
-    }
+    return {(place, key): value for key, value in record.items() if is_key(key) and not isinstance(value, (dict, list))}
 
 
 def _joined(found: list[_Found]) -> Rows:
@@ -151,5 +149,6 @@ def _nothing_at(path: str, value: Any) -> TabulationError:
     }
     names = ", ".join(repr(excerpt(key, 40)) for key in list(there)[:10])
     return TabulationError(
-        f"there is no list of records at {excerpt(path)!r}", f"There are: {names}." if names else "There is none at all."
+        f"there is no list of records at {excerpt(path)!r}",
+        f"There are: {names}." if names else "There is none at all.",
     )

@@ -1,0 +1,98 @@
+"""Credentials in the `.env` file of a project.
+
+The project may be a cloned repository, so its file may give secrets of its own and nothing else: it is
+not expanded from the process's variables, is no link out of the project, and names no file outside.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Final
+
+from toolkit.errors import ConfigurationError
+from toolkit.profiles.environ import given_in, is_credential
+from toolkit.profiles.fields import Given
+from toolkit.profiles.listing import shown
+from toolkit.profiles.reading import read_text
+from toolkit.profiles.warning import warn
+
+FILE_NAME: Final = ".env"
+_REFERENCE: Final = re.compile(r"\$\{[^}]*\}\Z")
+_GIT_TIMEOUT: Final = 5  # seconds
+
+
+def given_in_dotenv(project: Path) -> list[Given]:
+    """What the `.env` of this folder gives; nothing of it gets into `os.environ`.
+
+    Warns when git tracks the file.
+
+    Raises:
+        ConfigurationError: the file cannot be read, is a link out of the project, or gives a reference to
+            another variable in place of a value.
+    """
+    file = project / FILE_NAME
+    if not (file.is_file() or file.is_fifo()):  # a virtual environment's folder may be named so
+        return []
+    if not _leads_into(file, project):
+        raise ConfigurationError(
+            f"{shown(file)} is a link out of the project.",
+            "A project may not point at secrets elsewhere: put the file itself there, set environment variables, "
+            "or save the credentials with save_credentials().",
+        )
+    variables = _variables(read_text(file, shown(file), "Mend or remove the file."))
+    for name, text in variables.items():
+        if _REFERENCE.match(text):
+            raise ConfigurationError(
+                f"{name} in {shown(file)} refers to another variable, which is not looked up.",
+                "Write the value itself, or set the environment variable.",
+            )
+    if variables and _is_tracked(file):
+        warn(
+            f"git tracks {shown(file)}: whoever has the repository has the credentials in it. Run "
+            f"`git rm --cached {FILE_NAME}`, add it to .gitignore, and have the credentials replaced."
+        )
+    return given_in(variables, FILE_NAME, project, confined=True)
+
+
+def _variables(text: str) -> dict[str, str]:
+    from dotenv import dotenv_values  # noqa: PLC0415 - keeps dotenv out of `import toolkit`
+
+    # Expanded, a value such as ${ANOTHER_SECRET} would hand the project a secret of the user's.
+    values = dotenv_values(stream=io.StringIO(text), interpolate=False)
+    return {name: value for name, value in values.items() if value and is_credential(name)}
+
+
+def _leads_into(file: Path, folder: Path) -> bool:
+    try:
+        return file.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError):  # a loop of links
+        return False
+
+
+def _is_tracked(file: Path) -> bool:
+    """Whether git has the file in its index. Without git, or when in doubt, it has not."""
+    git = shutil.which("git")
+    if git is None or Path(git).resolve().is_relative_to(file.parent.resolve()):  # Windows looks in the folder first
+        return False
+    environ = {name: text for name, text in os.environ.items() if not name.startswith("GIT_")}
+    # A file monitor is a program that the repository's own configuration may name.
+    command = [git, "-c", "core.fsmonitor=false", "ls-files", "--error-unmatch", "--", file.name]
+    try:
+        done = subprocess.run(  # noqa: S603 - nothing in it comes from the project
+            command,
+            cwd=file.parent,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=_GIT_TIMEOUT,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0

@@ -1,0 +1,64 @@
+"""Asking the person at the keyboard, as the last place where credentials come from."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+import warnings
+from typing import TYPE_CHECKING
+
+from toolkit.errors import ConfigurationError
+from toolkit.profiles.fields import REQUIRED, Given
+from toolkit.secret import Secret
+from toolkit.service import CredentialKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from toolkit.credentials import Credentials
+    from toolkit.service import Environment
+
+Ask = "Callable[[str], str]"
+
+
+def ask(environment: Environment, name: str, prompt: Callable[[str], str], folder: Path) -> Credentials:
+    """Ask for a key pair, or for a client ID and a client secret; a private key is no text to type.
+
+    Raises:
+        ConfigurationError: the answer is missing or malformed, or typing would be seen.
+    """
+    takes_key_pair = CredentialKind.KEY_PAIR in environment.rules.credentials
+    kind = CredentialKind.KEY_PAIR if takes_key_pair else CredentialKind.CLIENT_SECRET
+    answers = {field: _answer(prompt, f"{_spoken(field)} of {environment}: ") for field in REQUIRED[kind]}
+    return Given(environment, name, "your answers", answers, _spoken, folder).credentials()
+
+
+def can_ask() -> bool:
+    """Whether somebody is there to answer: a terminal, or a notebook whose front end takes input."""
+    ipython = sys.modules.get("IPython")
+    kernel = getattr(ipython.get_ipython(), "kernel", None) if ipython else None
+    if kernel is not None:
+        return bool(getattr(kernel, "_allow_stdin", False))
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def ask_unseen(question: str) -> str:
+    """One line, typed unseen. Refused, rather than shown, where that cannot be done."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", getpass.GetPassWarning)
+        return getpass.getpass(question)
+
+
+def _answer(prompt: Callable[[str], str], question: str) -> Secret:
+    try:
+        return Secret(prompt(question))
+    except EOFError:
+        reason = "there was no answer"
+    except getpass.GetPassWarning:
+        reason = "what you type would be seen"
+    raise ConfigurationError(f"Cannot ask for credentials: {reason}.", "Set environment variables instead.")
+
+
+def _spoken(field: str) -> str:
+    return field.replace("_", " ").replace(" id", " ID").capitalize().replace(" id", " ID")

@@ -1,0 +1,50 @@
+"""Reading files that hold secrets: in bounds, and with errors that quote nothing of them."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING, Any, Final
+
+from toolkit.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_LARGEST: Final = 1 << 20  # bytes; a key has a few thousand
+
+
+def read_text(file: Path, what: str, next_step: str) -> str:
+    """The text of a file, without a byte order mark.
+
+    `what` names the file in a message. The path is not added: a secret put in its place by mistake would show.
+
+    Raises:
+        ConfigurationError: there is no such file, or it is unreadable, larger than 1 MiB, or not UTF-8 text.
+    """
+    try:
+        with file.open("rb") as stream:
+            data = stream.read(_LARGEST + 1)
+        if len(data) <= _LARGEST:
+            return data.decode("utf-8-sig")
+        reason = "it is larger than 1 MiB"
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+    except UnicodeDecodeError:
+        reason = "it is not UTF-8 text"
+    except ValueError:  # a null character
+        reason = "this names no file"
+    # Raised out here, so that no error hangs on to what was read.
+    raise ConfigurationError(f"Cannot read {what}: {reason}.", next_step)
+
+
+def parse_toml(text: str, what: str, next_step: str) -> dict[str, Any]:
+    """The TOML of a text that may hold secrets.
+
+    Raises:
+        ConfigurationError: it is no TOML. The parser's own message and error may hold the text; neither is kept.
+    """
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        pass
+    raise ConfigurationError(f"{what} is not valid TOML.", next_step)
