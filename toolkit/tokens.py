@@ -43,11 +43,13 @@ class Token:
     expires_at: datetime
     # The second clock: what the wall clock cannot know after it was set back.
     expires_monotonic: float = field(default=math.inf, repr=False, compare=False)
-    _early: timedelta = field(init=False, repr=False, compare=False)
+    _renew_at: datetime = field(init=False, repr=False, compare=False)
+    _renew_monotonic: float = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         early = min(EARLY_AT_MOST, EARLY_SHARE * self.lifetime.total_seconds())
-        object.__setattr__(self, "_early", timedelta(seconds=early))
+        object.__setattr__(self, "_renew_at", self.expires_at - timedelta(seconds=early))
+        object.__setattr__(self, "_renew_monotonic", self.expires_monotonic - early)
 
     @property
     def lifetime(self) -> timedelta:
@@ -60,9 +62,7 @@ class Token:
 
     def is_usable(self, clock: Clock) -> bool:
         """Whether it lasts for another call by both clocks, so that a laptop that slept asks anew."""
-        if clock.monotonic() >= self.expires_monotonic - self._early.total_seconds():
-            return False
-        return clock.now() < self.expires_at - self._early
+        return clock.monotonic() < self._renew_monotonic and clock.now() < self._renew_at
 
 
 def read_token_response(

@@ -27,7 +27,9 @@ A file `<environment>.<name>.toml` in the folder of saved profiles may be writte
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from toolkit.credentials import Credentials, as_environment
 from toolkit.errors import ConfigurationError, ToolkitError
@@ -36,20 +38,30 @@ from toolkit.profiles.document import Document, Marker, parse, render, render_ma
 from toolkit.profiles.dotenv import FILE_NAME, given_in_dotenv
 from toolkit.profiles.environ import DEFAULT, given_in, variable
 from toolkit.profiles.fields import REQUIRED, Given, decompose
-from toolkit.profiles.files import SavedProfile, profile_at, profiles_folder, saved_profiles, write
+from toolkit.profiles.files import (
+    KEYRING,
+    BoundProfile,
+    delete,
+    profile_at,
+    profiles_folder,
+    saved_profiles,
+    write,
+)
 from toolkit.profiles.keyring import store
 from toolkit.profiles.listing import Profile, ProfileList, shown
 from toolkit.profiles.prompt import ask, ask_unseen, can_ask
 from toolkit.profiles.warning import warn
+from toolkit.service import CredentialKind, Environment
 from toolkit.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from toolkit.profiles.listing import Candidate
-    from toolkit.service import Environment
+    from toolkit.secret import Secret
 
-VARIABLES = "environment variables"
+_VARIABLES: Final = "environment variables"
+_ENVIRONMENTS: Final = tuple(Environment)
 
 __all__ = ["Profile", "load_credentials", "remove_credentials", "save_credentials", "saved_credentials"]
 
@@ -67,18 +79,15 @@ def saved_credentials(*, settings: Settings | None = None, environ: Mapping[str,
     Raises:
         ConfigurationError: `.env` or the folder of saved profiles cannot be read.
     """
-    profiles = ProfileList()
-    seen: set[tuple[Environment, str]] = set()
+    first: dict[tuple[Environment, str], Candidate] = {}
     for candidate in _candidates(_settings(settings, environ), environ):
-        if (candidate.environment, candidate.name) in seen:
-            continue
-        seen.add((candidate.environment, candidate.name))
+        first.setdefault((candidate.environment, candidate.name), candidate)
+    profiles = ProfileList()
+    for _, candidate in sorted(first.items(), key=lambda item: (_ENVIRONMENTS.index(item[0][0]), item[0][1])):
         try:
             profiles.append(candidate.profile())
         except ToolkitError as error:
             warn(f"Left out: {error}")
-    order = list(type(next(iter(seen))[0])) if seen else []
-    profiles.sort(key=lambda profile: (order.index(profile.environment), profile.name))
     return profiles
 
 
@@ -105,20 +114,22 @@ def load_credentials(
         UnsafeAddress: a saved profile was saved for other addresses than the settings now give.
     """
     environment, settings = as_environment(environment), _settings(settings, environ)
-    candidates = (each for each in _candidates(settings, environ) if each.environment is environment)
-    if name is not None:
-        chosen = next((each for each in candidates if each.name == name), None)
-        if chosen is not None:
-            return chosen.credentials()
-        candidates = (each for each in _candidates(settings, environ) if each.environment is environment)
-    first_by_name: dict[str, Candidate] = {}
-    for candidate in candidates:
-        first_by_name.setdefault(candidate.name, candidate)
-    if name is None and len(first_by_name) == 1:
-        return first_by_name.popitem()[1].credentials()
-    if prompt and (name is not None or not first_by_name) and (callable(prompt) or can_ask()):
-        return ask(environment, name or DEFAULT, prompt if callable(prompt) else ask_unseen, settings.project)
-    raise _not_found(environment, name, sorted(first_by_name), settings)
+    first: dict[str, Candidate] = {}
+    for candidate in _candidates(settings, environ):
+        if candidate.environment is environment:
+            if candidate.name == name:
+                return candidate.credentials()
+            first.setdefault(candidate.name, candidate)
+    if name is None and len(first) == 1:
+        return first.popitem()[1].credentials()
+    if name is None and first:
+        raise ConfigurationError(
+            f"There are several profiles for {environment}: {', '.join(sorted(first))}.",
+            "Say which of them by its name.",
+        )
+    if callable(prompt) or (prompt and can_ask()):
+        return ask(environment, name or DEFAULT, prompt if callable(prompt) else ask_unseen)
+    raise _not_found(environment, name, sorted(first), settings)
 
 
 def save_credentials(credentials: Credentials, name: str, *, settings: Settings | None = None) -> Profile:
@@ -129,20 +140,92 @@ def save_credentials(credentials: Credentials, name: str, *, settings: Settings 
 
     Raises:
         ConfigurationError: the private key is kept elsewhere, no address of the environment is set, the name
-            is none, or neither keyring nor file can be written.
+            is not one, or neither keyring nor file can be written.
     """
-    settings = _settings(settings, None)
-    document = Document(decompose(credentials), origins_of(credentials.environment, settings))
-    text = render(document)
-    saved = profile_at(credentials.environment, _checked_name(credentials, name, text.reveal()), settings)
-    replaced = _entry_of(saved)
-    entry = store(saved.label, text)
+    fields = decompose(credentials)
+    environment = credentials.environment
+    text = render(Document(fields, origins_of(environment, _settings(settings, None))))
+    _check_that_it_loads(text, credentials, name)
+    saved = profile_at(environment, name)
+    replaced, entry = saved.entry(), store(saved.label, text)
+    try:
+        write(saved.file, text.reveal() if entry is None else render_marker(Marker(credentials.kind, entry)))
+    except ToolkitError:
+        if entry is not None:
+            entry.delete()
+        raise
+    if replaced is not None:
+        with suppress(ConfigurationError):  # what is left of it lies in the keyring, and nothing refers to it
+            replaced.delete()
     if entry is not None:
-        write(saved.file, render_marker(Marker(credentials.kind, entry)))
-    else:
-        write(saved.file, text.reveal())
-        warn(
-            f"No system keyring takes the credentials: they are now in {shown(saved.file)}, unencrypted, "
-            "for you alone to read. Anything that runs as you can read them as well."
+        return Profile(name, environment, credentials.kind, KEYRING)
+    warn(
+        f"No system keyring takes the credentials. They are now in {shown(saved.file)}, unencrypted: other users "
+        "cannot read it, every program that you run can."
+    )
+    return Profile(name, environment, credentials.kind, shown(saved.file))
+
+
+def remove_credentials(name: str, environment: Environment | str) -> None:
+    """Remove a saved profile, from the keyring too.
+
+    Raises:
+        ConfigurationError: no such profile is saved, or the keyring or the folder does not let go of it.
+    """
+    environment = as_environment(environment)
+    saved = {each.name: each for each in saved_profiles() if each.environment is environment}
+    if name not in saved:
+        raise ConfigurationError(
+            f"No profile of that name is saved for {environment}.",
+            f"Saved: {', '.join(saved) or 'none'}. Variables are yours to unset, and {FILE_NAME} is yours to edit.",
         )
-    ...
+    entry = saved[name].entry()
+    if entry is not None:
+        entry.delete()
+    delete(saved[name].file)
+
+
+def _settings(settings: Settings | None, environ: Mapping[str, str] | None) -> Settings:
+    return Settings.load(environ=environ) if settings is None else settings
+
+
+def _candidates(settings: Settings, environ: Mapping[str, str] | None) -> Iterator[Candidate]:
+    """Everything that is found, in the order in which it counts; a later place is looked at when it is needed."""
+    yield from given_in(os.environ if environ is None else environ, _VARIABLES, Path.cwd())
+    yield from given_in_dotenv(settings.project)
+    for saved in saved_profiles():
+        yield BoundProfile(saved, settings)
+
+
+def _check_that_it_loads(text: Secret, credentials: Credentials, name: str) -> None:
+    """Before anything is replaced: that what is about to be written makes equal credentials, under this name."""
+    environment, source = credentials.environment, "what is to be saved"
+    document = parse(text.reveal(), source, source)
+    if isinstance(document, Document):
+        given = Given(environment, name, source, document.values, str, Path())
+        if given.credentials().fingerprint() == credentials.fingerprint():
+            return
+    raise ConfigurationError("These credentials cannot be saved as they are.", "Make them anew when you need them.")
+
+
+def _not_found(environment: Environment, name: str | None, others: list[str], settings: Settings) -> ConfigurationError:
+    # The name is not quoted: a secret given in its place would show.
+    what = (
+        f"There is no profile of that name for {environment}" if name else f"There are no credentials for {environment}"
+    )
+    choices = f"Choose one of {', '.join(others)}; or set" if others else "Set"
+    return ConfigurationError(
+        f"{what}.",
+        f"{choices} {_what_to_set(environment, name)}, as environment variables or in "
+        f"{shown(settings.project / FILE_NAME)}; or save a profile with save_credentials(). "
+        f"Looked there and in {shown(profiles_folder())}.",
+    )
+
+
+def _what_to_set(environment: Environment, name: str | None) -> str:
+    profile = DEFAULT if name in (None, DEFAULT) else "<PROFILE>"
+    ways = [
+        [variable(environment, profile, field) for field in REQUIRED[kind]]
+        for kind in sorted(environment.rules.credentials, key=list(CredentialKind).index)
+    ]
+    return ", or ".join(" and ".join(names) for names in ways).replace("PRIVATE_KEY", "PRIVATE_KEY_FILE")

@@ -49,7 +49,9 @@ def given_in(variables: Mapping[str, str], source: str, folder: Path, *, confine
             )
         values[field] = Secret(variables[written])
     return [
-        Given(environment, name, source, found[environment, name], partial(variable, environment, name), folder, confined)
+        Given(
+            environment, name, source, found[environment, name], partial(variable, environment, name), folder, confined
+        )
         for environment, name in sorted(found)
     ]
 
@@ -69,12 +71,10 @@ def _pattern(environment: Environment, fields: Iterable[str]) -> re.Pattern[str]
     return re.compile(rf"TOOLKIT_{_upper(environment)}(?:__([A-Z0-9][A-Z0-9_]*?))?_({alternatives})\Z")
 
 
-# Fields of other environments come last: they are recognized only to say that they are out of place.
+# All fields come last: those of another environment are recognized only to say that they are out of place.
 _PATTERNS: Final = [
-    (environment, _pattern(environment, fields))
-    for fields_by in (fields_of, lambda _: FIELDS)
-    for environment in Environment
-    for fields in [fields_by(environment)]
+    *((environment, _pattern(environment, fields_of(environment))) for environment in Environment),
+    *((environment, _pattern(environment, FIELDS)) for environment in Environment),
 ]
 
 

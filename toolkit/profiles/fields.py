@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import textwrap
-from collections.abc import Callable, Mapping  # noqa: TC003 - what reads the fields of a dataclass finds it here
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
@@ -92,7 +91,9 @@ class Given:
         if missing := [field for field in REQUIRED[kind] if field not in given]:
             raise self._half_given(missing, given)
         if useless := given - {*REQUIRED[kind], *_OPTIONAL[kind]}:
-            raise ConfigurationError(f"{self._labels(useless)} in {self.source} has no use with a {kind}.", "Remove it.")
+            raise ConfigurationError(
+                f"{self._labels(useless)} in {self.source} has no use with a {kind}.", "Remove it."
+            )
         return kind
 
     def credentials(self) -> Credentials:
@@ -107,7 +108,7 @@ class Given:
         try:
             return _make(kind, texts, self.environment, self.name)
         except ConfigurationError as error:
-            raise ConfigurationError(f"{error.what} It comes from {self.source}.", error.next_step) from None
+            raise ConfigurationError(f"From {self.source}: {error.what}", error.next_step) from None
 
     def _likely_kind(self, given: set[str]) -> CredentialKind:
         if CredentialKind.KEY_PAIR in self.environment.rules.credentials:
@@ -190,7 +191,7 @@ def decompose(credentials: Credentials) -> dict[str, Secret]:
 
 
 def _pem(key: LocalKey) -> Secret:
-    body = textwrap.fill(key.identity(), 64)  # base64 of its PKCS#8 DER; RFC 7468 section 10
+    body = "\n".join(textwrap.wrap(key.identity(), 64))  # base64 of its PKCS#8 DER; RFC 7468 sections 2 and 10
     return Secret(f"-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n")
 
 

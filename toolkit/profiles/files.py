@@ -13,7 +13,7 @@ from pathlib import Path
 from stat import S_IMODE
 from typing import TYPE_CHECKING, Final
 
-from toolkit.errors import ConfigurationError
+from toolkit.errors import ConfigurationError, ToolkitError
 from toolkit.profiles.binding import check_binding
 from toolkit.profiles.document import Document, Marker, parse
 from toolkit.profiles.fields import Given
@@ -24,12 +24,14 @@ from toolkit.service import Environment
 
 if TYPE_CHECKING:
     from toolkit.credentials import Credentials
+    from toolkit.profiles.keyring import Entry
     from toolkit.settings import Settings
 
 APPLICATION: Final = "service-access-toolkit"
 KEYRING: Final = "keyring"
 _SUFFIX: Final = ".toml"
 _OTHERS: Final = 0o077
+_ENVIRONMENTS: Final = frozenset(map(str, Environment))
 _ELSEWHERE: Final = "Set environment variables instead, or mend the folder."
 
 
@@ -48,53 +50,82 @@ class SavedProfile:
         environment: the environment it is for.
         name: profile name.
         file: where it is, or where it says that it is in the keyring.
-        settings: addresses to hold against those it was saved for.
     """
 
     environment: Environment
     name: str
     file: Path
-    settings: Settings
-
-    def profile(self) -> Profile:
-        content = self.content()
-        if isinstance(content, Marker):
-            return Profile(self.name, self.environment, content.kind, KEYRING)
-        return self._given(content, shown(self.file)).profile()
-
-    def credentials(self) -> Credentials:
-        """The credentials, if they may be used with the addresses that are set.
-
-        Raises:
-            UnsafeAddress: they were saved for other addresses.
-            ConfigurationError: the file is no profile, or the keyring does not give it.
-        """
-        content, source = self.content(), shown(self.file)
-        if isinstance(content, Marker):
-            source, text = KEYRING, content.entry.read()
-            content = parse(text.reveal(), f"The keyring's entry {self.label}", self.label)
-            if isinstance(content, Marker):
-                raise ConfigurationError(f"The keyring's entry {self.label} is no profile.", "Save it again.")
-        elif os.name == "posix" and S_IMODE(self.file.stat().st_mode) & _OTHERS:
-            warn(f"Others on this machine may read the credentials in {source}. Run `chmod 600` on it.")
-        check_binding(content.origins, self.environment, source, self.settings)
-        return self._given(content, source).credentials()
-
-    def content(self) -> Document | Marker:
-        """What the file says."""
-        where = shown(self.file)
-        return parse(read_text(self.file, where, "Mend or remove the file."), where, self.label)
 
     @property
     def label(self) -> str:
         """What the keyring knows the profile by."""
         return f"{self.environment}/{self.name}"
 
+    def profile(self) -> Profile:
+        content = self._content()
+        if isinstance(content, Marker):
+            return Profile(self.name, self.environment, content.kind, KEYRING)
+        return self._given(content, shown(self.file)).profile()
+
+    def credentials(self, settings: Settings) -> Credentials:
+        """The credentials, if they may be used with the addresses that are set.
+
+        Raises:
+            UnsafeAddress: they were saved for other addresses.
+            ConfigurationError: the file is no profile, or the keyring does not give it.
+        """
+        content, source = self._content(), shown(self.file)
+        if isinstance(content, Marker):
+            source, text = KEYRING, content.entry.read()
+            content = parse(text.reveal(), f"The keyring's entry {self.label}", self.label)
+            if isinstance(content, Marker):
+                raise ConfigurationError(
+                    f"The keyring's entry {self.label} is no profile.", "Save the credentials again."
+                )
+        elif _is_open_to_others(self.file):
+            warn(f"Others on this machine may read the credentials in {source}. Run `chmod 600` on it.")
+        check_binding(content.origins, self.environment, source, settings)
+        return self._given(content, source).credentials()
+
+    def entry(self) -> Entry | None:
+        """Where in the keyring the profile is; None when it is not there, not saved yet, or its file is unreadable."""
+        try:
+            content = self._content()
+        except ToolkitError:
+            return None
+        return content.entry if isinstance(content, Marker) else None
+
+    def _content(self) -> Document | Marker:
+        where = shown(self.file)
+        return parse(read_text(self.file, where, "Mend or remove the file."), where, self.label)
+
     def _given(self, document: Document, source: str) -> Given:
         return Given(self.environment, self.name, source, document.values, str, self.file.parent)
 
 
-def saved_profiles(settings: Settings) -> list[SavedProfile]:
+@dataclass(frozen=True, slots=True)
+class BoundProfile:
+    """A saved profile together with the settings whose addresses are held against those it was saved for."""
+
+    saved: SavedProfile
+    settings: Settings
+
+    @property
+    def environment(self) -> Environment:
+        return self.saved.environment
+
+    @property
+    def name(self) -> str:
+        return self.saved.name
+
+    def profile(self) -> Profile:
+        return self.saved.profile()
+
+    def credentials(self) -> Credentials:
+        return self.saved.credentials(self.settings)
+
+
+def saved_profiles() -> list[SavedProfile]:
     """The profiles in the user's configuration folder, sorted by environment and name.
 
     Raises:
@@ -104,31 +135,28 @@ def saved_profiles(settings: Settings) -> list[SavedProfile]:
     try:
         files = sorted(folder.iterdir()) if folder.is_dir() else []
     except OSError as error:
-        reason = error.strerror
-    else:
-        found = [(*file.name.removesuffix(_SUFFIX).partition("."), file) for file in files if file.suffix == _SUFFIX]
-        environments = set(Environment)
-        return [
-            SavedProfile(Environment(environment), name, file, settings)
-            for environment, _, name, file in found
-            if environment in environments and name
-        ]
-    raise ConfigurationError(f"Cannot read the folder {shown(folder)}: {reason}.", _ELSEWHERE)
+        raise ConfigurationError(f"Cannot read the folder {shown(folder)}: {error.strerror}.", _ELSEWHERE) from None
+    found = []
+    for file in files:
+        environment, _, name = file.name.removesuffix(_SUFFIX).partition(".")
+        if file.suffix == _SUFFIX and environment in _ENVIRONMENTS and name:
+            found.append(SavedProfile(Environment(environment), name, file))
+    return found
 
 
-def profile_at(environment: Environment, name: str, settings: Settings) -> SavedProfile:
+def profile_at(environment: Environment, name: str) -> SavedProfile:
     """The profile of this name, saved already or yet to be saved.
 
     Raises:
         ConfigurationError: another differs from it by upper and lower case alone, which some disks do not tell apart.
     """
-    for other in saved_profiles(settings):
+    for other in saved_profiles():
         if other.environment is environment and other.name != name and other.name.lower() == name.lower():
             raise ConfigurationError(
-                f"The name differs from that of the profile {other.name} of {environment} by upper and lower case alone.",
+                f"The profile {other.name} of {environment} has this name but for upper and lower case.",
                 "Choose another name, or remove that profile first.",
             )
-    return SavedProfile(environment, name, profiles_folder() / f"{environment}.{name}{_SUFFIX}", settings)
+    return SavedProfile(environment, name, profiles_folder() / f"{environment}.{name}{_SUFFIX}")
 
 
 def write(file: Path, text: str) -> None:
@@ -140,29 +168,50 @@ def write(file: Path, text: str) -> None:
     try:
         _private_folder(file.parent)
         _refuse_link(file)
-        # Made for its user alone (0600) and under a new name; renaming replaces a link and does not follow it.
-        descriptor, temporary = tempfile.mkstemp(dir=file.parent, prefix=".", suffix=".part")
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as stream:
-                stream.write(text)
-                stream.flush()
-                os.fsync(stream.fileno())
-            Path(temporary).replace(file)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        _replace(file, text)
     except OSError as error:
-        reason = error.strerror
-    else:
-        return
-    raise ConfigurationError(f"Cannot write {shown(file)}: {reason}.", _ELSEWHERE)
+        raise ConfigurationError(f"Cannot write {shown(file)}: {error.strerror}.", _ELSEWHERE) from None
+
+
+def delete(file: Path) -> None:
+    """Remove a file; one that is gone already is none too many.
+
+    Raises:
+        ConfigurationError: it cannot be removed.
+    """
+    try:
+        file.unlink(missing_ok=True)
+    except OSError as error:
+        raise ConfigurationError(f"Cannot remove {shown(file)}: {error.strerror}.", "Remove it yourself.") from None
+
+
+def _replace(file: Path, text: str) -> None:
+    # Made for its user alone (0600) and under a new name; renaming replaces a link and does not follow it.
+    descriptor, temporary = tempfile.mkstemp(dir=file.parent, prefix=".", suffix=".part")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(temporary).replace(file)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _is_open_to_others(file: Path) -> bool:
+    """Whether others than its user may do something with a file; Windows says so in another way."""
+    try:
+        return os.name == "posix" and bool(S_IMODE(file.stat().st_mode) & _OTHERS)
+    except OSError:  # gone since it was read
+        return False
 
 
 def _private_folder(folder: Path) -> None:
     for each in (folder.parent, folder):
         _refuse_link(each)
         each.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if os.name == "posix" and S_IMODE(each.stat().st_mode) & _OTHERS:
+        if _is_open_to_others(each):
             each.chmod(0o700)
 
 

@@ -38,7 +38,7 @@ class Entry:
     token: str
     pieces: int
 
-    def _services(self) -> list[str]:
+    def services(self) -> list[str]:
         # One service a piece: Windows moves entries about when a second user of a service is saved, and
         # two processes doing so at once lose one.
         return [f"{SERVICE}/{self.profile}/{self.token}/{number}" for number in range(1, self.pieces + 1)]
@@ -65,7 +65,8 @@ class Entry:
             ConfigurationError: the keyring is locked, or keeps it.
         """
         backend = _backend()
-        if backend is None or not all([_deleted(backend, service, self.profile) for service in self.services()]):
+        kept = [service for service in self.services() if not (backend and _deleted(backend, service, self.profile))]
+        if kept:
             raise ConfigurationError(
                 f"The keyring does not let go of the credentials {self.profile}.", "Unlock it and try again."
             )

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-from toolkit.credentials import Credentials  # noqa: TC001 - what reads the annotations of a protocol finds it here
+from toolkit.credentials import Credentials
 from toolkit.escaping import as_html, printable
-from toolkit.service import CredentialKind, Environment  # noqa: TC001 - likewise for a dataclass
+from toolkit.service import CredentialKind, Environment
 
 _COLUMNS: Final = ("environment", "profile", "kind", "source")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import sys
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.errors import ConfigurationError
@@ -14,15 +15,12 @@ from toolkit.service import CredentialKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from toolkit.credentials import Credentials
     from toolkit.service import Environment
 
-Ask = "Callable[[str], str]"
 
-
-def ask(environment: Environment, name: str, prompt: Callable[[str], str], folder: Path) -> Credentials:
+def ask(environment: Environment, name: str, prompt: Callable[[str], str]) -> Credentials:
     """Ask for a key pair, or for a client ID and a client secret; a private key is no text to type.
 
     Raises:
@@ -31,7 +29,7 @@ def ask(environment: Environment, name: str, prompt: Callable[[str], str], folde
     takes_key_pair = CredentialKind.KEY_PAIR in environment.rules.credentials
     kind = CredentialKind.KEY_PAIR if takes_key_pair else CredentialKind.CLIENT_SECRET
     answers = {field: _answer(prompt, f"{_spoken(field)} of {environment}: ") for field in REQUIRED[kind]}
-    return Given(environment, name, "your answers", answers, _spoken, folder).credentials()
+    return Given(environment, name, "your answers", answers, _spoken, Path()).credentials()
 
 
 def can_ask() -> bool:
@@ -61,4 +59,6 @@ def _answer(prompt: Callable[[str], str], question: str) -> Secret:
 
 
 def _spoken(field: str) -> str:
-    return field.replace("_", " ").replace(" id", " ID").capitalize().replace(" id", " ID")
+    """The field in words: `key_id` is "Key ID"."""
+    words = field.replace("_", " ")
+    return (words[0].upper() + words[1:]).replace(" id", " ID")
