@@ -1,6 +1,6 @@
-"""Record the shipped cassettes anew, against the practice service: python cassettes/record.py
+"""Record the shipped cassettes anew, against the practice service.
 
-Nothing but this machine is called. Times are those of the recording; between two steps of the tour
+Run it as `python cassettes/record.py` with the practice extra installed. Nothing but this machine is called. Times are those of the recording; between two steps of the tour
 both sides' clocks leap 20 minutes, so that a token expires and is renewed.
 """
 

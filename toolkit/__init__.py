@@ -17,7 +17,25 @@ from toolkit.assertion import Signer
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.leaks import scan
 from toolkit.credentials import ClientKey, ClientSecret, KeyPair
-from toolkit.errors import *  # noqa: F403 - the whole tree is public, and listed there
+from toolkit.errors import (
+    AccessError,
+    CassetteBusy,
+    CassetteCorrupt,
+    CassetteError,
+    CassetteMiss,
+    ConfigurationError,
+    CredentialsMismatch,
+    InterfaceNotAllowed,
+    SecretLeak,
+    ServiceError,
+    TabulationError,
+    TokenError,
+    TokenRefused,
+    TokenResponseInvalid,
+    ToolkitError,
+    UnsafeAddress,
+    Unreachable,
+)
 from toolkit.secret import Secret
 from toolkit.service import Environment, Interface
 from toolkit.session import AsyncSession, Session
@@ -25,7 +43,7 @@ from toolkit.settings import Settings
 from toolkit.tokens import Token
 
 if TYPE_CHECKING:
-    from toolkit.notebook.magics import load_ipython_extension
+    from toolkit.notebook.magics import load_ipython_extension, unload_ipython_extension
     from toolkit.notebook.panel import panel
     from toolkit.practice_service import practice
     from toolkit.profiles import save_credentials, saved_credentials
@@ -41,7 +59,50 @@ _LATE = {
     "save_credentials": "toolkit.profiles",
     "saved_credentials": "toolkit.profiles",
     "tabulate": "toolkit.tables",
+    "unload_ipython_extension": "toolkit.notebook.magics",
 }
+
+__all__ = [
+    "AccessError",
+    "AsyncSession",
+    "Cassette",
+    "CassetteBusy",
+    "CassetteCorrupt",
+    "CassetteError",
+    "CassetteMiss",
+    "ClientKey",
+    "ClientSecret",
+    "ConfigurationError",
+    "CredentialsMismatch",
+    "Environment",
+    "Interface",
+    "InterfaceNotAllowed",
+    "KeyPair",
+    "Secret",
+    "SecretLeak",
+    "ServiceError",
+    "Session",
+    "Settings",
+    "Signer",
+    "TabulationError",
+    "Token",
+    "TokenError",
+    "TokenRefused",
+    "TokenResponseInvalid",
+    "ToolkitError",
+    "UnsafeAddress",
+    "Unreachable",
+    "compare",
+    "load_ipython_extension",
+    "offline",
+    "panel",
+    "practice",
+    "save_credentials",
+    "saved_credentials",
+    "scan",
+    "tabulate",
+    "unload_ipython_extension",
+]
 
 
 def offline() -> None:

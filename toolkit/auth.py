@@ -23,7 +23,7 @@ from toolkit.flow import Flow
 from toolkit.ledger import Authorization
 from toolkit.secret import Secret
 from toolkit.service import GRANT_TYPE, TOKEN_PATH, Placeholder, header_names
-from toolkit.tokens import Token, TokenSlot, TokenStore, read_token_response
+from toolkit.tokens import Token, TokenSlot, TokenStore
 
 Headers = tuple[tuple[str, str], ...]
 TOKEN_REQUEST_TIMEOUT: Final = 30.0  # seconds

@@ -29,7 +29,7 @@ from toolkit.cassettes.transport import (
 )
 from toolkit.clock import Clock
 from toolkit.credentials import Credentials
-from toolkit.errors import ConfigurationError, Unreachable
+from toolkit.errors import ConfigurationError, TokenError, Unreachable
 from toolkit.flow import Flow, Read, run, run_async
 from toolkit.ledger import Call, Ledger
 from toolkit.scope import Scope
@@ -66,7 +66,7 @@ class Caller:
         self._known = known
         self._make_authorizer = authorizer
         self._authorizer: Authorizer | None = None
-        self.numbers = TokenNumbers(after=cassette.last_token_number if cassette else 0)
+        self._numbers = TokenNumbers(after=cassette.last_token_number if cassette else 0)
 
     @property
     def token(self) -> Token | None:
@@ -118,6 +118,11 @@ class Caller:
             record = recording(self._cassette, shown, response, call)
         return observe(response, call, since=since, clock=clock, record=record)
 
+    def number(self, token: Token) -> int:
+        """The number of a token in this session, whoever obtained it; from here on no recording shows the token."""
+        self._known.add("ACCESS_TOKEN", token.access_token)
+        return self._numbers.number(token)
+
     def exchange(self, credentials: Credentials, address_name: str, token_request: TokenRequest) -> Flow[Token]:
         """Send a token request, record it, and read the token in its reply.
 
@@ -130,16 +135,28 @@ class Caller:
             self._known.add(kind, secret)
         request, clock = token_request.request, self._clock
         sent_at, since = clock.now(), clock.monotonic()
+        failure: Unreachable | None = None
         try:
             response: httpx.Response = yield request
             body: bytes = yield Read(response)
         except (httpx.TransportError, httpx.DecodingError) as error:
-            raise unreachable("The token endpoint", error) from None
+            failure = unreachable("The token endpoint", error)
+        if failure is not None:  # raised here, it has no context, which would hold the request
+            raise failure
         elapsed = timedelta(microseconds=round((clock.monotonic() - since) * 1_000_000))
-        token = read_token_response(
-            response.status_code, response.headers, body, asked_at=sent_at, asked_monotonic=since
-        )
-        self._known.add("ACCESS_TOKEN", token.access_token)
+        try:
+            token = read_token_response(
+                response.status_code,
+                response.headers,
+                body,
+                asked_at=sent_at,
+                asked_monotonic=since,
+                scrub=self._known.scrub_text,
+            )
+        except TokenError as error:
+            body = b""  # some tracebacks show local variables: those of this function, and further down
+            raise error.with_traceback(None) from None
+        number = self.number(token)
         self.ledger.add(Call(sent_at, Interface.AUTH, "POST", TOKEN_PATH, response.status_code, elapsed))
         if self._cassette is not None and self._cassette.records:
             form = token_request.recorded_form
@@ -151,7 +168,7 @@ class Caller:
                     as_recorded_response(response, body, headers=_headers_of(response.headers, body)),
                     recorded_at=sent_at,
                     elapsed=elapsed,
-                    token_obtained=authorization(credentials, token, self.numbers.number(token)),
+                    token_obtained=authorization(credentials, token, number),
                 )
             )
         return token
@@ -205,7 +222,11 @@ def _headers_of(headers: httpx.Headers, body: bytes) -> HeaderList:
 
 def unreachable(what: str, error: httpx.HTTPError) -> Unreachable:
     """The error for a connection that failed; httpx's class says how."""
-    how = {"ConnectError": "no connection", "ConnectTimeout": "no connection in time", "ReadTimeout": "no answer in time"}
+    how = {
+        "ConnectError": "no connection",
+        "ConnectTimeout": "no connection in time",
+        "ReadTimeout": "no answer in time",
+    }
     kind = type(error).__name__
     return Unreachable(
         f"{what} cannot be reached: {how.get(kind, kind)}.",

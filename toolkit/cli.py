@@ -56,7 +56,9 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     """Options of the command itself."""
 
@@ -85,7 +87,9 @@ def demo(
 
 
 @app.command(
-    epilog=_examples("toolkit practice", "toolkit practice --accounts 100 --port 8800", "toolkit practice --token-validity 60")
+    epilog=_examples(
+        "toolkit practice", "toolkit practice --accounts 100 --port 8800", "toolkit practice --token-validity 60"
+    )
 )
 def practice(
     accounts: Annotated[int, typer.Option(help="Accounts of each broker partner.")] = 25,
@@ -136,12 +140,15 @@ def record(
         profile = {"broker-live": "broker-secret", "broker-sandbox": "sandbox-secret"}.get(chosen, str(chosen))
         with start_practice() as service:
             practised = Settings(service.settings.addresses, cassettes=settings.cassettes, project=settings.project)
-            with Session(credentials=service.credentials[profile], settings=practised, cassette=name, mode=mode) as session:
+            with Session(
+                credentials=service.credentials[profile], settings=practised, cassette=name, mode=mode
+            ) as session:
                 _record(console, session, name)
         return
     if environment is None:
         raise ConfigurationError(
-            "The environment to record is not given.", f"Add --environment with one of {', '.join(Environment)}, or --practice."
+            "The environment to record is not given.",
+            f"Add --environment with one of {', '.join(Environment)}, or --practice.",
         )
     with Session(environment, credentials, settings=settings, cassette=name, mode=mode) as session:
         _record(console, session, name)
@@ -150,7 +157,9 @@ def record(
 def _record(console: Console, session: Session, name: str) -> None:
     path = find_cassette(name, session.settings)
     if session.replays_only:
-        raise CassetteError(f"There is a recording in {path} already.", "Choose another name, or add --mode all to replace it.")
+        raise CassetteError(
+            f"There is a recording in {path} already.", "Choose another name, or add --mode all to replace it."
+        )
     terminal.print_table(console, "Accounts", session.accounts(), rows=5, first=_ACCOUNT_COLUMNS)
     _print_calls(console, session)
     replay = f'tk.Session(cassette="{name}")'
@@ -196,7 +205,9 @@ def _copied(notebooks: Path, target: Path) -> Path:
         if not settings.exists():
             settings.write_text("# Addresses of the service go here; see the README.\n[addresses]\n", encoding="utf-8")
     except OSError as error:
-        raise ConfigurationError(f"Cannot copy the notebooks to {target}: {error.strerror}.", "Choose another folder.") from None
+        raise ConfigurationError(
+            f"Cannot copy the notebooks to {target}: {error.strerror}.", "Choose another folder."
+        ) from None
     return target / "notebooks"
 
 
@@ -226,7 +237,9 @@ def main() -> None:
     try:
         app()
     except ToolkitError as error:
-        Console(stderr=True).print(f"[bold red]Error:[/] {terminal.escape(error.what)}\n{terminal.escape(error.next_step)}", soft_wrap=True)
+        Console(stderr=True).print(
+            f"[bold red]Error:[/] {terminal.escape(error.what)}\n{terminal.escape(error.next_step)}", soft_wrap=True
+        )
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)

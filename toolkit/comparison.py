@@ -164,7 +164,10 @@ def _same(left: Any, right: Any) -> bool:
         return Decimal(repr(left)) == right
     if isinstance(left, Decimal) and isinstance(right, float):
         return left == Decimal(repr(right))
-    return bool(left == right)
+    try:
+        return bool(left == right)
+    except (TypeError, ValueError):
+        return False
 
 
 def _plain(value: Any) -> Any:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from os import getpid
 from threading import get_ident
 from typing import Any, TypeVar
 
@@ -28,13 +29,15 @@ class Flight:
     """A fetch that is under way, and that others wait for.
 
     Attributes:
-        landed: done when the fetch has ended, well or not. It carries no result: whoever waited
-            looks again, since the outcome may be spent or stale by then.
+        landed: done when the fetch has ended, well or not. It does not carry what was fetched: whoever
+            waited looks again, since the outcome may be spent or stale by then.
         thread: the thread that fetches.
+        process: the process that fetches. In one that was forked from it meanwhile it never lands.
     """
 
-    landed: Future[None] = field(default_factory=Future)
+    landed: Future[bool] = field(default_factory=Future)
     thread: int = field(default_factory=get_ident)
+    process: int = field(default_factory=getpid)
 
     def __post_init__(self) -> None:
         # A running future cannot be cancelled, so one cancelled waiter does not cancel it for all.
@@ -78,7 +81,7 @@ def run(flow: Flow[T], transport: httpx.BaseTransport) -> T:
                 # The one who fetches is a task of an event loop on this very thread.
                 outcome = False
             else:
-                outcome = effect.flight.landed.result() is None
+                outcome = effect.flight.landed.result()
         except BaseException as error:  # noqa: BLE001 - every failure is the flow's to handle or pass on
             failure = error
 
@@ -101,6 +104,6 @@ async def run_async(flow: Flow[T], transport: httpx.AsyncBaseTransport) -> T:
             elif isinstance(effect, Read):
                 outcome = await effect.message.aread()
             else:
-                outcome = await asyncio.wrap_future(effect.flight.landed) is None
+                outcome = await asyncio.wrap_future(effect.flight.landed)
         except BaseException as error:  # noqa: BLE001 - every failure is the flow's to handle or pass on
             failure = error

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ssl
 import threading
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, cast
 
 import httpx
@@ -43,7 +44,7 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
         self._proxy = proxy
         self._proxies = proxies
         self._transports: dict[str | None, Any] = {}
-        self._routes: dict[tuple[str, str], Any] = {}
+        self._routes: dict[tuple[bytes, bytes, int | None], Any] = {}
         self._lock = threading.Lock()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -67,15 +68,16 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
         return transports
 
     def _transport_for(self, url: httpx.URL) -> Any:
-        route = self._routes.get((url.scheme, url.host))
+        place = url.raw_scheme, url.raw_host, url.port
+        route = self._routes.get(place)
         if route is None:
-            if self._verify is False and not is_loopback(url.host):
+            if _verifies_nothing(self._verify) and not is_loopback(url.host):
                 raise UnsafeAddress(
                     f"verify=False is for this machine only, not for {url.host}.",
                     "Leave verify out, or give the path of the certificate authority's file.",
                 )
             with self._lock:
-                route = self._routes[url.scheme, url.host] = self._transport(self._proxy_for(url))
+                route = self._routes[place] = self._transport(self._proxy_for(url))
         return route
 
     def _proxy_for(self, url: httpx.URL) -> ProxyTypes | None:
@@ -83,11 +85,11 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
             return None
         if self._proxy is not None:
             return self._proxy
-        from urllib.request import getproxies, proxy_bypass_environment  # noqa: PLC0415 - slow to load; replays need none
+        from urllib import request  # noqa: PLC0415 - slow to load; replays need none
 
-        proxies = dict(getproxies() if self._proxies is None else self._proxies)
+        proxies = dict(request.getproxies() if self._proxies is None else self._proxies)
         proxy = proxies.get(url.scheme) or proxies.get("all")
-        if not proxy or proxy_bypass_environment(url.netloc.decode(), proxies):
+        if not proxy or request.proxy_bypass_environment(url.netloc.decode(), proxies):  # type: ignore[attr-defined]
             return None
         return proxy if "://" in proxy else f"http://{proxy}"
 
@@ -96,7 +98,7 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
         if name not in self._transports:
             make = httpx.AsyncHTTPTransport if self._is_async else httpx.HTTPTransport
             try:
-                self._transports[name] = make(verify=self._verify, proxy=proxy)
+                self._transports[name] = make(verify=_context(self._verify), proxy=proxy)
             except (ValueError, httpx.InvalidURL):
                 raise ConfigurationError(
                     "The proxy is not an address that httpx can use.", "Write it like http://proxy.example:3128."
@@ -104,3 +106,22 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
             except ImportError:
                 raise ConfigurationError("A SOCKS proxy needs one more package.", "Install httpx[socks].") from None
         return self._transports[name]
+
+
+def _verifies_nothing(verify: Verify) -> bool:
+    return verify is False or (isinstance(verify, ssl.SSLContext) and verify.verify_mode is ssl.CERT_NONE)
+
+
+def _context(verify: Verify) -> ssl.SSLContext | bool:
+    """A file or folder of certificate authorities as the context that httpx wants of it."""
+    if not isinstance(verify, str):
+        return verify
+    try:
+        if Path(verify).is_dir():
+            return ssl.create_default_context(capath=verify)
+        return ssl.create_default_context(cafile=verify)
+    except OSError:
+        raise ConfigurationError(
+            f"The certificate authorities at {verify} cannot be read.",
+            "Give the path of a file in PEM format, or of a folder.",
+        ) from None

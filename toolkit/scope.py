@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import unquote_to_bytes
 
 import httpx
 
 from toolkit.addresses import Address
 from toolkit.errors import CredentialsMismatch, UnsafeAddress
-from toolkit.escaping import excerpt
 from toolkit.service import KEY_ID_HEADER, SECRET_KEY_HEADER, Interface
 
 _CREDENTIAL_HEADERS: Final = ("Authorization", "Proxy-Authorization")
+_SLASHES: Final = re.compile(rb"[/\\]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class Place:
         if not self.prefix:
             return path
         inside = path.startswith(self.prefix) and path[len(self.prefix) : len(self.prefix) + 1] in (b"", b"/", b"?")
-        return path[len(self.prefix) :] if inside and not _climbs(path) else None
+        return path[len(self.prefix) :] if inside else None
 
 
 class Scope:
@@ -46,12 +49,27 @@ class Scope:
         own: its configured address, or None in replay without addresses.
         symbolic: what stands for it in recordings; links in replayed bodies lead there.
         header_prefix: prefix of the key headers, which callers do not set themselves.
+        others: addresses of other interfaces; what lies at one of them below `own` is none of this interface's.
     """
 
-    def __init__(self, interface: Interface, *, own: Address | None, symbolic: str, header_prefix: str) -> None:
+    def __init__(
+        self,
+        interface: Interface,
+        *,
+        own: Address | None,
+        symbolic: str,
+        header_prefix: str,
+        others: Iterable[Address] = (),
+    ) -> None:
         self.interface = interface
         self.symbolic = Place.of(symbolic)
         self.own = None if own is None else Place.of(own)
+        self._not_ours = [
+            _segments(other.prefix.encode("ascii"))
+            for other in others
+            if own is not None and other.origin == own.origin and other.prefix.startswith(f"{own.prefix}/")
+        ]
+        self._shares_origin = bool(self._not_ours) or (own is not None and own.prefix != "")
         self._shown = str(own or symbolic)
         self._symbolic_text = symbolic
         self._own_text = None if own is None else str(own)
@@ -73,8 +91,10 @@ class Scope:
             )
         below = self._below(url)
         if below is None:
+            # The rest of the URL is not shown: a link or a redirect may have a secret in it.
+            elsewhere = httpx.URL(scheme=url.scheme, host=url.host, port=url.port)
             raise UnsafeAddress(
-                f"{excerpt(str(url.copy_with(query=None)), 120)} is not at the {self.interface} interface's address {self._shown}.",
+                f"A URL at {elsewhere} is not below the {self.interface} interface's address {self._shown}.",
                 "Nothing was sent. Use a path such as /v1/accounts, or a plain httpx.Client for other hosts.",
             )
         for name, _ in request.headers.raw:
@@ -87,7 +107,17 @@ class Scope:
 
     def _below(self, url: httpx.URL) -> bytes | None:
         below = None if self.own is None else self.own.path_below(url)
-        return self.symbolic.path_below(url) if below is None else below
+        if below is None:
+            below = self.symbolic.path_below(url)
+        return None if below is not None and self._shares_origin and self._strays(below) else below
+
+    def _strays(self, below: bytes) -> bool:
+        """Whether a path below this address leads out of it for a server that resolves or decodes paths."""
+        segments = _segments(below)
+        if b".." in segments:
+            return True
+        segments = [*_segments(self.own.prefix if self.own else b""), *(each for each in segments if each != b".")]
+        return any(segments[: len(other)] == other for other in self._not_ours)
 
     def to_send(self, request: httpx.Request) -> httpx.Request:
         """The request at the configured address; a symbolic one, from a replayed link, is translated."""
@@ -115,7 +145,7 @@ def _key(url: httpx.URL) -> tuple[bytes, bytes, int | None]:
     return url.raw_scheme, url.raw_host, url.port
 
 
-def _climbs(path: bytes) -> bool:
-    """Whether a path has dot segments, percent-encoded ones included, that a server may resolve."""
-    plain = path.partition(b"?")[0].lower().replace(b"%2e", b".").replace(b"%2f", b"/").replace(b"%5c", b"/").replace(b"\\", b"/")
-    return any(segment in (b".", b"..") for segment in plain.split(b"/"))
+def _segments(path: bytes) -> list[bytes]:
+    """The segments of a path as a lenient server sees them: decoded, without parameters and empty ones."""
+    plain = unquote_to_bytes(path.partition(b"?")[0])
+    return [segment.partition(b";")[0] for segment in _SLASHES.split(plain) if segment]

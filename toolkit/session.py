@@ -86,8 +86,8 @@ class _Session(Generic[ClientType]):
             CredentialsMismatch: the credentials belong to another environment.
             CassetteError: the cassette cannot be opened, or there is none to replay.
         """
-        self.settings = settings or Settings.load()
-        self._clock = clock or SystemClock()
+        self.settings = Settings.load() if settings is None else settings
+        self._clock = SystemClock() if clock is None else clock
         known = cassette.scrubber.known if isinstance(cassette, Cassette) else KnownSecrets()
         self.cassette = self._open(cassette, mode, known)
         self._owns_cassette = self.cassette is not cassette
@@ -95,9 +95,11 @@ class _Session(Generic[ClientType]):
         for kind, secret in self.credentials.secrets() if self.credentials else ():
             known.add(kind, secret)
         self._known = known
-        self._store = token_store or (SHARED_IN_PROCESS if clock is None else MemoryTokenStore())
+        if token_store is None:
+            token_store = SHARED_IN_PROCESS if clock is None else MemoryTokenStore()
+        self._store = token_store
         self._timeout = timeout
-        self._below = transport or Network(is_async=self._is_async, verify=verify, proxy=proxy)
+        self._below = Network(is_async=self._is_async, verify=verify, proxy=proxy) if transport is None else transport
         self._caller = Caller(
             clock=self._clock,
             cassette=self.cassette,
@@ -184,14 +186,19 @@ class _Session(Generic[ClientType]):
         if cassette is None:
             as_mode(mode)
             if is_offline():
-                raise CassetteMiss("There is no cassette to replay, and TOOLKIT_OFFLINE keeps calls from going out.", _OFFLINE_ADVICE)
+                raise CassetteMiss(
+                    "There is no cassette to replay, and TOOLKIT_OFFLINE keeps calls from going out.", _OFFLINE_ADVICE
+                )
             if mode is not None:
-                raise ConfigurationError(f"The mode {mode} is given without a cassette.", 'Name one, such as cassette="tour".')
+                raise ConfigurationError(
+                    f"The mode {mode} is given without a cassette.", 'Name one, such as cassette="tour".'
+                )
             return None
         if isinstance(cassette, Cassette):
             if mode is not None and as_mode(mode) != cassette.mode:
                 raise ConfigurationError(
-                    f"The cassette is open with mode {cassette.mode}, not {mode}.", "Leave out mode, or name the cassette by its path."
+                    f"The cassette is open with mode {cassette.mode}, not {mode}.",
+                    "Leave out mode, or name the cassette by its path.",
                 )
             cassette.scrubber.adopt(self.settings.addresses, self.settings.header_prefix)
             return cassette
@@ -212,13 +219,18 @@ class _Session(Generic[ClientType]):
             return credentials.environment, credentials, credentials.name
         if credentials is not None and not isinstance(credentials, str):
             raise ConfigurationError(
-                f"Credentials are a KeyPair, a ClientSecret, a ClientKey or a profile name, not {type(credentials).__name__}.",
+                "Credentials are a KeyPair, a ClientSecret, a ClientKey or a profile name, "
+                f"not {type(credentials).__name__}.",
                 'For example tk.KeyPair(key_id, secret_key, environment="paper").',
             )
         if self.replays_only and self.cassette is not None:
             return asked or _environment_of(self.cassette), None, credentials
         if asked is None:
-            missing = f"There is no cassette {self.cassette.path} to replay, and to record one" if self.cassette else "To call live"
+            missing = (
+                f"There is no cassette {self.cassette.path} to replay, and to record one"
+                if self.cassette
+                else "To call live"
+            )
             raise ConfigurationError(
                 f"{missing} the session needs an environment.",
                 f"Give one of {', '.join(Environment)}, or credentials, which name theirs.",
@@ -236,15 +248,23 @@ class _Session(Generic[ClientType]):
         if name is None:
             has = ", ".join(str(one) for one in self.environment.rules.addresses if one is not Interface.AUTH)
             raise InterfaceNotAllowed(
-                f"The environment {self.environment} has no {interface} interface.", f"A {self.environment.rules.holder} may call: {has}."
+                f"The environment {self.environment} has no {interface} interface.",
+                f"A {self.environment.rules.holder} may call: {has}.",
             )
         own = self.settings.address(name) if not self.replays_only or name in self.settings.addresses else None
         symbolic = symbolic_address(name)
-        scope = Scope(interface, own=own, symbolic=symbolic, header_prefix=self.settings.header_prefix)
+        others = [
+            self.settings.address(other)
+            for other, address in self.settings.addresses.items()
+            if address.startswith(f"{own}/")
+        ]
+        scope = Scope(interface, own=own, symbolic=symbolic, header_prefix=self.settings.header_prefix, others=others)
         base_url = symbolic if self.replays_only else str(own)
         with self._lock:
             if interface not in self._clients:
-                self._clients[interface] = self._make_client(base_url, InterfaceTransport(scope, self._caller, self._below))
+                self._clients[interface] = self._make_client(
+                    base_url, InterfaceTransport(scope, self._caller, self._below)
+                )
             return self._clients[interface]
 
     def _make_client(self, base_url: str, transport: InterfaceTransport) -> ClientType:
@@ -263,7 +283,7 @@ class _Session(Generic[ClientType]):
             clock=self._clock,
             store=self._store,
             exchange=lambda token_request: self._caller.exchange(credentials, name, token_request),
-            number=self._caller.numbers.number,
+            number=self._caller.number,
         )
 
     def _accounts_call(self) -> tuple[ClientType, str]:
@@ -372,5 +392,6 @@ def _environment_of(cassette: Cassette) -> Environment:
         return as_environment(names[0])
     held = f"It holds calls of {', '.join(names)}" if names else "It does not say whose calls it holds"
     raise ConfigurationError(
-        f"The cassette {cassette.path.name} does not tell the environment.", f"{held}; give the session one of {', '.join(Environment)}."
+        f"The cassette {cassette.path.name} does not tell the environment.",
+        f"{held}; give the session one of {', '.join(Environment)}.",
     )

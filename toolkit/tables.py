@@ -14,6 +14,7 @@ from pandas.api import types
 
 from toolkit.comparison import compare
 from toolkit.errors import TabulationError
+from toolkit.escaping import excerpt
 from toolkit.ledger import Authorization, Call
 from toolkit.tabulation import arrow_reader
 from toolkit.tabulation.asked_dtypes import asked, needs_digits
@@ -142,18 +143,16 @@ def _column(name: str, key: str, values: Any) -> Column:
 
 def _warn(losses: Losses) -> None:
     if losses.digits:
-        _say(
-            f"more than {FLOAT_DIGITS} significant digits, which float64 may not hold as written, in column",
-            losses.digits,
-            "numbers='decimal' or 'text' holds them",
-        )
+        what = f"more than {FLOAT_DIGITS} significant digits, which float64 may not hold as they were written"
+        _warn_of(what, losses.digits, "numbers='decimal' or 'text' holds them")
     if losses.nanoseconds:
-        _say("digits beyond the microsecond were dropped in column", losses.nanoseconds, "a dtype of text holds them")
+        _warn_of("digits beyond the microsecond were dropped", losses.nanoseconds, "dtypes={...: 'str'} holds them")
 
 
-def _say(what: str, names: Sequence[str], remedy: str) -> None:
-    shown = ", ".join(repr(name) for name in names[:5]) + (" and others" if len(names) > 5 else "")
-    warnings.warn(f"{what} {shown}; {remedy}", UserWarning, stacklevel=4)
+def _warn_of(what: str, names: Sequence[str], remedy: str) -> None:
+    shown = ", ".join(repr(excerpt(name, 40)) for name in names[:5]) + (", ..." if len(names) > 5 else "")
+    # The line to show is that of whoever called tabulate.
+    warnings.warn(f"{what}: {shown} ({remedy})", UserWarning, stacklevel=4)
 
 
 def calls_table(calls: Sequence[Call]) -> pd.DataFrame:

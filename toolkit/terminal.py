@@ -29,7 +29,9 @@ def escape(text: str) -> str:
 def print_opening(console: Console, session: Session) -> None:
     """What is shown, and whether it is live or of when."""
     rules = session.environment.rules
-    console.print(f"[bold]{session.environment}[/]: a {rules.holder}{' - a real account' if rules.real_account else ''}")
+    console.print(
+        f"[bold]{session.environment}[/]: a {rules.holder}{' - a real account' if rules.real_account else ''}"
+    )
     console.print(f"[green]{escape(session.describe())}[/]", highlight=False)
 
 

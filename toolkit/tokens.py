@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,12 +21,13 @@ from toolkit.errors import TokenRefused, TokenResponseInvalid
 from toolkit.escaping import excerpt
 from toolkit.flow import Flight, Flow, Wait
 from toolkit.secret import Secret
-from toolkit.service import TOKEN_TYPE, TOKEN_VALIDITY
+from toolkit.service import TOKEN_FIELDS, TOKEN_TYPE, TOKEN_VALIDITY
 
 EARLY_AT_MOST: Final = 10.0  # seconds
 EARLY_SHARE: Final = 0.1  # of the lifetime
 LONGEST_LIFETIME: Final = timedelta(days=1)
 _NOTABLE_CLOCK_OFFSET: Final = timedelta(seconds=30)
+_BEARER_TOKEN: Final = re.compile(r"[!-~]+\Z")  # wider than RFC 6750 section 2.1, whose alphabet servers stray from
 _ERROR_CODE_CHARACTERS: Final = frozenset(map(chr, range(0x20, 0x7F))) - set('"\\')  # RFC 6749 section 5.2
 
 
@@ -66,7 +69,13 @@ class Token:
 
 
 def read_token_response(
-    status: int, headers: Mapping[str, str], body: bytes, *, asked_at: datetime, asked_monotonic: float
+    status: int,
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    asked_at: datetime,
+    asked_monotonic: float,
+    scrub: Callable[[str], str] = str,
 ) -> Token:
     """The token in a reply of the token endpoint (section 4.1; RFC 6749 sections 5.1 and 5.2).
 
@@ -77,69 +86,73 @@ def read_token_response(
     Args:
         asked_at: the instant before the request was sent, from which the lifetime counts.
         asked_monotonic: the same instant on the monotonic clock, in seconds.
+        scrub: takes known secrets out of text, before any of the reply goes into a message.
 
     Raises:
         TokenRefused: the status is no success.
         TokenResponseInvalid: the reply is no token response; its values are not quoted.
     """
     if not 200 <= status < 300:
-        raise _refusal(status, headers, body, asked_at)
+        raise _refusal(status, headers, body, asked_at, scrub)
     fields = _json_object(body)
     if fields is None:
-        kind = excerpt(headers.get("content-type", "no content type"), 60)
+        kind = excerpt(scrub(headers.get("content-type", "no content type")), 60)
         raise TokenResponseInvalid(
             f"The token endpoint answered {status} with something that is no JSON object ({kind}, {len(body)} bytes).",
             "Check the auth address: this may be a login page or a proxy.",
         )
-    access_token = fields.get("access_token")
-    if not isinstance(access_token, str) or not access_token or not access_token.isascii() or not access_token.isprintable():
-        raise _invalid("access_token is missing or no text that a header can carry", fields)
-    if " " in access_token:
-        raise _invalid("access_token holds a space, which a bearer token cannot (RFC 6750 section 2.1)", fields)
-    token_type = fields.get("token_type")
-    if not isinstance(token_type, str) or token_type.lower() != TOKEN_TYPE.lower():
-        raise _invalid("token_type is not Bearer", fields)
-    lifetime = _lifetime(fields)
-    return Token(
-        Secret(access_token), asked_at, asked_at + lifetime, expires_monotonic=asked_monotonic + lifetime.total_seconds()
-    )
+    access_token, token_type, seconds = fields.get("access_token"), fields.get("token_type"), _seconds(fields)
+    if not isinstance(access_token, str) or not _BEARER_TOKEN.match(access_token):
+        why = "access_token is missing or no text that a bearer token can be (RFC 6750 section 2.1)"
+    elif not isinstance(token_type, str) or token_type.lower() != TOKEN_TYPE.lower():
+        why = "token_type is not Bearer"
+    elif not seconds >= 1:
+        why = "expires_in is no number of seconds above zero"
+    else:
+        lifetime = timedelta(seconds=int(min(seconds, LONGEST_LIFETIME.total_seconds())))
+        expires_monotonic = asked_monotonic + lifetime.total_seconds()
+        return Token(Secret(access_token), asked_at, asked_at + lifetime, expires_monotonic=expires_monotonic)
+    raise _invalid(why, fields, scrub)
 
 
-def _lifetime(fields: Mapping[str, Any]) -> timedelta:
+def _seconds(fields: Mapping[str, Any]) -> float:
+    """The lifetime that a reply gives in seconds, NaN when that is no number."""
     given = fields.get("expires_in")
     if given is None:
-        return TOKEN_VALIDITY
+        return TOKEN_VALIDITY.total_seconds()
     try:
-        seconds = math.nan if isinstance(given, bool) else float(given)
+        return math.nan if isinstance(given, bool) else float(given)
     except (TypeError, ValueError):
-        seconds = math.nan
-    if math.isnan(seconds) or seconds < 1:
-        raise _invalid("expires_in is no number of seconds above zero", fields)
-    return timedelta(seconds=int(min(seconds, LONGEST_LIFETIME.total_seconds())))
+        return math.nan
+    except OverflowError:  # a whole number of more than 308 digits
+        return math.inf if given > 0 else -math.inf
 
 
-def _invalid(why: str, fields: Mapping[str, Any]) -> TokenResponseInvalid:
-    shape = ", ".join(f"{excerpt(str(name), 40)}: {type(value).__name__}" for name, value in list(fields.items())[:12])
+def _invalid(why: str, fields: Mapping[str, Any], scrub: Callable[[str], str]) -> TokenResponseInvalid:
+    named = list(fields.items())[:12]
+    shape = ", ".join(f"{excerpt(scrub(name), 40)}: {type(value).__name__}" for name, value in named)
     return TokenResponseInvalid(
         f"The token endpoint's reply is no token response: {why}.",
-        f"Its fields are {shape or 'none'}; section 2 of the service document names access_token, expires_in, token_type.",
+        f"Its fields are {shape or 'none'}; section 2 of the service document names {', '.join(TOKEN_FIELDS)}.",
     )
 
 
-def _refusal(status: int, headers: Mapping[str, str], body: bytes, now: datetime) -> TokenRefused:
+def _refusal(
+    status: int, headers: Mapping[str, str], body: bytes, now: datetime, scrub: Callable[[str], str]
+) -> TokenRefused:
     error = (_json_object(body) or {}).get("error")
     if not isinstance(error, str) or not error or not set(error) <= _ERROR_CODE_CHARACTERS:
         error = None
-    code = excerpt(error, 60) if error else None
+    code = excerpt(scrub(error), 60) if error else None
     offset = _clock_offset(headers, now)
     what = f"The token endpoint refused the credentials with status {status}" + (f" ({code})." if code else ".")
-    if offset is not None and abs(offset) >= _NOTABLE_CLOCK_OFFSET:
-        seconds = round(offset.total_seconds())
-        advice = f"This machine's clock is {abs(seconds)} s {'ahead of' if seconds > 0 else 'behind'} the server's; set it."
-    elif status >= 500:
+    if status >= 500:
         advice = "The service has a problem of its own; try again later."
     elif status == 429:
         advice = "The service asks for fewer requests; wait before trying again."
+    elif offset is not None and abs(offset) >= _NOTABLE_CLOCK_OFFSET:
+        off = "ahead of" if offset > timedelta(0) else "behind"
+        advice = f"This machine's clock is {abs(round(offset.total_seconds()))} s {off} the server's; set it."
     else:
         advice = "Check client ID, secret or key, and that they belong to this environment."
     return TokenRefused(what, advice, status=status, error=code, clock_offset=offset)
@@ -150,7 +163,7 @@ def _clock_offset(headers: Mapping[str, str], now: datetime) -> timedelta | None
 
     try:
         there = parsedate_to_datetime(headers.get("date", ""))
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return now - (there if there.tzinfo else there.replace(tzinfo=UTC))
 
@@ -215,30 +228,32 @@ class TokenSlot:
         A fetch that fails or is cancelled raises for the caller who made it only; the next one who
         waited makes the next.
         """
+        mine: Flight | None = None
         alone = False
-        while True:
-            with self._lock:
-                token = self.current(clock)
-                if token is not None:
-                    return token
-                flight = self._flight
-                if flight is None or alone:
-                    mine = Flight()
-                    if flight is None:
-                        self._flight = mine
-                    break
-            alone = not (yield Wait(flight))
-        try:
+        try:  # from here on, so that no interrupt can leave behind a flight that never lands
+            while mine is None:
+                with self._lock:
+                    token = self.current(clock)
+                    if token is not None:
+                        return token
+                    flight = self._flight
+                    if flight is None or flight.process != os.getpid():
+                        mine = self._flight = Flight()
+                    elif alone:
+                        mine = Flight()
+                if mine is None and flight is not None:
+                    alone = not (yield Wait(flight))
             token = yield from fetch()
             with self._lock:
                 self._token = token
                 self._doubted, self._renewing = (token if self._renewing else None), False
             return token
         finally:
-            with self._lock:
-                if self._flight is mine:
-                    self._flight = None
-            mine.landed.set_result(None)
+            if mine is not None:
+                with self._lock:
+                    if self._flight is mine:
+                        self._flight = None
+                mine.landed.set_result(True)
 
 
 class MemoryTokenStore:

@@ -43,7 +43,9 @@ def _quotes(session: Session) -> pd.DataFrame:
 
 ACCOUNTS: Final = Step("Accounts", lambda session: session.accounts())
 QUOTES: Final = Step("Quotes, with the same token", _quotes)
-LATER: Final = Step("Open accounts, 20 minutes later: with a new token", lambda session: session.accounts(status="open"))
+LATER: Final = Step(
+    "Open accounts, 20 minutes later: with a new token", lambda session: session.accounts(status="open")
+)
 STEPS: Final = (ACCOUNTS, QUOTES, LATER)
 
 

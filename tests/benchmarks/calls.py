@@ -49,7 +49,10 @@ def main() -> None:
     for name, (raw, credentials, path) in callers.items():
         session = tk.Session(credentials=credentials, settings=settings, transport=InProcess())
         client = session.trading if credentials.environment == "paper" else session.broker
-        ways = {"raw": lambda raw=raw, path=path: raw.get(path), "ours": lambda client=client, path=path: client.get(path)}
+        ways = {
+            "raw": lambda raw=raw, path=path: raw.get(path),
+            "ours": lambda client=client, path=path: client.get(path),
+        }
         figures = in_turn(ways, rounds=41, repeats=200)
         raw_us, ours_us = figures.seconds["raw"] * 1e6, figures.seconds["ours"] * 1e6
         allowed = max(8.0, 0.08 * raw_us)

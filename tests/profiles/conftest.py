@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import keyring
 import pytest
@@ -130,8 +129,3 @@ def keys():
 def key_text():
     """A private key as PEM text."""
     return pem(KEYS["p256"])
-
-
-def no_path(*_: object) -> Path:
-    """What a machine without a home folder answers."""
-    raise RuntimeError("no home")

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from toolkit.service import Environment
     from toolkit.settings import Settings
 
-_SAVE_AGAIN: Final = "save the credentials again with save_credentials()"
+_SAVE_AGAIN: Final = (
+    "save the credentials again with save_credentials(), or mend [origins] if you wrote the file yourself"
+)
 
 
 def origins_of(environment: Environment, settings: Settings) -> dict[str, str]:

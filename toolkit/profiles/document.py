@@ -92,7 +92,8 @@ def _marker(table: dict[str, Any], where: str, profile: str) -> Marker:
         table.keys() != _MARKER
         or kind not in list(CredentialKind)
         or not (isinstance(token, str) and _TOKEN.match(token))
-        or not (isinstance(pieces, int) and 0 < pieces <= _MOST_PIECES)
+        or type(pieces) is not int
+        or not 0 < pieces <= _MOST_PIECES
     ):
         raise ConfigurationError(f"{where} does not say where in the keyring the credentials are.", _MEND)
     return Marker(CredentialKind(kind), Entry(profile, token, pieces))

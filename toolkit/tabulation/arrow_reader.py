@@ -9,9 +9,8 @@ reads faithfully, and whatever is doubtful is left to the plain way, which is al
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, Final
 
 import numpy as np
@@ -32,8 +31,10 @@ WORTHWHILE: Final = 64 * 1024
 # Arrow counts the bytes of a block in 31 bits.
 _TOO_LARGE: Final = 2**31 - 2**20
 _CHUNK: Final = 2**20
-# Instants are recognised in this many records before the first reading; a later one costs a second reading.
+# Text is told from instants in this many records before the first reading; others cost a second reading.
 _SAMPLE: Final = 20
+_WIDE: Final = 200
+_BATCH: Final = 1000
 _MARK: Final = b'"toolkit: the rows stand here"'
 
 
@@ -68,7 +69,8 @@ def read_columns(body: Body, path: str | None = None, *, written: bool = False) 
         brackets = _brackets(content)
         rows = _list_of_rows(content, brackets, path)
         records = _Records(content, *_record_spans(content, brackets, rows))
-        columns = _read(_with_lists_as_text(content, brackets, rows, written=written), records)
+        texts = _paths_of_texts(records.sample(), written=written)
+        columns = _read(_with_lists_as_text(content, brackets, rows, written=written), texts, len(records))
         if written and any(pa.types.is_floating(values.type) for values in columns.values()):
             return None
         return {found: columns[found] for found in _first_appearances(records, set(columns))}, len(records)
@@ -94,9 +96,15 @@ class _Records:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def __iter__(self) -> Iterator[Any]:
-        for start, end in zip(self.starts, self.ends, strict=True):
-            yield Body(self.content[start:end]).parse()
+    def sample(self) -> list[Any]:
+        """A few records, from the first to the last."""
+        rows = np.linspace(0, len(self) - 1, min(_SAMPLE, len(self)), dtype=np.int64)
+        return [record for row in rows.tolist() for record in self.read(row, row + 1)]
+
+    def read(self, first: int, last: int) -> list[Any]:
+        """The records from `first` up to `last`, exclusive."""
+        records: list[Any] = Body(b"[" + self.content[self.starts[first] : self.ends[last - 1]] + b"]").parse()
+        return records
 
 
 def _brackets(content: bytes) -> _Brackets:
@@ -199,21 +207,30 @@ def _lists_within(content: bytes, brackets: _Brackets, first: int, last: int) ->
             yield at[index], at[done] + 1
 
 
-def _read(text: bytes, records: _Records) -> dict[Path, Any]:
+def _paths_of_texts(sample: list[Any], *, written: bool) -> set[Path]:
+    """Where these records have text.
+
+    Records with few keys in common are a doubt, as Arrow would make a very wide table of them.
+    """
+    columns = columns_of(sample)
+    if len(columns) > _WIDE and len(columns) > 5 * max(len(columns_of([record])) for record in sample):
+        raise _Doubtful
+    kinds = {path: set(map(type, values)) for path, values in columns.items()}
+    if written and any(float in found for found in kinds.values()):
+        raise _Doubtful
+    return {path for path, found in kinds.items() if str in found}
+
+
+def _read(text: bytes, texts: set[Path], count: int) -> dict[Path, Any]:
+    """The values of each path; `texts` are the paths of which it is known that they hold text."""
     _check_size(text)
-    texts = _paths_of_texts(islice(records, _SAMPLE))
     for _ in range(3):
-        leaves = dict(_leaves((), _structs(text, len(records), texts)))
+        leaves = dict(_leaves((), _structs(text, count, texts)))
         instants = {path for path, values in leaves.items() if pa.types.is_temporal(values.type)}
         if not instants:
             return {path: _faithful(values) for path, values in leaves.items()}
-        texts |= instants
+        texts = texts | instants
     raise _Doubtful
-
-
-def _paths_of_texts(sample: Iterable[Any]) -> set[Path]:
-    columns = columns_of(list(sample))
-    return {path for path, values in columns.items() if any(type(value) is str for value in values)}
 
 
 def _structs(text: bytes, count: int, texts: set[Path]) -> Any:
@@ -248,7 +265,7 @@ def _struct_type(texts: set[Path]) -> Any:
 
 
 def _leaves(path: Path, structs: Any) -> Iterator[tuple[Path, Any]]:
-    if not structs.type.num_fields:
+    if path and not structs.type.num_fields:
         yield path, pa.nulls(len(structs))
     # flatten(), unlike field(), gives nulls where the struct itself is null.
     for field, values in zip(structs.type, structs.flatten(), strict=True):
@@ -275,11 +292,13 @@ def _faithful(values: Any) -> Any:
 def _first_appearances(records: _Records, paths: set[Path]) -> list[Path]:
     """The paths in the order in which the records have them, reading only as far as needed."""
     found: dict[Path, None] = {}
-    for record in records:
-        found |= dict.fromkeys(path for path in columns_of([record]) if path in paths)
-        if len(found) == len(paths):
-            return list(found)
-    raise _Doubtful
+    first, last = 0, 1
+    while len(paths) - len(found) > 1:
+        if first == len(records):
+            raise _Doubtful
+        found |= dict.fromkeys(path for path in columns_of(records.read(first, last)) if path in paths)
+        first, last = last, min(last + min(last, _BATCH), len(records))
+    return [*found, *(paths - found.keys())]
 
 
 def _check_size(text: bytes) -> None:

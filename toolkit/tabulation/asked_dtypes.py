@@ -86,7 +86,8 @@ def _booleans(column: Column) -> Any:
 def _numbers(column: Column, dtype: Any) -> Any:
     kind = dtype.pyarrow_dtype if isinstance(dtype, pd.ArrowDtype) else pa.from_numpy_dtype(_numpy_dtype(dtype))
     values = column.data
-    if not isinstance(values, list) and not (pa.types.is_string(values.type) or pa.types.is_boolean(values.type)):
+    # Arrow measures an integer by its type, not by its digits, before it makes a decimal of it.
+    if not isinstance(values, list) and _is_number(values.type) and not pa.types.is_decimal(kind):
         return values.cast(kind)
     texts = column.text()
     if texts.null_count < len(texts) and not all_match(texts, _ASKED_NUMBER):
@@ -97,6 +98,10 @@ def _numbers(column: Column, dtype: Any) -> Any:
     if pa.types.is_floating(kind) and not pc.all(pc.is_finite(found)).as_py():
         raise OverflowError
     return found
+
+
+def _is_number(kind: Any) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind))
 
 
 def _numpy_dtype(dtype: Any) -> Any:

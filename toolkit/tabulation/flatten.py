@@ -13,6 +13,10 @@ from toolkit.tabulation.json_body import Written
 # Objects and lists within objects and lists, counted from the record.
 MAX_DEPTH: Final = 64
 
+# A table of more cells than this, with fewer than one in `_SPARSE` filled, is no table but a map taken for one.
+_MANY_CELLS: Final = 20_000_000
+_SPARSE: Final = 100
+
 _SCALARS: Final = frozenset({str, int, float, bool, type(None), Written})
 
 
@@ -20,22 +24,21 @@ def columns_of(records: Sequence[Any]) -> dict[Path, list[Any]]:
     """The values of each path, one a record, None where a record has none; paths by first appearance.
 
     Objects become longer paths. Lists become JSON text. A record that is no object is the value of
-    the empty path. Null, or an object without members, says nothing of its own at a place where
+    the empty path, and one that is null has no value. Null, or an object without members, says nothing of its own at a place where
     other records have an object; elsewhere it makes a column of its own.
 
     Raises:
-        TabulationError: deeper than `MAX_DEPTH`, or not JSON.
+        TabulationError: deeper than `MAX_DEPTH`, or not JSON; or millions of cells and hardly one filled.
     """
-    columns: dict[Path, list[Any]] = {}
+    columns = _Columns()
     root = _Level((), columns)
     for row, record in enumerate(records):
         if isinstance(record, dict):
             root.add(record, row)
         elif record is not None:
-            root.put((), json_text(record, 1) if isinstance(record, (list, tuple)) else record, row)
-    for values in columns.values():
-        values.extend([None] * (len(records) - len(values)))
-    return _without_shadows(columns)
+            held = json_text(record, 1) if isinstance(record, (list, tuple)) else record
+            columns.at((), row).append(held)
+    return _without_shadows(columns.padded(len(records)))
 
 
 def json_text(value: Any, depth: int = 0) -> str:
@@ -57,12 +60,44 @@ def json_text(value: Any, depth: int = 0) -> str:
     return _scalar_text(value)
 
 
+class _Columns:
+    """The values of each path so far, as far as the last record that has one."""
+
+    __slots__ = ("_values", "filled")
+
+    def __init__(self) -> None:
+        self._values: dict[Path, list[Any]] = {}
+        self.filled = 0
+
+    def at(self, path: Path, row: int) -> list[Any]:
+        """The values at the path, padded up to this row."""
+        values = self._values.setdefault(path, [])
+        if not values:
+            self._check_filled(row)
+        values.extend([None] * (row - len(values)))
+        return values
+
+    def padded(self, count: int) -> dict[Path, list[Any]]:
+        self._check_filled(count)
+        for values in self._values.values():
+            values.extend([None] * (count - len(values)))
+        return self._values
+
+    def _check_filled(self, rows: int) -> None:
+        cells = len(self._values) * rows
+        if cells > _MANY_CELLS and cells > self.filled * _SPARSE:
+            raise TabulationError(
+                f"{rows} records with {len(self._values)} different keys have hardly a key in common",
+                "Where keys are identifiers, turn the objects into lists first.",
+            )
+
+
 class _Level:
     """The columns of the objects at one path."""
 
     __slots__ = ("_all", "_leaves", "_levels", "_path")
 
-    def __init__(self, path: Path, columns: dict[Path, list[Any]]) -> None:
+    def __init__(self, path: Path, columns: _Columns) -> None:
         _check_depth(len(path))
         self._path = path
         self._all = columns
@@ -71,6 +106,7 @@ class _Level:
 
     def add(self, record: dict[str, Any], row: int) -> None:
         leaves = self._leaves
+        self._all.filled += len(record)
         for key, value in record.items():
             held = value
             if type(value) not in _SCALARS:
@@ -83,15 +119,10 @@ class _Level:
                     held = json_text(value, len(self._path) + 1)
             values = leaves.get(key)
             if values is None:
-                values = leaves[key] = self._all.setdefault((*self._path, _checked_key(key)), [])
-            if len(values) < row:
+                values = leaves[key] = self._all.at((*self._path, _checked_key(key)), row)
+            elif len(values) < row:
                 values.extend([None] * (row - len(values)))
             values.append(held)
-
-    def put(self, path: Path, value: Any, row: int) -> None:
-        values = self._all.setdefault(path, [])
-        values.extend([None] * (row - len(values)))
-        values.append(value)
 
     def _below(self, key: str) -> _Level:
         level = self._levels.get(key)

@@ -1,0 +1,203 @@
+"""Flows driven by both drivers; flows themselves are driven by hand in test_tokens and test_calling."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import CancelledError
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.flow import Flight, Read, Wait, run, run_async
+
+URL = "https://service.example.com/"
+
+
+class Transport(httpx.BaseTransport, httpx.AsyncBaseTransport):
+    """Answers by path: /ok with an unread body, anything else with a failure."""
+
+    def handle_request(self, request):
+        if request.url.path != "/ok":
+            raise httpx.ConnectError("no connection")
+        return httpx.Response(200, stream=httpx.ByteStream(b"answer"))
+
+    async def handle_async_request(self, request):
+        await asyncio.sleep(0)
+        return self.handle_request(request)
+
+
+def drive(flow, *, is_async):
+    return asyncio.run(run_async(flow, Transport())) if is_async else run(flow, Transport())
+
+
+BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+
+
+@BOTH
+def test_outcomes(is_async):
+    """A flow is sent the response for a request and the bytes for a Read; its return value comes back."""
+
+    def flow():
+        response = yield httpx.Request("GET", f"{URL}ok")
+        assert not response.is_stream_consumed
+        body = yield Read(response)
+        sent = yield Read(httpx.Request("POST", URL, content=b"question"))
+        return response.status_code, body, sent
+
+    assert drive(flow(), is_async=is_async) == (200, b"answer", b"question")
+
+
+@BOTH
+def test_failure_is_handled(is_async):
+    """A failure is raised where the flow waits for its outcome, which may handle it and go on."""
+
+    def flow():
+        try:
+            yield httpx.Request("GET", URL)
+        except httpx.ConnectError:
+            response = yield httpx.Request("GET", f"{URL}ok")
+        return response.status_code
+
+    assert drive(flow(), is_async=is_async) == 200
+
+
+@BOTH
+def test_failure_is_passed_on(is_async):
+    """A failure that a flow does not handle comes out of the driver, and drags no other failure along."""
+
+    def flow():
+        with pytest.raises(httpx.ConnectError):
+            yield httpx.Request("GET", URL)
+        raise ValueError("the flow's own")
+
+    with pytest.raises(ValueError, match="the flow's own") as caught:
+        drive(flow(), is_async=is_async)
+    assert caught.value.__context__ is None
+
+
+@BOTH
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, asyncio.CancelledError, SystemExit])
+def test_interrupts_reach_the_flow(interrupt, is_async):
+    """An interrupt or a cancellation while a request is out runs the flow's cleanup."""
+    cleaned = []
+
+    class Interrupted(Transport):
+        def handle_request(self, request):
+            raise interrupt
+
+    def flow():
+        try:
+            yield httpx.Request("GET", URL)
+        finally:
+            cleaned.append(True)
+
+    async def in_loop():
+        # Caught inside: asyncio.run has its own ways with these.
+        with pytest.raises(interrupt):
+            await run_async(flow(), Interrupted())
+
+    if is_async:
+        asyncio.run(in_loop())
+    else:
+        with pytest.raises(interrupt):
+            run(flow(), Interrupted())
+    assert cleaned == [True]
+
+
+@given(st.lists(st.sampled_from(["ok", "fails", "read"]), max_size=30))
+def test_drivers_agree(steps):
+    """Whatever a flow asks for, the synchronous and the asynchronous driver give it the same outcomes."""
+
+    def flow():
+        seen = []
+        for step in steps:
+            try:
+                if step == "read":
+                    seen.append((yield Read(httpx.Request("POST", URL, content=b"question"))))
+                else:
+                    seen.append((yield httpx.Request("GET", f"{URL}{step}")).status_code)
+            except httpx.ConnectError as error:
+                seen.append(str(error))
+        return seen
+
+    assert drive(flow(), is_async=False) == drive(flow(), is_async=True)
+    assert len(drive(flow(), is_async=False)) == len(steps)
+
+
+def test_long_flow():
+    """A flow of very many effects needs no stack for them."""
+
+    def flow():
+        for _ in range(5000):
+            yield httpx.Request("GET", f"{URL}ok")
+        return "done"
+
+    assert run(flow(), Transport()) == "done"
+
+
+def waiting(flight):
+    return (yield Wait(flight))
+
+
+def test_wait_in_another_thread():
+    """A thread that waits for another's flight goes on when it has landed, and not before."""
+    flight = Flight()
+    outcomes = []
+    thread = threading.Thread(target=lambda: outcomes.append(run(waiting(flight), Transport())))
+    thread.start()
+    thread.join(0.05)
+    assert outcomes == []
+    flight.landed.set_result(True)
+    thread.join()
+    assert outcomes == [True]
+
+
+def test_wait_on_own_thread():
+    """A synchronous caller does not wait for a flight of its own thread: it would wait forever."""
+    assert run(waiting(Flight()), Transport()) is False
+
+
+def test_wait_in_a_task():
+    """A task waits for another task of its loop, and for a thread."""
+
+    async def main():
+        mine, other = Flight(), Flight(thread=0)
+        tasks = [asyncio.create_task(run_async(waiting(flight), Transport())) for flight in (mine, other)]
+        await asyncio.sleep(0.01)
+        assert not any(task.done() for task in tasks)
+        mine.landed.set_result(True)
+        threading.Thread(target=lambda: other.landed.set_result(True)).start()
+        return await asyncio.gather(*tasks)
+
+    assert asyncio.run(main()) == [True, True]
+
+
+def test_cancelled_waiter():
+    """A cancelled waiter leaves the flight to the others who wait for it."""
+
+    async def main():
+        flight = Flight()
+        cancelled, waiter = (asyncio.create_task(run_async(waiting(flight), Transport())) for _ in range(2))
+        await asyncio.sleep(0.01)
+        cancelled.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await cancelled
+        assert not flight.landed.cancelled()
+        flight.landed.set_result(True)
+        return await waiter
+
+    assert asyncio.run(main()) is True
+
+
+def test_flight_cannot_be_cancelled():
+    """Nobody can cancel a flight that others wait for."""
+    flight = Flight()
+    assert not flight.landed.cancel()
+    flight.landed.set_result(True)
+    try:
+        assert flight.landed.result(0)
+    except CancelledError:  # pragma: no cover - what the assertion above rules out
+        pytest.fail("the flight was cancelled")

@@ -1,0 +1,259 @@
+"""The panel's form as ipywidgets: what is chosen in one control decides what those below it offer."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import ipywidgets
+
+from toolkit.credentials import Credentials
+from toolkit.errors import ToolkitError
+from toolkit.notebook import form
+from toolkit.notebook.display import problem_html, real_account_html
+from toolkit.notebook.form import Field, Mode, New, Problem, Saved, Who
+from toolkit.notebook.secret_input import SecretInput
+from toolkit.notebook.slot import Slot, set_options
+from toolkit.service import Environment
+from toolkit.settings import Settings
+
+if TYPE_CHECKING:
+    from toolkit.profiles import Profile
+    from toolkit.secret import Secret
+
+_STYLE: Final = {"description_width": "initial"}
+
+
+class Controls:
+    """The controls of one panel. Those that a replay does not need are made when they are first shown.
+
+    Args:
+        environment: the one chosen at first; None for a harmless one.
+        mode: the mode chosen at first.
+        cassette: the cassette that the notebook names.
+        profile: the saved profile that the notebook names.
+        held: credentials that the notebook gives.
+        settings: where saved profiles and cassettes are.
+        pressed: called when the form is to be connected with.
+        answered: called when the texts that were asked for have come.
+
+    Attributes:
+        slots: what to show, from top to bottom, by the places that a `Problem` names.
+    """
+
+    def __init__(
+        self,
+        environment: Environment | None,
+        mode: Mode,
+        *,
+        cassette: str | Path | None,
+        profile: str | None,
+        held: Sequence[Credentials],
+        settings: Settings,
+        pressed: Callable[[], None],
+        answered: Callable[[], None],
+    ) -> None:
+        self._settings = settings
+        self._named_cassette = cassette
+        self._named_profile = profile
+        self._held = [*held]
+        self._pressed = pressed
+        self._answered = answered
+        # A panel that replays what its notebook names looks for others only once somebody sees it.
+        self._lists_cassettes = cassette is None or mode is not Mode.REPLAY
+        if environment is None:
+            environment = Environment.PAPER if mode is Mode.REPLAY else form.first_environment(self._profiles)
+        self._environment = ipywidgets.Dropdown(
+            options=form.environment_choices(), value=str(environment), description="Environment", style=_STYLE
+        )
+        self._mode = ipywidgets.RadioButtons(
+            options=form.modes(), value=mode, description="Mode", orientation="horizontal", style=_STYLE
+        )
+        self._button = ipywidgets.Button(description="Connect", button_style="primary")
+        self.slots = {
+            "environment": Slot(self._environment),
+            "mode": Slot(self._mode),
+            "cassette": Slot(),
+            "credentials": Slot(),
+            "connect": Slot(self._button),
+        }
+        self._environment.observe(self._environment_changed, "value")
+        self._mode.observe(self._mode_changed, "value")
+        self._button.on_click(lambda _: pressed())
+        self._mode_changed()
+        self._environment_changed()
+
+    @property
+    def environment(self) -> Environment:
+        """The chosen environment."""
+        return Environment(self._environment.value)
+
+    @environment.setter
+    def environment(self, environment: Environment) -> None:
+        self._environment.value = str(environment)
+
+    @property
+    def mode(self) -> Mode:
+        """The chosen mode."""
+        return Mode(self._mode.value)
+
+    @property
+    def cassette(self) -> str | Path | None:
+        """The chosen or newly named cassette; None when live, and when none is named."""
+        if self.mode is Mode.LIVE:
+            return None
+        chosen: str | Path | None = self._cassette.value
+        return self._new_cassette.value.strip() or None if chosen == form.NEW_CASSETTE else chosen
+
+    @property
+    def who(self) -> Who | None:
+        """The chosen credentials; None in a replay."""
+        return None if self.mode is Mode.REPLAY else self._who.value
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The fields that are shown to type credentials into."""
+        return form.FIELDS[self.who.kind] if isinstance(self.who, New) else ()
+
+    def ask(self) -> None:
+        """Ask the page for what was typed."""
+        self._inputs.ask()
+
+    def take(self) -> dict[str, Secret]:
+        """What was typed, by field; once."""
+        return self._inputs.take()
+
+    def hold(self, credentials: Credentials) -> None:
+        """Offer credentials that were typed and accepted, for as long as the kernel lives, and choose them."""
+        same = (each for each in self._held if (each.environment, each.name) == (credentials.environment, credentials.name))
+        for replaced in [*same]:
+            self._held.remove(replaced)
+        self._held.append(credentials)
+        self._offer_credentials(credentials)
+
+    def list_cassettes(self) -> None:
+        """Offer the cassettes of the folder as it is now."""
+        self._lists_cassettes = True
+        self._offer_cassettes()
+
+    def clear(self) -> None:
+        """Take back what was said of problems."""
+        for place, slot in self.slots.items():
+            slot.say(self._standing_words(place))
+        if self.fields:
+            self._inputs.problems = {}
+
+    def complain(self, problem: Problem) -> None:
+        """Say what is wrong beside the control that it is about."""
+        if problem.place in {field.name for field in self.fields}:
+            self._inputs.problems = {problem.place: f"{problem.what} {problem.next_step}".strip()}
+        else:
+            slot = self.slots.get(problem.place, self.slots["connect"])
+            slot.say(self._standing_words(problem.place) + problem_html(problem))
+
+    def set_busy(self, *, is_busy: bool) -> None:
+        """Whether the button waits for what was started with it."""
+        self._button.disabled = is_busy
+
+    def close(self) -> None:
+        """Take all controls off the page."""
+        late = (self.__dict__.get(name) for name in ("_cassette", "_new_cassette", "_who", "_inputs"))
+        for widget in (self._environment, self._mode, self._button, *late, *self.slots.values()):
+            if widget is not None:
+                widget.close()
+
+    @cached_property
+    def _cassette(self) -> Any:
+        cassette = ipywidgets.Dropdown(description="Cassette", style=_STYLE)
+        cassette.observe(self._cassette_changed, "value")
+        return cassette
+
+    @cached_property
+    def _new_cassette(self) -> Any:
+        return ipywidgets.Text(description="Name", placeholder="tour", continuous_update=False, style=_STYLE)
+
+    @cached_property
+    def _who(self) -> Any:
+        who = ipywidgets.Dropdown(description="Credentials", style=_STYLE)
+        who.observe(self._who_changed, "value")
+        return who
+
+    @cached_property
+    def _inputs(self) -> SecretInput:
+        return SecretInput(answered=self._answered, submitted=self._pressed)
+
+    @cached_property
+    def _profiles(self) -> list[Profile]:
+        """Saved profiles, looked for when something is to be sent; a replay needs none of it."""
+        from toolkit.profiles import saved_credentials  # noqa: PLC0415
+
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # about profiles left out; `tk.saved_credentials()` says them
+                return saved_credentials(settings=self._settings)
+        except ToolkitError as error:
+            self._profiles_problem = Problem("credentials", error.what, error.next_step)
+            return []
+
+    _profiles_problem: Problem | None = None
+
+    def _environment_changed(self, _: object = None) -> None:
+        self.slots["environment"].say(self._standing_words("environment"))
+        self._offer_credentials()
+
+    def _mode_changed(self, _: object = None) -> None:
+        self.slots["mode"].say("")
+        self._offer_cassettes()
+        self._offer_credentials()
+
+    def _cassette_changed(self, _: object = None) -> None:
+        if self.mode is Mode.LIVE:
+            self.slots["cassette"].show()
+        elif self._cassette.value == form.NEW_CASSETTE:
+            self.slots["cassette"].show(self._cassette, self._new_cassette)
+        else:
+            self.slots["cassette"].show(self._cassette)
+        self.slots["cassette"].say(self._standing_words("cassette"))
+
+    def _who_changed(self, _: object = None) -> None:
+        if self.fields:
+            self._inputs.show(self.fields)
+            self.slots["credentials"].show(self._who, self._inputs)
+        elif self.mode is Mode.REPLAY:
+            self.slots["credentials"].show()
+        else:
+            self.slots["credentials"].show(self._who)
+        self.slots["credentials"].say(self._standing_words("credentials"))
+
+    def _offer_cassettes(self) -> None:
+        if self.mode is not Mode.LIVE:
+            listed, new = self._lists_cassettes, self.mode is Mode.RECORD
+            options = form.cassette_choices(self._settings, self._named_cassette, listed=listed or new, new=new)
+            values = [value for _, value in options]
+            kept = [one for one in (self._cassette.value, self._named_cassette) if one is not None and one in values]
+            set_options(self._cassette, options, next(iter([*kept, *values]), None), self._cassette_changed)
+        self._cassette_changed()
+
+    def _offer_credentials(self, chosen: Who | None = None) -> None:
+        if self.mode is not Mode.REPLAY:
+            options = form.credential_choices(self.environment, self._profiles, self._held)
+            chosen = chosen or self._who.value
+            if chosen not in [value for _, value in options]:
+                chosen = form.chosen_at_first(options, self._named_profile)
+            set_options(self._who, options, chosen, self._who_changed)
+        self._who_changed()
+
+    def _standing_words(self, place: str) -> str:
+        """What is said of a control whether or not anything went wrong."""
+        if place == "environment":
+            return real_account_html(self.environment)
+        if place == "cassette" and self.mode is Mode.REPLAY and not self._cassette.options:
+            return problem_html(form.no_cassettes(self._settings))
+        if place == "credentials" and self.mode is not Mode.REPLAY:
+            missing = form.missing_profile(self.environment, self._profiles, self._named_profile)
+            problem = self._profiles_problem or (missing if isinstance(self.who, New) else None)
+            return problem_html(problem) if problem else ""
+        return ""

@@ -1,0 +1,179 @@
+"""Facts of a session turned into HTML and plain text: the same facts always give the same text.
+
+What is relative to the present, such as the age of a recording and the lifetime left of a live token,
+is worked out in the page that shows it, so that a saved notebook holds none of it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from toolkit.credentials import Credentials
+from toolkit.escaping import as_html, printable
+from toolkit.ledger import instant_text
+from toolkit.notebook.connection import Connection
+from toolkit.notebook.form import Mode, Problem
+from toolkit.service import CredentialKind, Environment, Interface
+
+_MODE_WORDS = {Mode.LIVE: "live", Mode.RECORD: "recording", Mode.REPLAY: "replay"}
+_NO_TOKEN = "none: the key pair goes with every call"
+_NO_TOKEN_YET = "none yet: it comes with the first replayed call"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is shown of a connected session.
+
+    Attributes:
+        environment: which environment is called.
+        mode: live, record or replay.
+        who: name and kind of the credentials; empty in a replay without any.
+        has_tokens: whether this caller uses access tokens.
+        cassette: file name of the cassette; empty when live.
+        interactions: how many interactions the cassette holds.
+        recorded_at: when its first interaction was recorded.
+        accounts: how many accounts the call had that proved the credentials; None without one.
+        remaining: lifetime left of the replayed token; None without one, and always None when not replayed.
+        lifetime: whole lifetime of that token.
+    """
+
+    environment: Environment
+    mode: Mode
+    who: str = ""
+    has_tokens: bool = False
+    cassette: str = ""
+    interactions: int = 0
+    recorded_at: datetime | None = None
+    accounts: int | None = None
+    remaining: timedelta | None = None
+    lifetime: timedelta | None = None
+
+    @property
+    def interfaces(self) -> tuple[Interface, ...]:
+        """The interfaces that section 1 of the service document gives, tokens aside."""
+        return tuple(one for one in self.environment.rules.addresses if one is not Interface.AUTH)
+
+
+def facts_of(connection: Connection) -> Facts:
+    """The facts of a connection as of now; no secret is among them."""
+    session = connection.session
+    cassette, token = session.cassette, connection.token if session.replays_only else None
+    return Facts(
+        environment=session.environment,
+        mode=connection.mode,
+        who=_who(session.credentials),
+        has_tokens=CredentialKind.KEY_PAIR not in session.environment.rules.credentials,
+        cassette=cassette.path.name if cassette else "",
+        interactions=len(cassette) if cassette else 0,
+        recorded_at=cassette.recorded_at if cassette else None,
+        accounts=connection.accounts,
+        remaining=token.remaining(session.now()) if token else None,
+        lifetime=token.lifetime if token else None,
+    )
+
+
+def status_text(facts: Facts) -> str:
+    """In one line what connecting came to."""
+    if facts.mode is Mode.REPLAY:
+        return f"Replaying {facts.cassette}. Nothing is sent, and no credentials are needed."
+    proof = f"The service knows these credentials: {_count(facts.accounts or 0, 'account')}."
+    recorded = f" Calls are recorded to {facts.cassette}." if facts.mode is Mode.RECORD else ""
+    return f"Connected. {proof}{recorded}"
+
+
+def summary_text(facts: Facts) -> str:
+    """The session in a few words, for a front end that shows text only."""
+    words = [f"{facts.environment}", _MODE_WORDS[facts.mode]]
+    if facts.cassette:
+        words[-1] += f" {printable(facts.cassette)}"
+    if facts.mode is Mode.REPLAY and facts.recorded_at:
+        words[-1] += f", recorded {_date(facts.recorded_at)}"
+    if facts.environment.rules.real_account:
+        words.insert(1, "real account")
+    return " · ".join(words)
+
+
+def summary_html(facts: Facts) -> str:
+    """The session as badges and a list of facts."""
+    rows = [
+        ("You are", as_html(_you_are(facts))),
+        ("You may call", " ".join(f"<code>session.{one}</code>" for one in facts.interfaces)),
+    ]
+    if facts.cassette:
+        rows.append(("Cassette", _cassette_html(facts)))
+    rows.append(("Token", _token_html(facts)))
+    listed = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows)
+    return f'{_badges_html(facts)}<dl class="toolkit-facts">{listed}</dl>'
+
+
+def real_account_html(environment: Environment) -> str:
+    """A badge for an environment whose calls reach a real account; empty for the others."""
+    return '<span class="toolkit-badge toolkit-real">real account</span>' if environment.rules.real_account else ""
+
+
+def problem_html(problem: Problem) -> str:
+    """What is wrong and what to do about it, announced to a screen reader when it appears."""
+    lines = "".join(f"<div>{as_html(line)}</div>" for line in (problem.what, problem.next_step) if line)
+    return f'<div class="toolkit-problem" role="alert">{lines}</div>'
+
+
+def minutes_text(left: timedelta) -> str:
+    """A lifetime as minutes and seconds, `12:07`."""
+    minutes, seconds = divmod(max(0, math.ceil(left.total_seconds())), 60)
+    return f"{minutes}:{seconds:02}"
+
+
+def _who(credentials: Credentials | None) -> str:
+    return f"{credentials.name} · {credentials.kind}" if credentials else ""
+
+
+def _you_are(facts: Facts) -> str:
+    holder = facts.environment.rules.holder
+    return f"{facts.who} · {holder}" if facts.who else f"{holder}, as recorded"
+
+
+def _badges_html(facts: Facts) -> str:
+    mode = f'<span class="toolkit-badge toolkit-{facts.mode}">{_MODE_WORDS[facts.mode]}</span>'
+    environment = f'<span class="toolkit-environment">{facts.environment}</span>'
+    return f'<div class="toolkit-badges">{environment}{mode}{real_account_html(facts.environment)}</div>'
+
+
+def _cassette_html(facts: Facts) -> str:
+    shown = f"{as_html(facts.cassette)} · {_count(facts.interactions, 'interaction')}"
+    if facts.recorded_at is None:
+        return shown
+    # The page adds how long ago that was.
+    instant = instant_text(facts.recorded_at)
+    return f'{shown}, recorded <time datetime="{instant}">{_date(facts.recorded_at)}</time>'
+
+
+def _token_html(facts: Facts) -> str:
+    if not facts.has_tokens:
+        return _NO_TOKEN
+    if facts.mode is not Mode.REPLAY:
+        return _bar_html(0, "…", live=True)
+    if facts.remaining is None or facts.lifetime is None:
+        return _NO_TOKEN_YET
+    percent = round(100 * facts.remaining / facts.lifetime)
+    return _bar_html(percent, f"{minutes_text(facts.remaining)} of {minutes_text(facts.lifetime)} left, as recorded")
+
+
+def _bar_html(percent: int, text: str, *, live: bool = False) -> str:
+    counting = " data-counting" if live else ""  # the page counts down, from what the kernel tells it
+    return (
+        f'<span class="toolkit-token"{counting}>'
+        f'<span class="toolkit-bar" role="progressbar" aria-label="Lifetime left of the token" '
+        f'aria-valuemin="0" aria-valuemax="100" aria-valuenow="{percent}">'
+        f'<span style="width:{percent}%"></span></span>'
+        f'<span class="toolkit-left">{text}</span></span>'
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _date(instant: datetime) -> str:
+    return f"{instant.day} {instant:%B %Y}"

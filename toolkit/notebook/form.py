@@ -1,0 +1,268 @@
+"""What the panel's form offers and what it makes of an answer: plain values and functions, no widgets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from toolkit.cassettes.cassette import find_cassette
+from toolkit.credentials import ClientKey, ClientSecret, Credentials, KeyPair
+from toolkit.errors import (
+    AccessError,
+    CassetteError,
+    ConfigurationError,
+    ServiceError,
+    TokenRefused,
+    TokenResponseInvalid,
+    ToolkitError,
+    Unreachable,
+    UnsafeAddress,
+)
+from toolkit.escaping import excerpt
+from toolkit.service import CredentialKind, Environment
+from toolkit.settings import Settings, is_offline
+
+if TYPE_CHECKING:
+    from toolkit.profiles import Profile
+    from toolkit.secret import Secret
+
+_PEM: Final = re.compile(r"(-----BEGIN [A-Z ]+-----)(.*?)(-----END [A-Z ]+-----)", re.DOTALL)
+_SPACE: Final = re.compile(r"\s+")
+_PEM_LINE: Final = 64  # characters; RFC 7468 section 2
+_REFUSED: Final = frozenset({400, 401, 403})  # invalid_client is 400 or 401, RFC 6749 section 5.2
+NEW_CASSETTE: Final = ""
+DEFAULT_NAME: Final = "default"
+
+
+class Mode(StrEnum):
+    """What connecting leads to: calls that go out, calls that are recorded as well, or a replay."""
+
+    LIVE = "live"
+    RECORD = "record"
+    REPLAY = "replay"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field that credentials are typed into.
+
+    Attributes:
+        name: the argument of the credentials that it is for.
+        label: what it is called on the panel.
+        masked: whether what is typed is hidden.
+        is_key: whether it takes a private key, which may come from a file.
+    """
+
+    name: str
+    label: str
+    masked: bool = True
+    is_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A saved profile, by its name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class New:
+    """Credentials still to be typed."""
+
+    kind: CredentialKind
+
+
+Who = Credentials | Saved | New
+
+_CLIENT_ID: Final = Field("client_id", "Client ID", masked=False)
+FIELDS: Final[Mapping[CredentialKind, tuple[Field, ...]]] = {
+    CredentialKind.KEY_PAIR: (Field("key_id", "Key ID"), Field("secret_key", "Secret key")),
+    CredentialKind.CLIENT_SECRET: (_CLIENT_ID, Field("client_secret", "Client secret")),
+    CredentialKind.CLIENT_KEY: (_CLIENT_ID, Field("private_key", "Private key", is_key=True)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong, and the field that it is about.
+
+    Attributes:
+        place: "environment", "mode", "cassette", "credentials", the name of a `Field`, or "connect" for none of them.
+        what: what happened.
+        next_step: what to do about it.
+    """
+
+    place: str
+    what: str
+    next_step: str = ""
+
+
+NO_CASSETTE_NAMED: Final = Problem("cassette", "The cassette has no name.", "Give one, such as tour.")
+
+
+def modes() -> tuple[Mode, ...]:
+    """The modes that can be chosen now."""
+    return (Mode.REPLAY,) if is_offline() else tuple(Mode)
+
+
+def first_mode(cassette: str | Path | None, settings: Settings) -> Mode:
+    """The mode that a panel starts with: replay what there is, else record what is named, else live.
+
+    Raises:
+        ConfigurationError: the cassette is no name and no path.
+    """
+    if is_offline():
+        return Mode.REPLAY
+    if cassette is None:
+        return Mode.LIVE
+    return Mode.REPLAY if find_cassette(cassette, settings).is_file() else Mode.RECORD
+
+
+def first_environment(profiles: Iterable[Profile]) -> Environment:
+    """The environment to start with when nobody named one: never a real account."""
+    harmless = (each.environment for each in profiles if not each.environment.rules.real_account)
+    return next(harmless, Environment.PAPER)
+
+
+def environment_choices() -> list[tuple[str, str]]:
+    """Label and value of every environment."""
+    return [(f"{one} · {one.rules.holder}", str(one)) for one in Environment]
+
+
+def cassette_choices(
+    settings: Settings, named: str | Path | None, *, listed: bool = True, new: bool = False
+) -> list[tuple[str, str | Path]]:
+    """Label and value of the cassettes to choose from.
+
+    Args:
+        settings: where the cassettes folder is.
+        named: the cassette that the notebook names; it need not exist yet.
+        listed: whether those in the cassettes folder are offered too.
+        new: whether a new one may be named.
+    """
+    names = sorted(file.stem for file in settings.cassettes_folder.glob("*.yaml")) if listed else []
+    found: list[tuple[str, str | Path]] = [(name, name) for name in names if not name.endswith(".part")]
+    if named is not None and named not in names:
+        found.insert(0, (Path(named).name, named))
+    return [*found, ("new …", NEW_CASSETTE)] if new else found
+
+
+def credential_choices(
+    environment: Environment, profiles: Iterable[Profile], held: Iterable[Credentials] = ()
+) -> list[tuple[str, Who]]:
+    """Label and value of the credentials to choose from: held here, saved, or still to be typed.
+
+    Args:
+        environment: whose credentials.
+        profiles: saved profiles of any environment.
+        held: credentials given to the panel or typed into it, of any environment.
+    """
+    choices: list[tuple[str, Who]] = []
+    for credentials in held:
+        if credentials.environment is environment:
+            choices.append((f"{credentials.name} · {credentials.kind}, in this notebook", credentials))
+    for profile in profiles:
+        if profile.environment is environment:
+            choices.append((f"{profile.name} · {profile.kind}, {profile.source}", Saved(profile.name)))
+    kinds = sorted(environment.rules.credentials, key=list(CredentialKind).index)
+    return [*choices, *((f"new {kind} …", New(kind)) for kind in kinds)]
+
+
+def chosen_at_first(choices: Sequence[tuple[str, Who]], named: str | None) -> Who:
+    """The credentials to start with: those of the name, else the first."""
+    values = [value for _, value in choices]
+    return next((value for value in values if value == Saved(named or "")), values[0])
+
+
+def make_credentials(
+    kind: CredentialKind, environment: Environment, texts: Mapping[str, Secret], *, name: str
+) -> Credentials:
+    """The credentials of what was typed.
+
+    Raises:
+        ToolkitError: a text is missing or malformed, or the environment takes no such credentials.
+    """
+    first, second = (texts[field.name] for field in FIELDS[kind])
+    if kind is CredentialKind.KEY_PAIR:
+        return KeyPair(_stripped(first), _stripped(second), environment=environment, name=name)
+    if kind is CredentialKind.CLIENT_SECRET:
+        return ClientSecret(_stripped(first), _stripped(second), environment=environment, name=name)
+    key = as_key_text(second.reveal())
+    if not key:
+        raise ConfigurationError("The private key is missing.", "Choose its file, or paste it: PEM or JWK.")
+    return ClientKey(_stripped(first), key, environment=environment, name=name)
+
+
+def as_key_text(text: str) -> str:
+    """Key text as it was before a one-line field took its line breaks; anything but PEM as it is."""
+
+    def in_lines(match: re.Match[str]) -> str:
+        begin, body, end = match.groups()
+        if ":" in body:  # the headers of an encrypted key, which is refused with words of its own
+            return match.group()
+        data = _SPACE.sub("", body)
+        return "\n".join((begin, *(data[at : at + _PEM_LINE] for at in range(0, len(data), _PEM_LINE)), end, ""))
+
+    return _PEM.sub(in_lines, text.replace("\\n", "\n").strip())
+
+
+def missing_profile(environment: Environment, profiles: Iterable[Profile], named: str | None) -> Problem | None:
+    """That the profile which the notebook names is not saved here, if so."""
+    if named is None or any((each.environment, each.name) == (environment, named) for each in profiles):
+        return None
+    # The name is not quoted: a secret given in its place would be saved with the notebook's widgets.
+    what = f"No credentials of the name that this notebook gives are saved for {environment}."
+    return Problem("credentials", what, "Choose others, or type them.")
+
+
+def no_cassettes(settings: Settings) -> Problem:
+    """That there is nothing to replay."""
+    return Problem("cassette", f"There are no cassettes in {excerpt(str(settings.cassettes))}.", "Record one first.")
+
+
+def unexpected(error: Exception) -> Problem:
+    """An error that is none of ours; its text may hold anything, so only its kind is named."""
+    return Problem("connect", f"Connecting failed: {type(error).__name__}.", "Open a tk.Session in a cell to see where.")
+
+
+def problem_of(error: ToolkitError, *, mode: Mode, fields: Sequence[Field] = ()) -> Problem:
+    """What kept the panel from connecting, as words beside the control that it is about.
+
+    Args:
+        error: what was raised.
+        mode: what was being connected to.
+        fields: the fields whose texts were used; none for credentials that were not typed.
+    """
+    return Problem(_place(error, mode, fields), error.what, error.next_step)
+
+
+def problem_of_text(error: ToolkitError, fields: Sequence[Field]) -> Problem:
+    """What is wrong with a text that was typed, as words beside its field."""
+    named = (field.name for field in fields if field.label.lower() in error.what.lower())
+    return Problem(next(named, fields[-1].name), error.what, error.next_step)
+
+
+def _place(error: ToolkitError, mode: Mode, fields: Sequence[Field]) -> str:
+    if isinstance(error, CassetteError):
+        return "mode" if mode is Mode.LIVE else "cassette"
+    if isinstance(error, ServiceError | TokenRefused):
+        if error.status in _REFUSED:
+            return fields[-1].name if fields else "credentials"
+        return "connect"
+    if isinstance(error, Unreachable | UnsafeAddress | TokenResponseInvalid):
+        return "environment"
+    if isinstance(error, AccessError):
+        return "credentials"
+    if isinstance(error, ConfigurationError):
+        return "environment" if mode is Mode.REPLAY or "address" in error.what else "credentials"
+    return "connect"
+
+
+def _stripped(text: Secret) -> str:
+    """Space around what was pasted is never meant."""
+    return text.reveal().strip()

@@ -1,0 +1,234 @@
+"""The panel: choose an environment, credentials and a mode, connect, and go on with `panel.session`.
+
+The widgets hold what may be seen. What is computed is computed in plain functions (`form`,
+`connection`, `display`); what is secret goes from the page to the credentials and nowhere else.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import ipywidgets
+from IPython.core.getipython import get_ipython
+
+from toolkit.credentials import Credentials, as_environment
+from toolkit.errors import ConfigurationError, CredentialsMismatch, ToolkitError
+from toolkit.escaping import printable
+from toolkit.notebook import display, form
+from toolkit.notebook.connection import Connection, connect
+from toolkit.notebook.controls import Controls
+from toolkit.notebook.form import Mode, New, Problem, Saved
+from toolkit.notebook.session_view import SessionView
+from toolkit.service import Environment
+from toolkit.session import Session
+from toolkit.settings import Settings
+
+_PRESS_CONNECT: Final = "Press Connect, then run this cell again."
+
+
+def panel(
+    environment: Environment | str | None = None,
+    credentials: Credentials | str | None = None,
+    cassette: str | Path | None = None,
+    *,
+    settings: Settings | None = None,
+) -> Panel:
+    """A form to connect with; the session is then `panel.session`.
+
+    Whatever is given is chosen beforehand. If the cassette exists, the panel connects by itself: it
+    replays, which sends nothing and needs no credentials.
+
+    Args:
+        environment: "live", "paper", "broker-live" or "broker-sandbox".
+        credentials: credentials, or the name of saved ones.
+        cassette: name or path of a cassette.
+        settings: by default those of the project and the TOOLKIT_* variables.
+
+    Raises:
+        ConfigurationError: an argument or a setting is malformed.
+        CredentialsMismatch: the credentials belong to another environment.
+    """
+    return Panel(environment, credentials, cassette, settings=settings or Settings.load())
+
+
+class Panel(ipywidgets.VBox):  # type: ignore[misc]
+    """What `panel()` gives: a widget, which shows itself at the end of a cell."""
+
+    def __init__(
+        self,
+        environment: Environment | str | None,
+        credentials: Credentials | str | None,
+        cassette: str | Path | None,
+        *,
+        settings: Settings,
+    ) -> None:
+        asked = _asked_environment(environment, credentials)
+        mode = form.first_mode(cassette, settings)
+        self._settings = settings
+        self._named = credentials
+        self._connection: Connection | None = None
+        self._failure: Problem | None = None
+        self._token_told: Any = None
+        self._view = SessionView(greeted=self._greeted)
+        self._controls = Controls(
+            asked,
+            mode,
+            cassette=cassette,
+            profile=credentials if isinstance(credentials, str) else None,
+            held=[credentials] if isinstance(credentials, Credentials) else [],
+            settings=settings,
+            pressed=self._pressed,
+            answered=self._answered,
+        )
+        super().__init__([*self._controls.slots.values(), self._view])
+        self.add_class("toolkit-panel")
+        self._say("Not connected.", "idle")
+        self._shell = get_ipython()
+        if self._shell is not None:
+            self._shell.events.register("post_run_cell", self._after_cell)
+        if cassette is not None and mode is Mode.REPLAY:
+            self._connect(asked, credentials)
+
+    @property
+    def session(self) -> Session:
+        """The session of this panel, for the cells below.
+
+        Raises:
+            ConfigurationError: the panel is not connected.
+        """
+        if self._connection is None:
+            why = f": {self._failure.what}" if self._failure else "."
+            raise ConfigurationError(f"The panel is not connected{why}", _PRESS_CONNECT)
+        return self._connection.session
+
+    @property
+    def environment(self) -> Environment:
+        """The environment of the session; before connecting, the one that is chosen."""
+        return self._connection.session.environment if self._connection else self._controls.environment
+
+    def close(self) -> None:
+        """Close the session and take the panel off the page."""
+        if getattr(self, "comm", None) is not None:
+            self._disconnect()
+            if self._shell is not None:
+                self._shell.events.unregister("post_run_cell", self._after_cell)
+            self._controls.close()
+            self._view.close()
+        super().close()
+
+    def __repr__(self) -> str:
+        if self._connection is None:
+            return f"<Panel: {self.environment}, not connected>"
+        return f"<Panel: {display.summary_text(display.facts_of(self._connection))}>"
+
+    def _pressed(self) -> None:
+        """Connect with what the form holds, after asking the page for what was typed into it."""
+        controls, who = self._controls, self._controls.who
+        controls.clear()
+        if controls.mode is not Mode.LIVE and controls.cassette is None:
+            self._fail(form.NO_CASSETTE_NAMED)
+        elif isinstance(who, New):
+            self._say("Waiting for the page to hand over what was typed …", "busy")
+            controls.ask()
+        elif controls.mode is Mode.REPLAY:
+            self._connect(controls.environment, self._replayed_as(controls.environment))
+        else:
+            self._connect(controls.environment, who.name if isinstance(who, Saved) else who)
+
+    def _answered(self) -> None:
+        """Connect with what the page handed over, unless something else was chosen meanwhile."""
+        texts, who, fields = self._controls.take(), self._controls.who, self._controls.fields
+        if not isinstance(who, New) or texts.keys() != {field.name for field in fields}:
+            return
+        name = self._named if isinstance(self._named, str) else form.DEFAULT_NAME
+        try:
+            credentials = form.make_credentials(who.kind, self._controls.environment, texts, name=name)
+        except ToolkitError as error:
+            self._fail(form.problem_of_text(error, fields))
+        else:
+            self._connect(self._controls.environment, credentials)
+            if self._connection is not None:
+                self._controls.hold(credentials)
+
+    def _replayed_as(self, environment: Environment) -> Credentials | str | None:
+        """Whose recordings are replayed: those of the credentials that the notebook names, else anybody's."""
+        if isinstance(self._named, Credentials) and self._named.environment is not environment:
+            return None
+        return self._named
+
+    def _connect(self, environment: Environment | None, credentials: Credentials | str | None) -> None:
+        """Put a new session in place of the old one; what goes wrong is said on the panel."""
+        mode = self._controls.mode
+        self._disconnect()
+        self._say("Opening the recording …" if mode is Mode.REPLAY else "Connecting …", "busy")
+        self._controls.set_busy(is_busy=True)
+        try:
+            self._connection = connect(environment, mode, self._controls.cassette, credentials, self._settings)
+        except ToolkitError as error:
+            self._fail(form.problem_of(error, mode=mode, fields=self._controls.fields))
+        except KeyboardInterrupt:
+            self._fail(Problem("connect", "Connecting was interrupted."))
+        except Exception as error:  # noqa: BLE001 - what a callback raises is shown nowhere
+            self._fail(form.unexpected(error))
+        else:
+            self._controls.environment = self._connection.session.environment
+            self._say(display.status_text(display.facts_of(self._connection)), "good")
+            self._refresh()
+        finally:
+            self._controls.set_busy(is_busy=False)
+
+    def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        self._failure = self._token_told = None
+        self._view.html = ""
+        if connection is not None:
+            connection.session.close()
+
+    def _fail(self, problem: Problem) -> None:
+        self._disconnect()
+        self._failure = problem
+        self._controls.complain(problem)
+        self._say("Not connected.", "bad")
+
+    def _say(self, status: str, tone: str) -> None:
+        with self._view.hold_sync():
+            self._view.status, self._view.tone = printable(status), tone
+
+    def _refresh(self) -> None:
+        """Show the session as it is now; a page is told of a token once, and counts down by itself."""
+        connection = self._connection
+        if connection is None:
+            return
+        self._view.html = display.summary_html(display.facts_of(connection))
+        if not connection.session.replays_only and connection.token is not self._token_told:
+            self._tell()
+
+    def _tell(self) -> None:
+        connection = self._connection
+        is_live = connection is not None and not connection.session.replays_only
+        self._token_told = connection.token if connection and is_live else None
+        self._view.tell(self._token_told, connection.session.now() if connection else None)
+
+    def _greeted(self) -> None:
+        """Somebody looks at the panel in a page."""
+        self._controls.list_cassettes()
+        self._tell()
+
+    def _after_cell(self, _: object) -> None:
+        """After each cell, which may have made calls."""
+        self._refresh()
+
+
+def _asked_environment(
+    environment: Environment | str | None, credentials: Credentials | str | None
+) -> Environment | None:
+    asked = None if environment is None else as_environment(environment)
+    if not isinstance(credentials, Credentials):
+        return asked
+    if asked is not None and asked is not credentials.environment:
+        raise CredentialsMismatch(
+            f"These credentials are for {credentials.environment}, not for {asked}.",
+            "Credentials of one environment are not accepted by another (section 1, rule 5).",
+        )
+    return credentials.environment

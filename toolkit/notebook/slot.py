@@ -1,0 +1,56 @@
+"""Places on the panel whose content changes while they stay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ipywidgets
+
+
+class Slot(ipywidgets.VBox):  # type: ignore[misc]
+    """A place that shows some controls, and words below them when there are any.
+
+    Controls before the first that changes keep their views in the page, and with them the keyboard's focus.
+    """
+
+    def __init__(self, *controls: ipywidgets.Widget) -> None:
+        self._controls = controls
+        self._words: ipywidgets.HTML | None = None  # made when there is something to say
+        super().__init__(controls)
+
+    def show(self, *controls: ipywidgets.Widget) -> None:
+        """Show these controls."""
+        self._controls = controls
+        self._arrange()
+
+    def say(self, html: str) -> None:
+        """Show words below the controls, or none."""
+        if self._words is None and html:
+            self._words = ipywidgets.HTML()
+            self._words.add_class("toolkit-words")
+        if self._words is not None:
+            self._words.value = html
+        self._arrange()
+
+    def close(self) -> None:
+        words = getattr(self, "_words", None)
+        if words is not None:
+            words.close()
+        super().close()
+
+    def _arrange(self) -> None:
+        words = (self._words,) if self._words is not None and self._words.value else ()
+        if tuple(self.children) != (*self._controls, *words):
+            self.children = (*self._controls, *words)
+
+
+def set_options(control: Any, options: Sequence[tuple[str, Any]], value: Any, observer: Callable[[Any], None]) -> None:
+    """Give a selection other options and choose one, without a word to its observer about the steps between."""
+    if tuple(control.options) == tuple(options) and control.value == value:
+        return
+    control.unobserve(observer, "value")
+    with control.hold_sync():
+        control.options = tuple(options)
+        control.value = value
+    control.observe(observer, "value")
