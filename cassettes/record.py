@@ -1,7 +1,8 @@
 """Record the shipped cassettes anew, against the practice service.
 
-Run it as `python cassettes/record.py` with the practice extra installed. Nothing but this machine is called. Times are those of the recording; between two steps of the tour
-both sides' clocks leap 20 minutes, so that a token expires and is renewed.
+Run it as `python cassettes/record.py` with the practice extra installed. Nothing but this machine is
+called. Times are those of the recording; between two steps of the tour both sides' clocks leap 20
+minutes, so that a token expires and is renewed.
 """
 
 from datetime import datetime, timedelta

@@ -33,8 +33,8 @@ from toolkit.errors import (
     TokenRefused,
     TokenResponseInvalid,
     ToolkitError,
-    UnsafeAddress,
     Unreachable,
+    UnsafeAddress,
 )
 from toolkit.secret import Secret
 from toolkit.service import Environment, Interface
@@ -90,8 +90,8 @@ __all__ = [
     "TokenRefused",
     "TokenResponseInvalid",
     "ToolkitError",
-    "UnsafeAddress",
     "Unreachable",
+    "UnsafeAddress",
     "compare",
     "load_ipython_extension",
     "offline",

@@ -26,7 +26,7 @@ from toolkit.credentials import ClientSecret, KeyPair
 from toolkit.errors import CassetteError, ConfigurationError, ToolkitError
 from toolkit.service import Environment
 from toolkit.session import Session
-from toolkit.settings import FILE_NAME, Settings, is_offline, variable_name
+from toolkit.settings import FILE_NAME, is_offline, variable_name
 
 # What the practice service calls them; a real service's may have other names, which then come in its order.
 _ACCOUNT_COLUMNS = ("account_number", "status", "currency", "cash", "equity", "buying_power")
@@ -132,16 +132,14 @@ def record(
 ) -> None:
     """Record the accounts call, scrubbed of every secret, for replay without network and credentials."""
     console = Console()
-    settings = Settings.load()
     if with_practice:
         from toolkit.practice_service import practice as start_practice  # noqa: PLC0415 - its server is an extra
 
         chosen = environment or Environment.BROKER_SANDBOX
         profile = {"broker-live": "broker-secret", "broker-sandbox": "sandbox-secret"}.get(chosen, str(chosen))
         with start_practice() as service:
-            practised = Settings(service.settings.addresses, cassettes=settings.cassettes, project=settings.project)
             with Session(
-                credentials=service.credentials[profile], settings=practised, cassette=name, mode=mode
+                credentials=service.credentials[profile], settings=service.settings, cassette=name, mode=mode
             ) as session:
                 _record(console, session, name)
         return
@@ -150,7 +148,7 @@ def record(
             "The environment to record is not given.",
             f"Add --environment with one of {', '.join(Environment)}, or --practice.",
         )
-    with Session(environment, credentials, settings=settings, cassette=name, mode=mode) as session:
+    with Session(environment, credentials, cassette=name, mode=mode) as session:
         _record(console, session, name)
 
 

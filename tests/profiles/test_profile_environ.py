@@ -46,6 +46,7 @@ def test_settings_let_variables_pass(place):
         ("TOOLKIT_PAPER__PRIVATE_KEY_ID", ("paper", "private", "key_id")),
         ("TOOLKIT_PAPER__7_SCHEME", ("paper", "7", "scheme")),
         ("TOOLKIT_PAPER__CLIENT_ID_KEY_ID", ("paper", "client-id", "key_id")),
+        ("TOOLKIT_BROKER_LIVE__FUND_KEY_ID", ("broker-live", "fund", "key_id")),
         ("TOOLKIT_LIVE__FUND_CLIENT_SECRET", ("live", "fund", "client_secret")),
     ],
 )

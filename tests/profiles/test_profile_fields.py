@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,14 @@ def test_client_key(keys, key_text):
     )
     assert given.kind() is CredentialKind.CLIENT_KEY
     assert given.credentials().fingerprint() == whole.fingerprint()
+
+
+def test_algorithm(key_text):
+    """A wrong algorithm is named, if it can be one; what is too long for one may be a secret and is not."""
+    given = partial(give, "broker-live", client_id="c", private_key=key_text)
+    assert given(algorithm="ES256").credentials().algorithm == "ES256"
+    assert "'RS256' does not fit" in refusal(given(algorithm="RS256"))
+    assert "hush" not in refusal(given(algorithm="hush-hush"))
 
 
 @pytest.mark.parametrize("written", ["key.pem", "./sub/../key.pem", "~/key.pem", "{folder}/key.pem"])

@@ -10,7 +10,7 @@ import pytest
 from toolkit.credentials import KeyPair
 from toolkit.errors import ConfigurationError, UnsafeAddress
 from toolkit.profiles import load_credentials, save_credentials, saved_credentials
-from toolkit.profiles.files import delete, profiles_folder, saved_profiles, write
+from toolkit.profiles.files import delete, is_open_to_others, profiles_folder, saved_profiles, write
 
 ORIGINS = '[origins]\ntrading_live = "https://trading.example.com"\nmarket_data = "https://data.example.com"\n'
 
@@ -91,6 +91,11 @@ def test_open_to_others(settings, folder):
     file.chmod(0o640)
     with pytest.warns(UserWarning, match=r"Others .*live\.a\.toml.*chmod 600"):
         load_credentials("live", settings=settings)
+
+
+def test_open_to_nobody(folder):
+    """A file that is gone since it was read is open to nobody."""
+    assert not is_open_to_others(folder / "gone")
 
 
 def test_write(folder):

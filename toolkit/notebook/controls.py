@@ -69,9 +69,7 @@ class Controls:
         self._environment = ipywidgets.Dropdown(
             options=form.environment_choices(), value=str(environment), description="Environment", style=_STYLE
         )
-        self._mode = ipywidgets.RadioButtons(
-            options=form.modes(), value=mode, description="Mode", orientation="horizontal", style=_STYLE
-        )
+        self._mode = ipywidgets.Dropdown(options=form.mode_choices(), value=mode, description="Mode", style=_STYLE)
         self._button = ipywidgets.Button(description="Connect", button_style="primary")
         self.slots = {
             "environment": Slot(self._environment),

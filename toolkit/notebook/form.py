@@ -46,6 +46,13 @@ class Mode(StrEnum):
     REPLAY = "replay"
 
 
+_MODES: Final[Mapping[Mode, str]] = {
+    Mode.LIVE: "calls go out",
+    Mode.RECORD: "calls go out and are recorded",
+    Mode.REPLAY: "nothing is sent",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """One field that credentials are typed into.
@@ -105,11 +112,6 @@ class Problem:
 NO_CASSETTE_NAMED: Final = Problem("cassette", "The cassette has no name.", "Give one, such as tour.")
 
 
-def modes() -> tuple[Mode, ...]:
-    """The modes that can be chosen now."""
-    return (Mode.REPLAY,) if is_offline() else tuple(Mode)
-
-
 def first_mode(cassette: str | Path | None, settings: Settings) -> Mode:
     """The mode that a panel starts with: replay what there is, else record what is named, else live.
 
@@ -127,6 +129,11 @@ def first_environment(profiles: Iterable[Profile]) -> Environment:
     """The environment to start with when nobody named one: never a real account."""
     harmless = (each.environment for each in profiles if not each.environment.rules.real_account)
     return next(harmless, Environment.PAPER)
+
+
+def mode_choices() -> list[tuple[str, Mode]]:
+    """Label and value of the modes that can be chosen now."""
+    return [(f"{mode} · {_MODES[mode]}", mode) for mode in Mode if mode is Mode.REPLAY or not is_offline()]
 
 
 def environment_choices() -> list[tuple[str, str]]:

@@ -73,13 +73,13 @@ class PracticeService:
         if self._server is not None:
             return self
         if is_offline():
-            self._settings = Settings({name: symbolic_address(name) for name in ADDRESS_NAMES})
+            self._settings = _settings({name: symbolic_address(name) for name in ADDRESS_NAMES})
             self._state = "offline"
             return self
         self._server, addresses = _serve(self._world, self._port)
         # A notebook never closes anything: the server ends with this object, or with the process.
         weakref.finalize(self, self._server.close)
-        self._settings = Settings(addresses)
+        self._settings = _settings(addresses)
         self._state = "running"
         return self
 
@@ -131,6 +131,12 @@ class PracticeService:
     def revoke_tokens(self) -> None:
         """Forget every token issued so far: calls that bear one are answered with 401."""
         self._world.tokens.revoke_all()
+
+
+def _settings(addresses: Mapping[str, str]) -> Settings:
+    """These addresses, and the project's own cassettes folder."""
+    here = Settings.load()
+    return Settings(addresses, cassettes=here.cassettes, project=here.project)
 
 
 def _serve(world: World, port: int) -> tuple[ServerThread, dict[str, str]]:

@@ -191,7 +191,7 @@ def _settings(settings: Settings | None, environ: Mapping[str, str] | None) -> S
 
 def _candidates(settings: Settings, environ: Mapping[str, str] | None) -> Iterator[Candidate]:
     """Everything that is found, in the order in which it counts; a later place is looked at when it is needed."""
-    yield from given_in(os.environ if environ is None else environ, _VARIABLES, Path.cwd())
+    yield from given_in(os.environ if environ is None else environ, _VARIABLES, Path())
     yield from given_in_dotenv(settings.project)
     for saved in saved_profiles():
         yield BoundProfile(saved, settings)

@@ -18,7 +18,7 @@ from toolkit.errors import ConfigurationError
 from toolkit.profiles.environ import given_in, is_credential
 from toolkit.profiles.fields import Given
 from toolkit.profiles.listing import shown
-from toolkit.profiles.reading import read_text
+from toolkit.profiles.reading import lies_in, read_text
 from toolkit.profiles.warning import warn
 
 FILE_NAME: Final = ".env"
@@ -38,7 +38,7 @@ def given_in_dotenv(project: Path) -> list[Given]:
     file = project / FILE_NAME
     if not (file.is_file() or file.is_fifo()):  # a virtual environment's folder may be named so
         return []
-    if not _leads_into(file, project):
+    if not lies_in(file, project):
         raise ConfigurationError(
             f"{shown(file)} is a link out of the project.",
             "A project may not point at secrets elsewhere: put the file itself there, set environment variables, "
@@ -65,13 +65,6 @@ def _variables(text: str) -> dict[str, str]:
     # Expanded, a value such as ${ANOTHER_SECRET} would hand the project a secret of the user's.
     values = dotenv_values(stream=io.StringIO(text), interpolate=False)
     return {name: value for name, value in values.items() if value and is_credential(name)}
-
-
-def _leads_into(file: Path, folder: Path) -> bool:
-    try:
-        return file.resolve().is_relative_to(folder.resolve())
-    except (OSError, RuntimeError):  # a loop of links
-        return False
 
 
 def _is_tracked(file: Path) -> bool:

@@ -67,11 +67,11 @@ def _upper(name: str) -> str:
 
 def _pattern(environment: Environment, fields: Iterable[str]) -> re.Pattern[str]:
     alternatives = "|".join(sorted(field.upper() for field in fields))
-    # The shortest profile name wins, so that PRIVATE_KEY_ID is not read as the KEY_ID of a profile PRIVATE.
-    return re.compile(rf"TOOLKIT_{_upper(environment)}(?:__([A-Z0-9][A-Z0-9_]*?))?_({alternatives})\Z")
+    return re.compile(rf"TOOLKIT_{_upper(environment)}(?:__([A-Z0-9][A-Z0-9_]*))?_({alternatives})\Z")
 
 
-# All fields come last: those of another environment are recognized only to say that they are out of place.
+# All fields come last: those of another environment are recognized only to say that they are out of place, and
+# PRIVATE_KEY_ID of a broker partner is not read as the KEY_ID of a profile PRIVATE.
 _PATTERNS: Final = [
     *((environment, _pattern(environment, fields_of(environment))) for environment in Environment),
     *((environment, _pattern(environment, FIELDS)) for environment in Environment),

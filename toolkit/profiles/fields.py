@@ -12,7 +12,7 @@ from toolkit.assertion import LocalKey
 from toolkit.credentials import ClientKey, ClientSecret, Credentials, KeyPair
 from toolkit.errors import ConfigurationError, CredentialsMismatch
 from toolkit.profiles.listing import Profile
-from toolkit.profiles.reading import read_text
+from toolkit.profiles.reading import lies_in, read_text
 from toolkit.secret import Secret
 from toolkit.service import CredentialKind, Environment
 
@@ -123,7 +123,7 @@ class Given:
         what = f"the file that {self.label(field)} in {self.source} names"
         next_step = "Write its path in full, and let only yourself read it."
         path = self.folder / _expanded(Path(self.values[field].reveal()))
-        if self.confined and not _lies_in(path, self.folder):
+        if self.confined and not lies_in(path, self.folder):
             raise ConfigurationError(
                 f"{self.label(field)} in {self.source} names a file beyond the folder of the project.",
                 f"A project may not point at secrets elsewhere: set {self.label(field)} as an environment variable, "
@@ -225,11 +225,3 @@ def _expanded(path: Path) -> Path:
         return path.expanduser()
     except RuntimeError:  # no home folder; the file is then not found
         return path
-
-
-def _lies_in(path: Path, folder: Path) -> bool:
-    """Whether a path leads into a folder, links followed."""
-    try:
-        return path.resolve().is_relative_to(folder.resolve())
-    except (OSError, ValueError, RuntimeError):  # a loop of links; a null character
-        return False

@@ -82,7 +82,7 @@ class SavedProfile:
                 raise ConfigurationError(
                     f"The keyring's entry {self.label} is no profile.", "Save the credentials again."
                 )
-        elif _is_open_to_others(self.file):
+        elif is_open_to_others(self.file):
             warn(f"Others on this machine may read the credentials in {source}. Run `chmod 600` on it.")
         check_binding(content.origins, self.environment, source, settings)
         return self._given(content, source).credentials()
@@ -199,7 +199,7 @@ def _replace(file: Path, text: str) -> None:
         raise
 
 
-def _is_open_to_others(file: Path) -> bool:
+def is_open_to_others(file: Path) -> bool:
     """Whether others than its user may do something with a file; Windows says so in another way."""
     try:
         return os.name == "posix" and bool(S_IMODE(file.stat().st_mode) & _OTHERS)
@@ -211,7 +211,7 @@ def _private_folder(folder: Path) -> None:
     for each in (folder.parent, folder):
         _refuse_link(each)
         each.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if _is_open_to_others(each):
+        if is_open_to_others(each):
             each.chmod(0o700)
 
 

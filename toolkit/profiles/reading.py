@@ -48,3 +48,11 @@ def parse_toml(text: str, what: str, next_step: str) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, RecursionError):
         pass
     raise ConfigurationError(f"{what} is not valid TOML.", next_step)
+
+
+def lies_in(path: Path, folder: Path) -> bool:
+    """Whether a path leads into a folder, links followed."""
+    try:
+        return path.resolve().is_relative_to(folder.resolve())
+    except (OSError, ValueError, RuntimeError):  # a loop of links; a null character
+        return False

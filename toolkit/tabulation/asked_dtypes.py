@@ -71,8 +71,12 @@ def _as_typed(column: Column, dtype: Any, numbers: Numbers) -> pd.Series[Any]:
     series: pd.Series[Any]
     if types.is_object_dtype(dtype):
         series = pd.Series(found if isinstance(found, list) else found.to_pylist(), dtype=dtype)
-    else:
-        series = series_of(found).astype(dtype)
+        return series
+    before = series_of(found)
+    series = before.astype(dtype)
+    if series.isna().sum() != before.isna().sum():
+        # A value that is no category becomes a missing one without a word.
+        raise ValueError
     return series
 
 

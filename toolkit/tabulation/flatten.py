@@ -24,8 +24,8 @@ def columns_of(records: Sequence[Any]) -> dict[Path, list[Any]]:
     """The values of each path, one a record, None where a record has none; paths by first appearance.
 
     Objects become longer paths. Lists become JSON text. A record that is no object is the value of
-    the empty path, and one that is null has no value. Null, or an object without members, says nothing of its own at a place where
-    other records have an object; elsewhere it makes a column of its own.
+    the empty path; one that is null has no value. In a record, null or an object without members
+    says nothing of its own where other records have an object; elsewhere it makes a column.
 
     Raises:
         TabulationError: deeper than `MAX_DEPTH`, or not JSON; or millions of cells and hardly one filled.

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.comparison import compare
+from toolkit.errors import TabulationError
+from toolkit.tables import tabulate
+
+CELLS = st.none() | st.integers(-3, 3) | st.sampled_from(["a", "1", "2026-05-12"]) | st.booleans()
+RECORDS = st.dictionaries(st.integers(0, 5), st.dictionaries(st.sampled_from("xyz"), CELLS)).map(
+    lambda rows: [{"id": key, **cells} for key, cells in rows.items()]
+)
+
+
+def table(records):
+    return tabulate(records) if records else pd.DataFrame({"id": pd.Series([], dtype="Int64")})
+
+
+def listed(differences):
+    return [tuple(row) for row in differences.itertuples(index=False)]
+
+
+def test_differing_cells():
+    """Each differing cell is a row: its key, its column and both values."""
+    left = tabulate([{"id": "a", "cash": 1, "open": True}, {"id": "b", "cash": 2, "open": None}])
+    right = tabulate([{"id": "b", "cash": 2, "open": True}, {"id": "a", "cash": 1.5, "open": True}])
+    found = compare(left, right)
+    assert list(found.columns) == ["id", "column", "left", "right"]
+    assert listed(found) == [("a", "cash", 1, 1.5), ("b", "open", None, True)]
+    assert found.dtypes.astype(str).tolist() == ["str", "str", "object", "object"]
+
+
+def test_rows_of_one_side():
+    """A row that is on one side only is one row, left ones in their place and right ones at the end."""
+    left, right = tabulate([{"id": 1, "x": 1}, {"id": 2, "x": 1}]), tabulate([{"id": 3, "x": 1}, {"id": 2, "x": 2}])
+    assert listed(compare(left, right)) == [
+        (1, "<row>", "only left", None),
+        (2, "x", 1, 2),
+        (3, "<row>", None, "only right"),
+    ]
+
+
+def test_columns_of_one_side():
+    """A column that one side lacks differs wherever the other has a value."""
+    left, right = tabulate([{"id": 1, "x": 1}, {"id": 2, "x": None}]), tabulate([{"id": 1}, {"id": 2, "y": "new"}])
+    assert listed(compare(left, right)) == [(1, "x", 1, None), (2, "y", None, "new")]
+
+
+@given(RECORDS)
+def test_a_table_equals_itself(records):
+    """A table differs in nothing from itself, in any order of rows and columns."""
+    whole = table(records)
+    for other in (whole, whole[::-1], whole[whole.columns[::-1]], whole.astype(object)):
+        found = compare(whole, other)
+        assert found.empty
+        assert list(found.columns) == ["id", "column", "left", "right"]
+
+
+@given(RECORDS, RECORDS)
+def test_differences_lead_from_left_to_right(ours, theirs):
+    """The differences applied to the left give the right; swapped tables give swapped differences."""
+    left, right = table(ours), table(theirs)
+    found = compare(left, right)
+    cells = {key: dict(row) for key, row in left.set_index("id").astype(object).iterrows()}
+    for key, column, _, value in listed(found):
+        if column == "<row>":
+            row = {} if value is None else dict(right.set_index("id").astype(object).loc[key])
+            cells.pop(key, None)
+            cells |= {key: row} if row or value else {}
+        else:
+            cells[key][column] = value
+    expected = {key: dict(row) for key, row in right.set_index("id").astype(object).iterrows()}
+    assert without_missing(cells) == without_missing(expected)
+    swapped = {(key, column): (right, left) for key, column, left, right in listed(compare(right, left))}
+    sides = {"only left": "only right", "only right": "only left"}
+    assert swapped == {
+        (key, column): (sides.get(left, left), sides.get(right, right)) for key, column, left, right in listed(found)
+    }
+
+
+def without_missing(rows):
+    return {key: {name: cell for name, cell in row.items() if not pd.isna(cell)} for key, row in rows.items()}
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (1, 1.0),
+        (Decimal("1.10"), 1.1),
+        (1.1, Decimal("1.10")),
+        (Decimal("1.0"), 1),
+        (float("nan"), None),
+        (pd.NA, float("nan")),
+        (0.0, -0.0),
+        (datetime(2026, 5, 12, 9, tzinfo=UTC), datetime(2026, 5, 12, 11, tzinfo=timezone(timedelta(hours=2)))),
+        (pd.Timestamp("2026-05-12", unit="s"), pd.Timestamp("2026-05-12").as_unit("ns")),
+    ],
+)
+def test_equal_by_value(left, right):
+    """Values of different types that are the same value do not differ."""
+    assert compare(pd.DataFrame({"id": [1], "x": [left]}), pd.DataFrame({"id": [1.0], "x": [right]})).empty
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (1, "1"),
+        (1, True),
+        (0, False),
+        (2**53 + 1, float(2**53)),
+        (None, ""),
+        (Decimal("1.1000000000000000001"), 1.1),
+        (pd.Timestamp("2026-05-12"), pd.Timestamp("2026-05-12", tz="UTC")),
+    ],
+)
+def test_different_values(left, right):
+    """Text is no number, a boolean is no number, and digits beyond a float count."""
+    frames = [pd.DataFrame({"id": [1], "x": pd.Series([value], dtype=object)}) for value in (left, right)]
+    assert len(compare(*frames)) == 1
+
+
+@pytest.mark.parametrize("numbers", ["float", "decimal"])
+def test_numbers_of_either_kind(numbers):
+    """The same accounts as floats and as decimals do not differ."""
+    records = [{"id": "a", "cash": "216042.84"}, {"id": "b", "cash": None}]
+    assert compare(tabulate(records), tabulate(records, numbers=numbers)).empty
+
+
+@pytest.mark.parametrize(
+    ("columns", "key"),
+    [
+        (["account_number", "id", "x"], "id"),
+        (["account_number", "x"], "account_number"),
+        (["order_id", "x"], "order_id"),
+        (["owner.id", "x"], "owner.id"),
+    ],
+)
+def test_the_key_by_its_name(columns, key):
+    """Without `on`, the usual names are tried first, then the only one that says identifier."""
+    frame = pd.DataFrame({column: ["1"] for column in columns})
+    assert compare(frame, frame).columns[0] == key
+
+
+def test_keys_of_several_columns_and_of_the_index():
+    """A key may be several columns, or a named level of the index."""
+    left = pd.DataFrame({"account": ["a", "a"], "symbol": ["X", "Y"], "quantity": [1, 2]})
+    right = left.assign(quantity=[1, 3])
+    assert listed(compare(left, right, on=["account", "symbol"])) == [("a", "Y", "quantity", 2, 3)]
+    indexed = [frame.set_index("symbol") for frame in (left, right)]
+    assert listed(compare(*indexed, on="symbol")) == [("Y", "quantity", 2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("columns", "on", "what"),
+    [
+        (["x"], None, "no column's name says that it is the key"),
+        (["order_id", "trade_id"], None, "several columns might be the key: 'order_id', 'trade_id'"),
+        (["id"], "x", "not both tables have a column 'x'"),
+        (["id", "left"], "left", "a key called 'left'"),
+        (["id"], [], "one or more columns"),
+        (["id", "id"], None, "several columns of one name"),
+    ],
+)
+def test_no_key(columns, on, what):
+    """Without one clear key nothing is compared, and the error says what there is."""
+    frame = pd.DataFrame([["1"] * len(columns)], columns=columns)
+    with pytest.raises(TabulationError, match=what):
+        compare(frame, frame, on=on)
+
+
+@pytest.mark.parametrize(("keys", "what"), [(["canary", "canary"], "repeated"), (["canary", None], "missing")])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_bad_keys(keys, what, side):
+    """A key that is missing or repeated is named by its row and side, not by its value."""
+    good, bad = tabulate([{"id": "a"}, {"id": "b"}]), tabulate([{"id": key} for key in keys])
+    with pytest.raises(TabulationError, match=f"is {what} in row 1 of the {side} table") as caught:
+        compare(*((bad, good) if side == "left" else (good, bad)))
+    assert "canary" not in str(caught.value)

@@ -1,0 +1,451 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import warnings
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
+
+import httpx
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.errors import ServiceError, TabulationError, ToolkitError
+from toolkit.ledger import Authorization, Call
+from toolkit.service import CredentialKind, Environment
+from toolkit.tables import calls_table, tabulate, tokens_table
+from toolkit.tabulation import arrow_reader
+
+START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
+PATH = "/v1/accounts"
+
+KEYS = st.text("ab.", max_size=3)
+SCALARS = st.none() | st.booleans() | st.integers(-(10**20), 10**20) | st.floats(-1e9, 1e9) | st.text(max_size=4)
+JSON = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3), max_leaves=10
+)
+
+
+@pytest.fixture(params=["plainly", "by Arrow"])
+def way(request, monkeypatch):
+    """Both ways of reading, whatever the size of the body."""
+    monkeypatch.setattr(arrow_reader, "WORTHWHILE", 0 if request.param == "by Arrow" else sys.maxsize)
+
+
+def quietly(data, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return tabulate(data, **options)
+
+
+def dtypes(frame):
+    return frame.dtypes.astype(str).to_dict()
+
+
+# -- tabulate: laws
+
+
+@given(st.lists(JSON), st.sampled_from(["float", "decimal", "text"]))
+def test_a_row_for_each_record(records, numbers):
+    """A list of anything gives as many rows, numbered from 0."""
+    frame = quietly(records, numbers=numbers)
+    assert frame.index.equals(pd.RangeIndex(len(records)))
+
+
+@given(st.lists(st.dictionaries(KEYS, SCALARS, max_size=4)))
+def test_no_key_is_lost(records):
+    """Each key is a column of its own, in order of first appearance, with its value in each row that has one."""
+    frame = quietly(records, dtypes=dict.fromkeys(map(str, range(9))), numbers="float")
+    keys = list(dict.fromkeys(key for record in records for key in record))
+    assert list(frame.columns) == keys
+    for row, record in enumerate(records):
+        present = {key for key in keys if not pd.isna(frame.loc[row, key])}
+        assert present == {key for key, value in record.items() if value is not None}
+
+
+@given(st.lists(st.dictionaries(KEYS, JSON, max_size=4)), st.sampled_from(["float", "decimal"]))
+def test_every_source_gives_the_same_table(records, numbers):
+    """A response, its bytes, its text and its parsed value give one table."""
+    text = json.dumps(records)
+    frames = [
+        quietly(source, numbers=numbers)
+        for source in (records, text, text.encode(), httpx.Response(200, content=text.encode()))
+    ]
+    for frame in frames[1:]:
+        pd.testing.assert_frame_equal(frame, frames[0], check_exact=True)
+
+
+@given(st.lists(st.dictionaries(KEYS, JSON, max_size=4), min_size=1), st.sampled_from(["float", "decimal", "text"]))
+def test_both_ways_give_the_same_table(records, numbers):
+    """What Arrow reads makes the same table, dtypes included, as what is read plainly."""
+    body = json.dumps(records).encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arrow_reader, "WORTHWHILE", 0)
+        by_arrow = quietly(body, numbers=numbers)
+    pd.testing.assert_frame_equal(by_arrow, quietly(body, numbers=numbers), check_exact=True)
+
+
+@given(st.lists(st.decimals(-(10**15), 10**15, places=5), min_size=1), st.booleans())
+def test_decimals_are_exact(amounts, as_text):
+    """With numbers as decimals, every amount comes back digit for digit, sent as a number or as text."""
+    mark = '"' if as_text else ""
+    body = "[" + ",".join(f'{{"cash": {mark}{amount:f}{mark}}}' for amount in amounts) + "]"
+    frame = tabulate(body, numbers="decimal")
+    assert [Decimal(amount) for amount in frame["cash"]] == amounts
+
+
+@given(st.lists(st.from_regex(r"-?(0|[1-9][0-9]{0,20})(\.[0-9]{1,5})?([eE][+-]?[0-9]{1,2})?", fullmatch=True), min_size=1))
+def test_numbers_as_text_are_as_written(numbers):
+    """With numbers as text, every JSON number keeps its characters."""
+    body = "[" + ",".join(f'{{"cash": {number}}}' for number in numbers) + "]"
+    assert tabulate(body, numbers="text")["cash"].tolist() == numbers
+
+
+@given(st.binary(max_size=30) | st.text(max_size=30))
+def test_anything_is_a_table_or_an_error_of_ours(data):
+    """No body raises anything but errors of the toolkit."""
+    try:
+        assert isinstance(quietly(data), pd.DataFrame)
+    except ToolkitError:
+        pass
+
+
+# -- tabulate: stories
+
+
+@pytest.mark.usefixtures("way")
+def test_accounts():
+    """A page of accounts becomes a table of typed columns."""
+    page = {
+        "accounts": [
+            {
+                "id": "1fec9bbc",
+                "account_number": "040000001",
+                "cash": "216042.84",
+                "multiplier": 4,
+                "margin": True,
+                "created_at": "2026-05-12T09:30:00.25Z",
+                "opened_on": "2026-05-12",
+                "contact": {"city": "Lisbon", "postal_code": "1100"},
+                "positions": [{"symbol": "ALFA", "quantity": "10"}],
+                "closed_on": None,
+            },
+            {"id": "734f78a0", "account_number": "040000002", "cash": "5", "note": "new"},
+        ],
+        "next_page_token": None,
+    }
+    frame = tabulate(httpx.Response(200, json=page))
+    assert dtypes(frame) == {
+        "id": "str",
+        "account_number": "str",
+        "cash": "float64",
+        "multiplier": "Int64",
+        "margin": "boolean",
+        "created_at": "datetime64[us, UTC]",
+        "opened_on": "datetime64[us]",
+        "contact.city": "str",
+        "contact.postal_code": "str",
+        "positions": "str",
+        "closed_on": "object",
+        "note": "str",
+    }
+    assert frame.loc[0, "positions"] == '[{"symbol": "ALFA", "quantity": "10"}]'
+    assert frame["cash"].tolist() == [216042.84, 5.0]
+    assert frame.loc[1].isna().to_dict() == {
+        name: name not in {"id", "account_number", "cash", "note"} for name in frame.columns
+    }
+
+
+def test_one_account():
+    """A single object is one row."""
+    frame = tabulate(b'{"id": "a", "cash": "1.50"}')
+    assert frame.shape == (1, 2)
+
+
+def test_scalars():
+    """Values that are no objects are in the column value."""
+    assert tabulate([1, None, 3])["value"].tolist() == [1, pd.NA, 3]
+    assert tabulate("true")["value"].tolist() == [True]
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("data", [b"[]", [], {"accounts": [], "next": None}])
+def test_no_records(data):
+    """No records give an empty table."""
+    assert tabulate(data).shape == (0, 0)
+
+
+@pytest.mark.usefixtures("way")
+def test_columns_that_collide():
+    """A key with a dot does not overwrite a nested one of the same name."""
+    frame = tabulate(b'[{"a.b": 1, "a": {"b": 2}}, {"a": {"b": 3}}]')
+    assert list(frame.columns) == ["a.b", "a.b (2)"]
+    assert frame["a.b (2)"].tolist() == [2, 3]
+
+
+def test_positions_of_accounts():
+    """A list inside the records makes a table that says which record each row was in."""
+    accounts = [
+        {"id": "a", "account_number": "01", "cash": "5", "positions": [{"id": "x", "quantity": "1.5"}]},
+        {"id": "b", "account_number": "02", "positions": [{"id": "y", "quantity": "2"}, {"id": "z", "quantity": "3"}]},
+    ]
+    frame = tabulate({"accounts": accounts, "next": None}, records="positions")
+    assert list(frame.columns) == ["parent.id", "account_number", "id", "quantity"]
+    assert frame["parent.id"].tolist() == ["a", "b", "b"]
+    assert frame["account_number"].tolist() == ["01", "02", "02"]
+    assert list(tabulate({"accounts": accounts}, records="accounts.positions").columns)[0] == "accounts.id"
+
+
+@pytest.mark.usefixtures("way")
+def test_dtypes_win():
+    """A dtype that is asked for goes before name, values and numbers; others are not disturbed."""
+    body = b'[{"zip": "07030", "id": 12, "rate": 0.1000, "cash": "1.50", "x": 1.5}]'
+    cents = pd.ArrowDtype(pa.decimal128(12, 2))
+    frame = tabulate(body, dtypes={"zip": "Int64", "id": "str", "rate": "str", "cash": cents, "absent": "str"})
+    assert frame.loc[0].to_dict() == {"zip": 7030, "id": "12", "rate": "0.1000", "cash": Decimal("1.50"), "x": 1.5}
+    assert dtypes(frame)["cash"] == "decimal128(12, 2)[pyarrow]"
+    assert dtypes(frame)["x"] == "float64"
+
+
+@pytest.mark.usefixtures("way")
+def test_a_value_that_does_not_fit():
+    """The error names row, column and types, and no value."""
+    with pytest.raises(TabulationError, match="column 'cash', row 1: expected Int64, found text") as caught:
+        tabulate(b'[{"cash": "1"}, {"cash": "canary"}]', dtypes={"cash": "Int64"})
+    assert "canary" not in str(caught.value)
+
+
+def test_an_unknown_dtype():
+    """A dtype that is none is pandas' own error."""
+    with pytest.raises(TypeError, match="nope"):
+        tabulate([], dtypes={"a": "nope"})
+
+
+def test_an_unknown_kind_of_numbers():
+    """A misspelt `numbers` is refused with what there is."""
+    with pytest.raises(ValueError, match="'float', 'decimal', 'text'"):
+        tabulate([], numbers="int")
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize(
+    ("body", "columns"),
+    [
+        (b'[{"a": "1234567890123456.78", "b": 1, "c": 12345678901234567890}]', "'a', 'c'"),
+        (b'[{"a": 1234567890123456.78}]', "'a'"),
+    ],
+)
+def test_digits_that_float_does_not_hold(body, columns):
+    """More than 15 digits are warned of once, by the columns' names, at the caller's line."""
+    with pytest.warns(UserWarning, match="more than 15 significant digits") as caught:
+        tabulate(body)
+    assert len(caught) == 1
+    assert columns in str(caught[0].message)
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tabulate(body, numbers="decimal")
+        tabulate(body, numbers="text")
+
+
+def test_nanoseconds_are_warned_of():
+    """Digits beyond the microsecond are warned of, and kept when text is asked for."""
+    record = {"at": "2026-05-12T09:30:00.123456789Z"}
+    with pytest.warns(UserWarning, match="beyond the microsecond were dropped: 'at'"):
+        assert tabulate([record])["at"].tolist() == [pd.Timestamp("2026-05-12 09:30:00.123456", tz="UTC")]
+    assert tabulate([record], dtypes={"at": "str"})["at"].tolist() == [record["at"]]
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("body", [b'[{"a": NaN}]', b'[{"a": 1.5}, {"a": Infinity}]', b'[{"a": 1e999}]'])
+def test_no_infinities(body):
+    """What is no JSON number, or too large for one, is refused."""
+    with pytest.raises(TabulationError):
+        tabulate(body)
+
+
+def test_answers_that_are_no_table():
+    """An error status and a page raise errors of the toolkit."""
+    with pytest.raises(ServiceError) as caught:
+        tabulate(httpx.Response(503, html="<p>later</p>"))
+    assert caught.value.status == 503
+    with pytest.raises(TabulationError, match="text/html"):
+        tabulate(httpx.Response(200, html="<p>welcome</p>"))
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("body", [b"[" * 200_000, b'{"a":' * 200_000, b'[{"a":' * 2000 + b"1" + b"}]" * 2000])
+def test_depth_is_no_crash(body):
+    """A hostile body raises an error of the toolkit."""
+    with pytest.raises(TabulationError):
+        tabulate(body)
+
+
+def test_a_value_that_holds_itself():
+    """Parsed values deeper than any JSON, too, raise an error of the toolkit."""
+    loop: list[object] = []
+    loop.append(loop)
+    with pytest.raises(TabulationError):
+        tabulate(loop)
+    with pytest.raises(TabulationError):
+        tabulate(loop, records="a")
+
+
+# -- calls and tokens
+
+
+def authorization(token, *, at=0, lasts=900, profile="default", environment=Environment.BROKER_SANDBOX):
+    issued = START + timedelta(seconds=at)
+    ends = issued + timedelta(seconds=lasts)
+    return Authorization(CredentialKind.CLIENT_SECRET, environment, profile, token, issued, ends)
+
+
+def call(at, by=None, *, status=200, elapsed=0.25, method="GET", path=PATH):
+    took = None if elapsed is None else timedelta(seconds=elapsed)
+    return Call(START + timedelta(seconds=at), "broker", method, path, status, took, by)
+
+
+KEY_PAIR = Authorization(CredentialKind.KEY_PAIR, Environment.PAPER, "default")
+CALL_TYPES = {
+    "when": "datetime64[us, UTC]",
+    "interface": "str",
+    "method": "str",
+    "path": "str",
+    "status": "Int64",
+    "elapsed": "float64",
+    "token": "Int64",
+}
+TOKEN_TYPES = {
+    "profile": "str",
+    "environment": "str",
+    "issued": "datetime64[us, UTC]",
+    "expires": "datetime64[us, UTC]",
+    "lifetime": "float64",
+    "remaining": "float64",
+    "state": "str",
+    "calls": "int64",
+}
+
+
+def test_calls():
+    """A call is a row, numbered from 1 in the order of sending, with its seconds and its token."""
+    first = authorization(1)
+    table = calls_table(
+        [
+            call(2, first, elapsed=0.0),
+            call(1, first, status=None, elapsed=None),
+            call(0, method="POST", path="/v1/oauth2/token"),
+            call(3, KEY_PAIR),
+        ]
+    )
+    assert dtypes(table) == CALL_TYPES
+    assert table.index.tolist() == [1, 2, 3, 4]
+    assert table.index.name == "call"
+    assert table["when"].tolist() == [START + timedelta(seconds=at) for at in range(4)]
+    assert table["method"].tolist() == ["POST", "GET", "GET", "GET"]
+    assert table["status"].tolist() == [200, pd.NA, 200, 200]
+    assert table["elapsed"].fillna(-1).tolist() == [0.25, -1, 0, 0.25]
+    assert table["token"].tolist() == [pd.NA, 1, 1, pd.NA]
+
+
+def test_no_calls():
+    """Without calls both tables have their columns and types."""
+    assert dtypes(calls_table([])) == CALL_TYPES
+    assert dtypes(tokens_table([], START)) == TOKEN_TYPES
+    assert calls_table([]).index.name == "call"
+    assert tokens_table([], START).index.name == "token"
+
+
+def test_calls_of_one_instant():
+    """Calls of one instant stay in the order in which they are given."""
+    assert calls_table([call(0, path="/b"), call(0, path="/a")])["path"].tolist() == ["/b", "/a"]
+
+
+def test_instants_of_another_zone():
+    """An instant is in UTC, whatever zone it came in."""
+    local = Call(START.astimezone(timezone(timedelta(hours=2))), "broker", "GET", PATH)
+    table = calls_table([local])
+    assert dtypes(table) == CALL_TYPES
+    assert table["when"].tolist() == [START]
+
+
+def test_tokens():
+    """A token is a row with its lifetime, what remains of it and how many calls it authorized."""
+    token = authorization(1, lasts=898)
+    table = tokens_table([call(0), call(1, token), call(2, token), call(3, KEY_PAIR)], START + timedelta(seconds=98))
+    assert dtypes(table) == TOKEN_TYPES
+    assert table.index.tolist() == [1]
+    assert table.loc[1].to_dict() == {
+        "profile": "default",
+        "environment": "broker-sandbox",
+        "issued": START,
+        "expires": START + timedelta(seconds=898),
+        "lifetime": 898.0,
+        "remaining": 800.0,
+        "state": "valid",
+        "calls": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("now", "states", "remaining"),
+    [
+        (950, ["replaced", "expired", "valid"], [0, 0, 850]),
+        (1799, ["replaced", "expired", "valid"], [0, 0, 1]),
+        (1800, ["replaced", "expired", "expired"], [0, 0, 0]),
+    ],
+)
+def test_states(now, states, remaining):
+    """A token is replaced by a later one of its credentials, expires at its end, and is valid before."""
+    tokens = [authorization(1), authorization(2, at=100, lasts=800), authorization(3, at=900)]
+    table = tokens_table([call(0, token) for token in tokens], START + timedelta(seconds=now))
+    assert table["state"].tolist() == states
+    assert table["remaining"].tolist() == remaining
+
+
+def test_tokens_of_others_replace_nothing():
+    """Only a token of the same profile and environment replaces another."""
+    tokens = [
+        authorization(1),
+        authorization(2, at=10, profile="other"),
+        authorization(3, at=10, environment=Environment.BROKER_LIVE),
+    ]
+    table = tokens_table([call(0, token) for token in tokens], START + timedelta(seconds=20))
+    assert table["state"].tolist() == ["valid"] * 3
+    assert table["profile"].tolist() == ["default", "other", "default"]
+
+
+def test_tokens_of_one_instant():
+    """Of two tokens issued at one instant the higher number is the later."""
+    table = tokens_table([call(0, authorization(number)) for number in (1, 2)], START)
+    assert table["state"].tolist() == ["replaced", "valid"]
+
+
+@given(
+    st.lists(st.builds(authorization, st.integers(1, 4), at=st.integers(0, 2000), lasts=st.integers(1, 900)), max_size=8),
+    st.randoms(use_true_random=False),
+    st.integers(0, 4000),
+)
+def test_tokens_law(tokens, chance, now):
+    """The table does not depend on the order of calls, counts each once, and nothing remains below zero."""
+    calls = [call(index, token) for index, token in enumerate(tokens)]
+    instant = START + timedelta(seconds=now)
+    table = tokens_table(calls, instant)
+    shuffled = [*calls]
+    chance.shuffle(shuffled)
+    pd.testing.assert_frame_equal(tokens_table(shuffled, instant), table)
+    assert table["calls"].sum() == len(calls)
+    assert (table["remaining"] >= 0).all()
+    assert not ((table["state"] == "valid") & (table["remaining"] == 0)).any()
+    assert np.all(np.diff(table.index) >= 0)
+
+
+def test_tables_are_imported_late():
+    """The package imports neither pandas nor pyarrow until a table is asked for."""
+    code = "import sys, toolkit; sys.exit('pandas' in sys.modules or 'pyarrow' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
