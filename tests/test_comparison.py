@@ -99,7 +99,7 @@ def without_missing(rows):
         (pd.NA, float("nan")),
         (0.0, -0.0),
         (datetime(2026, 5, 12, 9, tzinfo=UTC), datetime(2026, 5, 12, 11, tzinfo=timezone(timedelta(hours=2)))),
-        (pd.Timestamp("2026-05-12", unit="s"), pd.Timestamp("2026-05-12").as_unit("ns")),
+        (pd.Timestamp("2026-05-12").as_unit("s"), pd.Timestamp("2026-05-12").as_unit("ns")),
     ],
 )
 def test_equal_by_value(left, right):

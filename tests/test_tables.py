@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+import contextlib
 import json
-import subprocess
 import sys
 import warnings
 from datetime import UTC, datetime, timedelta, timezone
@@ -25,7 +25,13 @@ START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 PATH = "/v1/accounts"
 
 KEYS = st.text("ab.", max_size=3)
-SCALARS = st.none() | st.booleans() | st.integers(-(10**20), 10**20) | st.floats(-1e9, 1e9) | st.text(max_size=4)
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**20), 10**20)
+    | st.floats(-1e9, 1e9).map(lambda number: round(number, 5))
+    | st.text(max_size=4)
+)
 JSON = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3), max_leaves=10
 )
@@ -45,9 +51,6 @@ def quietly(data, **options):
 
 def dtypes(frame):
     return frame.dtypes.astype(str).to_dict()
-
-
-# -- tabulate: laws
 
 
 @given(st.lists(JSON), st.sampled_from(["float", "decimal", "text"]))
@@ -99,7 +102,9 @@ def test_decimals_are_exact(amounts, as_text):
     assert [Decimal(amount) for amount in frame["cash"]] == amounts
 
 
-@given(st.lists(st.from_regex(r"-?(0|[1-9][0-9]{0,20})(\.[0-9]{1,5})?([eE][+-]?[0-9]{1,2})?", fullmatch=True), min_size=1))
+@given(
+    st.lists(st.from_regex(r"-?(0|[1-9][0-9]{0,20})(\.[0-9]{1,5})?([eE][+-]?[0-9]{1,2})?", fullmatch=True), min_size=1)
+)
 def test_numbers_as_text_are_as_written(numbers):
     """With numbers as text, every JSON number keeps its characters."""
     body = "[" + ",".join(f'{{"cash": {number}}}' for number in numbers) + "]"
@@ -109,13 +114,8 @@ def test_numbers_as_text_are_as_written(numbers):
 @given(st.binary(max_size=30) | st.text(max_size=30))
 def test_anything_is_a_table_or_an_error_of_ours(data):
     """No body raises anything but errors of the toolkit."""
-    try:
+    with contextlib.suppress(ToolkitError):
         assert isinstance(quietly(data), pd.DataFrame)
-    except ToolkitError:
-        pass
-
-
-# -- tabulate: stories
 
 
 @pytest.mark.usefixtures("way")
@@ -198,7 +198,7 @@ def test_positions_of_accounts():
     assert list(frame.columns) == ["parent.id", "account_number", "id", "quantity"]
     assert frame["parent.id"].tolist() == ["a", "b", "b"]
     assert frame["account_number"].tolist() == ["01", "02", "02"]
-    assert list(tabulate({"accounts": accounts}, records="accounts.positions").columns)[0] == "accounts.id"
+    assert tabulate({"accounts": accounts}, records="accounts.positions").columns[0] == "accounts.id"
 
 
 @pytest.mark.usefixtures("way")
@@ -294,9 +294,6 @@ def test_a_value_that_holds_itself():
         tabulate(loop)
     with pytest.raises(TabulationError):
         tabulate(loop, records="a")
-
-
-# -- calls and tokens
 
 
 def authorization(token, *, at=0, lasts=900, profile="default", environment=Environment.BROKER_SANDBOX):
@@ -427,7 +424,9 @@ def test_tokens_of_one_instant():
 
 
 @given(
-    st.lists(st.builds(authorization, st.integers(1, 4), at=st.integers(0, 2000), lasts=st.integers(1, 900)), max_size=8),
+    st.lists(
+        st.builds(authorization, st.integers(1, 4), at=st.integers(0, 2000), lasts=st.integers(1, 900)), max_size=8
+    ),
     st.randoms(use_true_random=False),
     st.integers(0, 4000),
 )
@@ -443,9 +442,3 @@ def test_tokens_law(tokens, chance, now):
     assert (table["remaining"] >= 0).all()
     assert not ((table["state"] == "valid") & (table["remaining"] == 0)).any()
     assert np.all(np.diff(table.index) >= 0)
-
-
-def test_tables_are_imported_late():
-    """The package imports neither pandas nor pyarrow until a table is asked for."""
-    code = "import sys, toolkit; sys.exit('pandas' in sys.modules or 'pyarrow' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

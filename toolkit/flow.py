@@ -71,7 +71,10 @@ def run(flow: Flow[T], transport: httpx.BaseTransport) -> T:
             effect = flow.send(outcome) if failure is None else flow.throw(failure)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
-        outcome, failure = None, None
+        except BaseException:
+            outcome = failure = None  # a token reply, which a traceback that shows local variables would show
+            raise
+        outcome = failure = None
         try:
             if isinstance(effect, httpx.Request):
                 outcome = transport.handle_request(effect)
@@ -97,7 +100,10 @@ async def run_async(flow: Flow[T], transport: httpx.AsyncBaseTransport) -> T:
             effect = flow.send(outcome) if failure is None else flow.throw(failure)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
-        outcome, failure = None, None
+        except BaseException:
+            outcome = failure = None  # a token reply, which a traceback that shows local variables would show
+            raise
+        outcome = failure = None
         try:
             if isinstance(effect, httpx.Request):
                 outcome = await transport.handle_async_request(effect)

@@ -35,7 +35,9 @@ TYPED = st.lists(
 )
 ANY = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just("2026-05-12"),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "b", "a.b", ""]), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "b", "a.b", ""]), inner, max_size=3)
+    ),
     max_leaves=12,
 )
 
@@ -82,13 +84,17 @@ def test_broken_bodies(records, chance: random.Random):
     content = bytearray(json.dumps(records).encode())
     for _ in range(chance.randint(1, 3)):
         place = chance.randrange(len(content))
-        content[place : place + chance.randint(0, 3)] = chance.choice([b"", b"[", b"]", b"}", b'"', b"\\", b"null", b",", b"1", b"\xff"])
+        content[place : place + chance.randint(0, 3)] = chance.choice(
+            [b"", b"[", b"]", b"}", b'"', b"\\", b"null", b",", b"1", b"\xff"]
+        )
     assert_same(bytes(content))
 
 
 def test_reads_what_it_is_for():
     """Records as services send them are read, instants as the text that they were, lists as JSON text."""
-    records = [{"id": "1", "at": "2026-05-12T09:30:00Z", "cash": "1.50", "n": 1, "tags": ["a", 1.50], "in": {"x": None}}] * 3
+    records = [
+        {"id": "1", "at": "2026-05-12T09:30:00Z", "cash": "1.50", "n": 1, "tags": ["a", 1.50], "in": {"x": None}}
+    ] * 3
     read = assert_same(json.dumps(records).encode())
     assert read is not None
     assert {path: str(values.type) for path, values in read[0].items()} == {

@@ -46,7 +46,11 @@ def made(values, dtype):
         ([None, None], "float64", [None, None]),
         (["2026-05-12"], "str", ["2026-05-12"]),
         (["2026-05-12T09:30:00+02:00"], "datetime64[us, UTC]", [pd.Timestamp("2026-05-12 07:30", tz="UTC")]),
-        (["2026-05-12T09:30:00.123456789Z"], "datetime64[ns, UTC]", [pd.Timestamp("2026-05-12 09:30:00.123456789", tz="UTC")]),
+        (
+            ["2026-05-12T09:30:00.123456789Z"],
+            "datetime64[ns, UTC]",
+            [pd.Timestamp("2026-05-12 09:30:00.123456789", tz="UTC")],
+        ),
         (["2026-05-12", None], "datetime64[us, UTC]", [pd.Timestamp("2026-05-12", tz="UTC"), None]),
         (["2026-05-12T09:30:00"], "datetime64[s]", [pd.Timestamp("2026-05-12 09:30")]),
         ([1_778_578_200], "datetime64[s]", [pd.Timestamp("2026-05-12 09:30")]),

@@ -57,7 +57,15 @@ def test_identifiers_that_are_numbers():
     assert made([2**63, 8], key="id").to_pylist() == [str(2**63), "8"]
 
 
-@given(st.lists(st.none() | st.integers(-(2**63), 2**63 - 1) | st.text() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False)))
+@given(
+    st.lists(
+        st.none()
+        | st.integers(-(2**63), 2**63 - 1)
+        | st.text()
+        | st.booleans()
+        | st.floats(allow_nan=False, allow_infinity=False)
+    )
+)
 def test_mixed_types_keep_their_values(values):
     """Values of a column under an identifier's name come back unchanged, or as their text."""
     found = made(values, key="id")

@@ -63,7 +63,10 @@ def test_nothing_where_others_have_an_object(nothing):
     """Null, and an object without members, make no column beside those of the object."""
     assert list(columns_of([{"a": nothing}, {"a": {"b": 1}}])) == [("a", "b")]
     assert columns_of([{"a": nothing}]) == {("a",): [None]}
-    assert columns_of([{"a": nothing}, {"a": {"b": 1}}, {"a": 2}]) == {("a",): [None, None, 2], ("a", "b"): [None, 1, None]}
+    assert columns_of([{"a": nothing}, {"a": {"b": 1}}, {"a": 2}]) == {
+        ("a",): [None, None, 2],
+        ("a", "b"): [None, 1, None],
+    }
 
 
 def test_lists_are_json_text():

@@ -75,7 +75,9 @@ def test_no_dates(text):
     assert dates_from(string_array([date(2026, 5, 12).isoformat(), text])) is None
 
 
-@pytest.mark.parametrize("text", ["2026-05-12T09:30:00", "2026-05-12", "20260512T093000Z", "2026-05-12T09:30Z", "12:00:00Z"])
+@pytest.mark.parametrize(
+    "text", ["2026-05-12T09:30:00", "2026-05-12", "20260512T093000Z", "2026-05-12T09:30Z", "12:00:00Z"]
+)
 def test_not_rfc_3339(text):
     """Local times and other formats are no instants."""
     assert not re.fullmatch(INSTANT, text)

@@ -42,7 +42,14 @@ def test_an_integer_too_long_for_text():
 
 @pytest.mark.parametrize(
     ("texts", "matches"),
-    [(["12", None, "3"], True), (["12", "x"], False), (["x", "12"], False), (["12\n"], False), ([None], False), ([], False)],
+    [
+        (["12", None, "3"], True),
+        (["12", "x"], False),
+        (["x", "12"], False),
+        (["12\n"], False),
+        ([None], False),
+        ([], False),
+    ],
 )
 def test_all_match(texts, matches):
     """Every text has to match from its first character to its last; nothing to match is no match."""

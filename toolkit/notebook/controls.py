@@ -126,10 +126,7 @@ class Controls:
 
     def hold(self, credentials: Credentials) -> None:
         """Offer credentials that were typed and accepted, for as long as the kernel lives, and choose them."""
-        same = (each for each in self._held if (each.environment, each.name) == (credentials.environment, credentials.name))
-        for replaced in [*same]:
-            self._held.remove(replaced)
-        self._held.append(credentials)
+        self._held = [*(each for each in self._held if not form.is_replaced(each, credentials)), credentials]
         self._offer_credentials(credentials)
 
     def list_cassettes(self) -> None:

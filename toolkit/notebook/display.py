@@ -98,6 +98,7 @@ def summary_text(facts: Facts) -> str:
 def summary_html(facts: Facts) -> str:
     """The session as badges and a list of facts."""
     rows = [
+        ("Session", _badges_html(facts)),
         ("You are", as_html(_you_are(facts))),
         ("You may call", " ".join(f"<code>session.{one}</code>" for one in facts.interfaces)),
     ]
@@ -105,7 +106,7 @@ def summary_html(facts: Facts) -> str:
         rows.append(("Cassette", _cassette_html(facts)))
     rows.append(("Token", _token_html(facts)))
     listed = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows)
-    return f'{_badges_html(facts)}<dl class="toolkit-facts">{listed}</dl>'
+    return f'<dl class="toolkit-facts">{listed}</dl>'
 
 
 def real_account_html(environment: Environment) -> str:
@@ -135,9 +136,9 @@ def _you_are(facts: Facts) -> str:
 
 
 def _badges_html(facts: Facts) -> str:
-    mode = f'<span class="toolkit-badge toolkit-{facts.mode}">{_MODE_WORDS[facts.mode]}</span>'
-    environment = f'<span class="toolkit-environment">{facts.environment}</span>'
-    return f'<div class="toolkit-badges">{environment}{mode}{real_account_html(facts.environment)}</div>'
+    mode = f'<span class="toolkit-badge">{_MODE_WORDS[facts.mode]}</span>'
+    badges = f"<strong>{facts.environment}</strong>{mode}{real_account_html(facts.environment)}"
+    return f'<span class="toolkit-badges">{badges}</span>'
 
 
 def _cassette_html(facts: Facts) -> str:

@@ -205,6 +205,11 @@ def make_credentials(
     return ClientKey(_stripped(first), key, environment=environment, name=name)
 
 
+def is_replaced(earlier: Credentials, later: Credentials) -> bool:
+    """Whether credentials are those of the same name and kind, typed anew."""
+    return (earlier.environment, earlier.kind, earlier.name) == (later.environment, later.kind, later.name)
+
+
 def as_key_text(text: str) -> str:
     """Key text as it was before a one-line field took its line breaks; anything but PEM as it is."""
 
@@ -234,7 +239,9 @@ def no_cassettes(settings: Settings) -> Problem:
 
 def unexpected(error: Exception) -> Problem:
     """An error that is none of ours; its text may hold anything, so only its kind is named."""
-    return Problem("connect", f"Connecting failed: {type(error).__name__}.", "Open a tk.Session in a cell to see where.")
+    return Problem(
+        "connect", f"Connecting failed: {type(error).__name__}.", "Open a tk.Session in a cell to see where."
+    )
 
 
 def problem_of(error: ToolkitError, *, mode: Mode, fields: Sequence[Field] = ()) -> Problem:

@@ -1,5 +1,6 @@
 // Fields for secrets. What is typed stays in this closure, one for each model, until the kernel asks.
-const LONGEST_FILE = 65536;
+const LONGEST_FILE = 65536; // bytes
+const EMPTY_DELAY = 300; // milliseconds
 let lastId = 0;
 
 const make = (tag, attributes, ...children) => {
@@ -25,13 +26,19 @@ export default () => {
       // The same question may come twice; by the second time the fields are empty.
       if (message.type !== "ask" || message.number === answered) return;
       answered = message.number;
-      const encoder = new TextEncoder();
-      const fields = model.get("fields");
-      const buffers = fields.map(({ name }) => encoder.encode(texts.get(name) ?? ""));
-      model.send({ type: "texts", number: answered }, undefined, buffers);
-      for (const { name, masked } of fields) if (masked) texts.delete(name);
-      redraw();
+      const isEmpty = !model.get("fields").some(({ name, masked }) => masked && texts.get(name));
+      // The kernel takes the first answer: where the notebook is open twice, the page that was typed into goes first.
+      setTimeout(() => handOver(model), isEmpty ? EMPTY_DELAY : 0);
     });
+  };
+
+  const handOver = (model) => {
+    const encoder = new TextEncoder();
+    const fields = model.get("fields");
+    const buffers = fields.map(({ name }) => encoder.encode(texts.get(name) ?? ""));
+    model.send({ type: "texts", number: answered }, undefined, buffers);
+    for (const { name, masked } of fields) if (masked) texts.delete(name);
+    redraw();
   };
 
   const inputRow = (model, field) => {

@@ -57,6 +57,7 @@ from toolkit.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from toolkit.profiles.keyring import Entry
     from toolkit.profiles.listing import Candidate
     from toolkit.secret import Secret
 
@@ -151,12 +152,9 @@ def save_credentials(credentials: Credentials, name: str, *, settings: Settings 
     try:
         write(saved.file, text.reveal() if entry is None else render_marker(Marker(credentials.kind, entry)))
     except ToolkitError:
-        if entry is not None:
-            entry.delete()
+        _forget(entry)
         raise
-    if replaced is not None:
-        with suppress(ConfigurationError):  # what is left of it lies in the keyring, and nothing refers to it
-            replaced.delete()
+    _forget(replaced)
     if entry is not None:
         return Profile(name, environment, credentials.kind, KEYRING)
     warn(
@@ -206,6 +204,13 @@ def _check_that_it_loads(text: Secret, credentials: Credentials, name: str) -> N
         if given.credentials().fingerprint() == credentials.fingerprint():
             return
     raise ConfigurationError("These credentials cannot be saved as they are.", "Make them anew when you need them.")
+
+
+def _forget(entry: Entry | None) -> None:
+    """Remove what nothing refers to any more; a keyring that keeps it all the same does no harm."""
+    if entry is not None:
+        with suppress(ConfigurationError):
+            entry.delete()
 
 
 def _not_found(environment: Environment, name: str | None, others: list[str], settings: Settings) -> ConfigurationError:

@@ -72,18 +72,16 @@ def _as_typed(column: Column, dtype: Any, numbers: Numbers) -> pd.Series[Any]:
     if types.is_object_dtype(dtype):
         series = pd.Series(found if isinstance(found, list) else found.to_pylist(), dtype=dtype)
         return series
-    before = series_of(found)
-    series = before.astype(dtype)
-    if series.isna().sum() != before.isna().sum():
-        # A value that is no category becomes a missing one without a word.
-        raise ValueError
-    return series
+    series = series_of(found)
+    if isinstance(dtype, pd.CategoricalDtype) and dtype.categories is not None:
+        # pandas makes a missing value of one that is no category.
+        _refuse(not series.dropna().isin(dtype.categories).all())
+    return series.astype(dtype)
 
 
 def _booleans(column: Column) -> Any:
     texts = column.text()
-    if texts.null_count < len(texts) and not all_match(texts, "^(?:true|false)$"):
-        raise ValueError
+    _refuse(texts.null_count < len(texts) and not all_match(texts, "^(?:true|false)$"))
     return texts.cast(pa.bool_())
 
 
@@ -94,13 +92,11 @@ def _numbers(column: Column, dtype: Any) -> Any:
     if not isinstance(values, list) and _is_number(values.type) and not pa.types.is_decimal(kind):
         return values.cast(kind)
     texts = column.text()
-    if texts.null_count < len(texts) and not all_match(texts, _ASKED_NUMBER):
-        raise ValueError
+    _refuse(texts.null_count < len(texts) and not all_match(texts, _ASKED_NUMBER))
     if pa.types.is_integer(kind) and pc.any(pc.match_substring_regex(texts, "[.eE]")).as_py():
         return texts.cast(pa.decimal256(76, 20)).cast(kind)
     found = texts.cast(kind)
-    if pa.types.is_floating(kind) and not pc.all(pc.is_finite(found)).as_py():
-        raise OverflowError
+    _refuse(pa.types.is_floating(kind) and pc.all(pc.is_finite(found)).as_py() is False)
     return found
 
 
@@ -126,11 +122,15 @@ def _from_arrow(values: Any, dtype: Any) -> pd.Series[Any]:
     series: pd.Series[Any]
     if hasattr(dtype, "__from_arrow__"):
         series = pd.Series(dtype.__from_arrow__(values))
-    elif values.null_count and dtype.kind != "f":
-        raise ValueError
     else:
+        _refuse(values.null_count and dtype.kind != "f")
         series = pd.Series(values.to_numpy(zero_copy_only=False), dtype=dtype)
     return series
+
+
+def _refuse(misfit: Any) -> None:
+    if misfit:
+        raise ValueError
 
 
 def _first_misfit(column: Column, convert: Callable[[Column], pd.Series[Any]]) -> int:

@@ -198,5 +198,6 @@ def _too_large(column: Column, numbers: Numbers) -> TabulationError:
     place = f"column {excerpt(column.name, SHOWN)!r}" + ("" if row is None else f", row {row}")
     kind = f"decimal128 ({DECIMAL_DIGITS} digits before and after the point)" if numbers == "decimal" else "float64"
     return TabulationError(
-        f"{place}: expected numbers that {kind} holds, found larger ones", "numbers='text' holds any."
+        f"{place}: expected numbers that {kind} holds, found longer ones",
+        "numbers='text', or a dtype of text for this column, holds any.",
     )
