@@ -814,3 +814,17 @@ def test_retry_is_recorded_once(make_credentials, service, tmp_path):
     assert [call.status for call in way.caller.ledger.calls()] == [200, 200, 200]
     used = [call.authorized_by.token for call in way.caller.ledger.calls() if call.authorized_by]
     assert used == [2]
+
+
+@BOTH
+def test_answers_that_are_there_already(make_credentials, tmp_path, is_async):
+    """httpx.MockTransport, whose answers are read before they arrive, works below as well, and is recorded."""
+
+    def answer(request):
+        reply = {"access_token": "QXZ-access-token", "expires_in": 890, "token_type": "Bearer"}
+        return httpx.Response(200, json=reply if request.method == "POST" else {"path": request.url.path})
+
+    for mode in ("once", "none"):
+        way = taped(make_credentials, httpx.MockTransport(answer), tmp_path / "one.yaml", mode)
+        assert way.send(is_async=is_async).json() == {"path": "/v1/accounts"}
+        assert [call.elapsed for call in way.caller.ledger.calls()] == [timedelta(0)] * 2

@@ -75,7 +75,7 @@ class LocalKey:
         return self.__secrets
 
     def identity(self) -> str:
-        """The same text for the same key, whatever form it was given in. As secret as the key."""
+        """The key as base64 of its PKCS#8 DER: the same for the same key, whatever form it was given in. A secret."""
         return self.__secrets[0][1].reveal()
 
     def __repr__(self) -> str:

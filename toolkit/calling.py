@@ -29,7 +29,7 @@ from toolkit.cassettes.transport import (
 )
 from toolkit.clock import Clock
 from toolkit.credentials import Credentials
-from toolkit.errors import ConfigurationError, TokenError, Unreachable
+from toolkit.errors import ConfigurationError, ServiceError, TokenError, Unreachable
 from toolkit.flow import Flow, Read, run, run_async
 from toolkit.ledger import Call, Ledger
 from toolkit.scope import Scope
@@ -231,6 +231,16 @@ def unreachable(what: str, error: httpx.HTTPError) -> Unreachable:
     return Unreachable(
         f"{what} cannot be reached: {how.get(kind, kind)}.",
         "Check the network, the proxy and the address; or replay a cassette, which needs none.",
+    )
+
+
+def unanswered(error: httpx.TransportError | httpx.DecodingError) -> Unreachable | ServiceError:
+    """The error for a call of ours that got no answer, or one that cannot be decoded."""
+    if isinstance(error, httpx.TransportError):
+        return unreachable("The service", error)
+    return ServiceError(
+        "The service's answer cannot be read: it is not encoded as its Content-Encoding says.",
+        "Try again; a proxy on the way may have damaged it.",
     )
 
 

@@ -231,7 +231,7 @@ def _wait_for_interrupt() -> None:
 
 def main() -> None:
     """Run the command; errors of the toolkit are shown in two lines."""
-    warnings.showwarning = _show_warning
+    warnings.showwarning = _show_warning  # type: ignore[assignment]
     try:
         app()
     except ToolkitError as error:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 import httpx
 
 from toolkit.auth import Authorizer, KeyPairAuthorizer, TokenAuthorizer
-from toolkit.calling import Caller, InterfaceTransport, no_credentials, unreachable
+from toolkit.calling import Caller, InterfaceTransport, no_credentials, unanswered
 from toolkit.cassettes.cassette import Cassette, as_mode
 from toolkit.cassettes.format import EPOCH
 from toolkit.cassettes.matching import Lane
@@ -296,8 +296,12 @@ class _Session(Generic[ClientType]):
         yield self._below
 
     def _finish_cassette(self, *, well: bool) -> None:
-        if self.cassette is not None and self._owns_cassette and well:
+        if self.cassette is None or not self._owns_cassette:
+            return
+        if well:
             self.cassette.close()
+        else:
+            self.cassette.abandon()
 
 
 class Session(_Session[httpx.Client]):
@@ -315,7 +319,7 @@ class Session(_Session[httpx.Client]):
             params: query parameters, sent as they are.
 
         Raises:
-            ServiceError: the service answered with an error status.
+            ServiceError: the service answered with an error status, or with what cannot be decoded.
             Unreachable: it cannot be reached.
             TabulationError: its answer is no JSON.
         """
@@ -324,8 +328,8 @@ class Session(_Session[httpx.Client]):
         client, path = self._accounts_call()
         try:
             response = client.get(path, params=params or None)
-        except httpx.TransportError as error:
-            raise unreachable("The service", error) from None
+        except (httpx.TransportError, httpx.DecodingError) as error:
+            raise unanswered(error) from None
         return tabulate(response)
 
     def close(self) -> None:
@@ -361,8 +365,8 @@ class AsyncSession(_Session[httpx.AsyncClient]):
         client, path = self._accounts_call()
         try:
             response = await client.get(path, params=params or None)
-        except httpx.TransportError as error:
-            raise unreachable("The service", error) from None
+        except (httpx.TransportError, httpx.DecodingError) as error:
+            raise unanswered(error) from None
         return tabulate(response)
 
     async def close(self) -> None:

@@ -6,10 +6,8 @@ They hold names and addresses only, never a credential.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
@@ -24,6 +22,7 @@ from toolkit.service import ADDRESS_NAMES, DEFAULT_HEADER_PREFIX
 FILE_NAME: Final = "toolkit.toml"
 _HEADER_PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*\Z")  # within a token of RFC 9110 section 5.6.2
 _OTHER_VARIABLES = ("TOOLKIT_HEADER_PREFIX", "TOOLKIT_CASSETTES", "TOOLKIT_OFFLINE")
+_CREDENTIAL_WORD = re.compile("secret|key|client|token|password|credential", re.IGNORECASE)
 _TRUE, _FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"", "0", "false", "no", "off"})
 
 
@@ -114,6 +113,7 @@ class Settings:
             file = project / FILE_NAME
             values = _read_toml(file) if file.is_file() else {}
         for key in values:
+            _refuse_credentials(key, file)
             _known(key, ("addresses", "header_prefix", "cassettes"), "setting", where=f" in {file}")
         addresses = values.get("addresses", {})
         if not isinstance(addresses, dict):
@@ -203,13 +203,15 @@ def _addresses_from(environ: Mapping[str, str]) -> dict[str, str]:
     for variable in sorted(environ):
         # TOOLKIT_ is a common word: a variable of another program is left alone, a slip of the pen is not.
         if variable.startswith("TOOLKIT_") and (
-            variable.endswith("_URL") or difflib.get_close_matches(variable, known, n=1, cutoff=0.9)
+            variable.endswith("_URL") or _near(variable, known, cutoff=0.9)
         ):
             _known(variable, known, "variable")
     return {name: environ[variable] for variable, name in names.items() if environ.get(variable)}
 
 
 def _read_toml(file: Path) -> dict[str, Any]:
+    import tomllib  # noqa: PLC0415 - not every project has a file
+
     try:
         return tomllib.loads(file.read_text(encoding="utf-8-sig"))  # Windows editors like a byte order mark
     except FileNotFoundError:
@@ -222,13 +224,30 @@ def _read_toml(file: Path) -> dict[str, Any]:
         raise ConfigurationError(f"{file} is not valid TOML: {error}.", "Mend that line.") from None
 
 
+def _refuse_credentials(key: str, file: Path) -> None:
+    """A project's file is shared with the project; the value is not quoted, nor the name, which may be one."""
+    if _CREDENTIAL_WORD.search(key):
+        raise ConfigurationError(
+            f"{file} has a setting that looks like a credential.",
+            "Credentials do not belong in a project's file. Take it out, change it where it was shared, and save it "
+            "with tk.save_credentials(), or give it in a variable such as TOOLKIT_PAPER_SECRET_KEY.",
+        )
+
+
 def _known(name: str, names: Iterable[str], noun: str, *, where: str = "") -> None:
     names = tuple(names)
     if name in names:
         return
-    near = difflib.get_close_matches(str(name), names, n=1)
+    near = _near(name, names)
     advice = f"Did you mean {near[0]}?" if near else f"Known: {_listed(names)}."
     raise ConfigurationError(f"Unknown {noun} {name!r}{where}.", advice)
+
+
+def _near(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> list[str]:
+    """The name that comes nearest, as a list of one, or of none."""
+    from difflib import get_close_matches  # noqa: PLC0415 - slow to load, for misspelt names only
+
+    return get_close_matches(str(name), list(names), n=1, cutoff=cutoff)
 
 
 def _listed(names: Iterable[str]) -> str:

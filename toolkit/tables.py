@@ -51,10 +51,10 @@ def tabulate(
     a record stays JSON text. A member that is no object is in the column `value`.
 
     Types. Null and absent are both a missing value.
-    - A JSON number without a fraction is Int64. With one, and beyond int64, it is what `numbers`
+    - JSON numbers without a fraction are Int64. With one, and beyond int64, they are what `numbers`
       says: "float" is float64, exact for cents below 1e13, with a warning when a number has more
-      than 15 significant digits; "decimal" is Arrow's decimal128, exact to 38 digits; "text" keeps
-      every number as it was written.
+      than 15 significant digits; "decimal" is Arrow's decimal128, exact to 38 digits. With "text"
+      every number, integers too, is text as it was written.
     - Text is a number in the same way when all of a column reads as JSON numbers. So leading zeros
       keep it text; and so does a name whose last word says identifier: id, number, account, symbol,
       cusip, isin, zip, phone, code, version and the like (`column_names.IDENTIFIER_WORDS`).

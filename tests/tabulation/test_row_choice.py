@@ -82,6 +82,15 @@ def test_grandchildren():
     )
 
 
+def test_parents_that_identify_themselves_differently():
+    """What only some parents have is missing in the rows of the others."""
+    value = [{"id": 1, "lots": [{}, {}]}, {"number": 2, "lots": [{}]}, {"id": 3, "lots": [{}]}]
+    assert choose_rows(value, "lots").carried == {
+        ("parent", "id"): [1, 1, None, 3],
+        ("parent", "number"): [None, None, 2, None],
+    }
+
+
 def test_keys_with_dots():
     """A key that contains dots is found under its own name."""
     assert choose_rows({"a.b": [1], "a": {"c": [2]}}, "a.b").records == [1]

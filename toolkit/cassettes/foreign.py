@@ -5,38 +5,61 @@ They have no keys of ours: the time of an interaction is its Date header, else a
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+import httpx
 import yaml
 
-from toolkit.cassettes.format import EPOCH, HeaderList, Interaction, RecordedRequest, RecordedResponse, corrupt
+from toolkit.cassettes.format import (
+    EPOCH,
+    HeaderList,
+    Interaction,
+    RecordedRequest,
+    RecordedResponse,
+    checked_uri,
+    corrupt,
+    header_text,
+)
 
 
-def load(data: bytes, *, source: str, is_json: bool) -> list[Interaction]:
+def load(data: bytes, *, source: str) -> list[Interaction]:
     """All interactions of a vcrpy cassette, YAML or JSON.
 
     Raises:
-        CassetteCorrupt: the file is none; names file and, where YAML knows it, line.
+        CassetteCorrupt: the file is none; names file and, where a parser knows it, line.
     """
-    from vcr.serialize import deserialize  # noqa: PLC0415 - keeps vcr out of `import toolkit`
-    from vcr.serializers import jsonserializer, yamlserializer  # noqa: PLC0415
-
     try:
-        text = data.decode("utf-8")
-        requests, responses, *_ = deserialize(text, jsonserializer if is_json else yamlserializer)
+        requests, responses = _deserialize(data.decode("utf-8-sig"))
         return [_interaction(request, response) for request, response in zip(requests, responses, strict=True)]
     except UnicodeDecodeError as error:
         raise corrupt(source, "it is not UTF-8 text", line=data.count(b"\n", 0, error.start) + 1) from None
+    except json.JSONDecodeError as error:
+        raise corrupt(source, f"no valid JSON ({error.msg})", line=error.lineno) from None
     except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else None
-        raise corrupt(source, f"no valid YAML ({error.problem})", line=line) from None
+        raise corrupt(source, f"no valid YAML ({error.problem})", line=_line(error)) from None
     except KeyError as error:
         raise corrupt(source, f"{error} is missing") from None
     except (ValueError, TypeError, AttributeError, IndexError, RecursionError, yaml.YAMLError) as error:
-        raise corrupt(source, str(error).splitlines()[0] if str(error) else type(error).__name__) from None
+        # vcrpy says in its own words which tags it does not load; the cause knows where.
+        why = str(error).splitlines()[0].rstrip(".: ") if str(error) else type(error).__name__
+        raise corrupt(source, why, line=_line(error.__cause__)) from None
+
+
+def _deserialize(text: str) -> tuple[list[Any], list[Any]]:
+    from vcr.serialize import deserialize  # noqa: PLC0415 - keeps vcr out of `import toolkit`
+    from vcr.serializers import jsonserializer, yamlserializer  # noqa: PLC0415
+
+    requests, responses, *_ = deserialize(text, jsonserializer if text.lstrip()[:1] == "{" else yamlserializer)
+    return requests, responses
+
+
+def _line(error: BaseException | None) -> int | None:
+    mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
+    return None if mark is None else mark.line + 1
 
 
 def _interaction(request: Any, response: Mapping[str, Any]) -> Interaction:
@@ -44,8 +67,8 @@ def _interaction(request: Any, response: Mapping[str, Any]) -> Interaction:
     return Interaction(
         request=RecordedRequest(
             request.method,
-            request.uri,
-            tuple((str(name), _text(value)) for name, value in request.headers.items()),
+            checked_uri(request.uri),
+            tuple((str(name), header_text(value)) for name, value in request.headers.items()),
             _body(request.body_bytes),
         ),
         response=recorded,
@@ -55,22 +78,33 @@ def _interaction(request: Any, response: Mapping[str, Any]) -> Interaction:
 
 def _response(response: Mapping[str, Any]) -> RecordedResponse:
     if "status_code" in response:  # vcrpy's layout for httpx before its version 6
-        return RecordedResponse(int(response["status_code"]), "", _headers(response["headers"]), _body(response["content"]))
-    status, body = response["status"], response["body"]
-    return RecordedResponse(
-        int(status["code"]), status.get("message") or "", _headers(response["headers"]), _body(body.get("string"))
-    )
+        status, reason, body = response["status_code"], "", _body(response["content"])
+    else:
+        status, reason = response["status"]["code"], str(response["status"].get("message") or "")
+        body = _body(response["body"].get("string"))
+    return RecordedResponse(int(status), reason, _fitting(_headers(response["headers"]), body), body)
 
 
 def _headers(headers: Mapping[str, Any] | None) -> HeaderList:
     flat = []
     for name, values in (headers or {}).items():
-        flat += [(str(name), _text(value)) for value in (values if isinstance(values, list | tuple) else [values])]
+        flat += [
+            (str(name), header_text(value)) for value in (values if isinstance(values, list | tuple) else [values])
+        ]
     return tuple(flat)
 
 
-def _text(value: Any) -> str:
-    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
+def _fitting(headers: HeaderList, body: bytes) -> HeaderList:
+    """The headers that fit the body: of some clients vcrpy recorded it decoded, and how it was encoded."""
+    codings = [(name, value) for name, value in headers if name.lower() == "content-encoding"]
+    if not codings or not body:
+        return headers
+    try:
+        httpx.Response(200, headers=codings, content=body)
+    except httpx.DecodingError:
+        kept = [pair for pair in headers if pair[0].lower() not in ("content-encoding", "content-length")]
+        return (*kept, ("Content-Length", str(len(body))))
+    return headers
 
 
 def _body(body: Any) -> bytes:
@@ -83,6 +117,6 @@ def _date(headers: HeaderList) -> datetime:
     text = next((value for name, value in headers if name.lower() == "date"), "")
     try:
         instant = parsedate_to_datetime(text)
-    except ValueError:
+        return (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
         return EPOCH
-    return (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).astimezone(UTC)

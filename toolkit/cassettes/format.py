@@ -2,18 +2,17 @@
 
 A file of ours is a header and one block item an interaction, each with `request` first and a fixed
 key last that marks it complete. So recording is one append, and reading splits the file into items
-and parses each when it is first played. Stock vcrpy and pytest-recording ignore our keys; what stock
+(module `layout`) and parses each when it is first played. Stock vcrpy and pytest-recording ignore our keys; what stock
 vcrpy saves carries no marker and is read through its own loader (module `foreign`).
 """
 
 from __future__ import annotations
 
-import bisect
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from toolkit.errors import CassetteCorrupt
 from toolkit.ledger import Authorization, instant_text, parse_instant
@@ -23,13 +22,6 @@ HeaderList = tuple[tuple[str, str], ...]
 MARKER: Final = b"# service-access-toolkit cassette 1\n"
 HEADER: Final = MARKER + b"version: 1\ninteractions:\n"
 EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)  # when a foreign cassette does not say
-_END: Final = b"  complete: true\n"
-_ITEM_START: Final = re.compile(rb"^- request:\n", re.MULTILINE)
-_HEAD: Final = re.compile(rb"- request:\n    method: (?P<method>[^\n]+)\n    uri: (?P<uri>[^\n]+)\n")
-_ENVIRONMENT: Final = re.compile(rb"^  authorized_by:\n    kind: [^\n]+\n    environment: ([^\n]+)\n", re.MULTILINE)
-_TOKEN_OBTAINED: Final = re.compile(rb"^  token_obtained:\n", re.MULTILINE)
-_TOKEN_NUMBER: Final = re.compile(rb"^    token: ([0-9]+)\n", re.MULTILINE)
-_RECORDED_AT: Final = re.compile(rb"^  recorded_at: '?([0-9T:.Z-]+)'?\n", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +43,7 @@ class RecordedRequest:
 
 @dataclass(frozen=True, slots=True)
 class RecordedResponse:
-    """A response as a cassette holds it.
+    """A response as a cassette holds it. Text of headers stands for bytes as Latin-1 does.
 
     Attributes:
         status: HTTP status code.
@@ -103,6 +95,8 @@ def encode(interaction: Interaction) -> bytes:
             "body": {"string": _text_or_bytes(response.body)},
         },
     }
+    if not _groups_exactly(request.headers):
+        item["request_header_order"] = [name for name, _ in request.headers]
     if response.http_version:
         item["http_version"] = response.http_version
     if not _groups_exactly(response.headers):
@@ -121,88 +115,40 @@ def encode(interaction: Interaction) -> bytes:
     return yaml_text.dump([item])
 
 
-def is_ours(data: bytes) -> bool:
-    """Whether these bytes are a cassette of ours, rather than of vcrpy or of nobody."""
-    return data.startswith(MARKER)
+def decode(data: bytes, *, source: str, line: int = 1) -> Interaction:
+    """The interaction of one block item.
 
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """Where an interaction stands in a cassette of ours, before it is parsed.
-
-    Attributes:
-        start: first byte.
-        end: byte after the last.
-    """
-
-    start: int
-    end: int
-
-
-def split(data: bytes) -> tuple[list[Item], int]:
-    """The complete items of a cassette of ours, and where the complete part ends.
-
-    What follows that end is a torn tail: an interaction whose writing was interrupted.
-    """
-    starts = [match.start() for match in _ITEM_START.finditer(data)]
-    if not starts:
-        return [], min(len(HEADER), len(data))
-    items = [Item(start, end) for start, end in zip(starts, [*starts[1:], len(data)], strict=True)]
-    if not data.endswith(_END):
-        torn = items.pop()
-        return items, torn.start
-    return items, len(data)
-
-
-def head(data: bytes, item: Item) -> tuple[str, str] | None:
-    """Method and URI of an item without parsing it; None when it is not laid out as we write it."""
-    match = _HEAD.match(data, item.start, item.end)
-    if match is None:
-        return None
-    return _scalar(match["method"]), _scalar(match["uri"])
-
-
-def environments(data: bytes) -> list[str]:
-    """Names of the environments whose calls a cassette of ours holds, in order of appearance."""
-    return list(dict.fromkeys(name.decode("ascii", "replace") for name in _ENVIRONMENT.findall(data)))
-
-
-def token_requests(data: bytes, items: Sequence[Item]) -> list[int]:
-    """Numbers of the items that are token requests, found without parsing."""
-    starts = [item.start for item in items]
-    found = (bisect.bisect(starts, match.start()) - 1 for match in _TOKEN_OBTAINED.finditer(data))
-    return [number for number in found if number >= 0]
-
-
-def last_token_number(data: bytes) -> int:
-    """The highest token number in a cassette of ours, 0 without any."""
-    return max((int(number) for number in _TOKEN_NUMBER.findall(data)), default=0)
-
-
-def first_recorded_at(data: bytes) -> datetime | None:
-    """When the first interaction of a cassette of ours was recorded."""
-    match = _RECORDED_AT.search(data)
-    try:
-        return None if match is None else parse_instant(match[1].decode("ascii"))
-    except ValueError:
-        return None
-
-
-def decode(data: bytes, item: Item, *, source: str) -> Interaction:
-    """Parse one item.
+    Args:
+        source: the file, for messages.
+        line: at which line of it the item starts.
 
     Raises:
         CassetteCorrupt: it is no interaction; names file and line.
     """
+    return decode_all(data, lambda items: [items[0]], source=source, line=line)[0]
+
+
+def decode_all(data: bytes, items: Callable[[Any], Any], *, source: str, line: int = 1) -> list[Interaction]:
+    """The interactions of a file, however it is laid out.
+
+    Args:
+        items: what to take of the YAML value.
+        source: the file, for messages.
+        line: at which line of it `data` starts.
+
+    Raises:
+        CassetteCorrupt: they are none; names file and line.
+    """
     from toolkit.cassettes import yaml_text  # noqa: PLC0415 - keeps yaml out of `import toolkit`
 
-    line = data.count(b"\n", 0, item.start) + 1
     try:
-        return _interaction(yaml_text.load(data[item.start : item.end])[0])
+        return [_interaction(fields) for fields in items(yaml_text.load(data))]
     except yaml_text.NotYaml as error:
         raise corrupt(source, str(error), line=line + error.line) from None
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise corrupt(source, f"an interaction misses {error}" if isinstance(error, KeyError) else str(error), line=line) from None
+    except KeyError as error:
+        raise corrupt(source, f"an interaction misses {error}", line=line) from None
+    except (TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError) as error:
+        raise corrupt(source, str(error) or type(error).__name__, line=line) from None
 
 
 def corrupt(source: str, why: str, *, line: int | None = None) -> CassetteCorrupt:
@@ -216,18 +162,20 @@ def corrupt(source: str, why: str, *, line: int | None = None) -> CassetteCorrup
 
 def _interaction(fields: Mapping[str, Any]) -> Interaction:
     request, response = fields["request"], fields["response"]
-    headers = _flattened(response["headers"], fields.get("header_order"))
     recorded_at, elapsed = fields.get("recorded_at"), fields.get("elapsed")
     return Interaction(
         request=RecordedRequest(
-            str(request["method"]), str(request["uri"]), _flattened(request["headers"]), _bytes(request.get("body"))
+            str(request["method"]),
+            checked_uri(str(request["uri"])),
+            _flattened(request["headers"], fields.get("request_header_order")),
+            _bytes(request.get("body")),
         ),
         response=RecordedResponse(
             int(response["status"]["code"]),
-            response["status"].get("message") or "",
-            headers,
+            str(response["status"].get("message") or ""),
+            _flattened(response["headers"], fields.get("header_order")),
             _bytes(response["body"]["string"]),
-            fields.get("http_version", ""),
+            str(fields.get("http_version") or ""),
         ),
         recorded_at=None if recorded_at is None else parse_instant(str(recorded_at)),
         elapsed=None if elapsed is None else timedelta(seconds=elapsed),
@@ -236,14 +184,25 @@ def _interaction(fields: Mapping[str, Any]) -> Interaction:
     )
 
 
+def checked_uri(uri: str) -> str:
+    """The URI itself.
+
+    Raises:
+        ValueError: it cannot be taken apart.
+    """
+    _ = urlsplit(uri).port
+    return uri
+
+
 def _authorization(fields: Mapping[str, Any] | None) -> Authorization | None:
     return None if fields is None else Authorization.from_fields(fields)
 
 
-def _grouped(headers: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
-    grouped: dict[str, list[str]] = {}
+def _grouped(headers: HeaderList) -> dict[str, list[str | bytes]]:
+    grouped: dict[str, list[str | bytes]] = {}
     for name, value in headers:
-        grouped.setdefault(name, []).append(value)
+        # httpx takes a header as text only if it is ASCII, and stock vcrpy hands on what it finds here.
+        grouped.setdefault(name, []).append(value if value.isascii() else header_bytes(value))
     return grouped
 
 
@@ -255,14 +214,31 @@ def _groups_exactly(headers: HeaderList) -> bool:
 def _in_groups(grouped: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name, values in grouped.items():
         for value in values if isinstance(values, list | tuple) else [values]:
-            yield str(name), str(value)
+            yield str(name), header_text(value)
 
 
-def _flattened(grouped: Mapping[str, Any] | None, order: Sequence[str] | None = None) -> HeaderList:
+def _flattened(grouped: Mapping[str, Any] | None, order: Sequence[str] | None) -> HeaderList:
     if not order:
         return tuple(_in_groups(grouped or {}))
-    rest = {name: list(values) for name, values in (grouped or {}).items()}
-    return tuple((name, rest[name].pop(0)) for name in order)
+    rest: dict[str, list[str]] = {}
+    for name, value in _in_groups(grouped or {}):
+        rest.setdefault(name, []).append(value)
+    ordered = [(name, rest[name].pop(0)) for name in order if rest.get(name)]
+    # What someone added by hand is in no order.
+    return (*ordered, *((name, value) for name, values in rest.items() for value in values))
+
+
+def header_bytes(value: str) -> bytes:
+    """The bytes of a header's value, which text of ours stands for as Latin-1; of vcrpy's text, its UTF-8."""
+    try:
+        return value.encode("latin-1")
+    except UnicodeEncodeError:
+        return value.encode("utf-8", "surrogateescape")
+
+
+def header_text(value: Any) -> str:
+    """The text that stands for the bytes of a header's value."""
+    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
 
 
 def _text_or_bytes(body: bytes) -> str | bytes:
@@ -277,11 +253,3 @@ def _bytes(value: Any) -> bytes:
     if value is None:
         return b""
     return value if isinstance(value, bytes) else str(value).encode("utf-8")
-
-
-def _scalar(raw: bytes) -> str:
-    if raw[:1] not in (b"'", b'"'):
-        return raw.decode("utf-8")
-    from toolkit.cassettes import yaml_text  # noqa: PLC0415 - keeps yaml out of `import toolkit`
-
-    return str(yaml_text.load(raw))

@@ -1,4 +1,4 @@
-"""The forms that a secret takes in bytes: as is, percent-encoded, escaped, base64, hex.
+"""The forms that a secret takes in bytes: as is, percent-encoded, escaped, base64, hex, and in each other.
 
 One description serves the scrubber, which replaces them, and the leak check, which looks for them.
 """
@@ -6,30 +6,58 @@ One description serves the scrubber, which replaces them, and the leak check, wh
 from __future__ import annotations
 
 import base64
+import json
 import re
+from itertools import groupby
 from typing import Final
+from urllib.parse import quote, quote_plus
 
-_ESCAPES: Final = re.compile(rb"[%\\&']")
-_BASE64_RUN: Final = rb"[A-Za-z0-9+/_=-]*"
-_PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
-# Some encoders write these with a backslash before them, and once more for each level of nesting.
-_BACKSLASHED: Final = frozenset("\"'\\/")
+_ESCAPES: Final = re.compile(rb"[%\\&'+]")
+_RUN: Final = re.compile(r"[A-Za-z0-9]+")
+# Pieces of patterns that ignore case. Repetition is bounded, so that no text takes long to search.
+_PERCENT: Final = rb"%(?:25){0,4}"  # a URL in a URL encodes the sign itself
+_BACKSLASH: Final = rb"(?:\\|" + _PERCENT + rb"5c)"
+_BEFORE: Final = _BACKSLASH + rb"{0,15}"  # one more for each level of JSON in JSON
+_AND: Final = rb"(?:&|" + _PERCENT + rb"26|" + _BACKSLASH + rb"{1,15}u0026)"
+_ESCAPED_BEFORE: Final = frozenset("\"'/<>&")  # some encoders write these with a backslash before them
+_LETTERS: Final = {"\n": b"n", "\r": b"r", "\t": b"t", "\f": b"f", "\b": b"b"}
+_ENTITIES: Final = {'"': b"quot", "'": b"apos", "&": b"amp", "<": b"lt", ">": b"gt"}
+_LETTER: Final = rb"(?:3[0-9]|[46][1-9a-f]|[57][0-9a])"  # codes of digits and letters
+_ESCAPED_LETTER: Final = re.compile(
+    _PERCENT
+    + _LETTER
+    + rb"|(?:\\|5c)(?:u00|x)"
+    + _LETTER
+    + rb"|#(?:0*[4-9][0-9]|0*1[0-2][0-9]|x0*"
+    + _LETTER
+    + rb")(?:;|%)",
+    re.IGNORECASE,
+)
+_IN_BASE64: Final = rb"(?:[a-z0-9+/_-]|" + _PERCENT + rb"2[bf])"
 
 
 class Forms:
     """All forms of one secret.
 
-    Cheap for text without the secret: each fixed form is one substring search, and the pattern of
-    escaped spellings runs only where there is an escape character at all.
+    Cheap for text without the secret: each fixed form is one substring search. The pattern of escaped
+    spellings, which takes long to compile for a long secret, waits until part of one is there.
     """
 
-    __slots__ = ("_base64", "_hex", "_literal", "_spelled")
+    __slots__ = ("_base64", "_hex", "_literal", "_run", "_spelled", "_text")
 
     def __init__(self, text: str) -> None:
-        self._literal = text.encode("utf-8")
-        self._hex = (self._literal.hex().encode(), self._literal.hex().upper().encode())
-        self._base64 = _base64_cores(self._literal)
-        self._spelled = re.compile(b"".join(_spellings(character) for character in text), re.IGNORECASE)
+        self._text = text
+        self._literal = text.encode("utf-8", "surrogatepass")
+        # What is wrapped in base64 or hex may be escaped inside: a JSON text, a URL.
+        inner = dict.fromkeys(
+            form.encode("utf-8", "surrogatepass") for form in (text, json.dumps(text)[1:-1], *_quoted(text))
+        )
+        digits = [form.hex().encode() for form in inner]
+        self._hex = tuple(one for form in digits for one in (form, form.upper()))
+        self._base64 = tuple(core for form in inner for core in _base64_cores(form))
+        self._spelled: re.Pattern[bytes] | None = None
+        # However it is spelled, its longest run of letters and digits stands there plainly, unless such are escaped.
+        self._run = max(_RUN.findall(text), key=len, default="").encode("ascii")
 
     def found_in(self, data: bytes) -> str | None:
         """The name of a form in which the secret is in `data`, or None."""
@@ -37,9 +65,9 @@ class Forms:
             return "as it is"
         if any(form in data for form in self._hex):
             return "in hex"
-        if any(core in data for core in self._base64):
+        if any(core.is_in(data) for core in self._base64):
             return "in base64"
-        if _ESCAPES.search(data) and self._spelled.search(data):
+        if self._may_be_spelled_in(data) and self._pattern().search(data):
             return "percent-encoded or escaped"
         return None
 
@@ -49,40 +77,138 @@ class Forms:
         for form in self._hex:
             data = data.replace(form, placeholder)
         for core in self._base64:
-            if core in data:
-                # The neighbours of the core hold bits of the secret too: the whole run goes.
-                data = re.sub(_BASE64_RUN + re.escape(core) + _BASE64_RUN, lambda _: placeholder, data)
-        if _ESCAPES.search(data):
-            data = self._spelled.sub(lambda _: placeholder, data)
+            if core.is_in(data):
+                data = core.pattern().sub(lambda _: placeholder, data)
+        if self._may_be_spelled_in(data):
+            data = self._pattern().sub(lambda _: placeholder, data)
         return data
 
+    def _may_be_spelled_in(self, data: bytes) -> bool:
+        if not _ESCAPES.search(data):
+            return False
+        return self._run in data or _ESCAPED_LETTER.search(data) is not None
 
-def _base64_cores(literal: bytes) -> tuple[bytes, ...]:
-    """What every base64 text that contains the secret must contain, for each of the three offsets."""
-    cores = []
-    for offset in range(3):
-        encoded = base64.b64encode(b"\0" * offset + literal)
-        first = (0, 2, 3)[offset]  # characters that hold bits of what stands before
-        last = (offset + len(literal)) * 8 // 6  # whole characters, without bits of what comes after
-        cores.append(encoded[first:last])
-    both = cores + [core.translate(bytes.maketrans(b"+/", b"-_")) for core in cores]
-    return tuple(dict.fromkeys(core for core in both if core))
+    def _pattern(self) -> re.Pattern[bytes]:
+        if self._spelled is None:
+            self._spelled = re.compile(_spellings(self._text), re.IGNORECASE)
+        return self._spelled
 
 
-def _spellings(character: str) -> bytes:
-    """A pattern for one character of the secret however URLs, JSON, HTML and YAML write it."""
-    literal = re.escape(character).encode("utf-8")
-    if character in _PLAIN:
-        literal = b"(?-i:" + literal + b")"
-    options = [literal, b"".join(b"%%%02x" % byte for byte in character.encode("utf-8"))]
-    options.append(rb"\\+u%04x" % ord(character) if ord(character) < 0x10000 else literal)
-    options.append(b"&#(?:%d|x0*%x);" % (ord(character), ord(character)))
-    if character in _BACKSLASHED:
-        options.append(rb"\\*" + literal)
-    if character == "'":
-        options.append(b"''")
-    if character == "&":
-        options.append(b"&amp;")
+class PlacedForms:
+    """Forms of a secret that is too short to be told from other text: only as the value of a field.
+
+    Args:
+        names: a pattern of the names of such fields.
+    """
+
+    __slots__ = ("_pattern",)
+
+    def __init__(self, text: str, names: bytes) -> None:
+        quotes = rb"(?:" + _BEFORE + rb"[\"']|" + _PERCENT + rb"22)?"
+        between = rb"(?:\s*(?:[:=]|" + _PERCENT + rb"3[ad])\s*|[^\n]{0,200}\r?\n(?:[^\r\n]{1,200}\r?\n){0,8}\r?\n)"
+        before = rb"((?<![a-z_-])" + names + quotes + between + quotes + rb")"
+        self._pattern = re.compile(before + _spellings(text) + rb"(?![a-z0-9])", re.IGNORECASE)
+
+    def found_in(self, data: bytes) -> str | None:
+        """The name of a form in which the secret is in `data`, or None."""
+        return "where a credential stands" if self._pattern.search(data) else None
+
+    def replaced_in(self, data: bytes, placeholder: bytes) -> bytes:
+        """`data` with the placeholder in place of the secret."""
+        return self._pattern.sub(lambda match: match[1] + placeholder, data)
+
+
+class _Core:
+    """What every base64 text of something must contain, whatever stands before and after it."""
+
+    __slots__ = ("_core", "_edges", "_literal", "_pattern", "_runs")
+
+    def __init__(self, core: str, *, before: bool, after: bool) -> None:
+        self._core = core
+        self._literal = core.encode("ascii")
+        self._runs = tuple(run.encode("ascii") for run in _RUN.findall(core))  # URLs and JSON escape the rest
+        self._edges = (_IN_BASE64 if before else b"", _IN_BASE64 if after else b"")
+        self._pattern: re.Pattern[bytes] | None = None
+
+    def is_in(self, data: bytes) -> bool:
+        if self._literal in data:
+            return True
+        if len(self._runs) == 1 and len(self._runs[0]) == len(self._literal):
+            return False
+        return all(run in data for run in self._runs) and self.pattern().search(data) is not None
+
+    def pattern(self) -> re.Pattern[bytes]:
+        """The core with the characters beside it that hold bits of the same thing."""
+        if self._pattern is None:
+            padding = rb"(?:=|" + _PERCENT + rb"3d){0,2}"
+            spelled = self._edges[0] + _spellings(self._core) + self._edges[1] + padding
+            self._pattern = re.compile(spelled, re.IGNORECASE)
+        return self._pattern
+
+
+def _quoted(text: str) -> tuple[str, ...]:
+    try:
+        return quote(text, safe=""), quote_plus(text)
+    except UnicodeEncodeError:  # a lone surrogate is in no URL
+        return ()
+
+
+def _base64_cores(literal: bytes) -> list[_Core]:
+    """The cores for each of the three offsets at which the text may stand, in both alphabets."""
+    cores: dict[str, _Core] = {}
+    for offset, first in enumerate((0, 2, 3)):  # how many characters hold bits of what stands before
+        encoded = base64.b64encode(b"\0" * offset + literal).decode("ascii")
+        bits = (offset + len(literal)) * 8
+        core = encoded[first : bits // 6]  # whole characters, without bits of what comes after
+        for written in (core, core.translate(str.maketrans("+/", "-_"))):
+            if written and written not in cores:
+                cores[written] = _Core(written, before=offset > 0, after=bits % 6 > 0)
+    return list(cores.values())
+
+
+def _spellings(text: str) -> bytes:
+    """A pattern for a text however URLs, JSON, HTML and YAML write it, to be used ignoring case."""
+    return b"".join(_repeated(character, len(list(run))) for character, run in groupby(text))
+
+
+def _repeated(character: str, count: int) -> bytes:
+    if character == "\\":
+        return _BACKSLASH + b"{%d,%d}" % (count, 16 * count)
+    # YAML doubles this one. A repetition of either spelling would take long to fail.
+    most = 2 * count if character == "'" else count
+    spelling = _spelling(character)
+    return spelling if most == 1 else spelling + b"{%d,%d}" % (count, most)
+
+
+def _spelling(character: str) -> bytes:
+    literal = re.escape(character).encode("utf-8", "surrogatepass")
+    options = [b"(?-i:" + literal + b")" if _RUN.match(character) else b"(?:" + literal + b")", _escapes(character)]
     if character == " ":
         options.append(rb"\+")
-    return b"(?:" + b"|".join(reversed(options)) + b")"
+    before = _BEFORE if character in _ESCAPED_BEFORE else b""
+    return b"(?:" + before + b"(?:" + b"|".join(options) + b"))"
+
+
+def _escapes(character: str) -> bytes:
+    """A pattern for one character as it is written where it cannot stand itself."""
+    code = ord(character)
+    options = [
+        b"".join(_PERCENT + b"%02x" % byte for byte in character.encode("utf-8", "surrogatepass")),
+        _BACKSLASH + rb"{1,15}" + _code(code),
+        _AND + b"#(?:0*%d|x0*%x)(?:;|%s3b)" % (code, code, _PERCENT),
+    ]
+    if character in _ENTITIES:
+        options.append(_AND + _ENTITIES[character] + b"(?:;|" + _PERCENT + b"3b)")
+    if character in _LETTERS:
+        options.append(_BACKSLASH + rb"{1,15}" + _LETTERS[character])
+    return b"(?:" + b"|".join(options) + b")"
+
+
+def _code(code: int) -> bytes:
+    if code < 0x100:
+        return b"(?:u00|x)%02x" % code
+    if code < 0x10000:
+        return b"u%04x" % code
+    pair = code - 0x10000
+    halves = (0xD800 + (pair >> 10), 0xDC00 + (pair & 0x3FF))
+    return b"(?:u%08x|u%04x%su%04x)" % (code, halves[0], _BACKSLASH + rb"{1,15}", halves[1])

@@ -11,23 +11,36 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from toolkit.cassettes.places import FIELD_NAMES
 from toolkit.cassettes.scrub import KnownSecrets
 from toolkit.errors import ConfigurationError, SecretLeak
 from toolkit.secret import Secret
 
-_SPACE: Final = re.compile(rb"\s+")
-_PLACES: Final = (
-    ("private key", re.compile(rb"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----")),
-    ("bearer token", re.compile(rb"(?i)\bbearer +(?!<)[A-Za-z0-9._~+/=-]{8,}")),
-    ("basic credentials", re.compile(rb"(?i)authorization['\"]?\s*[:=\-]+\s*['\"]?basic +(?!<)[A-Za-z0-9+/=]{8,}")),
-    ("signed token", re.compile(rb"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}")),
-    (
-        "secret field",
-        re.compile(
-            rb"(?i)(?:client_secret|client_assertion|access_token|refresh_token|secret_key|api-secret-key|api-key-id|password)"
-            rb"(?:\\*[\"'])?\s*(?:=|:|:\s*\n\s*-)\s*(?:\\*[\"'])?(?!<|%3C|None\b|null\b|\*|Secret\()[A-Za-z0-9._~+/=%-]{8,}"
+# Line breaks as bytes and as JSON and URLs write them: long base64 is written in lines.
+_SPACE: Final = re.compile(rb"(?:\s|\\+[nrt]|%0[AaDd9])+")
+# A value; in angle brackets it is a placeholder.
+_VALUE: Final = rb"(?!<|%3C)[A-Za-z0-9._~+/=%-]{8,}"
+# What stands in its place in prose and in code: words, and names of variables, functions and attributes.
+_NO_WORD: Final = rb"(?!(?-i:[A-Za-z]?[a-z]*(?:[_-][a-z]+)*)(?![A-Za-z0-9._~+/=%-])|[a-z_]+=\")"
+_NO_CODE: Final = rb"(?![a-z_]+(?:\.[a-z_]+)+(?![a-z0-9._~+/=%-])|[a-z_]+\s*[,()\[])"
+_BETWEEN: Final = rb"(?:\\*[\"'])?(?:\s*[=:]\s*)(?:\[\s*|-\s+)?(?:\\*[\"'])?"
+_PLACES: Final = tuple(
+    (kind, re.compile(pattern, re.IGNORECASE))
+    for kind, pattern in (
+        ("private key", rb"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----"),
+        ("bearer token", rb"\bbearer +" + _NO_WORD + _VALUE),
+        ("basic credentials", rb"authorization" + _BETWEEN + rb"basic +(?!<)[A-Za-z0-9+/=]{8,}"),
+        ("signed token", rb"\b(?-i:eyJ)[A-Za-z0-9_-]{8,}\.(?-i:eyJ)[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
+        (
+            "secret field",
+            rb"(?<![a-z])(?:"
+            + FIELD_NAMES
+            + rb"|api-secret-key|api-key-id|x-auth-token)"
+            + _BETWEEN
+            + _NO_CODE
+            + _VALUE,
         ),
-    ),
+    )
 )
 
 
@@ -53,27 +66,30 @@ def check(data: bytes, known: KnownSecrets, *, where: str) -> None:
     """Refuse bytes that hold a known secret.
 
     Args:
-        where: what is about to be written, for the message.
+        data: what is about to be written.
+        known: the secrets.
+        where: what it is, for the message.
 
     Raises:
         SecretLeak: says of what kind and in what form, not what.
     """
     # Once more without white space: a binary body is base64 with line breaks in it.
-    for bytes_to_search in (data, _SPACE.sub(b"", data)):
-        hit = known.find(bytes_to_search)
-        if hit is not None:
-            placeholder, form = hit
-            raise SecretLeak(
-                f"{where} would hold the secret that {placeholder} stands for, {form}; nothing was written.",
-                "Please report this with the shape of the request; the live response is in the error's `response`.",
-            )
+    hit = known.find(data) or known.find(_SPACE.sub(b"", data))
+    if hit is not None:
+        placeholder, form = hit
+        raise SecretLeak(
+            f"{where} would hold the secret that {placeholder} stands for, {form}; nothing was written.",
+            "Please report this with the shape of the request; the live response is in the error's `response`.",
+        )
 
 
-def scan(paths: str | Path | Iterable[str | Path], *, secrets: Iterable[str | Secret] = ()) -> list[Finding]:
+def scan(
+    paths: str | Path | Iterable[str | Path], *, secrets: str | Secret | Iterable[str | Secret] = ()
+) -> list[Finding]:
     """Look for secrets in files: those given by value, and what looks like one by its place.
 
     Args:
-        paths: files and folders, searched whole; hidden folders and caches are passed over.
+        paths: files and folders, searched whole; hidden folders and caches in them are passed over.
         secrets: texts to look for in every form.
 
     Returns:
@@ -82,7 +98,8 @@ def scan(paths: str | Path | Iterable[str | Path], *, secrets: Iterable[str | Se
     Raises:
         ConfigurationError: a path does not exist or cannot be read.
     """
-    known = KnownSecrets(("SECRET", secret if isinstance(secret, Secret) else Secret(secret)) for secret in secrets)
+    known = KnownSecrets()
+    known.add_texts(secrets)
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     return [finding for path in given for file in _files(Path(path)) for finding in _scan_file(file, known)]
 
@@ -91,20 +108,33 @@ def _files(path: Path) -> Iterator[Path]:
     if path.is_file():
         yield path
     elif path.is_dir():
-        for child in sorted(path.iterdir()):
-            if child.is_dir() and (child.name.startswith(".") or child.name == "__pycache__"):
-                continue
-            yield from _files(child)
+        yield from _files_in(path)
     else:
         raise ConfigurationError(f"There is nothing to scan at {path}.", "Give a file or a folder.")
+
+
+def _files_in(folder: Path) -> Iterator[Path]:
+    try:
+        children = sorted(folder.iterdir())
+    except OSError as error:
+        raise _unreadable(folder, error) from None
+    for child in children:
+        if child.is_file():
+            yield child
+        elif child.name.startswith(".") or child.name == "__pycache__":
+            continue
+        elif child.is_dir() and not child.is_symlink():  # a link may lead back up; what it leads to stands elsewhere
+            yield from _files_in(child)
 
 
 def _scan_file(path: Path, known: KnownSecrets) -> list[Finding]:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise ConfigurationError(f"Cannot read {path}: {error.strerror}.", "Mend its permissions or leave it out.") from None
-    found = {(data.count(b"\n", 0, match.start()) + 1, kind) for kind, place in _PLACES for match in place.finditer(data)}
+        raise _unreadable(path, error) from None
+    found = {
+        (data.count(b"\n", 0, match.start()) + 1, kind) for kind, place in _PLACES for match in place.finditer(data)
+    }
     for number, line in enumerate(data.split(b"\n"), start=1):
         hit = known.find(line)
         if hit is not None:
@@ -113,3 +143,7 @@ def _scan_file(path: Path, known: KnownSecrets) -> list[Finding]:
     if squeezed is not None and not any(kind.startswith("known secret") for _, kind in found):
         found.add((1, f"known secret across lines, {squeezed[1]}"))
     return [Finding(path, line, kind) for line, kind in sorted(found)]
+
+
+def _unreadable(path: Path, error: OSError) -> ConfigurationError:
+    return ConfigurationError(f"Cannot read {path}: {error.strerror}.", "Mend its permissions or leave it out.")

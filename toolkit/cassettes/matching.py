@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from itertools import takewhile
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
@@ -38,6 +38,7 @@ class Lane(NamedTuple):
 
 
 ANYONE: Final = Lane()
+_NOBODY: Final = Lane("", "")  # of recordings that do not say who called: they answer whoever asks
 
 
 def _query(request: RecordedRequest) -> Hashable:
@@ -59,6 +60,11 @@ def _headers(request: RecordedRequest) -> Hashable:
     return tuple(sorted((name.lower(), value) for name, value in request.headers if header_place(name) is None))
 
 
+def _fields(form: str) -> Hashable:
+    # Repeats of one field keep their order.
+    return tuple(sorted(parse_qsl(form, keep_blank_values=True, strict_parsing=True), key=lambda field: field[0]))
+
+
 def canonical_body(request: RecordedRequest) -> Hashable:
     """A body as what it means: JSON by value, a form by its fields, multipart without its boundary, else bytes."""
     body = request.body
@@ -70,7 +76,7 @@ def canonical_body(request: RecordedRequest) -> Hashable:
         if media_type == "application/json" or media_type.endswith("+json"):
             return "json", json.dumps(json.loads(body), sort_keys=True)
         if media_type == "application/x-www-form-urlencoded":
-            return "form", tuple(sorted(parse_qsl(body.decode("utf-8"), keep_blank_values=True, strict_parsing=True)))
+            return "form", _fields(body.decode("utf-8"))
     except (ValueError, RecursionError):
         return body
     boundary = _BOUNDARY.search(content_type)
@@ -120,12 +126,20 @@ class Matcher:
         """The rest, and who asks."""
         return (lane if self._lanes else ANYONE, *(part(request) for part in self._fine))
 
+    def asked(self, lane: Lane, request: RecordedRequest) -> Iterator[Hashable]:
+        """The rests under which recordings answer, those of the caller's own before those of nobody known."""
+        yield self.key(lane, request)
+        if self._lanes and lane != ANYONE:
+            yield self.key(_NOBODY, request)
+
     def keys(self, interaction: Interaction) -> Iterator[Hashable]:
         """Every rest under which a recorded interaction is found: by its profile, its environment, by anyone."""
+        by = interaction.authorized_by
         lanes = {ANYONE}
-        if self._lanes and interaction.authorized_by is not None:
-            by = interaction.authorized_by
+        if self._lanes and by is not None:
             lanes |= {Lane(by.environment, by.profile), Lane(by.environment)}
+        elif self._lanes and interaction.token_obtained is None:
+            lanes.add(_NOBODY)
         for lane in lanes:
             yield self.key(lane, interaction.request)
 
@@ -179,13 +193,14 @@ class Index:
     def find(self, lane: Lane, request: RecordedRequest) -> Track | None:
         """The recordings that answer this request, or None."""
         head = self._matcher.head_key(request)
-        unparsed = self._unparsed.pop(head, None)
-        if unparsed is not None:
-            tracks = self._tracks.setdefault(head, {})
-            for number in unparsed:
+        if head not in self._tracks and head in self._unparsed:
+            tracks: dict[Hashable, Track] = {}
+            for number in self._unparsed[head]:
                 for key in self._matcher.keys(self._parse(number)):
                     tracks.setdefault(key, Track()).numbers.append(number)
-        return self._tracks.get(head, {}).get(self._matcher.key(lane, request))
+            self._tracks[head] = tracks
+        tracks = self._tracks.get(head, {})
+        return next((tracks[key] for key in self._matcher.asked(lane, request) if key in tracks), None)
 
 
 def nearest(
@@ -196,9 +211,11 @@ def nearest(
         ((matcher.differences(lane, request, recorded), recorded.request) for recorded in interactions),
         key=lambda pair: (len(pair[0]), -_shared_prefix(pair[1].uri, request.uri)),
     )
-    described = {f"{recorded.method} {excerpt(recorded.uri, 120)}": differences for differences, recorded in reversed(ranked)}
-    best = list(reversed(described.items()))[:limit]
-    return [f"{line}  ({'; '.join(f'{name}: {what}' for name, what in differences.items())})" for line, differences in best]
+    best: dict[str, str] = {}
+    for differences, recorded in ranked:
+        what = "; ".join(f"{name}: {how}" for name, how in differences.items())
+        best.setdefault(f"{recorded.method} {excerpt(recorded.uri, 120)}", what)
+    return [f"{line}  ({what})" for line, what in list(best.items())[:limit]]
 
 
 def _lane_answers(asked: Lane, recorded: Lane) -> bool:
@@ -218,4 +235,4 @@ def _part_text(part: Hashable) -> str:
 
 
 def _shared_prefix(left: str, right: str) -> int:
-    return next((at for at, (one, other) in enumerate(zip(left, right, strict=False)) if one != other), min(len(left), len(right)))
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False))))

@@ -5,16 +5,15 @@ What is found at such a place counts as a secret from then on, wherever else its
 
 from __future__ import annotations
 
+import base64
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, unquote, unquote_plus, urlsplit
 
-import httpx
-
-from toolkit.cassettes.format import RecordedRequest, RecordedResponse
-from toolkit.errors import SecretLeak
+from toolkit.cassettes.encodings import open_body
+from toolkit.cassettes.format import HeaderList, RecordedRequest, RecordedResponse
 from toolkit.secret import Secret
 
 _HEADER_PLACES: Final = {
@@ -25,6 +24,7 @@ _HEADER_PLACES: Final = {
     "x-auth-token": "ACCESS_TOKEN",
 }
 _KEY_HEADERS: Final = (("-api-key-id", "API_KEY_ID"), ("-api-secret-key", "API_SECRET_KEY"))
+# Written apart, together or as twoWords.
 _FIELD_PLACES: Final = {
     "access_token": "ACCESS_TOKEN",
     "refresh_token": "REFRESH_TOKEN",
@@ -34,72 +34,122 @@ _FIELD_PLACES: Final = {
     "password": "PASSWORD",
     "api_key": "API_KEY",
     "secret_key": "API_SECRET_KEY",
+    "api_secret_key": "API_SECRET_KEY",
     "private_key": "PRIVATE_KEY",
 }
+_JOINED: Final = {name.replace("_", ""): kind for name, kind in _FIELD_PLACES.items()}
+_SEPARATORS: Final = re.compile(r"[-_ ]")
+# A pattern of these names, for bytes and ignoring case; longest first.
+FIELD_NAMES: Final = (
+    b"(?:" + "|".join(sorted(_FIELD_PLACES, key=len, reverse=True)).replace("_", "[-_ ]?").encode("ascii") + b")"
+)
+_FIELD: Final = re.compile(FIELD_NAMES, re.IGNORECASE)
+_LINK_FIELD: Final = re.compile(rf"[?&#;]({FIELD_NAMES.decode('ascii')})=([^&#;\s\"'<>,]+)", re.IGNORECASE)
+_MULTIPART_FIELD: Final = re.compile(
+    rb'name="?(' + FIELD_NAMES + rb')"?[^\r\n]{0,200}\r?\n(?:[^\r\n]{1,200}\r?\n){0,8}\r?\n(.{0,4096}?)\r?\n--',
+    re.IGNORECASE | re.DOTALL,
+)
+_JSON_FIELD: Final = re.compile(r'"([^"\\]{1,40})"\s*:\s*("(?:[^"\\]|\\.)*")')
 _PLACEHOLDER: Final = re.compile(r"\A<[A-Z][A-Z0-9_:-]*>\Z")
-_OPENABLE: Final = frozenset({"", "identity", "gzip", "deflate", "br", "zstd"})
+_SCHEME: Final = re.compile(r"\A(?:basic|bearer|token) +", re.IGNORECASE)
 _LARGEST_FORM: Final = 1 << 20  # bytes
 
 
-def open_body(headers: Iterable[tuple[str, str]], body: bytes) -> bytes:
-    """A body with its content encodings undone.
+def secrets_by_place(message: RecordedRequest | RecordedResponse) -> Iterator[tuple[str, Secret]]:
+    """What stands where credentials stand: in the headers and URL of a request, in links and the body of either.
 
     Raises:
-        SecretLeak: it cannot be opened, and what cannot be opened cannot be checked.
+        SecretLeak: the body cannot be opened.
     """
-    codings = [coding.strip().lower() for name, value in headers if name.lower() == "content-encoding" for coding in value.split(",")]
-    if not codings or set(codings) <= {"", "identity"}:
-        return body
-    advice = 'Send the header Accept-Encoding: identity, so that the answer comes as plain bytes.'
-    if not set(codings) <= _OPENABLE:
-        raise SecretLeak("A body in an unknown content encoding cannot be checked for secrets; nothing was written.", advice)
-    try:
-        opened = httpx.Response(200, headers=[("Content-Encoding", ", ".join(codings))], content=body).content
-    except httpx.DecodingError:
-        raise SecretLeak("A body cannot be decompressed to check it for secrets; nothing was written.", advice) from None
-    if opened == body:
-        raise SecretLeak("A body cannot be decompressed here to check it for secrets; nothing was written.", advice)
-    return opened
-
-
-def secrets_by_place(message: RecordedRequest | RecordedResponse) -> Iterator[tuple[str, Secret]]:
-    """What stands where credentials stand: in the headers and query of a request, in the body of either."""
     if isinstance(message, RecordedRequest):
-        for name, value in message.headers:
-            place = header_place(name)
-            if place is not None and not is_placeholder(value):
-                yield place, Secret(value.split(" ", 1)[-1])
-        yield from _secrets_in_form(urlsplit(message.uri).query)
-    if not message.body:
-        return
-    body = open_body(message.headers, message.body)
+        yield from _secrets_in_headers(message.headers)
+        yield from _secrets_in_uri(message.uri)
+    for _, value in message.headers:
+        for match in _LINK_FIELD.finditer(value):
+            yield _kind_of(match[1]), Secret(unquote_plus(match[2]))
+    if message.body:
+        body = open_body(message.headers, message.body)
+        if _FIELD.search(body):
+            yield from _secrets_in_body(message, body)
+
+
+def _secrets_in_headers(headers: HeaderList) -> Iterator[tuple[str, Secret]]:
+    for name, value in headers:
+        place = header_place(name)
+        if place is None or is_placeholder(value):
+            continue
+        yield place, Secret(value.split(" ", 1)[-1])
+        if value.lower().startswith("basic "):
+            try:
+                pair = base64.b64decode(value[6:].strip(), validate=True).decode("utf-8")
+            except ValueError:
+                continue
+            yield "PASSWORD", Secret(pair.partition(":")[2])
+
+
+def _secrets_in_uri(uri: str) -> Iterator[tuple[str, Secret]]:
+    parts = urlsplit(uri)
+    if parts.password:
+        yield "PASSWORD", Secret(unquote(parts.password))
+    yield from _secrets_in_form(parts.query)
+
+
+def _secrets_in_body(message: RecordedRequest | RecordedResponse, body: bytes) -> Iterator[tuple[str, Secret]]:
+    content_type = next((value.lower() for name, value in message.headers if name.lower() == "content-type"), "")
     if body.lstrip()[:1] in (b"{", b"["):
-        try:
-            yield from _secrets_in_json(json.loads(body))
-        except (ValueError, RecursionError):
-            return
-    elif isinstance(message, RecordedRequest) and b"=" in body and len(body) < _LARGEST_FORM:
+        yield from _secrets_in_json(body)
+    elif content_type.startswith("multipart/"):
+        for match in _MULTIPART_FIELD.finditer(body):
+            yield _kind_of(match[1].decode("ascii")), Secret(match[2].decode("utf-8", "replace"))
+    elif len(body) < _LARGEST_FORM and (isinstance(message, RecordedRequest) or "urlencoded" in content_type):
         yield from _secrets_in_form(body.decode("utf-8", "replace"))
 
 
 def _secrets_in_form(text: str) -> Iterator[tuple[str, Secret]]:
     for name, value in parse_qsl(text):
-        kind = _FIELD_PLACES.get(name.lower())
+        kind = _field_place(name)
         if kind is not None:
             yield kind, Secret(value)
+        else:
+            yield from _secrets_in_json(value)
 
 
-def _secrets_in_json(value: Any) -> Iterator[tuple[str, Secret]]:
-    if isinstance(value, dict):
-        for name, item in value.items():
-            place = _FIELD_PLACES.get(name.lower())
-            if place is not None and isinstance(item, str):
-                yield place, Secret(item)
-            else:
-                yield from _secrets_in_json(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _secrets_in_json(item)
+def _secrets_in_json(text: str | bytes) -> Iterator[tuple[str, Secret]]:
+    """Fields at any depth, and in texts that are JSON themselves."""
+    values: list[Any] = [text]
+    while values:
+        value = values.pop()
+        if isinstance(value, dict):
+            for name, item in value.items():
+                kind = _field_place(name)
+                if kind is not None and isinstance(item, str):
+                    yield kind, Secret(item)
+                else:
+                    values.append(item)
+        elif isinstance(value, list):
+            values += value
+        elif isinstance(value, str | bytes) and value.lstrip()[:1] in ("{", "[", b"{", b"["):
+            try:
+                values.append(json.loads(value))
+            except (ValueError, RecursionError):  # several in one body, cut short, or too deep
+                values += _fields_in_text(value if isinstance(value, str) else value.decode("utf-8", "replace"))
+
+
+def _fields_in_text(text: str) -> Iterator[dict[str, Any]]:
+    for match in _JSON_FIELD.finditer(text):
+        if _field_place(match[1]) is not None:
+            try:
+                yield {match[1]: json.loads(match[2], strict=False)}
+            except ValueError:
+                continue
+
+
+def _field_place(name: str) -> str | None:
+    return _JOINED.get(_SEPARATORS.sub("", name.lower()))
+
+
+def _kind_of(name: str) -> str:
+    return _field_place(name) or "SECRET"
 
 
 def header_place(name: str) -> str | None:
@@ -112,7 +162,5 @@ def header_place(name: str) -> str | None:
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value, after a scheme such as Bearer, is a placeholder already."""
-    return bool(_PLACEHOLDER.match(value.split(" ", 1)[-1]))
-
-
+    """Whether a header's value, after a scheme such as Bearer, is a placeholder already."""
+    return bool(_PLACEHOLDER.match(_SCHEME.sub("", value)))

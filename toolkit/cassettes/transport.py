@@ -6,6 +6,7 @@ on, and what comes back is recorded when its body is complete; the caller gets i
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import timedelta
@@ -14,7 +15,14 @@ from typing import Any
 import httpx
 
 from toolkit.cassettes.cassette import Cassette
-from toolkit.cassettes.format import HeaderList, Interaction, RecordedRequest, RecordedResponse
+from toolkit.cassettes.format import (
+    HeaderList,
+    Interaction,
+    RecordedRequest,
+    RecordedResponse,
+    header_bytes,
+    header_text,
+)
 from toolkit.clock import Clock, SystemClock
 from toolkit.errors import SecretLeak
 from toolkit.flow import Flow, Read, run, run_async
@@ -28,13 +36,20 @@ class ObservedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
         response: the response whose body this becomes.
         call: what to note the elapsed time in.
         since: when the request was sent, on the monotonic clock, in seconds.
+        clock: the clock.
         record: handed the body as received once it was read to its end; None to keep nothing.
     """
 
     __slots__ = ("_call", "_chunks", "_clock", "_ended", "_record", "_response", "_since", "_stream")
 
     def __init__(
-        self, response: httpx.Response, call: Call, *, since: float, clock: Clock, record: Callable[[bytes], None] | None
+        self,
+        response: httpx.Response,
+        call: Call,
+        *,
+        since: float,
+        clock: Clock,
+        record: Callable[[bytes], None] | None,
     ) -> None:
         self._stream: Any = response.stream
         self._response = response
@@ -78,13 +93,14 @@ class ObservedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
         if self._record is None:
             return
         if not complete:
-            what = f"The response to {self._call.method} {self._call.path} was closed before its end, so it is not recorded."
-            warnings.warn(what, stacklevel=3)
+            what = f"The response to {self._call.method} {self._call.path} was closed before its end"
+            warnings.warn(f"{what}, so it is not recorded.", stacklevel=3)
             return
+        body = b"".join(self._chunks)
         try:
-            self._record(b"".join(self._chunks))
+            self._record(body)
         except SecretLeak as leak:
-            leak.response = self._response
+            leak.response = _readable(self._response, body)
             raise
 
 
@@ -98,6 +114,21 @@ def observe(
     else:
         response.stream = observed
     return response
+
+
+def _readable(response: httpx.Response, body: bytes) -> httpx.Response:
+    """A response whose stream is spent, for a caller who is not handed it: with its body read."""
+    copy = httpx.Response(
+        response.status_code,
+        headers=response.headers.raw,
+        stream=httpx.ByteStream(body),
+        request=response._request,  # noqa: SLF001 - `request` raises while it is not set
+        extensions=response.extensions,
+        default_encoding=response.default_encoding,
+    )
+    with contextlib.suppress(httpx.DecodingError):
+        copy.read()
+    return copy
 
 
 def as_recorded(request: httpx.Request, *, uri: str | None = None) -> Flow[RecordedRequest]:
@@ -115,7 +146,7 @@ def as_recorded_response(response: httpx.Response, body: bytes, *, headers: Head
     extensions = response.extensions
     return RecordedResponse(
         response.status_code,
-        extensions.get("reason_phrase", b"").decode("latin-1"),
+        extensions.get("reason_phrase", b"").decode("ascii", "ignore"),  # as httpx shows it
         headers,
         body,
         extensions.get("http_version", b"").decode("ascii", "replace"),
@@ -126,13 +157,13 @@ def as_response(interaction: Interaction) -> httpx.Response:
     """A recorded response as if it had just arrived, its body unread."""
     recorded = interaction.response
     extensions: dict[str, bytes] = {}
-    if recorded.reason:
-        extensions["reason_phrase"] = recorded.reason.encode("latin-1", "replace")
+    if recorded.reason or recorded.http_version.startswith("HTTP/1"):  # without it, httpx derives one from the status
+        extensions["reason_phrase"] = recorded.reason.encode("ascii", "ignore")
     if recorded.http_version:
         extensions["http_version"] = recorded.http_version.encode("ascii", "replace")
     return httpx.Response(
         recorded.status,
-        headers=[(name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in recorded.headers],
+        headers=[(header_bytes(name), header_bytes(value)) for name, value in recorded.headers],
         stream=httpx.ByteStream(recorded.body),
         extensions=extensions,
     )
@@ -174,17 +205,21 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
     ) -> None:
         self._cassette = cassette
         self._inner = inner
+        self._own: httpx.HTTPTransport | None = None
+        self._own_async: httpx.AsyncHTTPTransport | None = None
         self._clock = clock or SystemClock()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        if self._inner is None and self._cassette.records:
-            self._inner = httpx.HTTPTransport()
-        return run(self._flow(request), self._inner)  # type: ignore[arg-type]
+        inner: Any = self._inner
+        if inner is None and self._cassette.records:
+            inner = self._own = self._own or httpx.HTTPTransport()
+        return run(self._flow(request), inner)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        if self._inner is None and self._cassette.records:
-            self._inner = httpx.AsyncHTTPTransport()
-        return await run_async(self._flow(request), self._inner)  # type: ignore[arg-type]
+        inner: Any = self._inner
+        if inner is None and self._cassette.records:
+            inner = self._own_async = self._own_async or httpx.AsyncHTTPTransport()
+        return await run_async(self._flow(request), inner)
 
     def _flow(self, request: httpx.Request) -> Flow[httpx.Response]:
         recorded = yield from as_recorded(request)
@@ -198,14 +233,16 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         return observe(response, call, since=since, clock=self._clock, record=record)
 
     def close(self) -> None:
-        if isinstance(self._inner, httpx.BaseTransport):
-            self._inner.close()
+        for inner in (self._own, self._inner):
+            if isinstance(inner, httpx.BaseTransport):
+                inner.close()
 
     async def aclose(self) -> None:
-        if isinstance(self._inner, httpx.AsyncBaseTransport):
-            await self._inner.aclose()
+        for inner in (self._own_async, self._inner):
+            if isinstance(inner, httpx.AsyncBaseTransport):
+                await inner.aclose()
 
 
 def header_list(headers: httpx.Headers) -> HeaderList:
     """Names and values of headers in the order and case in which they came."""
-    return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers.raw)
+    return tuple((header_text(name), header_text(value)) for name, value in headers.raw)

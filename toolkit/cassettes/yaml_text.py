@@ -1,4 +1,7 @@
-"""YAML as cassettes of ours are written in it: safe, exact, one line a text where that is readable."""
+"""YAML as cassettes of ours are written in it: safe, exact, one line a text where that is readable.
+
+All of it is ASCII: stock vcrpy reads its files in whatever encoding the machine prefers.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ except ImportError:  # libyaml is not there on every platform
     from yaml import SafeLoader as _Loader  # type: ignore[assignment]
 
 _WIDEST: Final = 1 << 30  # columns: no text is folded
-_PLAIN: Final = re.compile(r"[\x20-\x7e\n\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe]*\Z")
+_PLAIN: Final = re.compile(r"[\x20-\x7e\n]*\Z")
 # A literal block cannot tell these apart: space at either end, or before a line's end, or empty last lines.
 _NOT_A_BLOCK: Final = re.compile(r"\A\s| \n|\n\n\Z|[^\S\n]\Z")
 
@@ -37,7 +40,7 @@ class _Dumper(_BaseDumper):
         return True
 
 
-def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
     style = None
     if not _PLAIN.match(text):
         style = '"'  # escapes keep carriage returns, tabs and the rest exactly
@@ -51,8 +54,8 @@ _Dumper.add_representer(str, _represent_text)
 
 def dump(value: Any) -> bytes:
     """A value of plain types as block YAML, keys in their order."""
-    text = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDEST, default_flow_style=False)
-    return str(text).encode("utf-8")
+    text = yaml.dump(value, Dumper=_Dumper, sort_keys=False, width=_WIDEST, default_flow_style=False)
+    return str(text).encode("ascii")
 
 
 def load(data: bytes) -> Any:
@@ -62,8 +65,9 @@ def load(data: bytes) -> Any:
         NotYaml: it is none, or has a tag beyond them.
     """
     try:
-        return yaml.load(data, Loader=_Loader)  # noqa: S506 - a safe loader
+        return yaml.load(data, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
-        raise NotYaml(f"no valid YAML ({error.problem})", error.problem_mark.line if error.problem_mark else 0) from None
+        line = error.problem_mark.line if error.problem_mark else 0
+        raise NotYaml(f"no valid YAML ({error.problem})", line) from None
     except (yaml.YAMLError, UnicodeDecodeError):
         raise NotYaml("no valid YAML (a character that YAML does not allow)", 0) from None

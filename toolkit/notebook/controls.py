@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 
@@ -14,7 +14,8 @@ from toolkit.credentials import Credentials
 from toolkit.errors import ToolkitError
 from toolkit.notebook import form
 from toolkit.notebook.display import problem_html, real_account_html
-from toolkit.notebook.form import Field, Mode, New, Problem, Saved, Who
+from toolkit.notebook.form import Field, Mode, New, Who
+from toolkit.notebook.problems import Problem, missing_profile, no_cassettes
 from toolkit.notebook.secret_input import SecretInput
 from toolkit.notebook.slot import Slot, set_options
 from toolkit.service import Environment
@@ -23,8 +24,6 @@ from toolkit.settings import Settings
 if TYPE_CHECKING:
     from toolkit.profiles import Profile
     from toolkit.secret import Secret
-
-_STYLE: Final = {"description_width": "initial"}
 
 
 class Controls:
@@ -42,6 +41,7 @@ class Controls:
 
     Attributes:
         slots: what to show, from top to bottom, by the places that a `Problem` names.
+        layout: what all of them share.
     """
 
     def __init__(
@@ -66,17 +66,19 @@ class Controls:
         self._lists_cassettes = cassette is None or mode is not Mode.REPLAY
         if environment is None:
             environment = Environment.PAPER if mode is Mode.REPLAY else form.first_environment(self._profiles)
+        # One of each for all: an ipywidgets layout is saved as a thousand bytes of nulls.
+        self.layout = ipywidgets.Layout()
         self._environment = ipywidgets.Dropdown(
-            options=form.environment_choices(), value=str(environment), description="Environment", style=_STYLE
+            options=form.environment_choices(), value=str(environment), description="Environment", layout=self.layout
         )
-        self._mode = ipywidgets.Dropdown(options=form.mode_choices(), value=mode, description="Mode", style=_STYLE)
-        self._button = ipywidgets.Button(description="Connect", button_style="primary")
+        self._mode = self._dropdown("Mode", form.mode_choices(), mode)
+        self._button = ipywidgets.Button(description="Connect", button_style="primary", layout=self.layout)
         self.slots = {
-            "environment": Slot(self._environment),
-            "mode": Slot(self._mode),
-            "cassette": Slot(),
-            "credentials": Slot(),
-            "connect": Slot(self._button),
+            "environment": Slot(self._environment, layout=self.layout),
+            "mode": Slot(self._mode, layout=self.layout),
+            "cassette": Slot(layout=self.layout),
+            "credentials": Slot(layout=self.layout),
+            "connect": Slot(self._button, layout=self.layout),
         }
         self._environment.observe(self._environment_changed, "value")
         self._mode.observe(self._mode_changed, "value")
@@ -156,29 +158,35 @@ class Controls:
     def close(self) -> None:
         """Take all controls off the page."""
         late = (self.__dict__.get(name) for name in ("_cassette", "_new_cassette", "_who", "_inputs"))
-        for widget in (self._environment, self._mode, self._button, *late, *self.slots.values()):
+        parts = (self._environment, self._mode, self._button, *late, *self.slots.values())
+        for widget in (*parts, self._environment.style, self.layout):
             if widget is not None:
                 widget.close()
 
+    def _dropdown(self, description: str, options: Sequence[tuple[str, Any]] = (), value: Any = None) -> Any:
+        return ipywidgets.Dropdown(
+            description=description, options=options, value=value, layout=self.layout, style=self._environment.style
+        )
+
     @cached_property
     def _cassette(self) -> Any:
-        cassette = ipywidgets.Dropdown(description="Cassette", style=_STYLE)
+        cassette = self._dropdown("Cassette")
         cassette.observe(self._cassette_changed, "value")
         return cassette
 
     @cached_property
     def _new_cassette(self) -> Any:
-        return ipywidgets.Text(description="Name", placeholder="tour", continuous_update=False, style=_STYLE)
+        return ipywidgets.Text(description="Name", placeholder="tour", continuous_update=False, layout=self.layout)
 
     @cached_property
     def _who(self) -> Any:
-        who = ipywidgets.Dropdown(description="Credentials", style=_STYLE)
+        who = self._dropdown("Credentials")
         who.observe(self._who_changed, "value")
         return who
 
     @cached_property
     def _inputs(self) -> SecretInput:
-        return SecretInput(answered=self._answered, submitted=self._pressed)
+        return SecretInput(answered=self._answered, submitted=self._pressed, layout=self.layout)
 
     @cached_property
     def _profiles(self) -> list[Profile]:
@@ -246,9 +254,9 @@ class Controls:
         if place == "environment":
             return real_account_html(self.environment)
         if place == "cassette" and self.mode is Mode.REPLAY and not self._cassette.options:
-            return problem_html(form.no_cassettes(self._settings))
+            return problem_html(no_cassettes(self._settings))
         if place == "credentials" and self.mode is not Mode.REPLAY:
-            missing = form.missing_profile(self.environment, self._profiles, self._named_profile)
+            missing = missing_profile(self.environment, self._profiles, self._named_profile)
             problem = self._profiles_problem or (missing if isinstance(self.who, New) else None)
             return problem_html(problem) if problem else ""
         return ""

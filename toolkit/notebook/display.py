@@ -14,12 +14,13 @@ from toolkit.credentials import Credentials
 from toolkit.escaping import as_html, printable
 from toolkit.ledger import instant_text
 from toolkit.notebook.connection import Connection
-from toolkit.notebook.form import Mode, Problem
+from toolkit.notebook.form import Mode
+from toolkit.notebook.problems import Problem
 from toolkit.service import CredentialKind, Environment, Interface
 
 _MODE_WORDS = {Mode.LIVE: "live", Mode.RECORD: "recording", Mode.REPLAY: "replay"}
-_NO_TOKEN = "none: the key pair goes with every call"
-_NO_TOKEN_YET = "none yet: it comes with the first replayed call"
+_KEY_PAIR = "none: the key pair goes with every call"
+_NOT_YET = "none yet: it comes with the first replayed call"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +153,11 @@ def _cassette_html(facts: Facts) -> str:
 
 def _token_html(facts: Facts) -> str:
     if not facts.has_tokens:
-        return _NO_TOKEN
+        return _KEY_PAIR
     if facts.mode is not Mode.REPLAY:
         return _bar_html(0, "…", live=True)
     if facts.remaining is None or facts.lifetime is None:
-        return _NO_TOKEN_YET
+        return _NOT_YET
     percent = round(100 * facts.remaining / facts.lifetime)
     return _bar_html(percent, f"{minutes_text(facts.remaining)} of {minutes_text(facts.lifetime)} left, as recorded")
 

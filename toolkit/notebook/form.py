@@ -11,18 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolkit.cassettes.cassette import find_cassette
 from toolkit.credentials import ClientKey, ClientSecret, Credentials, KeyPair
-from toolkit.errors import (
-    AccessError,
-    CassetteError,
-    ConfigurationError,
-    ServiceError,
-    TokenRefused,
-    TokenResponseInvalid,
-    ToolkitError,
-    Unreachable,
-    UnsafeAddress,
-)
-from toolkit.escaping import excerpt
+from toolkit.errors import ConfigurationError
 from toolkit.service import CredentialKind, Environment
 from toolkit.settings import Settings, is_offline
 
@@ -33,7 +22,6 @@ if TYPE_CHECKING:
 _PEM: Final = re.compile(r"(-----BEGIN [A-Z ]+-----)(.*?)(-----END [A-Z ]+-----)", re.DOTALL)
 _SPACE: Final = re.compile(r"\s+")
 _PEM_LINE: Final = 64  # characters; RFC 7468 section 2
-_REFUSED: Final = frozenset({400, 401, 403})  # invalid_client is 400 or 401, RFC 6749 section 5.2
 NEW_CASSETTE: Final = ""
 DEFAULT_NAME: Final = "default"
 
@@ -94,24 +82,6 @@ FIELDS: Final[Mapping[CredentialKind, tuple[Field, ...]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """What is wrong, and the field that it is about.
-
-    Attributes:
-        place: "environment", "mode", "cassette", "credentials", the name of a `Field`, or "connect" for none of them.
-        what: what happened.
-        next_step: what to do about it.
-    """
-
-    place: str
-    what: str
-    next_step: str = ""
-
-
-NO_CASSETTE_NAMED: Final = Problem("cassette", "The cassette has no name.", "Give one, such as tour.")
-
-
 def first_mode(cassette: str | Path | None, settings: Settings) -> Mode:
     """The mode that a panel starts with: replay what there is, else record what is named, else live.
 
@@ -169,15 +139,14 @@ def credential_choices(
         profiles: saved profiles of any environment.
         held: credentials given to the panel or typed into it, of any environment.
     """
-    choices: list[tuple[str, Who]] = []
-    for credentials in held:
-        if credentials.environment is environment:
-            choices.append((f"{credentials.name} · {credentials.kind}, in this notebook", credentials))
-    for profile in profiles:
-        if profile.environment is environment:
-            choices.append((f"{profile.name} · {profile.kind}, {profile.source}", Saved(profile.name)))
+    here = (each for each in held if each.environment is environment)
+    saved = (each for each in profiles if each.environment is environment)
     kinds = sorted(environment.rules.credentials, key=list(CredentialKind).index)
-    return [*choices, *((f"new {kind} …", New(kind)) for kind in kinds)]
+    return [
+        *((f"{each.name} · {each.kind}, in this notebook", each) for each in here),
+        *((f"{each.name} · {each.kind}, {each.source}", Saved(each.name)) for each in saved),
+        *((f"new {kind} …", New(kind)) for kind in kinds),
+    ]
 
 
 def chosen_at_first(choices: Sequence[tuple[str, Who]], named: str | None) -> Who:
@@ -217,64 +186,10 @@ def as_key_text(text: str) -> str:
         begin, body, end = match.groups()
         if ":" in body:  # the headers of an encrypted key, which is refused with words of its own
             return match.group()
-        data = _SPACE.sub("", body)
+        data = _SPACE.sub("", body.replace("\\n", "\n"))  # on one line, as an environment variable holds it
         return "\n".join((begin, *(data[at : at + _PEM_LINE] for at in range(0, len(data), _PEM_LINE)), end, ""))
 
-    return _PEM.sub(in_lines, text.replace("\\n", "\n").strip())
-
-
-def missing_profile(environment: Environment, profiles: Iterable[Profile], named: str | None) -> Problem | None:
-    """That the profile which the notebook names is not saved here, if so."""
-    if named is None or any((each.environment, each.name) == (environment, named) for each in profiles):
-        return None
-    # The name is not quoted: a secret given in its place would be saved with the notebook's widgets.
-    what = f"No credentials of the name that this notebook gives are saved for {environment}."
-    return Problem("credentials", what, "Choose others, or type them.")
-
-
-def no_cassettes(settings: Settings) -> Problem:
-    """That there is nothing to replay."""
-    return Problem("cassette", f"There are no cassettes in {excerpt(str(settings.cassettes))}.", "Record one first.")
-
-
-def unexpected(error: Exception) -> Problem:
-    """An error that is none of ours; its text may hold anything, so only its kind is named."""
-    return Problem(
-        "connect", f"Connecting failed: {type(error).__name__}.", "Open a tk.Session in a cell to see where."
-    )
-
-
-def problem_of(error: ToolkitError, *, mode: Mode, fields: Sequence[Field] = ()) -> Problem:
-    """What kept the panel from connecting, as words beside the control that it is about.
-
-    Args:
-        error: what was raised.
-        mode: what was being connected to.
-        fields: the fields whose texts were used; none for credentials that were not typed.
-    """
-    return Problem(_place(error, mode, fields), error.what, error.next_step)
-
-
-def problem_of_text(error: ToolkitError, fields: Sequence[Field]) -> Problem:
-    """What is wrong with a text that was typed, as words beside its field."""
-    named = (field.name for field in fields if field.label.lower() in error.what.lower())
-    return Problem(next(named, fields[-1].name), error.what, error.next_step)
-
-
-def _place(error: ToolkitError, mode: Mode, fields: Sequence[Field]) -> str:
-    if isinstance(error, CassetteError):
-        return "mode" if mode is Mode.LIVE else "cassette"
-    if isinstance(error, ServiceError | TokenRefused):
-        if error.status in _REFUSED:
-            return fields[-1].name if fields else "credentials"
-        return "connect"
-    if isinstance(error, Unreachable | UnsafeAddress | TokenResponseInvalid):
-        return "environment"
-    if isinstance(error, AccessError):
-        return "credentials"
-    if isinstance(error, ConfigurationError):
-        return "environment" if mode is Mode.REPLAY or "address" in error.what else "credentials"
-    return "connect"
+    return _PEM.sub(in_lines, text.strip())
 
 
 def _stripped(text: Secret) -> str:

@@ -61,7 +61,7 @@ class Magics:
         ambient.take_away(well=bool(result.success))
 
     def _session(self, line: str) -> Session | AsyncSession:
-        found: dict[str, Any] = {
+        found: dict[str, Session | AsyncSession] = {
             name: value
             for name, value in self._shell.user_ns.items()
             if isinstance(value, Session | AsyncSession) and not name.startswith("_")
@@ -92,8 +92,9 @@ def without_cell_magic(lines: list[str]) -> list[str]:
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """Called by `%load_ext toolkit`."""
     magics = Magics(shell)
+    manager: Any = shell.magics_manager
     for magic in (magics.cassette, magics.calls, magics.tokens):
-        shell.register_magic_function(magic, "line")
+        manager.register_function(magic, "line")
     shell.input_transformers_cleanup.append(without_cell_magic)
     shell.events.register("post_run_cell", magics.end_of_cell)
 

@@ -15,10 +15,11 @@ from IPython.core.getipython import get_ipython
 from toolkit.credentials import Credentials, as_environment
 from toolkit.errors import ConfigurationError, CredentialsMismatch, ToolkitError
 from toolkit.escaping import printable
-from toolkit.notebook import display, form
+from toolkit.notebook import display, form, problems
 from toolkit.notebook.connection import Connection, connect
 from toolkit.notebook.controls import Controls
-from toolkit.notebook.form import Mode, New, Problem, Saved
+from toolkit.notebook.form import Mode, New, Saved
+from toolkit.notebook.problems import Problem
 from toolkit.notebook.session_view import SessionView
 from toolkit.service import Environment
 from toolkit.session import Session
@@ -70,7 +71,6 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         self._connection: Connection | None = None
         self._failure: Problem | None = None
         self._token_told: Any = None
-        self._view = SessionView(greeted=self._greeted)
         self._controls = Controls(
             asked,
             mode,
@@ -81,7 +81,8 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
             pressed=self._pressed,
             answered=self._answered,
         )
-        super().__init__([*self._controls.slots.values(), self._view])
+        self._view = SessionView(greeted=self._greeted, layout=self._controls.layout)
+        super().__init__([*self._controls.slots.values(), self._view], layout=self._controls.layout)
         self.add_class("toolkit-panel")
         self._say("Not connected.", "idle")
         self._shell = get_ipython()
@@ -127,7 +128,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         controls, who = self._controls, self._controls.who
         controls.clear()
         if controls.mode is not Mode.LIVE and controls.cassette is None:
-            self._fail(form.NO_CASSETTE_NAMED)
+            self._fail(problems.NO_CASSETTE_NAMED)
         elif isinstance(who, New):
             self._say("Waiting for the page to hand over what was typed …", "busy")
             controls.ask()
@@ -145,7 +146,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         try:
             credentials = form.make_credentials(who.kind, self._controls.environment, texts, name=name)
         except ToolkitError as error:
-            self._fail(form.problem_of_text(error, fields))
+            self._fail(problems.problem_of_text(error, fields))
         else:
             self._connect(self._controls.environment, credentials)
             if self._connection is not None:
@@ -166,11 +167,11 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         try:
             self._connection = connect(environment, mode, self._controls.cassette, credentials, self._settings)
         except ToolkitError as error:
-            self._fail(form.problem_of(error, mode=mode, fields=self._controls.fields))
+            self._fail(problems.problem_of(error, mode=mode, fields=self._controls.fields))
         except KeyboardInterrupt:
             self._fail(Problem("connect", "Connecting was interrupted."))
         except Exception as error:  # noqa: BLE001 - what a callback raises is shown nowhere
-            self._fail(form.unexpected(error))
+            self._fail(problems.unexpected(error))
         else:
             self._controls.environment = self._connection.session.environment
             self._say(display.status_text(display.facts_of(self._connection)), "good")

@@ -21,12 +21,13 @@ _HERE: Final = Path(__file__)
 LONGEST_TEXT: Final = 65_536  # bytes; no key comes near it
 
 
-class SecretInput(anywidget.AnyWidget):  # type: ignore[misc]
+class SecretInput(anywidget.AnyWidget):
     """Masked fields of one form.
 
     Args:
         answered: called when what was asked for has come; `take()` then gives it.
         submitted: called when Enter was pressed in a field.
+        traits: those of any widget, such as `layout`.
 
     Attributes:
         fields: what is asked for; what was typed is forgotten when it changes.
@@ -38,13 +39,13 @@ class SecretInput(anywidget.AnyWidget):  # type: ignore[misc]
     fields = traitlets.List(traitlets.Dict()).tag(sync=True)
     problems = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, *, answered: Callable[[], None], submitted: Callable[[], None]) -> None:
+    def __init__(self, *, answered: Callable[[], None], submitted: Callable[[], None], **traits: Any) -> None:
         self._answered = answered
         self._submitted = submitted
         self._texts: dict[str, Secret] = {}
         self._asked = 0
         self._is_waiting = False
-        super().__init__()
+        super().__init__(**traits)
         self.on_msg(self._receive)
 
     def show(self, fields: Sequence[Field]) -> None:

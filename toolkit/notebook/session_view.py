@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import anywidget
 import traitlets
@@ -15,7 +15,7 @@ from toolkit.tokens import Token
 _HERE: Final = Path(__file__)
 
 
-class SessionView(anywidget.AnyWidget):  # type: ignore[misc]
+class SessionView(anywidget.AnyWidget):
     """Status line and summary of a session.
 
     The lifetime of a live token is told to the page in a message and counted down there: the traits,
@@ -23,6 +23,7 @@ class SessionView(anywidget.AnyWidget):  # type: ignore[misc]
 
     Args:
         greeted: called when a page shows this view; answer it with `tell`.
+        traits: those of any widget, such as `layout`.
 
     Attributes:
         status: one line in words.
@@ -36,9 +37,9 @@ class SessionView(anywidget.AnyWidget):  # type: ignore[misc]
     tone = traitlets.Unicode("idle").tag(sync=True)
     html = traitlets.Unicode().tag(sync=True)
 
-    def __init__(self, *, greeted: Callable[[], None]) -> None:
+    def __init__(self, *, greeted: Callable[[], None], **traits: Any) -> None:
         self._greeted = greeted
-        super().__init__()
+        super().__init__(**traits)
         self.on_msg(self._receive)
 
     def tell(self, token: Token | None, now: datetime | None = None) -> None:

@@ -14,10 +14,10 @@ class Slot(ipywidgets.VBox):  # type: ignore[misc]
     Controls before the first that changes keep their views in the page, and with them the keyboard's focus.
     """
 
-    def __init__(self, *controls: ipywidgets.Widget) -> None:
+    def __init__(self, *controls: ipywidgets.Widget, layout: ipywidgets.Layout) -> None:
         self._controls = controls
         self._words: ipywidgets.HTML | None = None  # made when there is something to say
-        super().__init__(controls)
+        super().__init__(children=controls, layout=layout)
 
     def show(self, *controls: ipywidgets.Widget) -> None:
         """Show these controls."""
@@ -27,7 +27,7 @@ class Slot(ipywidgets.VBox):  # type: ignore[misc]
     def say(self, html: str) -> None:
         """Show words below the controls, or none."""
         if self._words is None and html:
-            self._words = ipywidgets.HTML()
+            self._words = ipywidgets.HTML(layout=self.layout)
             self._words.add_class("toolkit-words")
         if self._words is not None:
             self._words.value = html
@@ -41,8 +41,7 @@ class Slot(ipywidgets.VBox):  # type: ignore[misc]
 
     def _arrange(self) -> None:
         words = (self._words,) if self._words is not None and self._words.value else ()
-        if tuple(self.children) != (*self._controls, *words):
-            self.children = (*self._controls, *words)
+        self.children = (*self._controls, *words)
 
 
 def set_options(control: Any, options: Sequence[tuple[str, Any]], value: Any, observer: Callable[[Any], None]) -> None:

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.json
 
 from toolkit.errors import TabulationError
+from toolkit.tabulation.brackets import Brackets, find_brackets, lists_within
 from toolkit.tabulation.column_names import Path
 from toolkit.tabulation.flatten import MAX_DEPTH, columns_of, json_text
 from toolkit.tabulation.json_body import Body
@@ -30,7 +31,6 @@ WORTHWHILE: Final = 64 * 1024
 
 # Arrow counts the bytes of a block in 31 bits.
 _TOO_LARGE: Final = 2**31 - 2**20
-_CHUNK: Final = 2**20
 # Text is told from instants in this many records before the first reading; others cost a second reading.
 _SAMPLE: Final = 20
 _WIDE: Final = 200
@@ -42,21 +42,6 @@ class _Doubtful(Exception):
     """Arrow may not read this as it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Brackets:
-    """The brackets of a JSON text outside its strings.
-
-    Attributes:
-        at: position of each, ascending.
-        opening: whether it opens.
-        depth: how many are open from it on; that of a closing one does not count the pair it ends.
-    """
-
-    at: npt.NDArray[np.int64]
-    opening: npt.NDArray[np.bool_]
-    depth: npt.NDArray[np.int64]
-
-
 def read_columns(body: Body, path: str | None = None, *, written: bool = False) -> tuple[dict[Path, Any], int] | None:
     """The columns of the records that `choose_rows` chooses, and how many records; None when in doubt.
 
@@ -66,7 +51,9 @@ def read_columns(body: Body, path: str | None = None, *, written: bool = False) 
     content = body.content
     try:
         _check_size(content)
-        brackets = _brackets(content)
+        brackets = find_brackets(content, MAX_DEPTH)
+        if brackets is None:
+            return None
         rows = _list_of_rows(content, brackets, path)
         records = _Records(content, *_record_spans(content, brackets, rows))
         texts = _paths_of_texts(records.sample(), written=written)
@@ -107,38 +94,7 @@ class _Records:
         return records
 
 
-def _brackets(content: bytes) -> _Brackets:
-    """Finds the brackets in pieces, so that little memory is needed beside the text."""
-    view = np.frombuffer(_without_escapes(content), np.uint8)
-    found, quotes_before = [], 0
-    for begin in range(0, len(view), _CHUNK):
-        piece = view[begin : begin + _CHUNK]
-        quotes = np.flatnonzero(piece == ord('"'))
-        # `[` and `{`, `]` and `}` differ in this bit alone.
-        folded = piece | 0x20
-        brackets = np.flatnonzero((folded == ord("{")) | (folded == ord("}")))
-        in_string = (np.searchsorted(quotes, brackets) + quotes_before) & 1
-        found.append(brackets[in_string == 0] + begin)
-        quotes_before += len(quotes)
-    at = np.concatenate(found) if found else np.empty(0, np.int64)
-    if at.size < 2 or quotes_before & 1:
-        raise _Doubtful
-    opening = (view[at] | 0x20) == ord("{")
-    depth = np.cumsum(np.where(opening, 1, -1))
-    if depth.max() > MAX_DEPTH or depth[-1] != 0 or depth[:-1].min() < 1:
-        raise _Doubtful
-    if content[: at[0]].strip() or content[at[-1] + 1 :].strip():
-        raise _Doubtful
-    return _Brackets(at, opening, depth)
-
-
-def _without_escapes(content: bytes) -> bytes:
-    if b"\\" not in content:
-        return content
-    return content.replace(b"\\\\", b"__").replace(b'\\"', b"__")
-
-
-def _list_of_rows(content: bytes, brackets: _Brackets, path: str | None) -> tuple[int, int]:
+def _list_of_rows(content: bytes, brackets: Brackets, path: str | None) -> tuple[int, int]:
     """Where in `brackets` the list of the rows opens and closes."""
     last = len(brackets.at) - 1
     if content[brackets.at[0]] == ord("["):
@@ -166,7 +122,7 @@ def _check_choice(before: bytes, after: bytes, path: str | None) -> None:
 
 
 def _record_spans(
-    content: bytes, brackets: _Brackets, rows: tuple[int, int]
+    content: bytes, brackets: Brackets, rows: tuple[int, int]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     first, last = rows
     base = brackets.depth[first]
@@ -180,31 +136,16 @@ def _record_spans(
     return starts, ends + 1
 
 
-def _with_lists_as_text(content: bytes, brackets: _Brackets, rows: tuple[int, int], *, written: bool) -> bytes:
+def _with_lists_as_text(content: bytes, brackets: Brackets, rows: tuple[int, int], *, written: bool) -> bytes:
     """The list of the rows as the only member of an object, with each list in a record as its JSON text."""
     first, last = rows
     pieces, copied = [b'{"rows":'], int(brackets.at[first])
-    for begin, end in _lists_within(content, brackets, first, last):
+    for begin, end in lists_within(content, brackets, first, last):
         text = json_text(Body(content[begin:end]).parse(written=written))
         pieces += [content[copied:begin], json.dumps(text).encode()]
         copied = end
     pieces += [content[copied : brackets.at[last] + 1], b"}"]
     return b"".join(pieces)
-
-
-def _lists_within(content: bytes, brackets: _Brackets, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Begin and end of each list that is within a record and within no other list."""
-    is_list = np.frombuffer(content, np.uint8)[brackets.at] == ord("[")
-    lists = np.flatnonzero(is_list[first + 1 : last]) + first + 1
-    if not lists.size:
-        return
-    at, depth, done = brackets.at.tolist(), brackets.depth.tolist(), first
-    for index in lists.tolist():
-        if index > done:
-            done = index + 1
-            while depth[done] >= depth[index]:
-                done += 1
-            yield at[index], at[done] + 1
 
 
 def _paths_of_texts(sample: list[Any], *, written: bool) -> set[Path]:
@@ -248,7 +189,7 @@ def _structs(text: bytes, count: int, texts: set[Path]) -> Any:
     table.validate(full=True)
     lists = table.column(0).chunk(0)
     structs = lists.values
-    if not pa.types.is_struct(structs.type) or lists.value_lengths()[0].as_py() != count or len(structs) != count:
+    if not pa.types.is_struct(structs.type) or lists.value_lengths()[0].as_py() != count:
         raise _Doubtful
     return structs
 

@@ -1,0 +1,236 @@
+"""A real JupyterLab on this machine's loopback, and a headless Chromium that looks at it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+
+import toolkit
+
+_CHROMIUM = "/usr/bin/chromium"
+_CHROMIUM_ARGUMENTS = [
+    "--no-sandbox",  # a container has none; nothing but our own pages is opened
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--no-pings",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+]
+_SETTINGS = {
+    "@jupyter-widgets/jupyterlab-manager/plugin": {"saveState": True},
+    "@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+    "@jupyterlab/apputils-extension/themes": {"theme": "JupyterLab Light"},
+    "@jupyterlab/docmanager-extension/plugin": {"autosave": False},
+}
+_PATIENCE = 60  # seconds; for a machine that is busy with other things
+
+
+def chromium():
+    """The path of Chromium, or None: that in the variable CHROMIUM, else the usual place, else the search path."""
+    asked = os.environ.get("CHROMIUM")
+    if asked:
+        return asked if Path(asked).exists() else None
+    return _CHROMIUM if Path(_CHROMIUM).exists() else shutil.which("chromium")
+
+
+class Lab:
+    """A JupyterLab whose files, settings and history are all below one folder; a context manager.
+
+    Kernels log at DEBUG, so that what they log can be searched as well.
+
+    Attributes:
+        root: the folder that is served, and below which everything is written.
+    """
+
+    def __init__(self, root):
+        self.root = root
+        self._home = root / ".home"
+        self._token = secrets.token_hex(16)
+        self._process = None
+        self._url = ""
+        for name, values in _SETTINGS.items():
+            file = self._home / "settings" / f"{name}.jupyterlab-settings"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(values))
+        profile = self._home / "ipython" / "profile_default"
+        profile.mkdir(parents=True)
+        (profile / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 10\n")
+
+    def __enter__(self):
+        with self.log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
+                    "--ServerApp.ip=127.0.0.1",
+                    f"--ServerApp.root_dir={self.root}",
+                    "--LabApp.expose_app_in_browser=True",
+                    "--LabApp.news_url=",
+                ],
+                env=self._environment(),
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        try:
+            self._url = self._wait_for_url()
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self._stop()
+
+    @property
+    def log(self):
+        """What the server and its kernels log."""
+        return self._home / "lab.log"
+
+    def write_notebook(self, name, *cells):
+        """Write a notebook of code cells."""
+        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+        notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        nbformat.write(notebook, self.root / name)
+
+    def address(self, name):
+        return f"{self._url}lab/tree/{name}?reset&token={self._token}"
+
+    def files_with(self, text):
+        """Files below the root that hold a text, as it is or as JSON writes it."""
+        wanted = {text.encode(), json.dumps(text)[1:-1].encode()}
+        files = [file for file in self.root.rglob("*") if file.is_file()]
+        return [file.relative_to(self.root) for file in files if any(one in file.read_bytes() for one in wanted)]
+
+    def _environment(self):
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("TOOLKIT_", "JUPYTER"))}
+        folders = {
+            "HOME": ".",
+            "XDG_CONFIG_HOME": "config",
+            "IPYTHONDIR": "ipython",
+            "JUPYTER_CONFIG_DIR": "jupyter",
+            "JUPYTER_DATA_DIR": "data",
+            "JUPYTER_RUNTIME_DIR": "runtime",
+            "JUPYTERLAB_SETTINGS_DIR": "settings",
+            "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
+        }
+        return {
+            **kept,
+            **{name: str(self._home / folder) for name, folder in folders.items()},
+            "JUPYTER_TOKEN": self._token,
+            "PYTHONPATH": str(Path(toolkit.__file__).parents[1]),
+        }
+
+    def _wait_for_url(self):
+        deadline = time.monotonic() + _PATIENCE
+        while time.monotonic() < deadline and self._process.poll() is None:
+            for file in (self._home / "runtime").glob("jpserver-*.json"):
+                with contextlib.suppress(ValueError):  # half written
+                    return json.loads(file.read_text())["url"]
+            time.sleep(0.1)
+        raise RuntimeError(f"JupyterLab did not start:\n{self.log.read_text()[-2000:]}")
+
+    def _stop(self):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGTERM)
+        try:
+            self._process.wait(20)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+
+class Notebook:
+    """A notebook open in a page of JupyterLab.
+
+    Attributes:
+        page: the playwright page.
+        errors: uncaught errors of the page.
+    """
+
+    def __init__(self, lab, page, name):
+        self.lab, self.page, self.name = lab, page, name
+        self.errors = []
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.set_default_timeout(_PATIENCE * 500)
+
+    @property
+    def panel(self):
+        """The panel that is shown last."""
+        return self.page.locator(".toolkit-panel").last
+
+    def open(self):
+        """Open, or reload, and wait for the kernel."""
+        self.page.goto(self.lab.address(self.name))
+        self.page.wait_for_selector(".jp-Notebook .jp-Cell")
+        self.page.wait_for_function("() => !!window.jupyterapp")
+        self.page.evaluate("async () => { await window.jupyterapp.restored }")
+        self._wait_for_kernel()
+
+    def run_all(self):
+        """Run every cell, and wait until the kernel has nothing left to do."""
+        self.command("notebook:run-all-cells")
+        self._wait_for_kernel()
+
+    def save(self):
+        """Save with widget state; the notebook as it is on disk."""
+        self.command("docmanager:save")
+        return nbformat.read(self.lab.root / self.name, as_version=4)
+
+    def command(self, name, arguments=None):
+        """Execute a command of JupyterLab and wait for its end."""
+        self.page.evaluate(
+            "async ([name, given]) => { await window.jupyterapp.commands.execute(name, given) }",
+            [name, arguments or {}],
+        )
+
+    def kernel(self, code):
+        """What code prints in the kernel; it is in no cell and no history."""
+        return self.page.evaluate(
+            """async (code) => {
+              const kernel = window.jupyterapp.shell.currentWidget.context.sessionContext.session.kernel;
+              let printed = "";
+              const future = kernel.requestExecute({ code, silent: true, store_history: false });
+              future.onIOPub = ({ header, content }) => {
+                if (header.msg_type === "stream") printed += content.text;
+                if (header.msg_type === "error") printed += content.evalue;
+              };
+              await future.done;
+              return printed;
+            }""",
+            code,
+        )
+
+    def _wait_for_kernel(self):
+        self.page.wait_for_function(
+            """() => {
+              const context = window.jupyterapp.shell.currentWidget?.context;
+              const kernel = context?.sessionContext.session?.kernel;
+              return kernel?.connectionStatus === "connected" && kernel.status === "idle";
+            }"""
+        )
+
+
+@contextlib.contextmanager
+def browser(executable):
+    """A headless Chromium that reaches nothing but this machine."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=executable, headless=True, args=_CHROMIUM_ARGUMENTS)
+        try:
+            yield running
+        finally:
+            running.close()

@@ -1,0 +1,268 @@
+"""The panel in a real JupyterLab: what it does, what it looks like, and what it leaves on the disk."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import textwrap
+
+import pytest
+
+from toolkit.practice_service import practice
+from toolkit.session import Session
+
+pytestmark = pytest.mark.browser
+
+SERVICE = """\
+import toolkit as tk
+from dataclasses import replace
+from pathlib import Path
+
+service = tk.practice().start()
+settings = replace(service.settings, project=Path.cwd(), cassettes="cassettes")
+"""
+PANEL = "panel = tk.panel({}, settings=settings)\npanel"
+CONNECTED = "Connected. The service knows these credentials"
+
+
+@pytest.fixture(scope="module")
+def tour(lab):
+    """A cassette named "tour" in the folder of the notebooks, and a project file beside it."""
+    (lab.root / "toolkit.toml").write_text("")
+    path = lab.root / "cassettes" / "tour.yaml"
+    with practice() as service:
+        credentials = service.credentials["sandbox-secret"]
+        with Session(credentials=credentials, cassette=path, settings=service.settings) as session:
+            session.accounts()
+    return path
+
+
+def status(notebook, words):
+    """Wait until the panel says so."""
+    notebook.panel.get_by_role("status").get_by_text(words).wait_for()
+
+
+def connect(notebook):
+    notebook.panel.get_by_role("button", name="Connect").click()
+
+
+def reveal(notebook, expression):
+    """A secret of the practice service in the notebook's kernel."""
+    return notebook.kernel(f"print({expression}, end='')")
+
+
+def choose(notebook, control, label):
+    notebook.panel.get_by_label(control, exact=True).select_option(label=label)
+
+
+def wait_for_choice(notebook, control, label):
+    """Wait until the kernel has made this choice in a control, as it does when one above it changes."""
+    option = notebook.panel.get_by_label(control, exact=True).locator("option:checked")
+    option.filter(has_text=label).wait_for(state="attached")
+
+
+def key_text(notebook, name):
+    """The private key of practice credentials in the form that services hand out."""
+    data = reveal(notebook, f"service.credentials[{name!r}].secrets()[0][1].reveal()")
+    return f"-----BEGIN PRIVATE KEY-----\n{textwrap.fill(data, 64)}\n-----END PRIVATE KEY-----\n"
+
+
+def test_a_replay_runs_from_top_to_bottom(open_notebook, tour):
+    """A notebook with a panel needs no hand: the cells below get the recorded accounts."""
+    notebook = open_notebook(
+        "replay.ipynb",
+        "import toolkit as tk\npanel = tk.panel(cassette='tour')\npanel",
+        "len(panel.session.accounts())",
+    )
+    notebook.run_all()
+    status(notebook, "Replaying tour.yaml. Nothing is sent, and no credentials are needed.")
+    notebook.panel.get_by_text("left, as recorded").wait_for()
+    notebook.panel.get_by_text("just now").or_(notebook.panel.get_by_text("ago")).wait_for()
+    saved = notebook.save()
+    assert saved.cells[1].outputs[0]["data"]["text/plain"] == "25"
+    assert saved.cells[0].outputs[0]["data"]["text/plain"].startswith("<Panel: broker-sandbox · replay tour.yaml")
+    assert len(json.dumps(saved.metadata["widgets"])) < 20_000
+
+
+def test_a_cell_that_is_run_too_early_says_what_to_do(open_notebook, tour):
+    """Two lines in place of a traceback."""
+    notebook = open_notebook("early.ipynb", SERVICE, PANEL.format("'paper'"), "panel.session")
+    notebook.run_all()
+    said = notebook.page.locator(".jp-OutputArea-output").last
+    assert said.inner_text().split("\n")[:2] == [
+        "ConfigurationError: The panel is not connected.",
+        "Press Connect, then run this cell again.",
+    ]
+
+
+def test_nothing_that_is_typed_reaches_the_disk(open_notebook, lab, tour, tmp_path):
+    """Typed, pasted, chosen, refused or abandoned: no file of notebook, history, log or workspace holds it."""
+    notebook = open_notebook("typed.ipynb", SERVICE, PANEL.format("'paper'"), "session = panel.session")
+    notebook.run_all()
+    panel, page = notebook.panel, notebook.page
+
+    key_id = reveal(notebook, "service.credentials['paper'].key_id.reveal()")
+    secret_key = reveal(notebook, "service.credentials['paper'].secret_key.reveal()")
+    panel.get_by_label("Key ID").click()
+    page.keyboard.type(key_id)
+    page.keyboard.press("Tab")
+    page.keyboard.type(secret_key)
+    page.keyboard.press("Enter")
+    status(notebook, f"{CONNECTED}: 1 account.")
+    assert panel.get_by_label("Key ID").count() == 0
+
+    choose(notebook, "Environment", "broker-sandbox · sandbox broker partner")
+    wait_for_choice(notebook, "Credentials", "new client secret …")
+    refused = secrets.token_hex(20)
+    panel.get_by_label("Client ID").fill("practice-sandbox-secret")
+    panel.get_by_label("Client secret").fill(refused)
+    connect(notebook)
+    panel.get_by_role("alert").get_by_text("refused the credentials with status 401").wait_for()
+    assert panel.get_by_label("Client secret").input_value() == ""
+    assert panel.get_by_label("Client ID").input_value() == "practice-sandbox-secret"
+    client_secret = reveal(notebook, "service.credentials['sandbox-secret'].client_secret.reveal()")
+    panel.get_by_label("Client secret").fill(client_secret)
+    connect(notebook)
+    status(notebook, f"{CONNECTED}: 25 accounts.")
+
+    choose(notebook, "Credentials", "new client key …")
+    pasted = key_text(notebook, "sandbox-key")
+    panel.get_by_label("Client ID").fill("practice-sandbox-key")
+    page.evaluate("(text) => navigator.clipboard.writeText(text)", pasted)
+    panel.get_by_label("Private key", exact=True).click()
+    page.keyboard.press("ControlOrMeta+V")
+    connect(notebook)
+    status(notebook, f"{CONNECTED}: 25 accounts.")
+    panel.get_by_text("default · client key · sandbox broker partner").wait_for()
+
+    choose(notebook, "Environment", "broker-live · live broker partner")
+    wait_for_choice(notebook, "Credentials", "new client secret …")
+    choose(notebook, "Credentials", "new client key …")
+    chosen = tmp_path / "key.pem"
+    chosen.write_text(key_text(notebook, "broker-key"))
+    panel.get_by_label("Client ID").fill("practice-broker-key")
+    panel.get_by_label("Private key file").set_input_files(chosen)
+    connect(notebook)
+    status(notebook, f"{CONNECTED}: 25 accounts.")
+    panel.get_by_text("default · client key · live broker partner").wait_for()
+    assert panel.get_by_text("real account", exact=True).count() == 2
+
+    choose(notebook, "Credentials", "new client secret …")
+    abandoned = secrets.token_hex(20)
+    panel.get_by_label("Client secret").fill(abandoned)
+    page.evaluate("(text) => navigator.clipboard.writeText(text)", "")
+    notebook.kernel("panel.session.accounts()")
+    notebook.save()
+
+    notebook.open()
+    status(notebook, f"{CONNECTED}: 25 accounts.")
+    notebook.panel.get_by_text("left").wait_for()
+    assert notebook.panel.get_by_label("Client secret").input_value() == ""
+    saved = notebook.save()
+    assert "widgets" in saved.metadata
+
+    assert "MESSAGE TYPE:comm_msg" in lab.log.read_text()
+    assert lab.files_with("panel.session")  # the search finds what is there
+    bodies = ["".join(text.splitlines()[1:-1]) for text in (pasted, chosen.read_text())]
+    lines = [line for text in (pasted, chosen.read_text()) for line in text.splitlines()[1:-1]]
+    for text in (key_id, secret_key, refused, client_secret, abandoned, *bodies, *lines):
+        assert lab.files_with(text) == []
+
+
+def test_the_token_is_counted_down_in_the_page(open_notebook, tour):
+    """The text moves on by itself, without a word to or from the kernel."""
+    notebook = open_notebook(
+        "token.ipynb", SERVICE, PANEL.format("'broker-sandbox', service.credentials['sandbox-key']")
+    )
+    notebook.run_all()
+    connect(notebook)
+    status(notebook, CONNECTED)
+    left = notebook.panel.locator(".toolkit-left")
+    left.get_by_text("left").wait_for()
+    before = left.inner_text()
+    messages = notebook.kernel(
+        "n = [0]; send = panel._view.send; panel._view.send = lambda *a: n.append(1) or send(*a)"
+    )
+    assert messages == ""
+    notebook.page.wait_for_function(
+        "(before) => document.querySelector('.toolkit-left').innerText !== before", arg=before
+    )
+    assert notebook.kernel("print(len(n) - 1)").strip() == "0"
+
+
+def test_a_saved_panel_without_a_kernel_says_so(open_notebook, tour):
+    """What was saved is shown as what it is, not as a session that lives."""
+    notebook = open_notebook("saved.ipynb", SERVICE, PANEL.format("None, service.credentials['paper']"))
+    notebook.run_all()
+    connect(notebook)
+    status(notebook, CONNECTED)
+    absent = notebook.panel.get_by_text("No kernel answers: this is the panel as it was saved.")
+    assert not absent.is_visible()
+    notebook.save()
+    notebook.command("kernelmenu:shutdown")
+    notebook.open()
+    absent.wait_for()
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+def test_it_follows_the_theme(open_notebook, tour, tmp_path, theme):
+    """Text stands out from its ground in both themes, wide and narrow; pictures are in the test's folder."""
+    notebook = open_notebook("theme.ipynb", SERVICE, PANEL.format("'live', service.credentials['live']"))
+    notebook.run_all()
+    notebook.command("apputils:change-theme", {"theme": theme})
+    connect(notebook)
+    status(notebook, CONNECTED)
+    choose(notebook, "Credentials", "new key pair …")
+    for width in (1200, 640):
+        notebook.page.set_viewport_size({"width": width, "height": 900})
+        notebook.panel.screenshot(path=tmp_path / f"{theme}-{width}.png")
+        box = notebook.panel.bounding_box()
+        overflow = notebook.panel.evaluate("(panel) => panel.scrollWidth - panel.clientWidth")
+        assert box["width"] > 150
+        assert overflow <= 0
+    weakest = notebook.panel.evaluate(CONTRAST)
+    assert weakest["ratio"] >= 3, weakest
+
+
+CONTRAST = """(panel) => {
+  const parts = (color) => color.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => {
+    const [x, y, z] = [r, g, b].map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+  };
+  const ground = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const color = parts(getComputedStyle(at).backgroundColor);
+      if (color.length < 4 || color[3] > 0) return color;
+    }
+    return [255, 255, 255];
+  };
+  const texts = [...panel.querySelectorAll("label, select, input, button, dt, dd, span, div")].filter(
+    (element) => element.offsetParent && [...element.childNodes].some((n) => n.nodeType === 3 && n.data.trim()),
+  );
+  const ratios = texts.map((element) => {
+    const [a, b] = [light(parts(getComputedStyle(element).color)), light(ground(element))].sort((x, y) => y - x);
+    return { ratio: (a + 0.05) / (b + 0.05), text: element.textContent };
+  });
+  return ratios.sort((x, y) => x.ratio - y.ratio)[0];
+}"""
+
+
+def test_every_control_has_a_name_and_can_be_reached_with_the_keyboard(open_notebook, tour):
+    """Tab goes through the form from top to bottom; each stop has a name that a screen reader says."""
+    notebook = open_notebook("keyboard.ipynb", SERVICE, PANEL.format("'broker-sandbox'"))
+    notebook.run_all()
+    choose(notebook, "Credentials", "new client key …")
+    notebook.panel.get_by_label("Environment", exact=True).focus()
+    names = []
+    for _ in range(7):
+        names.append(notebook.page.evaluate(FOCUSED))
+        notebook.page.keyboard.press("Tab")
+    expected = ["Environment", "Mode", "Credentials", "Client ID", "Private key", "Private key file", "Connect"]
+    assert names == expected
+
+
+FOCUSED = """() => {
+  const element = document.activeElement;
+  return element.getAttribute("aria-label") ?? element.labels?.[0]?.textContent ?? element.textContent.trim();
+}"""

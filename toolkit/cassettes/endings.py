@@ -1,0 +1,51 @@
+"""When a recording has ended well. Notebooks never call close(): a cell does, or the interpreter."""
+
+from __future__ import annotations
+
+import atexit
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from toolkit.errors import CassetteError
+
+_waiting: list[Callable[[], None]] = []
+_shells: list[Any] = []
+
+
+def call_at_the_end(finish: Callable[[], None]) -> None:
+    """Call it after each cell that ran well, and when the interpreter exits well, until it is called off."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is not None and not any(shell is one for one in _shells):
+        shell.events.register("post_run_cell", _after_cell)
+        _shells.append(shell)
+    if not _waiting:
+        atexit.register(_at_exit)
+    _waiting.append(finish)
+
+
+def call_off(finish: Callable[[], None]) -> None:
+    """Not any more."""
+    if finish in _waiting:
+        _waiting.remove(finish)
+
+
+def _after_cell(result: Any) -> None:
+    if result.success:
+        _finish_all()
+
+
+def _at_exit() -> None:
+    # A script that died of an exception left this behind; in a notebook any cell that failed did.
+    if _shells or getattr(sys, "last_value", None) is None:
+        _finish_all()
+
+
+def _finish_all() -> None:
+    for finish in _waiting:
+        try:
+            finish()
+        except CassetteError as error:  # nobody is there to catch it, and the others are to finish too
+            warnings.warn(str(error), stacklevel=2)

@@ -1,0 +1,100 @@
+"""What is wrong, in words beside the control of the panel that it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from toolkit.errors import (
+    AccessError,
+    CassetteError,
+    ConfigurationError,
+    ServiceError,
+    TokenRefused,
+    TokenResponseInvalid,
+    ToolkitError,
+    Unreachable,
+    UnsafeAddress,
+)
+from toolkit.escaping import excerpt
+from toolkit.notebook.form import Field, Mode
+from toolkit.service import Environment
+from toolkit.settings import Settings
+
+if TYPE_CHECKING:
+    from toolkit.profiles import Profile
+
+_REFUSED: Final = frozenset({400, 401, 403})  # invalid_client is 400 or 401, RFC 6749 section 5.2
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong, and the field that it is about.
+
+    Attributes:
+        place: "environment", "mode", "cassette", "credentials", the name of a `Field`, or "connect" for none of them.
+        what: what happened.
+        next_step: what to do about it.
+    """
+
+    place: str
+    what: str
+    next_step: str = ""
+
+
+NO_CASSETTE_NAMED: Final = Problem("cassette", "The cassette has no name.", "Give one, such as tour.")
+
+
+def missing_profile(environment: Environment, profiles: Iterable[Profile], named: str | None) -> Problem | None:
+    """That the profile which the notebook names is not saved here, if so."""
+    if named is None or any((each.environment, each.name) == (environment, named) for each in profiles):
+        return None
+    # The name is not quoted: a secret given in its place would be saved with the notebook's widgets.
+    what = f"No credentials of the name that this notebook gives are saved for {environment}."
+    return Problem("credentials", what, "Choose others, or type them.")
+
+
+def no_cassettes(settings: Settings) -> Problem:
+    """That there is nothing to replay."""
+    return Problem("cassette", f"There are no cassettes in {excerpt(str(settings.cassettes))}.", "Record one first.")
+
+
+def unexpected(error: Exception) -> Problem:
+    """An error that is none of ours; its text may hold anything, so only its kind is named."""
+    return Problem(
+        "connect", f"Connecting failed: {type(error).__name__}.", "Open a tk.Session in a cell to see where."
+    )
+
+
+def problem_of(error: ToolkitError, *, mode: Mode, fields: Sequence[Field] = ()) -> Problem:
+    """What kept the panel from connecting, as words beside the control that it is about.
+
+    Args:
+        error: what was raised.
+        mode: what was being connected to.
+        fields: the fields whose texts were used; none for credentials that were not typed.
+    """
+    return Problem(_place(error, mode, fields), error.what, error.next_step)
+
+
+def problem_of_text(error: ToolkitError, fields: Sequence[Field]) -> Problem:
+    """What is wrong with a text that was typed, as words beside its field."""
+    named = (field.name for field in fields if field.label.lower() in error.what.lower())
+    return Problem(next(named, fields[-1].name), error.what, error.next_step)
+
+
+def _place(error: ToolkitError, mode: Mode, fields: Sequence[Field]) -> str:
+    if isinstance(error, CassetteError):
+        return "mode" if mode is Mode.LIVE else "cassette"
+    if isinstance(error, ServiceError | TokenRefused):
+        if error.status in _REFUSED:
+            return fields[-1].name if fields else "credentials"
+        return "connect"
+    if isinstance(error, Unreachable | UnsafeAddress | TokenResponseInvalid):
+        return "environment"
+    if isinstance(error, AccessError):
+        return "credentials"
+    if isinstance(error, ConfigurationError):
+        return "environment" if mode is Mode.REPLAY or "address" in error.what else "credentials"
+    return "connect"
