@@ -157,7 +157,7 @@ def test_malformed_file(project, text, line):
     [
         ('[addreses]\nauth = "https://a.example"', ["Unknown setting 'addreses'", "Did you mean addresses?"]),
         ('header_prefx = "ACME"', ["Unknown setting 'header_prefx'", "Did you mean header_prefix?"]),
-        ('client_secret = "QXZ012345678"', ["Unknown setting 'client_secret'", "Known: addresses, header_prefix"]),
+        ('client_secret = "QXZ012345678"', ["looks like a credential", "tk.save_credentials()"]),
         (
             '[addresses]\nauth_sanbox = "https://a.example"',
             ["Unknown address 'auth_sanbox'", "Did you mean auth_sandbox?"],

@@ -1,0 +1,87 @@
+"""Connecting gives a session that has sent nothing, after one call that proves the credentials."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolkit.cassettes.cassette import Cassette
+from toolkit.credentials import ClientSecret
+from toolkit.errors import CassetteMiss, ConfigurationError, TokenRefused
+from toolkit.notebook.connection import connect
+from toolkit.notebook.form import Mode
+from toolkit.service import Environment
+
+SANDBOX = Environment.BROKER_SANDBOX
+
+
+@pytest.fixture
+def open_connection(settings):
+    """Connects, and closes the sessions at the end."""
+    opened = []
+
+    def open_one(*choices):
+        opened.append(connect(*choices, settings))
+        return opened[-1]
+
+    yield open_one
+    for connection in opened:
+        connection.session.close()
+
+
+def test_a_live_connection_is_proved_and_its_token_known(open_connection, service):
+    """One token request and one call, of which the session itself knows nothing."""
+    connection = open_connection(SANDBOX, Mode.LIVE, None, service.credentials["sandbox-secret"])
+    assert connection.accounts == 25
+    assert connection.session.token is None
+    assert connection.token is not None
+    assert (service.stats.token_requests, service.stats.calls) == (1, 1)
+    connection.session.accounts()
+    assert connection.token is connection.session.token
+    assert service.stats.token_requests == 1
+
+
+def test_a_key_pair_has_no_token(service):
+    """An account holder's key pair goes with every call."""
+    connection = open_connection(None, Mode.LIVE, None, service.credentials["live"])
+    assert connection.session.environment == "live"
+    assert connection.token is None
+
+
+def test_recording_starts_with_nothing_recorded(service):
+    """And adds to what a cassette holds, without playing any of it for the proof."""
+    credentials = service.credentials["sandbox-secret"]
+    connection = open_connection(SANDBOX, Mode.RECORD, "tour", credentials)
+    assert len(connection.session.cassette) == 0
+    connection.session.accounts()
+    connection.session.close()
+    again = open_connection(SANDBOX, Mode.RECORD, "tour", credentials)
+    assert again.session.cassette.play_count == 0
+    assert again.accounts == 25
+    again.session.close()
+    assert len(Cassette(settings.cassettes_folder / "tour.yaml", "none")) == 1
+
+
+def test_refused_credentials_leave_nothing_open(service):
+    """Another may record to the cassette at once."""
+    credentials = ClientSecret("practice-sandbox-secret", "not-the-secret-of-it", environment=SANDBOX)
+    with pytest.raises(TokenRefused):
+        open_connection(SANDBOX, Mode.RECORD, "tour", credentials)
+    open_connection(SANDBOX, Mode.RECORD, "tour", service.credentials["sandbox-secret"]).session.close()
+
+
+def test_a_replay_sends_nothing(open_connection, service, tour):
+    """Not even for a proof."""
+    before = service.stats.by_endpoint
+    connection = open_connection(None, Mode.REPLAY, "tour", None)
+    assert (connection.accounts, connection.proof, connection.token) == (None, None, None)
+    assert len(connection.session.accounts()) == 25
+    assert connection.token is not None
+    assert service.stats.by_endpoint == before
+
+
+def test_a_replay_of_what_is_not_there_is_refused(open_connection, tour):
+    """Whether the cassette is missing or holds other environments only."""
+    with pytest.raises(CassetteMiss):
+        open_connection(SANDBOX, Mode.REPLAY, "missing", None)
+    with pytest.raises(ConfigurationError, match=r"tour\.yaml holds no call of the environment paper"):
+        open_connection(Environment.PAPER, Mode.REPLAY, "tour", None)

@@ -1,0 +1,126 @@
+"""What is chosen in one control decides what those below it offer."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolkit.notebook.controls import Controls
+from toolkit.notebook.form import Mode, New
+from toolkit.notebook.problems import Problem
+from toolkit.service import CredentialKind, Environment
+
+
+@pytest.fixture
+def make_controls(settings):
+    made = []
+
+    def make(environment=Environment.BROKER_SANDBOX, mode=Mode.LIVE, *, cassette=None, profile=None, held=()):
+        made.append(
+            Controls(
+                environment,
+                mode,
+                cassette=cassette,
+                profile=profile,
+                held=held,
+                settings=settings,
+                pressed=lambda: None,
+                answered=lambda: None,
+            )
+        )
+        return made[-1]
+
+    yield make
+    for controls in made:
+        controls.close()
+
+
+def shown(controls):
+    """The labels of what is on the panel, from top to bottom."""
+    widgets = [widget for slot in controls.slots.values() for widget in slot.children]
+    return [getattr(widget, "description", None) or type(widget).__name__ for widget in widgets]
+
+
+def test_each_mode_shows_what_it_needs(make_controls):
+    """A replay no credentials, a live session no cassette, a recording both."""
+    controls = make_controls()
+    assert shown(controls) == ["Environment", "Mode", "Credentials", "SecretInput", "Connect"]
+    controls._mode.value = Mode.RECORD
+    assert shown(controls) == ["Environment", "Mode", "Cassette", "Name", "Credentials", "SecretInput", "Connect"]
+    controls._mode.value = Mode.REPLAY
+    assert shown(controls) == ["Environment", "Mode", "Cassette", "HTML", "Connect"]
+    assert (controls.who, controls.fields, controls.cassette) == (None, (), None)
+
+
+def test_a_replay_makes_no_widget_for_credentials(make_controls):
+    """What is not shown is not saved."""
+    controls = make_controls(None, Mode.REPLAY, cassette="tour")
+    assert controls.environment == "paper"
+    assert not {"_who", "_inputs", "_new_cassette"} & vars(controls).keys()
+
+
+def test_the_environment_decides_which_credentials_can_be_typed(make_controls):
+    """Section 1 and 5 of the service document."""
+    controls = make_controls()
+    assert controls.who == New(CredentialKind.CLIENT_SECRET)
+    assert [field.name for field in controls.fields] == ["client_id", "client_secret"]
+    controls.environment = Environment.LIVE
+    assert controls.who == New(CredentialKind.KEY_PAIR)
+    assert shown(controls)[1] == "HTML"  # the badge of a real account
+
+
+def test_a_new_cassette_is_asked_for_its_name(make_controls):
+    """Chosen from the folder, it needs none."""
+    controls = make_controls(mode=Mode.RECORD, cassette="tour")
+    assert controls.cassette == "tour"
+    assert "Name" not in shown(controls)
+    controls._cassette.value = ""
+    assert controls.cassette is None
+    controls._new_cassette.value = "mine"
+    assert controls.cassette == "mine"
+
+
+def test_the_choice_of_credentials_is_kept_where_it_can_be(make_controls, service):
+    """Another mode does not change it; another environment does, and coming back starts over."""
+    held = [service.credentials["sandbox-key"], service.credentials["sandbox-secret"]]
+    controls = make_controls(held=held)
+    controls._who.value = held[1]
+    controls._mode.value = Mode.REPLAY
+    controls._mode.value = Mode.RECORD
+    assert controls.who is held[1]
+    controls.environment = Environment.PAPER
+    controls.environment = Environment.BROKER_SANDBOX
+    assert controls.who is held[0]
+
+
+def test_credentials_typed_anew_take_the_place_of_those_before(make_controls, service):
+    """A choice for each name and kind."""
+    controls = make_controls()
+    for _ in range(2):
+        controls.hold(service.credentials["sandbox-key"])
+    controls.hold(service.credentials["sandbox-secret"])
+    assert controls.who is service.credentials["sandbox-secret"]
+    assert sum("in this notebook" in label for label, _ in controls._who.options) == 2
+
+
+def test_words_stand_where_they_belong_and_are_taken_back(make_controls):
+    """Beside a field in the page, beside a control, or below the button; standing words stay."""
+    controls = make_controls(Environment.BROKER_LIVE)
+    for place in ("client_secret", "environment", "mode", "no such place"):
+        controls.complain(Problem(place, f"About {place}.", "Do this."))
+    assert controls._inputs.problems == {"client_secret": "About client_secret. Do this."}
+    assert "About environment." in controls.slots["environment"].children[-1].value
+    assert "real account" in controls.slots["environment"].children[-1].value
+    assert "About no such place." in controls.slots["connect"].children[-1].value
+    controls.clear()
+    assert controls._inputs.problems == {}
+    assert shown(controls) == ["Environment", "HTML", "Mode", "Credentials", "SecretInput", "Connect"]
+    assert "About" not in controls.slots["environment"].children[-1].value
+
+
+def test_the_button_waits(make_controls):
+    """While connecting it cannot be pressed again."""
+    controls = make_controls()
+    controls.set_busy(is_busy=True)
+    assert controls._button.disabled
+    controls.set_busy(is_busy=False)
+    assert not controls._button.disabled

@@ -1,0 +1,144 @@
+"""Facts become the same HTML and text each time, with nothing in it that runs."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.notebook.connection import connect
+from toolkit.notebook.display import (
+    Facts,
+    facts_of,
+    minutes_text,
+    problem_html,
+    real_account_html,
+    status_text,
+    summary_html,
+    summary_text,
+)
+from toolkit.notebook.form import Mode
+from toolkit.notebook.problems import Problem
+from toolkit.service import Environment, Interface
+
+RECORDED = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
+REPLAY = Facts(
+    Environment.BROKER_SANDBOX,
+    Mode.REPLAY,
+    has_tokens=True,
+    cassette="tour.yaml",
+    interactions=12,
+    recorded_at=RECORDED,
+)
+LIVE = Facts(Environment.LIVE, Mode.LIVE, who="desk · key pair", accounts=1)
+
+
+class Elements(HTMLParser):
+    """The elements of a text, their attributes, and the words between."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.attributes, self.words = [], set(), ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+    def handle_data(self, data):
+        self.words += data
+
+
+def test_a_replay_says_that_it_is_one_and_of_when():
+    """In the status, the summary and the plain text; how long ago that was is left to the page."""
+    assert status_text(REPLAY) == "Replaying tour.yaml. Nothing is sent, and no credentials are needed."
+    assert summary_text(REPLAY) == "broker-sandbox · replay tour.yaml, recorded 12 May 2026"
+    shown = summary_html(REPLAY)
+    assert '12 interactions, recorded <time datetime="2026-05-12T09:30:00.000000Z">12 May 2026</time>' in shown
+    assert "sandbox broker partner, as recorded" in shown
+
+
+def test_a_live_session_of_a_real_account_carries_a_badge():
+    """In the summary and in the plain text."""
+    assert "real account" in summary_html(LIVE)
+    assert summary_text(LIVE) == "live · real account · live"
+    assert "real account" in real_account_html(Environment.BROKER_LIVE)
+    assert real_account_html(Environment.PAPER) == ""
+
+
+def test_what_connecting_came_to_is_one_line():
+    """With how many accounts the service gave, and where calls are recorded."""
+    assert status_text(LIVE) == "Connected. The service knows these credentials: 1 account."
+    recording = replace(LIVE, mode=Mode.RECORD, cassette="a.yaml", accounts=1200)
+    assert status_text(recording).endswith("1,200 accounts. Calls are recorded to a.yaml.")
+
+
+def test_interfaces_are_those_of_the_environment():
+    """Section 1 of the service document; the auth interface is called for its user, not by him."""
+    assert LIVE.interfaces == (Interface.TRADING, Interface.MARKET_DATA)
+    assert "session.broker" in summary_html(REPLAY)
+    assert "session.trading" not in summary_html(REPLAY)
+
+
+def test_a_replayed_token_stands_still_and_a_live_one_is_left_to_the_page():
+    """The HTML of a live session holds no time of day and no lifetime."""
+    token = {"remaining": timedelta(minutes=12, seconds=7), "lifetime": timedelta(seconds=890)}
+    replayed = summary_html(replace(REPLAY, **token))
+    assert "12:07 of 14:50 left, as recorded" in replayed
+    assert 'aria-valuenow="82"' in replayed
+    live = summary_html(replace(REPLAY, mode=Mode.LIVE, cassette="", recorded_at=None))
+    assert "data-counting" in live
+    assert "left" not in Elements(live).words
+    assert "none yet" in summary_html(REPLAY)
+    assert "the key pair goes with every call" in summary_html(LIVE)
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0, "0:00"), (-5, "0:00"), (0.2, "0:01"), (59, "0:59"), (890, "14:50")])
+def test_a_lifetime_is_minutes_and_seconds(seconds, text):
+    """Rounded up, so that 0:00 means that it is over."""
+    assert minutes_text(timedelta(seconds=seconds)) == text
+
+
+def test_a_problem_is_announced():
+    """A screen reader says it when it appears."""
+    shown = problem_html(Problem("cassette", "What.", "What next."))
+    assert 'role="alert"' in shown
+    assert Elements(shown).words == "What.What next."
+
+
+@given(
+    text=st.text(min_size=1)
+    | st.sampled_from(["<img src=x onerror=alert(1)>", '" onmouseover="x', "</dl><script>", "\x1b[2J\u202e"])
+)
+def test_words_of_others_stay_words(text):
+    """Whatever a cassette is called or a server says: the same elements, and nothing invisible."""
+    plain, hostile = (
+        Elements(problem_html(Problem("", "x", "x"))),
+        Elements(problem_html(Problem("", text, "x"))),
+    )
+    assert (hostile.tags, hostile.attributes) == (plain.tags, plain.attributes)
+    facts = replace(REPLAY, cassette=text, who=text)
+    plain, hostile = Elements(summary_html(replace(REPLAY, cassette="x", who="x"))), Elements(summary_html(facts))
+    assert (hostile.tags, hostile.attributes) == (plain.tags, plain.attributes)
+    assert not set("\x1b\u202e\u200b") & set(html.unescape(summary_html(facts) + summary_text(facts)))
+
+
+def test_the_facts_of_a_session_hold_no_secret(service, settings, tour):
+    """Of a live, a recorded and a replayed one."""
+    credentials = service.credentials["sandbox-secret"]
+    for mode, given_credentials in ((Mode.LIVE, credentials), (Mode.RECORD, credentials), (Mode.REPLAY, None)):
+        cassette = None if mode is Mode.LIVE else "tour"
+        connection = connect(credentials.environment, mode, cassette, given_credentials, settings)
+        facts = facts_of(connection)
+        assert facts.has_tokens
+        assert bool(facts.who) is (given_credentials is not None)
+        assert credentials.client_secret.reveal() not in repr(facts)
+        assert connection.token is None or connection.token.access_token.reveal() not in repr(facts)
+        assert facts.remaining is None or mode is Mode.REPLAY
+        connection.session.close()

@@ -1,0 +1,84 @@
+"""What goes wrong is said beside the control that it is about."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolkit.errors import (
+    CassetteBusy,
+    CassetteMiss,
+    ConfigurationError,
+    CredentialsMismatch,
+    ServiceError,
+    TabulationError,
+    TokenRefused,
+    TokenResponseInvalid,
+    Unreachable,
+    UnsafeAddress,
+)
+from toolkit.notebook.form import FIELDS, Mode
+from toolkit.notebook.problems import missing_profile, no_cassettes, problem_of, problem_of_text, unexpected
+from toolkit.profiles import Profile
+from toolkit.service import CredentialKind, Environment
+from toolkit.settings import Settings
+
+TYPED = FIELDS[CredentialKind.CLIENT_SECRET]
+
+
+@pytest.mark.parametrize(
+    ("error", "place"),
+    [
+        (TokenRefused("refused", status=401), "client_secret"),
+        (TokenRefused("refused", status=400), "client_secret"),
+        (TokenRefused("out of order", status=503), "connect"),
+        (TokenResponseInvalid("a login page"), "environment"),
+        (ServiceError("refused", status=403), "client_secret"),
+        (ServiceError("out of order", status=500), "connect"),
+        (Unreachable("no connection"), "environment"),
+        (UnsafeAddress("http beyond this machine"), "environment"),
+        (CredentialsMismatch("another environment"), "credentials"),
+        (CassetteBusy("another process"), "cassette"),
+        (ConfigurationError("The address auth is not set."), "environment"),
+        (ConfigurationError("There is no profile of that name for paper."), "credentials"),
+        (TabulationError("no JSON"), "connect"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value,
+)
+def test_an_error_of_connecting_has_a_place(error, place):
+    """The one where somebody can do something about it."""
+    problem = problem_of(error, mode=Mode.RECORD, fields=TYPED)
+    assert (problem.place, problem.what) == (place, error.what)
+
+
+def test_refused_credentials_that_were_not_typed_are_those_chosen():
+    """There is no field for a saved profile but the choice itself."""
+    assert problem_of(TokenRefused("refused", status=401), mode=Mode.LIVE).place == "credentials"
+
+
+def test_a_recording_is_to_blame_for_what_a_replay_lacks():
+    """Its environment is a matter of the choice of environment, live calls while offline of the mode."""
+    assert problem_of(ConfigurationError("does not tell the environment"), mode=Mode.REPLAY).place == "environment"
+    assert problem_of(CassetteMiss("no such cassette"), mode=Mode.REPLAY).place == "cassette"
+    assert problem_of(CassetteMiss("TOOLKIT_OFFLINE"), mode=Mode.LIVE).place == "mode"
+
+
+def test_a_text_that_is_malformed_is_found_by_the_name_of_its_field():
+    """Where no name is in the words, it is the secret."""
+    assert problem_of_text(ConfigurationError("The client ID is empty."), TYPED).place == "client_id"
+    assert problem_of_text(ConfigurationError("This RSA key has 1024 bits."), TYPED).place == "client_secret"
+
+
+def test_a_profile_is_missing_only_when_the_notebook_names_it():
+    """The name itself is not repeated: a secret given in its place would be saved with the widgets."""
+    profiles = [Profile("desk", Environment.PAPER, CredentialKind.KEY_PAIR, "keyring")]
+    assert missing_profile(Environment.PAPER, profiles, None) is None
+    assert missing_profile(Environment.PAPER, profiles, "desk") is None
+    missing = missing_profile(Environment.LIVE, profiles, "desk")
+    assert missing is not None
+    assert "desk" not in missing.what + missing.next_step
+
+
+def test_words_without_an_error(tmp_path):
+    """Nothing to replay, and errors that are none of ours, are said in words too."""
+    assert no_cassettes(Settings(project=tmp_path)).what == "There are no cassettes in cassettes."
+    assert unexpected(RuntimeError("secret")).what == "Connecting failed: RuntimeError."

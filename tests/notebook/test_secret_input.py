@@ -1,0 +1,130 @@
+"""Secrets come from the page as the binary part of a message, once, and are in no trait."""
+
+from __future__ import annotations
+
+import json
+import secrets
+
+import pytest
+
+from toolkit.notebook.form import FIELDS
+from toolkit.notebook.secret_input import LONGEST_TEXT, SecretInput
+from toolkit.secret import Secret
+from toolkit.service import CredentialKind
+
+KEY_PAIR = FIELDS[CredentialKind.KEY_PAIR]
+
+
+class Page:
+    """A secret input and what it says to its page and to the panel."""
+
+    def __init__(self, monkeypatch):
+        self.events = []
+        self.input = SecretInput(
+            answered=lambda: self.events.append("answered"), submitted=lambda: self.events.append("submitted")
+        )
+        monkeypatch.setattr(self.input, "send", self.events.append)
+        self.input.show(KEY_PAIR)
+
+    def receive(self, content, *texts):
+        data = {"method": "custom", "content": content}
+        self.input._handle_msg({"content": {"data": data}, "buffers": [memoryview(text) for text in texts]})
+
+
+@pytest.fixture
+def page(monkeypatch):
+    made = Page(monkeypatch)
+    yield made
+    made.input.close()
+
+
+def test_the_page_is_asked_and_its_answer_taken_once(page):
+    """Each text is a Secret, under the name of its field."""
+    page.input.ask()
+    page.receive({"type": "texts", "number": 1}, b"one", "zwö".encode())
+    assert page.events == [{"type": "ask", "number": 1}, "answered"]
+    assert page.input.take() == {"key_id": Secret("one"), "secret_key": Secret("zwö")}
+    assert page.input.take() == {}
+
+
+def test_no_trait_ever_holds_a_text(page):
+    """Neither before nor after it is taken; nor does a repr."""
+    text = secrets.token_hex(20)
+    page.input.ask()
+    page.receive({"type": "texts", "number": 1}, text.encode(), text.encode())
+    for _ in range(2):
+        shown = json.dumps(page.input.get_state(), default=str) + repr(page.input) + repr(vars(page.input))
+        assert text not in shown
+        page.input.take()
+
+
+def test_asking_twice_is_one_question(page):
+    """Until the page answered; the next question has the next number."""
+    page.input.ask()
+    page.input.ask()
+    page.receive({"type": "texts", "number": 1}, b"a", b"b")
+    page.input.ask()
+    assert [event["number"] for event in page.events if event != "answered"] == [1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"type": "texts", "number": 1},
+        {"type": "texts"},
+        {"type": "other", "number": 0},
+        {},
+        "texts",
+        None,
+        [1],
+    ],
+    ids=str,
+)
+def test_what_was_not_asked_for_is_dropped(page, content):
+    """A page, or whatever talks in its place, cannot push texts."""
+    page.receive(content, b"a", b"b")
+    assert page.events == []
+    assert page.input.take() == {}
+
+
+def test_an_answer_to_fields_that_are_gone_is_dropped(page):
+    """Choosing another kind of credentials forgets the question."""
+    page.input.ask()
+    page.input.show(FIELDS[CredentialKind.CLIENT_SECRET])
+    page.receive({"type": "texts", "number": 1}, b"a", b"b")
+    assert "answered" not in page.events
+
+
+def test_an_answer_that_cannot_be_meant_is_empty(page):
+    """Too long, missing, or no UTF-8: never an error, whose words would be shown nowhere."""
+    page.input.ask()
+    page.receive({"type": "texts", "number": 1}, b"x" * (LONGEST_TEXT + 1))
+    assert page.input.take() == {"key_id": Secret(""), "secret_key": Secret("")}
+    page.input.ask()
+    page.receive({"type": "texts", "number": 2}, b"\xff", b"b", b"c")
+    assert page.input.take() == {"key_id": Secret("\ufffd"), "secret_key": Secret("b")}
+
+
+def test_enter_is_told(page):
+    """The panel decides what it means."""
+    page.receive({"type": "submit"})
+    assert page.events == ["submitted"]
+
+
+def test_the_same_fields_again_keep_what_is_typed(page):
+    """The page forgets its texts when `fields` changes; problems are taken back either way."""
+    changes = []
+    page.input.observe(changes.append, "fields")
+    page.input.problems = {"key_id": "empty"}
+    page.input.show(KEY_PAIR)
+    assert changes == []
+    assert page.input.problems == {}
+
+
+def test_the_module_for_the_page_keeps_to_itself():
+    """It stores nothing in the browser, logs nothing and sets no trait."""
+    module = SecretInput._esm
+    for forbidden in ("localStorage", "sessionStorage", "console.", "model.set", "save_changes", "innerHTML", "fetch("):
+        assert forbidden not in module
+    assert 'autocomplete: "off"' in module
+    assert 'spellcheck: "false"' in module
