@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from toolkit.addresses import Address
 from toolkit.assertion import ASSERTION_TYPE
-from toolkit.auth import KeyPairAuthorizer, TokenAuthorizer, can_be_sent_again, with_headers
+from toolkit.auth import AuthorizedRequest, KeyPairAuthorizer, TokenAuthorizer, can_be_sent_again
 from toolkit.clock import ManualClock
 from toolkit.credentials import ClientKey, ClientSecret, KeyPair
 from toolkit.secret import Secret
@@ -310,34 +310,40 @@ def test_one_renewal():
 
 # The copy
 
-HEADER = st.tuples(
-    st.sampled_from(["Accept", "X-One", "x-one", "Cookie", "Authorization"]), st.text("abc ", max_size=5)
-)
+HEADER = st.tuples(st.sampled_from(["Accept", "X-One", "x-one", "Cookie"]), st.text("abc ", max_size=5))
+GRANTS = {
+    "headers": KeyPairAuthorizer(key_pair(), header_prefix="SVC").grant,
+    "basic": KeyPairAuthorizer(key_pair(scheme="basic"), header_prefix="SVC").grant,
+    "bearer": Bench(client_secret()).obtain(),
+}
 
 
 @given(
-    method=st.sampled_from(["GET", "POST", "DELETE", "PROPFIND"]),
-    path=st.text("ab/%?&=é ", max_size=10),
+    grant=st.sampled_from(list(GRANTS.values())),
+    line=st.tuples(st.sampled_from(["GET", "POST", "DELETE", "PROPFIND"]), st.text("ab/%?&=é ", max_size=10)),
     headers=st.lists(HEADER, max_size=4),
     content=st.none() | st.binary(max_size=20),
     timeout=st.none() | st.floats(0.1, 100),
 )
-def test_with_headers(method, path, headers, content, timeout):
-    """The copy differs from the request in the added headers only; the request itself stays as it was."""
+def test_authorized_request(grant, line, headers, content, timeout):
+    """The copy differs from the request in the grant's headers only; the request itself stays as it was."""
     extensions = {"timeout": httpx.Timeout(timeout).as_dict(), "trace": print}
+    method, path = line
     request = httpx.Request(
         method, f"https://broker.example.com/{path}", headers=headers, content=content, extensions=extensions
     )
     before = list(request.headers.raw)
-    copy = with_headers(request, [("authorization", "Bearer QXZ"), ("X-New", "1")])
+    copy = AuthorizedRequest(request, grant)
+    assert isinstance(copy, httpx.Request)
     assert (copy.method, copy.url, copy.extensions) == (request.method, request.url, extensions)
     assert copy.stream is request.stream
-    assert request.headers.raw == before
-    kept = [(name, value) for name, value in before if name.lower() != b"authorization"]
-    added = [(b"authorization", b"Bearer QXZ"), (b"x-new", b"1")]
-    assert sorted((name.lower(), value) for name, value in copy.headers.raw) == sorted(
-        [(name.lower(), value) for name, value in kept] + added
+    assert copy.read() == (content or b"")
+    assert sorted(copy.headers.multi_items()) == sorted(
+        [*request.headers.multi_items(), *((name.lower(), value) for name, value in grant.headers)]
     )
+    copy.extensions["more"] = copy.headers["More"] = "1"
+    assert request.headers.raw == before
+    assert request.extensions == extensions
 
 
 def test_nothing_shows_a_secret():

@@ -81,8 +81,8 @@ def test_failure_is_passed_on(is_async):
 @BOTH
 @pytest.mark.parametrize("interrupt", [KeyboardInterrupt, asyncio.CancelledError, SystemExit])
 def test_interrupts_reach_the_flow(interrupt, is_async):
-    """An interrupt or a cancellation while a request is out runs the flow's cleanup."""
-    cleaned = []
+    """An interrupt or a cancellation while a request is out is raised in the flow, which can clean up."""
+    seen = []
 
     class Interrupted(Transport):
         def handle_request(self, request):
@@ -91,8 +91,9 @@ def test_interrupts_reach_the_flow(interrupt, is_async):
     def flow():
         try:
             yield httpx.Request("GET", URL)
-        finally:
-            cleaned.append(True)
+        except BaseException as error:
+            seen.append(type(error))
+            raise
 
     async def in_loop():
         # Caught inside: asyncio.run has its own ways with these.
@@ -104,7 +105,7 @@ def test_interrupts_reach_the_flow(interrupt, is_async):
     else:
         with pytest.raises(interrupt):
             run(flow(), Interrupted())
-    assert cleaned == [True]
+    assert seen == [interrupt]
 
 
 @given(st.lists(st.sampled_from(["ok", "fails", "read"]), max_size=30))

@@ -616,6 +616,24 @@ def test_token_in_replay(open_session):
     assert replay.token.issued_at == START + timedelta(seconds=1000)
 
 
+def test_token_that_expired_during_a_call(open_session, service):
+    """A token that expired before the answer was there is no current one, live as in replay."""
+    clock = ManualClock(START)
+
+    def slow(request):
+        clock.advance(1000)
+        return service.reply({})
+
+    service.answer = slow
+    with open_session(cassette="c", clock=clock) as live:
+        call(live)
+        assert live.token is None
+    replay = open_session(cassette="c", mode="none", credentials=None)
+    call(replay)
+    assert replay.token is None
+    assert list(replay.tokens()["state"]) == ["expired"]
+
+
 def test_now(open_session, service):
     """A live session lives now; a replay where it stands in its recording, and it never goes back."""
     clock = ManualClock(START)

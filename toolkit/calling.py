@@ -14,7 +14,7 @@ from typing import Final
 
 import httpx
 
-from toolkit.auth import Authorizer, TokenRequest, authorization, with_headers
+from toolkit.auth import AuthorizedRequest, Authorizer, TokenRequest, authorization
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format import EPOCH, HeaderList, Interaction, RecordedRequest
 from toolkit.cassettes.matching import Lane
@@ -84,16 +84,26 @@ class Caller:
         """
         path = scope.path_of(request)
         if self._cassette is None:
-            return (yield from self._send(scope, request, path, None))
+            return self._send(scope, request, path)
+        return self._replay_or_record(self._cassette, scope, request, path)
+
+    def _replay_or_record(
+        self, cassette: Cassette, scope: Scope, request: httpx.Request, path: str
+    ) -> Flow[httpx.Response]:
         recorded = yield from as_recorded(request, uri=scope.to_record(request))
-        found = self._cassette.find(self._cassette.scrubber.subject(recorded), self._lane)
+        found = cassette.find(cassette.scrubber.subject(recorded), self._lane)
         if found is None:
-            return (yield from self._send(scope, request, path, recorded))
-        self._remember_played(self._cassette, found, scope.interface, path)
+            return (yield from self._send(scope, request, path, cassette, recorded))
+        self._remember_played(cassette, found, scope.interface, path)
         return as_response(found)
 
     def _send(
-        self, scope: Scope, request: httpx.Request, path: str, recorded: RecordedRequest | None
+        self,
+        scope: Scope,
+        request: httpx.Request,
+        path: str,
+        cassette: Cassette | None = None,
+        recorded: RecordedRequest | None = None,
     ) -> Flow[httpx.Response]:
         outgoing = scope.to_send(request)
         if self._authorizer is None:
@@ -101,21 +111,21 @@ class Caller:
         authorizer, clock = self._authorizer, self._clock
         grant = authorizer.grant or (yield from authorizer.obtain())
         sent_at, since = clock.now(), clock.monotonic()
-        response: httpx.Response = yield with_headers(outgoing, grant.headers)
+        response: httpx.Response = yield AuthorizedRequest(outgoing, grant)
         if authorizer.is_worth_retrying(request, response.status_code, grant):
             yield Read(response)
             grant = yield from authorizer.obtain()
             sent_at, since = clock.now(), clock.monotonic()
-            response = yield with_headers(outgoing, grant.headers)
+            response = yield AuthorizedRequest(outgoing, grant)
             authorizer.is_worth_retrying(request, response.status_code, grant)
         call = Call(
             sent_at, scope.interface, request.method, path, response.status_code, authorized_by=grant.authorization
         )
         self.ledger.add(call)
         record = None
-        if recorded is not None and self._cassette is not None:
+        if cassette is not None and recorded is not None:
             shown = replace(recorded, headers=(*recorded.headers, *authorizer.recorded_headers))
-            record = recording(self._cassette, shown, response, call)
+            record = recording(cassette, shown, response, call)
         return observe(response, call, since=since, clock=clock, record=record)
 
     def number(self, token: Token) -> int:

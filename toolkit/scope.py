@@ -28,13 +28,10 @@ class Place:
     @classmethod
     def of(cls, address: Address | str) -> Place:
         url = httpx.URL(str(address))
-        return cls(_key(url), url.raw_path.rstrip(b"/"))
+        return cls((url.raw_scheme, url.raw_host, url.port), url.raw_path.rstrip(b"/"))
 
-    def path_below(self, url: httpx.URL) -> bytes | None:
-        """Path and query of a URL below this address, or None when it is elsewhere."""
-        if _key(url) != self.key:
-            return None
-        path = url.raw_path
+    def path_below(self, path: bytes) -> bytes | None:
+        """What follows this address in the path and query of a URL of this origin, or None when it is elsewhere."""
         if not self.prefix:
             return path
         inside = path.startswith(self.prefix) and path[len(self.prefix) : len(self.prefix) + 1] in (b"", b"/", b"?")
@@ -64,6 +61,7 @@ class Scope:
         self.interface = interface
         self.symbolic = Place.of(symbolic)
         self.own = None if own is None else Place.of(own)
+        self._places = (self.symbolic,) if self.own is None else (self.own, self.symbolic)
         self._not_ours = [
             _segments(other.prefix.encode("ascii"))
             for other in others
@@ -73,8 +71,9 @@ class Scope:
         self._shown = str(own or symbolic)
         self._symbolic_text = symbolic
         self._own_text = None if own is None else str(own)
+        self._harmless: list[tuple[bytes, bytes]] = []
         names = (*_CREDENTIAL_HEADERS, f"{header_prefix}-{KEY_ID_HEADER}", f"{header_prefix}-{SECRET_KEY_HEADER}")
-        self._credential_headers = tuple(name.lower().encode("ascii") for name in names)
+        self._credential_headers = frozenset(name.lower().encode("ascii") for name in names)
 
     def path_of(self, request: httpx.Request) -> str:
         """The request's path below the interface's address, without its query.
@@ -97,19 +96,27 @@ class Scope:
                 f"A URL at {elsewhere} is not below the {self.interface} interface's address {self._shown}.",
                 "Nothing was sent. Use a path such as /v1/accounts, or a plain httpx.Client for other hosts.",
             )
-        for name, _ in request.headers.raw:
-            if name.lower() in self._credential_headers:
-                raise CredentialsMismatch(
-                    f"The request carries an {name.decode('ascii', 'replace')} header of its own.",
-                    "Nothing was sent. Leave out auth= and such headers: the session adds its credentials.",
-                )
+        raw = request.headers.raw
+        if raw != self._harmless:
+            self._refuse_credentials(raw)
+            self._harmless = raw  # most calls of a client carry the same headers
         return below.partition(b"?")[0].decode("ascii") or "/"
 
+    def _refuse_credentials(self, raw: list[tuple[bytes, bytes]]) -> None:
+        for name, _ in raw:
+            if name.lower() in self._credential_headers:
+                raise CredentialsMismatch(
+                    f"The request carries a header of its own for credentials, {name.decode('ascii', 'replace')}.",
+                    "Nothing was sent. Leave out auth= and such headers: the session adds its credentials.",
+                )
+
     def _below(self, url: httpx.URL) -> bytes | None:
-        below = None if self.own is None else self.own.path_below(url)
-        if below is None:
-            below = self.symbolic.path_below(url)
-        return None if below is not None and self._shares_origin and self._strays(below) else below
+        key = (url.raw_scheme, url.raw_host, url.port)
+        for place in self._places:
+            if key == place.key:
+                below = place.path_below(url.raw_path)
+                return None if below is not None and self._shares_origin and self._strays(below) else below
+        return None
 
     def _strays(self, below: bytes) -> bool:
         """Whether a path below this address leads out of it for a server that resolves or decodes paths."""
@@ -123,7 +130,7 @@ class Scope:
         """The request at the configured address; a symbolic one, from a replayed link, is translated."""
         if self._own_text is None or request.url.raw_host != self.symbolic.key[1]:
             return request
-        below = self.symbolic.path_below(request.url) or b"/"
+        below = self.symbolic.path_below(request.url.raw_path) or b"/"
         url = httpx.URL(self._own_text + below.decode("ascii"))
         headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"host"]
         return httpx.Request(
@@ -136,13 +143,8 @@ class Scope:
 
     def to_record(self, request: httpx.Request) -> str:
         """The request's URL at the symbolic address."""
-        if self.own is None or (below := self.own.path_below(request.url)) is None:
-            return str(request.url)
-        return self._symbolic_text + below.decode("ascii")
-
-
-def _key(url: httpx.URL) -> tuple[bytes, bytes, int | None]:
-    return url.raw_scheme, url.raw_host, url.port
+        below = self._below(request.url)
+        return str(request.url) if below is None else self._symbolic_text + below.decode("ascii")
 
 
 def _segments(path: bytes) -> list[bytes]:

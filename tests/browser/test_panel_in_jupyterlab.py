@@ -211,7 +211,7 @@ def test_a_saved_panel_without_a_kernel_says_so(open_notebook, tour):
     notebook.run_all()
     connect(notebook)
     status(notebook, CONNECTED)
-    absent = notebook.panel.get_by_text("No kernel answers: this is the panel as it was saved.")
+    absent = notebook.panel.get_by_text("The kernel is busy, or gone: this shows the panel as it last was.")
     assert not absent.is_visible()
     notebook.save()
     notebook.command("kernelmenu:shutdown")

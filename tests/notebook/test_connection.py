@@ -40,14 +40,14 @@ def test_a_live_connection_is_proved_and_its_token_known(open_connection, servic
     assert service.stats.token_requests == 1
 
 
-def test_a_key_pair_has_no_token(service):
+def test_a_key_pair_has_no_token(open_connection, service):
     """An account holder's key pair goes with every call."""
     connection = open_connection(None, Mode.LIVE, None, service.credentials["live"])
     assert connection.session.environment == "live"
     assert connection.token is None
 
 
-def test_recording_starts_with_nothing_recorded(service):
+def test_recording_starts_with_nothing_recorded(open_connection, service, settings):
     """And adds to what a cassette holds, without playing any of it for the proof."""
     credentials = service.credentials["sandbox-secret"]
     connection = open_connection(SANDBOX, Mode.RECORD, "tour", credentials)
@@ -61,7 +61,7 @@ def test_recording_starts_with_nothing_recorded(service):
     assert len(Cassette(settings.cassettes_folder / "tour.yaml", "none")) == 1
 
 
-def test_refused_credentials_leave_nothing_open(service):
+def test_refused_credentials_leave_nothing_open(open_connection, service):
     """Another may record to the cassette at once."""
     credentials = ClientSecret("practice-sandbox-secret", "not-the-secret-of-it", environment=SANDBOX)
     with pytest.raises(TokenRefused):

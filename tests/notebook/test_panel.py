@@ -232,6 +232,7 @@ def test_a_broken_cassette_is_said_beside_it(open_panel, tour):
     """The panel appears all the same, with the words of the error."""
     tour.write_text("no: cassette\n")
     user = open_panel(cassette="tour")
+    user.send(user.panel._view, {"type": "hello"})
     assert 'role="alert"' in user.words("cassette")
 
 

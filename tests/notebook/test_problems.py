@@ -68,6 +68,15 @@ def test_a_text_that_is_malformed_is_found_by_the_name_of_its_field():
     assert problem_of_text(ConfigurationError("This RSA key has 1024 bits."), TYPED).place == "client_secret"
 
 
+def test_advice_about_a_key_is_what_can_be_done_on_the_panel():
+    """A Path or a key object are for code; other advice stays."""
+    fields = FIELDS[CredentialKind.CLIENT_KEY]
+    of_code = ConfigurationError("The private key is neither PEM nor JWK text.", "Give it as a pathlib.Path.")
+    assert problem_of_text(of_code, fields).next_step == "Choose its file, or paste it: PEM or JWK."
+    of_keys = ConfigurationError("This RSA key has 1024 bits.", "Use 2048 bits or more.")
+    assert problem_of_text(of_keys, fields).next_step == "Use 2048 bits or more."
+
+
 def test_a_profile_is_missing_only_when_the_notebook_names_it():
     """The name itself is not repeated: a secret given in its place would be saved with the widgets."""
     profiles = [Profile("desk", Environment.PAPER, CredentialKind.KEY_PAIR, "keyring")]

@@ -112,12 +112,15 @@ def test_enter_is_told(page):
 
 
 def test_the_same_fields_again_keep_what_is_typed(page):
-    """The page forgets its texts when `fields` changes; problems are taken back either way."""
+    """The page forgets its texts when `fields` changes, and what was wrong with them goes with it."""
     changes = []
     page.input.observe(changes.append, "fields")
     page.input.problems = {"key_id": "empty"}
     page.input.show(KEY_PAIR)
     assert changes == []
+    assert page.input.problems == {"key_id": "empty"}
+    page.input.show(FIELDS[CredentialKind.CLIENT_SECRET])
+    assert len(changes) == 1
     assert page.input.problems == {}
 
 

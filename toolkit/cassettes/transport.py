@@ -30,72 +30,78 @@ from toolkit.ledger import Call
 
 
 class ObservedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A response body that passes through as it comes, and notes in its call when it has ended.
+    """A response body that passes through as it comes, and notes in its call when it was closed.
 
-    Args:
-        response: the response whose body this becomes.
-        call: what to note the elapsed time in.
-        since: when the request was sent, on the monotonic clock, in seconds.
-        clock: the clock.
-        record: handed the body as received once it was read to its end; None to keep nothing.
+    httpx closes a body as soon as it has read it to its end.
     """
 
-    __slots__ = ("_call", "_chunks", "_clock", "_ended", "_record", "_response", "_since", "_stream")
+    __slots__ = ("_call", "_clock", "_since", "_stream")
 
-    def __init__(
-        self,
-        response: httpx.Response,
-        call: Call,
-        *,
-        since: float,
-        clock: Clock,
-        record: Callable[[bytes], None] | None,
-    ) -> None:
-        self._stream: Any = response.stream
-        self._response = response
+    def __init__(self, stream: Any, call: Call, since: float, clock: Clock) -> None:
+        self._stream = stream
         self._call = call
         self._since = since
         self._clock = clock
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._stream)
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return aiter(self._stream)
+
+    def close(self) -> None:
+        self._stream.close()
+        self.note_end()
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+        self.note_end()
+
+    def note_end(self) -> None:
+        """Note how long the call took, the first time."""
+        if self._call.elapsed is None:
+            self._call.elapsed = timedelta(seconds=self._clock.monotonic() - self._since)
+
+
+class RecordedStream(ObservedStream):
+    """The same, with the whole body handed to `record` once it was read to its end."""
+
+    __slots__ = ("_chunks", "_ended", "_record", "_response")
+
+    def __init__(
+        self, response: httpx.Response, call: Call, since: float, clock: Clock, record: Callable[[bytes], None]
+    ) -> None:
+        super().__init__(response.stream, call, since, clock)
+        self._response = response
         self._record = record
         self._chunks: list[bytes] = []
         self._ended = False
 
     def __iter__(self) -> Iterator[bytes]:
-        if self._record is None:
-            yield from self._stream
-        else:
-            for chunk in self._stream:
-                self._chunks.append(chunk)
-                yield chunk
-        self.end(complete=True)
+        for chunk in self._stream:
+            self._chunks.append(chunk)
+            yield chunk
+        self._end()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for chunk in self._stream:
-            if self._record is not None:
-                self._chunks.append(chunk)
+            self._chunks.append(chunk)
             yield chunk
-        self.end(complete=True)
+        self._end()
 
     def close(self) -> None:
-        self._stream.close()
-        self.end(complete=False)
+        super().close()
+        self._abandon()
 
     async def aclose(self) -> None:
-        await self._stream.aclose()
-        self.end(complete=False)
+        await super().aclose()
+        self._abandon()
 
-    def end(self, *, complete: bool) -> None:
-        """Note the end, the first time; record what was read to its end."""
+    def _end(self) -> None:
         if self._ended:
             return
         self._ended = True
-        self._call.elapsed = timedelta(seconds=round(self._clock.monotonic() - self._since, 6))
-        if self._record is None:
-            return
-        if not complete:
-            what = f"The response to {self._call.method} {self._call.path} was closed before its end"
-            warnings.warn(f"{what}, so it is not recorded.", stacklevel=3)
-            return
+        self.note_end()
         body = b"".join(self._chunks)
         try:
             self._record(body)
@@ -103,14 +109,25 @@ class ObservedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
             leak.response = _readable(self._response, body)
             raise
 
+    def _abandon(self) -> None:
+        if not self._ended:
+            self._ended = True
+            what = f"The response to {self._call.method} {self._call.path} was closed before its end"
+            warnings.warn(f"{what}, so it is not recorded.", stacklevel=3)
+
 
 def observe(
     response: httpx.Response, call: Call, *, since: float, clock: Clock, record: Callable[[bytes], None] | None = None
 ) -> httpx.Response:
     """Have the end of a response noted in its call, and its whole body handed to `record`."""
-    observed = ObservedStream(response, call, since=since, clock=clock, record=record)
+    observed: ObservedStream
+    if record is None:
+        observed = ObservedStream(response.stream, call, since, clock)
+    else:
+        observed = RecordedStream(response, call, since, clock, record)
     if response.is_stream_consumed:  # a transport for tests gave it a body that is there already
         b"".join(observed)
+        observed.note_end()
     else:
         response.stream = observed
     return response

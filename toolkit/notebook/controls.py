@@ -80,11 +80,10 @@ class Controls:
             "credentials": Slot(layout=self.layout),
             "connect": Slot(self._button, layout=self.layout),
         }
-        self._environment.observe(self._environment_changed, "value")
-        self._mode.observe(self._mode_changed, "value")
+        self._environment.observe(self._changed, "value")
+        self._mode.observe(self._changed, "value")
         self._button.on_click(lambda _: pressed())
-        self._mode_changed()
-        self._environment_changed()
+        self._changed()
 
     @property
     def environment(self) -> Environment:
@@ -129,12 +128,16 @@ class Controls:
     def hold(self, credentials: Credentials) -> None:
         """Offer credentials that were typed and accepted, for as long as the kernel lives, and choose them."""
         self._held = [*(each for each in self._held if not form.is_replaced(each, credentials)), credentials]
-        self._offer_credentials(credentials)
+        self._arrange(credentials)
+        self.clear()
 
     def list_cassettes(self) -> None:
-        """Offer the cassettes of the folder as it is now."""
+        """Offer the cassettes of the folder as it is now; what was said of problems stays."""
         self._lists_cassettes = True
-        self._offer_cassettes()
+        before = self._standing_words("cassette")
+        self._arrange()
+        if self._standing_words("cassette") != before:
+            self.slots["cassette"].say(self._standing_words("cassette"))
 
     def clear(self) -> None:
         """Take back what was said of problems."""
@@ -171,7 +174,7 @@ class Controls:
     @cached_property
     def _cassette(self) -> Any:
         cassette = self._dropdown("Cassette")
-        cassette.observe(self._cassette_changed, "value")
+        cassette.observe(self._changed, "value")
         return cassette
 
     @cached_property
@@ -181,7 +184,7 @@ class Controls:
     @cached_property
     def _who(self) -> Any:
         who = self._dropdown("Credentials")
-        who.observe(self._who_changed, "value")
+        who.observe(self._changed, "value")
         return who
 
     @cached_property
@@ -203,51 +206,42 @@ class Controls:
 
     _profiles_problem: Problem | None = None
 
-    def _environment_changed(self, _: object = None) -> None:
-        self.slots["environment"].say(self._standing_words("environment"))
-        self._offer_credentials()
+    def _changed(self, _: object = None) -> None:
+        """Something was chosen: what can be chosen now is offered, and words about before are gone."""
+        self._arrange()
+        self.clear()
 
-    def _mode_changed(self, _: object = None) -> None:
-        self.slots["mode"].say("")
-        self._offer_cassettes()
-        self._offer_credentials()
-
-    def _cassette_changed(self, _: object = None) -> None:
+    def _arrange(self, chosen: Who | None = None) -> None:
         if self.mode is Mode.LIVE:
             self.slots["cassette"].show()
-        elif self._cassette.value == form.NEW_CASSETTE:
-            self.slots["cassette"].show(self._cassette, self._new_cassette)
         else:
-            self.slots["cassette"].show(self._cassette)
-        self.slots["cassette"].say(self._standing_words("cassette"))
-
-    def _who_changed(self, _: object = None) -> None:
+            self._offer_cassettes()
+            is_new = self._cassette.value == form.NEW_CASSETTE
+            self.slots["cassette"].show(self._cassette, *([self._new_cassette] if is_new else []))
+        if self.mode is Mode.REPLAY:
+            self.slots["credentials"].show()
+            return
+        self._offer_credentials(chosen or self._who.value)
         if self.fields:
             self._inputs.show(self.fields)
             self.slots["credentials"].show(self._who, self._inputs)
-        elif self.mode is Mode.REPLAY:
-            self.slots["credentials"].show()
         else:
             self.slots["credentials"].show(self._who)
-        self.slots["credentials"].say(self._standing_words("credentials"))
 
     def _offer_cassettes(self) -> None:
-        if self.mode is not Mode.LIVE:
-            listed, new = self._lists_cassettes, self.mode is Mode.RECORD
-            options = form.cassette_choices(self._settings, self._named_cassette, listed=listed or new, new=new)
-            values = [value for _, value in options]
-            kept = [one for one in (self._cassette.value, self._named_cassette) if one is not None and one in values]
-            set_options(self._cassette, options, next(iter([*kept, *values]), None), self._cassette_changed)
-        self._cassette_changed()
+        new = self.mode is Mode.RECORD
+        options = form.cassette_choices(
+            self._settings, self._named_cassette, listed=self._lists_cassettes or new, new=new
+        )
+        values = [value for _, value in options]
+        kept = [one for one in (self._cassette.value, self._named_cassette) if one is not None and one in values]
+        set_options(self._cassette, options, next(iter([*kept, *values]), None), self._changed)
 
-    def _offer_credentials(self, chosen: Who | None = None) -> None:
-        if self.mode is not Mode.REPLAY:
-            options = form.credential_choices(self.environment, self._profiles, self._held)
-            chosen = chosen or self._who.value
-            if chosen not in [value for _, value in options]:
-                chosen = form.chosen_at_first(options, self._named_profile)
-            set_options(self._who, options, chosen, self._who_changed)
-        self._who_changed()
+    def _offer_credentials(self, chosen: Who | None) -> None:
+        options = form.credential_choices(self.environment, self._profiles, self._held)
+        if chosen not in [value for _, value in options]:
+            chosen = form.chosen_at_first(options, self._named_profile)
+        set_options(self._who, options, chosen, self._changed)
 
     def _standing_words(self, place: str) -> str:
         """What is said of a control whether or not anything went wrong."""

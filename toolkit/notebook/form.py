@@ -24,6 +24,7 @@ _SPACE: Final = re.compile(r"\s+")
 _PEM_LINE: Final = 64  # characters; RFC 7468 section 2
 NEW_CASSETTE: Final = ""
 DEFAULT_NAME: Final = "default"
+HOW_TO_GIVE_A_KEY: Final = "Choose its file, or paste it: PEM or JWK."
 
 
 class Mode(StrEnum):
@@ -170,7 +171,7 @@ def make_credentials(
         return ClientSecret(_stripped(first), _stripped(second), environment=environment, name=name)
     key = as_key_text(second.reveal())
     if not key:
-        raise ConfigurationError("The private key is missing.", "Choose its file, or paste it: PEM or JWK.")
+        raise ConfigurationError("The private key is missing.", HOW_TO_GIVE_A_KEY)
     return ClientKey(_stripped(first), key, environment=environment, name=name)
 
 

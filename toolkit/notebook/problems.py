@@ -18,7 +18,7 @@ from toolkit.errors import (
     UnsafeAddress,
 )
 from toolkit.escaping import excerpt
-from toolkit.notebook.form import Field, Mode
+from toolkit.notebook.form import HOW_TO_GIVE_A_KEY, Field, Mode
 from toolkit.service import Environment
 from toolkit.settings import Settings
 
@@ -80,8 +80,10 @@ def problem_of(error: ToolkitError, *, mode: Mode, fields: Sequence[Field] = ())
 
 def problem_of_text(error: ToolkitError, fields: Sequence[Field]) -> Problem:
     """What is wrong with a text that was typed, as words beside its field."""
-    named = (field.name for field in fields if field.label.lower() in error.what.lower())
-    return Problem(next(named, fields[-1].name), error.what, error.next_step)
+    field = next((each for each in fields if each.label.lower() in error.what.lower()), fields[-1])
+    # In code a key may be a Path or an object, on the panel it is one of these two.
+    next_step = HOW_TO_GIVE_A_KEY if field.is_key and "pathlib" in error.next_step else error.next_step
+    return Problem(field.name, error.what, next_step)
 
 
 def _place(error: ToolkitError, mode: Mode, fields: Sequence[Field]) -> str:

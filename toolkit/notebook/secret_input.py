@@ -49,8 +49,7 @@ class SecretInput(anywidget.AnyWidget):
         self.on_msg(self._receive)
 
     def show(self, fields: Sequence[Field]) -> None:
-        """Offer these fields, empty, and without problems; the same ones again keep what is typed."""
-        self.problems = {}
+        """Offer these fields, empty and without problems; the same ones again are left as they are."""
         wanted = [
             {"name": field.name, "label": field.label, "masked": field.masked, "isKey": field.is_key}
             for field in fields
@@ -58,6 +57,7 @@ class SecretInput(anywidget.AnyWidget):
         if wanted != self.fields:
             self._is_waiting = False
             self._texts.clear()
+            self.problems = {}
             self.fields = wanted
 
     def ask(self) -> None:

@@ -6,7 +6,7 @@ const UNITS = [
   ["hour", 3600],
   ["minute", 60],
 ];
-const PATIENCE = 4000; // milliseconds until a kernel that does not answer is taken for absent
+const PATIENCE = 4000; // milliseconds until a kernel that does not answer is said to be absent
 
 const clockText = (seconds) => {
   const whole = Math.max(0, Math.ceil(seconds));
@@ -41,7 +41,7 @@ export default () => {
     const summary = document.createElement("div");
     const absent = document.createElement("div");
     absent.className = "toolkit-absent";
-    absent.textContent = "No kernel answers: this is the panel as it was saved. Run its cell to use it.";
+    absent.textContent = "The kernel is busy, or gone: this shows the panel as it last was.";
     absent.hidden = true;
     el.replaceChildren(status, summary, absent);
 

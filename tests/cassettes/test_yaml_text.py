@@ -1,0 +1,61 @@
+"""YAML is exact, safe, and ASCII."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.cassettes.yaml_text import NotYaml, dump, load
+
+
+@given(st.data())
+def test_round_trip(bodies, data):
+    """Any text and any bytes come back, as values and as keys, with libyaml and with the loader in Python."""
+    body = data.draw(bodies())
+    text = data.draw(st.text(max_size=30))
+    value = [{"bytes": body, "text": text, text: [text, {"deep": text}]}]
+    dumped = dump(value)
+    assert load(dumped) == value
+    assert yaml.load(dumped, Loader=yaml.SafeLoader) == value
+
+
+@given(st.text(max_size=200), st.integers(0, 3))
+def test_ascii(text, depth):
+    """Whatever encoding a reader takes for granted, it reads the same."""
+    value = text
+    for _ in range(depth):
+        value = {"key": [value]}
+    dump(value).decode("ascii")
+
+
+@pytest.mark.parametrize("text", ["a\nb", '{\n  "a": 1\n}\n', "a" * 5000])
+def test_readable(text):
+    """Text of several lines stands as it is, and long lines are not folded."""
+    lines = dump({"a": text}).decode().splitlines()
+    assert [line.removeprefix("a: ").removeprefix("  ") for line in lines if line not in ("a: |", "a: |-")] == text.splitlines()
+
+
+def test_no_aliases():
+    """A value that occurs twice is written twice: an anchor could not be split from its alias."""
+    shared = ["x"]
+    assert b"&" not in dump({"a": shared, "b": shared})
+
+
+@pytest.mark.parametrize(
+    ("data", "what", "line"),
+    [
+        (b"a: !!python/object/apply:os.getcwd []", "python/object/apply:os.getcwd", 0),
+        (b"a: 1\nb: }\nc: 2\n", "expected", 1),
+        (b"a: 1\nb: *c", "undefined alias", 1),
+        (b"a: \x00", "does not allow", 0),
+        (b"a: \xff\xfe\xfd", "does not allow", 0),
+    ],
+)
+def test_not_yaml(data, what, line):
+    """What is no YAML of plain types is refused, and nothing in it runs; the line counts from 0."""
+    with pytest.raises(NotYaml) as caught:
+        load(data)
+    assert what in str(caught.value)
+    assert caught.value.line == line
