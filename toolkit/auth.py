@@ -10,6 +10,7 @@ import base64
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final, Protocol
 from urllib.parse import urlencode
 
@@ -27,6 +28,7 @@ from toolkit.tokens import Token, TokenSlot, TokenStore
 
 Headers = tuple[tuple[str, str], ...]
 RawHeaders = list[tuple[bytes, bytes]]
+_UNAUTHORIZED: Final = 401  # RFC 9110 section 15.5.2
 TOKEN_REQUEST_TIMEOUT: Final = 30.0  # seconds
 
 
@@ -95,6 +97,10 @@ class Authorizer(Protocol):
         """The grant in hand, if there is one and it is usable."""
         ...
 
+    def grant_at(self, now: datetime, monotonic: float, /) -> Grant | None:
+        """The same, for a caller who has just read both clocks."""
+        ...
+
     def obtain(self) -> Flow[Grant]:
         """A usable grant: the one in hand, or a new one."""
         ...
@@ -118,6 +124,9 @@ class KeyPairAuthorizer:
             headers = ((names[0], key_id), (names[1], secret_key))
             self.recorded_headers = ((shown[0], Placeholder.KEY_ID), (shown[1], Placeholder.SECRET_KEY))
         self.grant: Grant | None = Grant(headers, authorization(credentials))
+
+    def grant_at(self, now: datetime, monotonic: float, /) -> Grant | None:  # noqa: ARG002
+        return self.grant
 
     def obtain(self) -> Flow[Grant]:
         raise AssertionError("a key pair is always in hand")
@@ -161,10 +170,12 @@ class TokenAuthorizer:
 
     @property
     def grant(self) -> Grant | None:
-        token = self._slot.current(self._clock)
-        if token is None:
+        return self.grant_at(self._clock.now(), self._clock.monotonic())
+
+    def grant_at(self, now: datetime, monotonic: float, /) -> Grant | None:
+        token, grant = self._slot.token, self._grant
+        if token is None or monotonic >= token.renew_monotonic or now >= token.renew_at:
             return None
-        grant = self._grant
         return grant if grant is not None and grant.token is token else self._granted(token)
 
     def obtain(self) -> Flow[Grant]:
@@ -173,8 +184,9 @@ class TokenAuthorizer:
     def is_worth_retrying(self, request: httpx.Request, status: int, grant: Grant, /) -> bool:
         if grant.token is None:
             return False
-        if status != httpx.codes.UNAUTHORIZED:
-            self._slot.accept(grant.token)
+        if status != _UNAUTHORIZED:
+            if self._slot.doubted is not None:
+                self._slot.accept(grant.token)
             return False
         return self._slot.reject(grant.token) and can_be_sent_again(request)
 

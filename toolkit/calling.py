@@ -109,8 +109,11 @@ class Caller:
         if self._authorizer is None:
             self._authorizer = self._make_authorizer()
         authorizer, clock = self._authorizer, self._clock
-        grant = authorizer.grant or (yield from authorizer.obtain())
         sent_at, since = clock.now(), clock.monotonic()
+        grant = authorizer.grant_at(sent_at, since)
+        if grant is None:
+            grant = yield from authorizer.obtain()
+            sent_at, since = clock.now(), clock.monotonic()
         response: httpx.Response = yield AuthorizedRequest(outgoing, grant)
         if authorizer.is_worth_retrying(request, response.status_code, grant):
             yield Read(response)
@@ -118,15 +121,12 @@ class Caller:
             sent_at, since = clock.now(), clock.monotonic()
             response = yield AuthorizedRequest(outgoing, grant)
             authorizer.is_worth_retrying(request, response.status_code, grant)
-        call = Call(
-            sent_at, scope.interface, request.method, path, response.status_code, authorized_by=grant.authorization
-        )
+        call = Call(sent_at, scope.interface, request.method, path, response.status_code, None, grant.authorization)
         self.ledger.add(call)
-        record = None
-        if cassette is not None and recorded is not None:
-            shown = replace(recorded, headers=(*recorded.headers, *authorizer.recorded_headers))
-            record = recording(cassette, shown, response, call)
-        return observe(response, call, since=since, clock=clock, record=record)
+        if cassette is None or recorded is None:
+            return observe(response, call, since, clock)
+        shown = replace(recorded, headers=(*recorded.headers, *authorizer.recorded_headers))
+        return observe(response, call, since, clock, recording(cassette, shown, response, call))
 
     def number(self, token: Token) -> int:
         """The number of a token in this session, whoever obtained it; from here on no recording shows the token."""

@@ -39,6 +39,8 @@ class Token:
         access_token: the token, as a Secret.
         issued_at: when its lifetime counts from: the instant before it was asked for.
         expires_at: when it ends, by the service's `expires_in`.
+        renew_at: from when on a new one is asked for, slightly before it ends.
+        renew_monotonic: the same on the monotonic clock, in seconds.
     """
 
     access_token: Secret
@@ -46,13 +48,13 @@ class Token:
     expires_at: datetime
     # The second clock: what the wall clock cannot know after it was set back.
     expires_monotonic: float = field(default=math.inf, repr=False, compare=False)
-    _renew_at: datetime = field(init=False, repr=False, compare=False)
-    _renew_monotonic: float = field(init=False, repr=False, compare=False)
+    renew_at: datetime = field(init=False, repr=False, compare=False)
+    renew_monotonic: float = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         early = min(EARLY_AT_MOST, EARLY_SHARE * self.lifetime.total_seconds())
-        object.__setattr__(self, "_renew_at", self.expires_at - timedelta(seconds=early))
-        object.__setattr__(self, "_renew_monotonic", self.expires_monotonic - early)
+        object.__setattr__(self, "renew_at", self.expires_at - timedelta(seconds=early))
+        object.__setattr__(self, "renew_monotonic", self.expires_monotonic - early)
 
     @property
     def lifetime(self) -> timedelta:
@@ -65,7 +67,7 @@ class Token:
 
     def is_usable(self, clock: Clock) -> bool:
         """Whether it lasts for another call by both clocks, so that a laptop that slept asks anew."""
-        return clock.monotonic() < self._renew_monotonic and clock.now() < self._renew_at
+        return clock.monotonic() < self.renew_monotonic and clock.now() < self.renew_at
 
 
 def read_token_response(
@@ -188,24 +190,28 @@ class TokenSlot:
     """One set of credentials' token at one token endpoint, and who is fetching it.
 
     The lock is held while deciding only, never across a request.
+
+    Attributes:
+        token: the last token obtained, usable or not; None before the first and after a refusal.
+        doubted: a token that came of a renewal after a 401 and was not taken yet.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._token: Token | None = None
+        self.token: Token | None = None
         self._flight: Flight | None = None
         self._renewing = False
-        self._doubted: Token | None = None
+        self.doubted: Token | None = None
 
     def current(self, clock: Clock) -> Token | None:
         """The token, if it is usable."""
-        token = self._token
+        token = self.token
         return token if token is not None and token.is_usable(clock) else None
 
     def accept(self, token: Token) -> None:
         """The service took this token: if it is refused later, it is worth renewing."""
-        if self._doubted is token:
-            self._doubted = None
+        if self.doubted is token:
+            self.doubted = None
 
     def reject(self, token: Token) -> bool:
         """The service answered 401 to this token. Whether another token is worth a try.
@@ -214,11 +220,11 @@ class TokenSlot:
         be another, and the service asks for no new token on each call.
         """
         with self._lock:
-            if self._token is not token:
+            if self.token is not token:
                 return True
-            if self._doubted is token:
+            if self.doubted is token:
                 return False
-            self._token = None
+            self.token = None
             self._renewing = True
             return True
 
@@ -245,8 +251,8 @@ class TokenSlot:
                     alone = not (yield Wait(flight))
             token = yield from fetch()
             with self._lock:
-                self._token = token
-                self._doubted, self._renewing = (token if self._renewing else None), False
+                self.token = token
+                self.doubted, self._renewing = (token if self._renewing else None), False
             return token
         finally:
             if mine is not None:

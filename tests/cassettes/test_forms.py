@@ -11,13 +11,17 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 import yaml
-from hypothesis import assume, example, given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from toolkit.cassettes.forms import Forms, PlacedForms
 
 PRINTABLE = st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E), min_size=8, max_size=40)
 ALPHANUMERIC = st.text(string.ascii_letters + string.digits, min_size=8, max_size=40)
+
+
+def percent_encoded(text):
+    return quote(text, safe="")
 
 
 def percent_all(text):
@@ -30,7 +34,7 @@ def unicode_all(text):
 
 LAYERS = {
     "as it is": str,
-    "percent-encoded": lambda text: quote(text, safe=""),
+    "percent-encoded": percent_encoded,
     "percent-encoded in small letters": lambda text: re.sub("%..", lambda m: m[0].lower(), quote(text, safe="")),
     "a path": quote,
     "a form field": quote_plus,
@@ -55,15 +59,29 @@ BINARY_LAYERS = {
 }
 
 
-@pytest.mark.parametrize("outer", LAYERS)
-@pytest.mark.parametrize("inner", LAYERS)
+# Outer layer to inner layers: a JSON text in a JSON string or a form, a URL in a URL, and the like.
+NESTED = {
+    "JSON": ("JSON", "JSON as PHP writes it", "JSON safe in HTML", "percent-encoded", "a form field", "HTML", "Python"),
+    "JSON as PHP writes it": ("JSON", "percent-encoded"),
+    "JSON safe in HTML": ("JSON", "HTML"),
+    "percent-encoded": ("percent-encoded", "a form field", "JSON", "JSON safe in HTML", "HTML", "every character escaped"),
+    "percent-encoded in small letters": ("percent-encoded in small letters", "JSON"),
+    "a path": ("percent-encoded", "JSON"),
+    "a form field": ("a form field", "JSON", "JSON as PHP writes it", "percent-encoded"),
+    "HTML": ("JSON", "percent-encoded", "a form field"),
+    "YAML": ("JSON", "percent-encoded", "a form field"),
+    "YAML in single quotes": ("JSON", "a form field"),
+}
+WRITTEN = [(outer, "as it is") for outer in LAYERS] + [(outer, inner) for outer in NESTED for inner in NESTED[outer]]
+
+
+@pytest.mark.parametrize(("outer", "inner"), WRITTEN)
+@settings(max_examples=30)
 @given(PRINTABLE)
 @example("ab\"cd\\ef/gh'i&j<k>l m+n%2Bo")
+@example("\\\\\"\\\\\\''''& &&")
 def test_text_layers(outer, inner, secret):
-    """Found in any way of writing text, and in any such way within another; nothing of it is left where it was."""
-    if (outer, inner) in NOT_NESTED:
-        pytest.skip("nobody writes text that way twice")
-    assume(secret.strip(" ") == secret)
+    """Found in any way of writing text, and in one within another; nothing of it is left where it was."""
     written = LAYERS[outer](LAYERS[inner](secret)).encode()
     forms = Forms(secret)
     assert forms.found_in(b"before " + written + b" after"), written
@@ -74,17 +92,9 @@ def test_text_layers(outer, inner, secret):
     assert replaced.endswith(b" after")
 
 
-BY_CHARACTER = {name for name in LAYERS if name.startswith(("every", "hexa", "HTML by"))}
-NOT_NESTED = {(outer, inner) for outer in BY_CHARACTER for inner in LAYERS if inner != "as it is"} | {
-    (outer, inner)
-    for outer in ("HTML", "Python", "YAML in single quotes", "YAML")
-    for inner in LAYERS
-    if inner not in ("as it is", "JSON", "percent-encoded")
-}
-
-
 @pytest.mark.parametrize("outer", BINARY_LAYERS)
 @pytest.mark.parametrize("inner", ["as it is", "JSON", "percent-encoded", "a form field"])
+@settings(max_examples=30)
 @given(PRINTABLE, st.binary(max_size=5), st.binary(max_size=5))
 def test_binary_layers(outer, inner, secret, before, after):
     """Found in base64 at any offset, in hex, and there also as JSON or a URL writes it."""
@@ -97,12 +107,12 @@ def test_binary_layers(outer, inner, secret, before, after):
     assert replaced.endswith(b" z")
 
 
-@pytest.mark.parametrize("write", [quote, lambda text: json.dumps(text).replace("/", "\\/"), percent_all, html.escape])
+@pytest.mark.parametrize("write", [percent_encoded, lambda text: json.dumps(text).replace("/", "\\/"), html.escape])
 @given(PRINTABLE, st.binary(max_size=5))
 def test_base64_in_text_layers(write, secret, before):
     """Found where base64 stands in a URL or in JSON, which escape some of its characters."""
     encoded = base64.b64encode(before + secret.encode()).decode()
-    written = (quote(encoded, safe="") if write is quote else write(encoded)).encode()
+    written = write(encoded).encode()
     forms = Forms(secret)
     assert forms.found_in(written), written
     assert forms.found_in(forms.replaced_in(written, b"<SECRET>")) is None
@@ -158,7 +168,7 @@ def test_neighbours_in_a_url_stay():
 
 
 @pytest.mark.parametrize("secret", ["\\" * 12, "'" * 12, '"' * 12, "\\\"'" * 6, "a" * 12, "%" * 12])
-@pytest.mark.parametrize("data", [b"\\" * 5000, b"'" * 5000, b'\\"' * 3000, b"%25" * 3000, b"a" * 5000, b"&amp;" * 2000])
+@pytest.mark.parametrize("data", [b"\\" * 2000, b"'" * 5000, b'\\"' * 2000, b"%25" * 3000, b"a" * 5000, b"&amp;" * 2000])
 def test_no_text_takes_long(secret, data):
     """Runs of what stands before escapes do not make the search back up again and again."""
     forms = Forms(secret)

@@ -19,18 +19,15 @@ _PERCENT: Final = rb"%(?:25){0,4}"  # a URL in a URL encodes the sign itself
 _BACKSLASH: Final = rb"(?:\\|" + _PERCENT + rb"5c)"
 _BEFORE: Final = _BACKSLASH + rb"{0,15}"  # one more for each level of JSON in JSON
 _AND: Final = rb"(?:&|" + _PERCENT + rb"26|" + _BACKSLASH + rb"{1,15}u0026)"
+_NUMBER: Final = rb"(?:#|" + _PERCENT + rb"23)"
+_END: Final = rb"(?:;|" + _PERCENT + rb"3b)"
 _ESCAPED_BEFORE: Final = frozenset("\"'/<>&")  # some encoders write these with a backslash before them
 _LETTERS: Final = {"\n": b"n", "\r": b"r", "\t": b"t", "\f": b"f", "\b": b"b"}
 _ENTITIES: Final = {'"': b"quot", "'": b"apos", "&": b"amp", "<": b"lt", ">": b"gt"}
 _LETTER: Final = rb"(?:3[0-9]|[46][1-9a-f]|[57][0-9a])"  # codes of digits and letters
 _ESCAPED_LETTER: Final = re.compile(
-    _PERCENT
-    + _LETTER
-    + rb"|(?:\\|5c)(?:u00|x)"
-    + _LETTER
-    + rb"|#(?:0*[4-9][0-9]|0*1[0-2][0-9]|x0*"
-    + _LETTER
-    + rb")(?:;|%)",
+    rb"%%(?:25){0,4}%(letter)s|(?:\\|5c)(?:u00|x)%(letter)s"
+    rb"|(?:#|23)(?:0{0,5}[4-9][0-9]|0{0,5}1[0-2][0-9]|x0{0,5}%(letter)s)[;%%]" % {b"letter": _LETTER},
     re.IGNORECASE,
 )
 _IN_BASE64: Final = rb"(?:[a-z0-9+/_-]|" + _PERCENT + rb"2[bf])"
@@ -173,7 +170,7 @@ def _spellings(text: str) -> bytes:
 
 def _repeated(character: str, count: int) -> bytes:
     if character == "\\":
-        return _BACKSLASH + b"{%d,%d}" % (count, 16 * count)
+        return b"(?:%s{%d,%d}|%s{%d})" % (_BACKSLASH, count, 16 * count, _escapes(character), count)
     # YAML doubles this one. A repetition of either spelling would take long to fail.
     most = 2 * count if character == "'" else count
     spelling = _spelling(character)
@@ -184,7 +181,7 @@ def _spelling(character: str) -> bytes:
     literal = re.escape(character).encode("utf-8", "surrogatepass")
     options = [b"(?-i:" + literal + b")" if _RUN.match(character) else b"(?:" + literal + b")", _escapes(character)]
     if character == " ":
-        options.append(rb"\+")
+        options += [rb"\+", _escapes("+")]  # as forms write it, and that in a URL
     before = _BEFORE if character in _ESCAPED_BEFORE else b""
     return b"(?:" + before + b"(?:" + b"|".join(options) + b"))"
 
@@ -195,10 +192,10 @@ def _escapes(character: str) -> bytes:
     options = [
         b"".join(_PERCENT + b"%02x" % byte for byte in character.encode("utf-8", "surrogatepass")),
         _BACKSLASH + rb"{1,15}" + _code(code),
-        _AND + b"#(?:0*%d|x0*%x)(?:;|%s3b)" % (code, code, _PERCENT),
+        _AND + _NUMBER + b"(?:0{0,5}%d|x0{0,5}%x)" % (code, code) + _END,
     ]
     if character in _ENTITIES:
-        options.append(_AND + _ENTITIES[character] + b"(?:;|" + _PERCENT + b"3b)")
+        options.append(_AND + _ENTITIES[character] + _END)
     if character in _LETTERS:
         options.append(_BACKSLASH + rb"{1,15}" + _LETTERS[character])
     return b"(?:" + b"|".join(options) + b")"

@@ -38,10 +38,10 @@ _FIELD_PLACES: Final = {
     "private_key": "PRIVATE_KEY",
 }
 _JOINED: Final = {name.replace("_", ""): kind for name, kind in _FIELD_PLACES.items()}
-_SEPARATORS: Final = re.compile(r"[-_ ]")
+_SEPARATORS: Final = re.compile(r"[-_]")
 # A pattern of these names, for bytes and ignoring case; longest first.
 FIELD_NAMES: Final = (
-    b"(?:" + "|".join(sorted(_FIELD_PLACES, key=len, reverse=True)).replace("_", "[-_ ]?").encode("ascii") + b")"
+    b"(?:" + "|".join(sorted(_FIELD_PLACES, key=len, reverse=True)).replace("_", "[-_]?").encode("ascii") + b")"
 )
 _FIELD: Final = re.compile(FIELD_NAMES, re.IGNORECASE)
 _LINK_FIELD: Final = re.compile(rf"[?&#;]({FIELD_NAMES.decode('ascii')})=([^&#;\s\"'<>,]+)", re.IGNORECASE)

@@ -117,14 +117,14 @@ class RecordedStream(ObservedStream):
 
 
 def observe(
-    response: httpx.Response, call: Call, *, since: float, clock: Clock, record: Callable[[bytes], None] | None = None
+    response: httpx.Response, call: Call, since: float, clock: Clock, record: Callable[[bytes], None] | None = None
 ) -> httpx.Response:
     """Have the end of a response noted in its call, and its whole body handed to `record`."""
-    observed: ObservedStream
-    if record is None:
-        observed = ObservedStream(response.stream, call, since, clock)
-    else:
-        observed = RecordedStream(response, call, since, clock, record)
+    observed = (
+        ObservedStream(response.stream, call, since, clock)
+        if record is None
+        else RecordedStream(response, call, since, clock, record)
+    )
     if response.is_stream_consumed:  # a transport for tests gave it a body that is there already
         b"".join(observed)
         observed.note_end()
@@ -247,7 +247,7 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         response: httpx.Response = yield request
         call = Call(sent_at, request.url.host, request.method, request.url.path, response.status_code)
         record = recording(self._cassette, recorded, response, call)
-        return observe(response, call, since=since, clock=self._clock, record=record)
+        return observe(response, call, since, self._clock, record)
 
     def close(self) -> None:
         for inner in (self._own, self._inner):

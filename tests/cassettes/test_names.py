@@ -1,0 +1,75 @@
+"""Names lie in the cassettes folder, paths where they say, and modes are vcrpy's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from toolkit.cassettes.names import MODES, as_mode, find_cassette
+from toolkit.errors import ConfigurationError
+from toolkit.settings import Settings
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return Settings({}, cassettes="recordings", project=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["tour", "my tour", "..", ".", "~", "tour-2026_05", "-", "é", "..."])
+def test_name(folder, tmp_path, name):
+    """Text without a suffix and a separator is a name, and stays in the cassettes folder whatever it is."""
+    path = find_cassette(name, folder)
+    assert path.parent == tmp_path / "recordings"
+    assert path.name == f"{name}.yaml"
+    assert path.resolve().parent == (tmp_path / "recordings").resolve()
+
+
+@pytest.mark.parametrize("path", ["tour.yaml", "a/tour", "./tour", "../tour", "/a/tour", "tour.json", Path("tour")])
+def test_path(folder, path):
+    """Anything else is an ordinary path, relative to the working directory."""
+    assert find_cassette(path, folder) == Path(path)
+
+
+def test_home(folder, tmp_path, monkeypatch):
+    """A path may begin at the home folder."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    assert find_cassette("~/tour.yaml", folder) == tmp_path / "tour.yaml"
+
+
+def test_settings_of_the_project(tmp_path, monkeypatch):
+    """Without settings, the folder is that of the project that the working directory is in."""
+    (tmp_path / "toolkit.toml").write_text('cassettes = "tapes"\n', encoding="utf-8")
+    (tmp_path / "deep").mkdir()
+    monkeypatch.chdir(tmp_path / "deep")
+    monkeypatch.delenv("TOOLKIT_CASSETTES", raising=False)
+    assert find_cassette("tour") == tmp_path / "tapes" / "tour.yaml"
+
+
+@pytest.mark.parametrize("name", ["", " ", "\n", 7, None, b"tour", "a\0b", "a/\0.yaml", "~nobody-of-that-name/tour.yaml"])
+def test_no_name(folder, name):
+    """What is no name and no path is refused, before a file is looked for."""
+    with pytest.raises(ConfigurationError) as caught:
+        find_cassette(name, folder)
+    assert caught.value.next_step
+
+
+def test_modes(monkeypatch):
+    """The modes are vcrpy's; its default is ours; offline, each is none."""
+    import vcr
+
+    assert set(MODES) == {mode.value for mode in vcr.mode} - {"any"}
+    assert as_mode(None) == "once"
+    assert [as_mode(mode) for mode in MODES] == list(MODES)
+    monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
+    assert {as_mode(mode) for mode in (None, *MODES)} == {"none"}
+
+
+@pytest.mark.parametrize("mode", ["ONCE", "", "rewrite", 1, ("once",)])
+def test_no_mode(mode, monkeypatch):
+    """An unknown mode is refused, offline too."""
+    for offline in ("0", "1"):
+        monkeypatch.setenv("TOOLKIT_OFFLINE", offline)
+        with pytest.raises(ConfigurationError, match="There is no record mode"):
+            as_mode(mode)
