@@ -15,6 +15,7 @@ from typing import Final
 import httpx
 
 from toolkit.auth import AuthorizedRequest, Authorizer, TokenRequest, authorization
+from toolkit.cassettes import ambient
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format import EPOCH, HeaderList, Interaction, RecordedRequest
 from toolkit.cassettes.matching import Lane
@@ -48,6 +49,7 @@ class Caller:
         lane: who calls, for matching recordings.
         known: secrets of this session, shared with the cassette's scrubber.
         authorizer: made when the first call goes out; a replay never makes one.
+        join: lets the cassette of a cell know this session's addresses.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class Caller:
         lane: Lane,
         known: KnownSecrets,
         authorizer: Callable[[], Authorizer],
+        join: Callable[[Cassette], object] = lambda cassette: None,  # noqa: ARG005
     ) -> None:
         self.ledger = Ledger()
         self._clock = clock
@@ -65,6 +68,7 @@ class Caller:
         self._lane = lane
         self._known = known
         self._make_authorizer = authorizer
+        self._join = join
         self._authorizer: Authorizer | None = None
         self._numbers = TokenNumbers(after=cassette.last_token_number if cassette else 0)
 
@@ -83,9 +87,20 @@ class Caller:
             TokenError, Unreachable: no token could be had for it.
         """
         path = scope.path_of(request)
-        if self._cassette is None:
+        cassette = self._tape()
+        if cassette is None:
             return self._send(scope, request, path)
-        return self._replay_or_record(self._cassette, scope, request, path)
+        return self._replay_or_record(cassette, scope, request, path)
+
+    def _tape(self) -> Cassette | None:
+        """The cassette of the session, else that of the running cell."""
+        if self._cassette is not None:
+            return self._cassette
+        cassette = ambient.current()
+        if cassette is not None:
+            self._join(cassette)
+            self._known.share_with(cassette.scrubber.known)
+        return cassette
 
     def _replay_or_record(
         self, cassette: Cassette, scope: Scope, request: httpx.Request, path: str
@@ -168,9 +183,10 @@ class Caller:
             raise error.with_traceback(None) from None
         number = self.number(token)
         self.ledger.add(Call(sent_at, Interface.AUTH, "POST", TOKEN_PATH, response.status_code, elapsed))
-        if self._cassette is not None and self._cassette.records:
+        cassette = self._tape()
+        if cassette is not None and cassette.records:
             form = token_request.recorded_form
-            self._cassette.record(
+            cassette.record(
                 Interaction(
                     RecordedRequest(
                         "POST", symbolic_address(address_name) + TOKEN_PATH, _headers_of(request.headers, form), form

@@ -137,11 +137,13 @@ def record(
 
         chosen = environment or Environment.BROKER_SANDBOX
         profile = {"broker-live": "broker-secret", "broker-sandbox": "sandbox-secret"}.get(chosen, str(chosen))
-        with start_practice() as service:
-            with Session(
+        with (
+            start_practice() as service,
+            Session(
                 credentials=service.credentials[profile], settings=service.settings, cassette=name, mode=mode
-            ) as session:
-                _record(console, session, name)
+            ) as session,
+        ):
+            _record(console, session, name)
         return
     if environment is None:
         raise ConfigurationError(

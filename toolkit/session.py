@@ -13,25 +13,25 @@ import httpx
 
 from toolkit.auth import Authorizer, KeyPairAuthorizer, TokenAuthorizer
 from toolkit.calling import Caller, InterfaceTransport, no_credentials, unanswered
-from toolkit.cassettes.cassette import Cassette, as_mode
+from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format import EPOCH
 from toolkit.cassettes.matching import Lane
-from toolkit.cassettes.scrub import KnownSecrets, Scrubber
+from toolkit.cassettes.scrub import KnownSecrets
 from toolkit.clock import Clock, SystemClock
-from toolkit.credentials import ClientKey, ClientSecret, Credentials, KeyPair, as_environment
-from toolkit.errors import CassetteMiss, ConfigurationError, CredentialsMismatch, InterfaceNotAllowed
+from toolkit.credentials import ClientKey, ClientSecret, Credentials, KeyPair
+from toolkit.errors import InterfaceNotAllowed
 from toolkit.network import Network, ProxyTypes, Verify
+from toolkit.opening import identify, open_cassette
 from toolkit.scope import Scope
 from toolkit.secret import Secret
 from toolkit.service import Environment, Interface, Placeholder, symbolic_address
-from toolkit.settings import Settings, is_offline
+from toolkit.settings import Settings
 from toolkit.tokens import SHARED_IN_PROCESS, MemoryTokenStore, Token, TokenStore
 
 if TYPE_CHECKING:
     import pandas as pd
 
 ClientType = TypeVar("ClientType", httpx.Client, httpx.AsyncClient)
-_OFFLINE_ADVICE = "Name a cassette to replay; to go online, unset TOOLKIT_OFFLINE and start again."
 
 
 class _Session(Generic[ClientType]):
@@ -88,13 +88,13 @@ class _Session(Generic[ClientType]):
         """
         self.settings = Settings.load() if settings is None else settings
         self._clock = SystemClock() if clock is None else clock
-        known = cassette.scrubber.known if isinstance(cassette, Cassette) else KnownSecrets()
-        self.cassette = self._open(cassette, mode, known)
-        self._owns_cassette = self.cassette is not cassette
-        self.environment, self.credentials, profile = self._identify(environment, credentials)
+        self.cassette = open_cassette(cassette, mode, settings=self.settings)
+        self._owns_cassette = self.cassette is not None and isinstance(cassette, str | Path)
+        self._known = KnownSecrets() if self.cassette is None else self.cassette.scrubber.known
+        identity = identify(environment, credentials, cassette=self.cassette, settings=self.settings)
+        self.environment, self.credentials = identity.environment, identity.credentials
         for kind, secret in self.credentials.secrets() if self.credentials else ():
-            known.add(kind, secret)
-        self._known = known
+            self._known.add(kind, secret)
         if token_store is None:
             token_store = SHARED_IN_PROCESS if clock is None else MemoryTokenStore()
         self._store = token_store
@@ -103,9 +103,10 @@ class _Session(Generic[ClientType]):
         self._caller = Caller(
             clock=self._clock,
             cassette=self.cassette,
-            lane=Lane(self.environment, profile),
-            known=known,
+            lane=Lane(self.environment, identity.profile),
+            known=self._known,
             authorizer=self._authorizer,
+            join=lambda of_cell: of_cell.scrubber.adopt(self.settings.addresses, self.settings.header_prefix),
         )
         self._clients: dict[Interface, ClientType] = {}
         self._lock = threading.Lock()
@@ -181,64 +182,6 @@ class _Session(Generic[ClientType]):
         """Without the interfaces that this environment has not, so that completion offers what works."""
         absent = {str(interface) for interface in Interface} - {str(one) for one in self.environment.rules.addresses}
         return [name for name in super().__dir__() if name not in absent]
-
-    def _open(self, cassette: Cassette | str | Path | None, mode: str | None, known: KnownSecrets) -> Cassette | None:
-        if cassette is None:
-            as_mode(mode)
-            if is_offline():
-                raise CassetteMiss(
-                    "There is no cassette to replay, and TOOLKIT_OFFLINE keeps calls from going out.", _OFFLINE_ADVICE
-                )
-            if mode is not None:
-                raise ConfigurationError(
-                    f"The mode {mode} is given without a cassette.", 'Name one, such as cassette="tour".'
-                )
-            return None
-        if isinstance(cassette, Cassette):
-            if mode is not None and as_mode(mode) != cassette.mode:
-                raise ConfigurationError(
-                    f"The cassette is open with mode {cassette.mode}, not {mode}.",
-                    "Leave out mode, or name the cassette by its path.",
-                )
-            cassette.scrubber.adopt(self.settings.addresses, self.settings.header_prefix)
-            return cassette
-        scrubber = Scrubber(known, addresses=self.settings.addresses, header_prefix=self.settings.header_prefix)
-        return Cassette(cassette, mode, settings=self.settings, scrubber=scrubber)
-
-    def _identify(
-        self, environment: Environment | str | None, credentials: Credentials | str | None
-    ) -> tuple[Environment, Credentials | None, str | None]:
-        """Environment, credentials, and the profile name whose recordings are replayed."""
-        asked = None if environment is None else as_environment(environment)
-        if isinstance(credentials, Credentials):
-            if asked is not None and asked is not credentials.environment:
-                raise CredentialsMismatch(
-                    f"These credentials are for {credentials.environment}, not for {asked}.",
-                    "Credentials of one environment are not accepted by another (section 1, rule 5).",
-                )
-            return credentials.environment, credentials, credentials.name
-        if credentials is not None and not isinstance(credentials, str):
-            raise ConfigurationError(
-                "Credentials are a KeyPair, a ClientSecret, a ClientKey or a profile name, "
-                f"not {type(credentials).__name__}.",
-                'For example tk.KeyPair(key_id, secret_key, environment="paper").',
-            )
-        if self.replays_only and self.cassette is not None:
-            return asked or _environment_of(self.cassette), None, credentials
-        if asked is None:
-            missing = (
-                f"There is no cassette {self.cassette.path} to replay, and to record one"
-                if self.cassette
-                else "To call live"
-            )
-            raise ConfigurationError(
-                f"{missing} the session needs an environment.",
-                f"Give one of {', '.join(Environment)}, or credentials, which name theirs.",
-            )
-        from toolkit.profiles import load_credentials  # noqa: PLC0415 - a replay needs none of it
-
-        loaded = load_credentials(asked, credentials, settings=self.settings)
-        return asked, loaded, loaded.name
 
     def _client(self, interface: Interface) -> ClientType:
         client = self._clients.get(interface)
@@ -388,14 +331,3 @@ class AsyncSession(_Session[httpx.AsyncClient]):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self._close(well=kind is None)
-
-
-def _environment_of(cassette: Cassette) -> Environment:
-    names = cassette.environments
-    if len(names) == 1:
-        return as_environment(names[0])
-    held = f"It holds calls of {', '.join(names)}" if names else "It does not say whose calls it holds"
-    raise ConfigurationError(
-        f"The cassette {cassette.path.name} does not tell the environment.",
-        f"{held}; give the session one of {', '.join(Environment)}.",
-    )

@@ -202,9 +202,7 @@ def _addresses_from(environ: Mapping[str, str]) -> dict[str, str]:
     known = (*names, *_OTHER_VARIABLES)
     for variable in sorted(environ):
         # TOOLKIT_ is a common word: a variable of another program is left alone, a slip of the pen is not.
-        if variable.startswith("TOOLKIT_") and (
-            variable.endswith("_URL") or _near(variable, known, cutoff=0.9)
-        ):
+        if variable.startswith("TOOLKIT_") and (variable.endswith("_URL") or _near(variable, known, cutoff=0.9)):
             _known(variable, known, "variable")
     return {name: environ[variable] for variable, name in names.items() if environ.get(variable)}
 

@@ -56,6 +56,10 @@ class Token:
         object.__setattr__(self, "renew_at", self.expires_at - timedelta(seconds=early))
         object.__setattr__(self, "renew_monotonic", self.expires_monotonic - early)
 
+    def __repr__(self) -> str:
+        issued, expires = (f"{instant:%Y-%m-%d %H:%M:%S}" for instant in (self.issued_at, self.expires_at))
+        return f"<Token {self.access_token}, issued {issued}, expires {expires} UTC>"
+
     @property
     def lifetime(self) -> timedelta:
         """From issue to expiry."""

@@ -99,7 +99,7 @@ def make_interaction(path="/v1/accounts", body=b'{"id": 1}', *, at=0, **changes)
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def interaction():
     """Makes interactions."""
     return make_interaction
@@ -113,7 +113,7 @@ def make_authorization(profile="default", environment=Environment.BROKER_SANDBOX
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def authorization():
     """Makes authorizations."""
     return make_authorization

@@ -78,7 +78,8 @@ def _secrets_in_headers(headers: HeaderList) -> Iterator[tuple[str, Secret]]:
         place = header_place(name)
         if place is None or is_placeholder(value):
             continue
-        yield place, Secret(value.split(" ", 1)[-1])
+        has_scheme = name.lower().endswith("authorization")
+        yield place, Secret(value.partition(" ")[2] or value if has_scheme else value)
         if value.lower().startswith("basic "):
             try:
                 pair = base64.b64decode(value[6:].strip(), validate=True).decode("utf-8")

@@ -55,6 +55,8 @@ class KnownSecrets:
         self._placeholders: dict[Secret, str] = {}
         self._forms: tuple[tuple[Forms | PlacedForms, bytes, int], ...] = ()
         self._counts: dict[str, int] = {}
+        self._kinds: dict[Secret, str] = {}
+        self._followers: list[KnownSecrets] = []
         for kind, secret in secrets:
             self.add(kind, secret)
 
@@ -74,12 +76,26 @@ class KnownSecrets:
             entries = [*self._forms, (forms, placeholder.encode(), len(text))]
             self._forms = tuple(sorted(entries, key=lambda entry: entry[2], reverse=True))
             self._placeholders[secret] = placeholder
+            self._kinds[secret] = kind
+            followers = tuple(self._followers)
+        for follower in followers:
+            follower.add(kind, secret)
         if is_short:
             warnings.warn(
                 f"A secret of kind {kind} has fewer than {SHORTEST_SECRET} characters; in recordings it is replaced "
                 "only where credentials stand, not wherever its text occurs.",
                 stacklevel=2,
             )
+
+    def share_with(self, other: KnownSecrets) -> None:
+        """Have another know these secrets too, and those that become known from here on."""
+        with self._lock:
+            if other is self or any(other is one for one in self._followers):
+                return
+            self._followers.append(other)
+            known = list(self._kinds.items())
+        for secret, kind in known:
+            other.add(kind, secret)
 
     def add_texts(self, secrets: str | Secret | Iterable[str | Secret]) -> None:
         """Know what a caller names besides credentials: one text or several."""

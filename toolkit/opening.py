@@ -1,0 +1,115 @@
+"""Opening a session: which cassette, whose environment, whose credentials."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from toolkit.cassettes import ambient
+from toolkit.cassettes.cassette import Cassette
+from toolkit.cassettes.names import as_mode
+from toolkit.cassettes.scrub import KnownSecrets, Scrubber
+from toolkit.credentials import Credentials, as_environment
+from toolkit.errors import CassetteMiss, ConfigurationError, CredentialsMismatch
+from toolkit.service import Environment
+from toolkit.settings import Settings, is_offline
+
+
+class Identity(NamedTuple):
+    """Who a session is.
+
+    Attributes:
+        environment: which environment it calls.
+        credentials: who calls; None in a replay without credentials.
+        profile: whose recordings it replays; None for anybody's.
+    """
+
+    environment: Environment
+    credentials: Credentials | None
+    profile: str | None
+
+
+def open_cassette(cassette: Cassette | str | Path | None, mode: str | None, *, settings: Settings) -> Cassette | None:
+    """The cassette of a session: the one given, else that of the running cell, else None, which is live.
+
+    Raises:
+        CassetteMiss: there is none, and calls may not go out; or it is to be replayed and does not exist.
+        CassetteCorrupt: the file is no cassette.
+        ConfigurationError: a mode without a cassette, or another than an open one's.
+    """
+    as_mode(mode)
+    if isinstance(cassette, str | Path):
+        scrubber = Scrubber(KnownSecrets(), addresses=settings.addresses, header_prefix=settings.header_prefix)
+        return Cassette(cassette, mode, settings=settings, scrubber=scrubber)
+    if cassette is None:
+        cassette = ambient.current()
+    if cassette is None:
+        if is_offline():
+            raise CassetteMiss(
+                "There is no cassette to replay, and TOOLKIT_OFFLINE keeps calls from going out.",
+                "Name a cassette to replay; to go online, unset TOOLKIT_OFFLINE and start again.",
+            )
+        if mode is not None:
+            raise ConfigurationError(
+                f"The mode {mode} is given without a cassette.", 'Name one, such as cassette="tour".'
+            )
+        return None
+    if mode is not None and as_mode(mode) != cassette.mode:
+        raise ConfigurationError(
+            f"The cassette is open with mode {cassette.mode}, not {mode}.",
+            "Leave out mode, or name the cassette by its path.",
+        )
+    cassette.scrubber.adopt(settings.addresses, settings.header_prefix)
+    return cassette
+
+
+def identify(
+    environment: Environment | str | None,
+    credentials: Credentials | str | None,
+    *,
+    cassette: Cassette | None,
+    settings: Settings,
+) -> Identity:
+    """Environment and credentials of a session, from what was given, the cassette and the saved profiles.
+
+    Raises:
+        ConfigurationError: one of them is missing, or is none.
+        CredentialsMismatch: the credentials belong to another environment.
+    """
+    asked = None if environment is None else as_environment(environment)
+    if isinstance(credentials, Credentials):
+        if asked is not None and asked is not credentials.environment:
+            raise CredentialsMismatch(
+                f"These credentials are for {credentials.environment}, not for {asked}.",
+                "Credentials of one environment are not accepted by another (section 1, rule 5).",
+            )
+        return Identity(credentials.environment, credentials, credentials.name)
+    if credentials is not None and not isinstance(credentials, str):
+        raise ConfigurationError(
+            "Credentials are a KeyPair, a ClientSecret, a ClientKey or a profile name, "
+            f"not {type(credentials).__name__}.",
+            'For example tk.KeyPair(key_id, secret_key, environment="paper").',
+        )
+    if cassette is not None and not cassette.records:
+        return Identity(asked or _environment_of(cassette), None, credentials)
+    if asked is None:
+        missing = f"There is no cassette {cassette.path} to replay, and to record one" if cassette else "To call live"
+        raise ConfigurationError(
+            f"{missing} the session needs an environment.",
+            f"Give one of {', '.join(Environment)}, or credentials, which name theirs.",
+        )
+    from toolkit.profiles import load_credentials  # noqa: PLC0415 - a replay needs none of it
+
+    loaded = load_credentials(asked, credentials, settings=settings)
+    return Identity(asked, loaded, loaded.name)
+
+
+def _environment_of(cassette: Cassette) -> Environment:
+    names = cassette.environments
+    if len(names) == 1:
+        return as_environment(names[0])
+    held = f"It holds calls of {', '.join(names)}" if names else "It does not say whose calls it holds"
+    raise ConfigurationError(
+        f"The cassette {cassette.path.name} does not tell the environment.",
+        f"{held}; give the session one of {', '.join(Environment)}.",
+    )
