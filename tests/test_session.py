@@ -19,6 +19,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 import toolkit as tk
+from toolkit.cassettes import ambient
 from toolkit.clock import ManualClock
 from toolkit.network import Network
 from toolkit.practice_service import practice
@@ -387,6 +388,33 @@ def test_new_episodes(open_session, service, is_async):
     replay = open_session(cassette="c", mode="none", credentials=None)
     assert [call(replay, path=path).json() for path in ("/v1/two", "/v1/one")] == [{"live": True}, {}]
     assert list(replay.tokens().index) == [1, 2]
+
+
+@BOTH
+def test_cassette_of_a_cell(open_session, service, tmp_path, is_async):
+    """A session without a cassette uses the one of the running cell, which learns its secrets, old and new."""
+    service.answer = lambda request: service.reply({"echo": bearer(request), "path": request.url.path})
+    clock = ManualClock(START)
+    session = open_session(is_async=is_async, clock=clock)
+    call(session, path="/v1/before")
+    ambient.put_in_place(tk.Cassette(tmp_path / "cell.yaml", "once"))
+    try:
+        call(session, path="/v1/one")
+        clock.advance(1000)
+        call(session, path="/v1/two")
+    finally:
+        ambient.take_away(well=True)
+    call(session, path="/v1/after")
+    text = (tmp_path / "cell.yaml").read_text()
+    secrets = [*service.issued, *(secret.reveal() for _, secret in session.credentials.secrets())]
+    assert len(secrets) == 3
+    assert not [secret for secret in secrets if secret in text]
+    assert "example.com" not in text
+    replay = open_session(cassette=tmp_path / "cell.yaml", mode="none", credentials=None)
+    assert [call(replay, path=path).json()["path"] for path in ("/v1/one", "/v1/two")] == ["/v1/one", "/v1/two"]
+    for path in ("/v1/before", "/v1/after"):
+        with pytest.raises(tk.CassetteMiss):
+            call(replay, path=path)
 
 
 def test_replayed_links_work_live(open_session, service, settings):

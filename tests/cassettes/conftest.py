@@ -127,7 +127,21 @@ ODD_TEXTS = st.sampled_from(
         *("---", "...", "%YAML 1.1", "&a", "*a", "!!python/object/apply:os.getcwd []", "|", ">-", "@", "`", "'", '"'),
         *("- request:\n    method: GET\n", "  complete: true\n", "a\n  complete: true\n", "interactions:\n"),
         *("  recorded_at: '2026-01-01T00:00:00Z'\n", "x\n  token_obtained:\n    token: 7\n", "\\", "\\n", "a\\\nb"),
-        *("\x00", "\x07", "\x1b[31m", "\x7f", "\x85", "\xa0", "\xad", "é", "\u2028", "\u202e", "\ufeff", "\ufffe", "😀"),
+        *(
+            "\x00",
+            "\x07",
+            "\x1b[31m",
+            "\x7f",
+            "\x85",
+            "\xa0",
+            "\xad",
+            "é",
+            "\u2028",
+            "\u202e",
+            "\ufeff",
+            "\ufffe",
+            "😀",
+        ),
     ]
 )
 TEXTS = st.text(max_size=60) | ODD_TEXTS | st.lists(ODD_TEXTS | st.text(max_size=5), max_size=4).map("".join)

@@ -94,7 +94,11 @@ def test_header_bytes_of_vcrpy():
         (b"  recorded_at: '2026", b"  recorded_at: 'early 2026", "isoformat"),
         (b"      string: '{\"id\": 1}'", b"      text: ''", "misses 'string'"),
         (b"    headers: {}\n", b"    headers: [1]\n", "items"),
-        (b"  complete: true\n", b"  complete: true\n  a: !!python/object/apply:os.getcwd []\n", "constructor for the tag"),
+        (
+            b"  complete: true\n",
+            b"  complete: true\n  a: !!python/object/apply:os.getcwd []\n",
+            "constructor for the tag",
+        ),
         (b"  complete: true\n", b"  complete: {true\n", "no valid YAML"),
         (b"  complete: true\n", b"  authorized_by: 7\n  complete: true\n", "mapping"),
         (b"- request:", b"- question:", "misses 'request'"),

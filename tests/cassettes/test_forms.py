@@ -64,7 +64,14 @@ NESTED = {
     "JSON": ("JSON", "JSON as PHP writes it", "JSON safe in HTML", "percent-encoded", "a form field", "HTML", "Python"),
     "JSON as PHP writes it": ("JSON", "percent-encoded"),
     "JSON safe in HTML": ("JSON", "HTML"),
-    "percent-encoded": ("percent-encoded", "a form field", "JSON", "JSON safe in HTML", "HTML", "every character escaped"),
+    "percent-encoded": (
+        "percent-encoded",
+        "a form field",
+        "JSON",
+        "JSON safe in HTML",
+        "HTML",
+        "every character escaped",
+    ),
     "percent-encoded in small letters": ("percent-encoded in small letters", "JSON"),
     "a path": ("percent-encoded", "JSON"),
     "a form field": ("a form field", "JSON", "JSON as PHP writes it", "percent-encoded"),
@@ -168,7 +175,9 @@ def test_neighbours_in_a_url_stay():
 
 
 @pytest.mark.parametrize("secret", ["\\" * 12, "'" * 12, '"' * 12, "\\\"'" * 6, "a" * 12, "%" * 12])
-@pytest.mark.parametrize("data", [b"\\" * 2000, b"'" * 5000, b'\\"' * 2000, b"%25" * 3000, b"a" * 5000, b"&amp;" * 2000])
+@pytest.mark.parametrize(
+    "data", [b"\\" * 2000, b"'" * 5000, b'\\"' * 2000, b"%25" * 3000, b"a" * 5000, b"&amp;" * 2000]
+)
 def test_no_text_takes_long(secret, data):
     """Runs of what stands before escapes do not make the search back up again and again."""
     forms = Forms(secret)

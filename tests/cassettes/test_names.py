@@ -47,7 +47,9 @@ def test_settings_of_the_project(tmp_path, monkeypatch):
     assert find_cassette("tour") == tmp_path / "tapes" / "tour.yaml"
 
 
-@pytest.mark.parametrize("name", ["", " ", "\n", 7, None, b"tour", "a\0b", "a/\0.yaml", "~nobody-of-that-name/tour.yaml"])
+@pytest.mark.parametrize(
+    "name", ["", " ", "\n", 7, None, b"tour", "a\0b", "a/\0.yaml", "~nobody-of-that-name/tour.yaml"]
+)
 def test_no_name(folder, name):
     """What is no name and no path is refused, before a file is looked for."""
     with pytest.raises(ConfigurationError) as caught:

@@ -65,6 +65,7 @@ def test_basic_credentials():
         ("bearer <ACCESS_TOKEN-2>", True),
         ("hunter2 <ACCESS_TOKEN>", False),
         ("<access token>", False),
+        ("<HUNTER2>", False),
         ("<ACCESS_TOKEN> hunter2", False),
         ("", False),
     ],
@@ -98,7 +99,9 @@ FIELDS = {
         lambda name: request(body=urlencode({"payload": json.dumps({name: SECRET})}).encode()),
         lambda name: response(body=(json.dumps({"a": 1}) + "\n" + json.dumps({name: SECRET})).encode()),
         lambda name: response(body=('{"a": ' * 100_000 + json.dumps({name: SECRET})).encode()),
-        lambda name: response([("Content-Type", "application/x-www-form-urlencoded")], urlencode({name: SECRET}).encode()),
+        lambda name: response(
+            [("Content-Type", "application/x-www-form-urlencoded")], urlencode({name: SECRET}).encode()
+        ),
         lambda name: response([("Content-Encoding", "gzip")], gzip.compress(json.dumps({name: SECRET}).encode())),
         lambda name: request(
             headers=[("Content-Type", "multipart/form-data; boundary=x")],
@@ -113,7 +116,9 @@ def test_fields(make, name, kind):
 
 
 @pytest.mark.parametrize("name", ["Location", "Link", "Refresh", "Referer"])
-@pytest.mark.parametrize("template", ["https://h/cb?access_token={}", "<https://h/?a=1&access_token={}>; rel=next", "/a#access_token={}&b"])
+@pytest.mark.parametrize(
+    "template", ["https://h/cb?access_token={}", "<https://h/?a=1&access_token={}>; rel=next", "/a#access_token={}&b"]
+)
 def test_links(name, template):
     """A token in a link of a header is one, in its query and in its fragment."""
     value = template.format("hunter-2-and+more")

@@ -118,7 +118,12 @@ BODIES = {
     "binary": lambda secret: b"\xff\x00" + secret.encode() + b"\x80",
     "HTML": lambda secret: ("<p>" + secret.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")).encode(),
 }
-ENCODINGS = {"": bytes, "gzip": gzip.compress, "deflate": zlib.compress, "gzip, deflate": lambda b: zlib.compress(gzip.compress(b))}
+ENCODINGS = {
+    "": bytes,
+    "gzip": gzip.compress,
+    "deflate": zlib.compress,
+    "gzip, deflate": lambda b: zlib.compress(gzip.compress(b)),
+}
 HEADERS = {
     "Location": lambda secret: f"https://app.example.com/cb?state={quote(secret, safe='')}#t={quote_plus(secret)}",
     "Set-Cookie": lambda secret: f'session="{secret}"; Path=/',
@@ -276,7 +281,14 @@ def test_host(interaction):
 
 def test_header_prefix(interaction):
     """Header names carry the document's prefix whatever the real one is."""
-    request = {"headers": (("ACME-API-KEY-ID", "a-fake-key-id"), ("acme-api-secret-key", "a-fake-key"), ("Acme-Version", "2"), ("Acmes", "1"))}
+    request = {
+        "headers": (
+            ("ACME-API-KEY-ID", "a-fake-key-id"),
+            ("acme-api-secret-key", "a-fake-key"),
+            ("Acme-Version", "2"),
+            ("Acmes", "1"),
+        )
+    }
     scrubbed = scrubber(header_prefix="ACME").interaction(interaction(request=request)).request
     assert scrubbed.headers == (
         ("SVC-API-KEY-ID", "<API_KEY_ID>"),

@@ -34,7 +34,9 @@ def test_ascii(text, depth):
 def test_readable(text):
     """Text of several lines stands as it is, and long lines are not folded."""
     lines = dump({"a": text}).decode().splitlines()
-    assert [line.removeprefix("a: ").removeprefix("  ") for line in lines if line not in ("a: |", "a: |-")] == text.splitlines()
+    assert [
+        line.removeprefix("a: ").removeprefix("  ") for line in lines if line not in ("a: |", "a: |-")
+    ] == text.splitlines()
 
 
 def test_no_aliases():

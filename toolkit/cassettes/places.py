@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, unquote, unquote_plus, urlsplit
 from toolkit.cassettes.encodings import open_body
 from toolkit.cassettes.format import HeaderList, RecordedRequest, RecordedResponse
 from toolkit.secret import Secret
+from toolkit.service import Placeholder
 
 _HEADER_PLACES: Final = {
     "authorization": "AUTHORIZATION",
@@ -50,7 +51,11 @@ _MULTIPART_FIELD: Final = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _JSON_FIELD: Final = re.compile(r'"([^"\\]{1,40})"\s*:\s*("(?:[^"\\]|\\.)*")')
-_PLACEHOLDER: Final = re.compile(r"\A<[A-Z][A-Z0-9_:-]*>\Z")
+_KINDS: Final = {*_HEADER_PLACES.values(), *dict(_KEY_HEADERS).values(), *_FIELD_PLACES.values(), "CLIENT_ID", "SECRET"}
+# No other text in such brackets: that might be a secret.
+_PLACEHOLDER: Final = re.compile(
+    rf"\A(?:<(?:{'|'.join(sorted(_KINDS))})(?:-[0-9]+)?>|{re.escape(Placeholder.BASIC)})\Z"
+)
 _SCHEME: Final = re.compile(r"\A(?:basic|bearer|token) +", re.IGNORECASE)
 _LARGEST_FORM: Final = 1 << 20  # bytes
 
