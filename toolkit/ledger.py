@@ -70,14 +70,14 @@ class Authorization:
 
 @dataclass(slots=True)
 class Call:
-    """One request that was answered, or failed.
+    """One request that was answered. One that was not is in no table, nor in a recording.
 
     Attributes:
         sent_at: when it was sent.
         interface: name of the interface, or the host for an address that is none of the service's.
         method: HTTP method.
         path: path without the address and without the query.
-        status: HTTP status code; None while unanswered and when the connection failed.
+        status: HTTP status code.
         elapsed: from sending to the end of the body; None while it is unfinished.
         authorized_by: how it was authorized; None for a token request.
     """

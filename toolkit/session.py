@@ -142,7 +142,7 @@ class _Session(Generic[ClientType]):
             by = call.authorized_by
             if by is not None and by.issued_at is not None and by.expires_at is not None:
                 token = Token(Secret(Placeholder.ACCESS_TOKEN), by.issued_at, by.expires_at)
-                return token if token.expires_at > self.now() else None
+                return token if self.now() < token.renew_at else None
         return None
 
     def now(self) -> datetime:

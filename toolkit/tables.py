@@ -163,7 +163,7 @@ def calls_table(calls: Sequence[Call]) -> pd.DataFrame:
         interface (str): name of the interface, or the host of another address.
         method (str): HTTP method.
         path (str): path without the address and without the query.
-        status (Int64): HTTP status code; missing while unanswered and when the connection failed.
+        status (Int64): HTTP status code.
         elapsed (float64): seconds from sending to the end of the body; missing while unfinished.
         token (Int64): number of the token that authorized it; missing for a key pair and a token request.
     """

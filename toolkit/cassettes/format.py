@@ -156,7 +156,7 @@ def corrupt(source: str, why: str, *, line: int | None = None) -> CassetteCorrup
     where = f"{source}, line {line}" if line else source
     return CassetteCorrupt(
         f"{where} is no cassette: {why}.",
-        "Expected vcrpy's format: version 1 and a list of interactions. The file was left as it was; mend or remove it.",
+        "Expected is vcrpy's format, version 1. The file was left as it was; mend or remove it.",
     )
 
 

@@ -51,11 +51,9 @@ _MULTIPART_FIELD: Final = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _JSON_FIELD: Final = re.compile(r'"([^"\\]{1,40})"\s*:\s*("(?:[^"\\]|\\.)*")')
-_KINDS: Final = {*_HEADER_PLACES.values(), *dict(_KEY_HEADERS).values(), *_FIELD_PLACES.values(), "CLIENT_ID", "SECRET"}
-# No other text in such brackets: that might be a secret.
-_PLACEHOLDER: Final = re.compile(
-    rf"\A(?:<(?:{'|'.join(sorted(_KINDS))})(?:-[0-9]+)?>|{re.escape(Placeholder.BASIC)})\Z"
-)
+_KINDS: Final = (*_HEADER_PLACES.values(), *dict(_KEY_HEADERS).values(), *_FIELD_PLACES.values(), "CLIENT_ID", "SECRET")
+# Other text in angle brackets may be a secret.
+_PLACEHOLDER: Final = re.compile(rf"\A(?:<(?:{'|'.join(set(_KINDS))})(?:-[0-9]+)?>|{re.escape(Placeholder.BASIC)})\Z")
 _SCHEME: Final = re.compile(r"\A(?:basic|bearer|token) +", re.IGNORECASE)
 _LARGEST_FORM: Final = 1 << 20  # bytes
 

@@ -86,13 +86,28 @@ def body_of(data: Any) -> Body | None:
     return None
 
 
+def _advice(status: int) -> str:
+    """What a status asks of the caller (RFC 9110 section 15; 429 is of RFC 6585)."""
+    if status == 401:
+        return "It did not accept the credentials: check them, and that they belong to this environment."
+    if status == 403:
+        return "It knows the caller and does not allow this: ask the service for the permission."
+    if status == 404:
+        return "It has nothing at this address: check the path, and the address in the settings."
+    if status == 429:
+        return "It asks for fewer requests: wait before trying again."
+    if status >= 500:
+        return "It has a problem of its own: try again later."
+    if status < 400:
+        return "It points elsewhere, and redirects are followed only where asked: check the address in the settings."
+    return "What it says about it is in the response's body."
+
+
 def _response_body(response: Any) -> Body:
     status = getattr(response, "status_code", 200)
-    if status >= 400:
+    if status >= 300:
         raise ServiceError(
-            f"the service answered with status {status}, and an error is no table",
-            "What the service says about it is in the response's body.",
-            status=status,
+            f"The service answered with status {status}, so there is no table.", _advice(status), status=status
         )
     headers = getattr(response, "headers", {})
     return Body(bytes(response.content), str(headers.get("content-type", "")))
