@@ -4,7 +4,8 @@
 >>> session = tk.Session("broker-sandbox", cassette="tour")
 >>> session.accounts()
 
-Importing this loads httpx and no more; pandas, widgets, cryptography and vcrpy load when they are used.
+Importing this loads next to nothing: each public name loads what it needs when it is first used, so
+that a replay never loads cryptography, and a script without tables never loads pandas.
 """
 
 from __future__ import annotations
@@ -13,54 +14,79 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
-from toolkit.assertion import Signer
-from toolkit.cassettes.cassette import Cassette
-from toolkit.cassettes.leaks import scan
-from toolkit.credentials import ClientKey, ClientSecret, KeyPair
-from toolkit.errors import (
-    AccessError,
-    CassetteBusy,
-    CassetteCorrupt,
-    CassetteError,
-    CassetteMiss,
-    ConfigurationError,
-    CredentialsMismatch,
-    InterfaceNotAllowed,
-    SecretLeak,
-    ServiceError,
-    TabulationError,
-    TokenError,
-    TokenRefused,
-    TokenResponseInvalid,
-    ToolkitError,
-    Unreachable,
-    UnsafeAddress,
-)
-from toolkit.secret import Secret
-from toolkit.service import Environment, Interface
-from toolkit.session import AsyncSession, Session
-from toolkit.settings import Settings
-from toolkit.tokens import Token
-
 if TYPE_CHECKING:
+    from toolkit.assertion import Signer
+    from toolkit.cassettes.cassette import Cassette
+    from toolkit.cassettes.leaks import scan
+    from toolkit.credentials import ClientKey, ClientSecret, KeyPair
+    from toolkit.errors import (
+        AccessError,
+        CassetteBusy,
+        CassetteCorrupt,
+        CassetteError,
+        CassetteMiss,
+        ConfigurationError,
+        CredentialsMismatch,
+        InterfaceNotAllowed,
+        SecretLeak,
+        ServiceError,
+        TabulationError,
+        TokenError,
+        TokenRefused,
+        TokenResponseInvalid,
+        ToolkitError,
+        Unreachable,
+        UnsafeAddress,
+    )
     from toolkit.notebook.magics import load_ipython_extension, unload_ipython_extension
     from toolkit.notebook.panel import panel
     from toolkit.practice_service import practice
     from toolkit.profiles import save_credentials, saved_credentials
+    from toolkit.secret import Secret
+    from toolkit.service import Environment, Interface
+    from toolkit.session import AsyncSession, Session
+    from toolkit.settings import Settings
     from toolkit.tables import compare, tabulate
+    from toolkit.tokens import Token
 
 __version__ = "0.1.0"
 
-_LATE = {
-    "compare": "toolkit.tables",
-    "load_ipython_extension": "toolkit.notebook.magics",
-    "panel": "toolkit.notebook.panel",
-    "practice": "toolkit.practice_service",
-    "save_credentials": "toolkit.profiles",
-    "saved_credentials": "toolkit.profiles",
-    "tabulate": "toolkit.tables",
-    "unload_ipython_extension": "toolkit.notebook.magics",
+_HOMES = {
+    "toolkit.assertion": ("Signer",),
+    "toolkit.cassettes.cassette": ("Cassette",),
+    "toolkit.cassettes.leaks": ("scan",),
+    "toolkit.credentials": ("ClientKey", "ClientSecret", "KeyPair"),
+    "toolkit.errors": (
+        "AccessError",
+        "CassetteBusy",
+        "CassetteCorrupt",
+        "CassetteError",
+        "CassetteMiss",
+        "ConfigurationError",
+        "CredentialsMismatch",
+        "InterfaceNotAllowed",
+        "SecretLeak",
+        "ServiceError",
+        "TabulationError",
+        "TokenError",
+        "TokenRefused",
+        "TokenResponseInvalid",
+        "ToolkitError",
+        "Unreachable",
+        "UnsafeAddress",
+    ),
+    "toolkit.notebook.magics": ("load_ipython_extension", "unload_ipython_extension"),
+    "toolkit.notebook.panel": ("panel",),
+    "toolkit.practice_service": ("practice",),
+    "toolkit.profiles": ("save_credentials", "saved_credentials"),
+    "toolkit.secret": ("Secret",),
+    "toolkit.service": ("Environment", "Interface"),
+    "toolkit.session": ("AsyncSession", "Session"),
+    "toolkit.settings": ("Settings",),
+    "toolkit.tables": ("compare", "tabulate"),
+    "toolkit.tokens": ("Token",),
 }
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "AccessError",
@@ -111,10 +137,12 @@ def offline() -> None:
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LATE:
-        return getattr(importlib.import_module(_LATE[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(home), name)
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATE})
+    return sorted({*globals(), *_HOME_OF})

@@ -10,21 +10,23 @@ from tests.benchmarks.pairs import in_turn
 
 def main() -> None:
     """Print the figures."""
-    ways = {
-        name: lambda name=name: subprocess.run([sys.executable, "-c", f"import {name}"], check=True)
-        for name in ("httpx", "toolkit")
+    codes = {
+        "import httpx": "import httpx",
+        "import toolkit": "import toolkit",
+        "import toolkit, use Session": "import toolkit; toolkit.Session",
+        "nothing": "",
     }
-    figures = in_turn(
-        {**ways, "nothing": lambda: subprocess.run([sys.executable, "-c", ""], check=True)}, rounds=25, repeats=1
-    )
+    ways = {
+        name: lambda code=code: subprocess.run([sys.executable, "-c", code], check=True) for name, code in codes.items()
+    }
+    figures = in_turn(ways, rounds=25, repeats=1)
     bare = figures.seconds["nothing"]
-    for name in ("httpx", "toolkit"):
-        print(
-            f"import {name:10}{(figures.seconds[name] - bare) * 1e3:8.1f} ms "
-            f"(whole process {figures.seconds[name] * 1e3:.1f} ms)"
-        )
-    ratio = (figures.seconds["toolkit"] - bare) / (figures.seconds["httpx"] - bare)
-    print(f"ratio {ratio:.2f} without the interpreter's own start, {figures.ratios['toolkit']:.2f} with it")
+    httpx = figures.seconds["import httpx"] - bare
+    print(f"{'without the start of the interpreter':36}{'':12}{'to httpx':>9}")
+    for name in codes:
+        if name != "nothing":
+            more = figures.seconds[name] - bare
+            print(f"{name:36}{more * 1e3:9.1f} ms{more / httpx:9.2f}")
 
 
 if __name__ == "__main__":
