@@ -88,7 +88,7 @@ WRITTEN = [(outer, "as it is") for outer in LAYERS] + [(outer, inner) for outer 
 
 
 @pytest.mark.parametrize(("outer", "inner"), WRITTEN)
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(PRINTABLE)
 @example("ab\"cd\\ef/gh'i&j<k>l m+n%2Bo")
 @example("\\\\\"\\\\\\''''& &&")
@@ -106,7 +106,7 @@ def test_text_layers(outer, inner, secret):
 
 @pytest.mark.parametrize("outer", BINARY_LAYERS)
 @pytest.mark.parametrize("inner", ["as it is", "JSON", "percent-encoded", "a form field"])
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(PRINTABLE, st.binary(max_size=5), st.binary(max_size=5))
 def test_binary_layers(outer, inner, secret, before, after):
     """Found in base64 at any offset, in hex, and there also as JSON or a URL writes it."""

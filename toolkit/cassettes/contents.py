@@ -106,8 +106,7 @@ class Unparsed(Contents):
         parsed = self._parsed.get(number)
         if parsed is None:
             data, item = self.layout.data, self.layout.items[number]
-            line = data.count(b"\n", 0, item.start) + 1
-            parsed = cassette_format.decode(data[item.start : item.end], source=self._source, line=line)
+            parsed = cassette_format.decode(data[item.start : item.end], source=self._source, line=item.line)
             self._parsed[number] = parsed
         return parsed
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import bisect
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -33,10 +33,12 @@ class Item:
     Attributes:
         start: first byte.
         end: byte after the last.
+        line: number of its first line in the file, from 1.
     """
 
     start: int
     end: int
+    line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +72,16 @@ def lay_out(data: bytes) -> Layout | None:
         return Layout(b"", (), is_torn=True) if _START.startswith(data[len(HEADER) :]) else None
     if starts[0] != len(HEADER):
         return None
-    items = [Item(start, end) for start, end in zip(starts, [*starts[1:], len(data)], strict=True)]
+    items = []
+    line = HEADER.count(b"\n") + 1
+    for start, end in zip(starts, [*starts[1:], len(data)], strict=True):
+        items.append(Item(start, end, line))
+        line += data.count(b"\n", start, end)
     last = starts[-1]
     found = data.find(_END, last)
     end = 0 if found < 0 else found + len(_END)
     if end and end < len(data) and _START.startswith(data[end:]):
-        items[-1] = Item(last, end)
+        items[-1] = replace(items[-1], end=end)
         return Layout(data[:end], tuple(items), is_torn=True)
     if end == len(data) or _is_complete(data[last:]):
         return Layout(data, tuple(items), is_torn=False)

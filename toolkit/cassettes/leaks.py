@@ -21,7 +21,7 @@ _SPACE: Final = re.compile(rb"(?:\s|\\+[nrt]|%0[AaDd9])+")
 # A value; in angle brackets it is a placeholder.
 _VALUE: Final = rb"(?!<|%3C)[A-Za-z0-9._~+/=%-]{8,}"
 # What stands in its place in prose and in code: words, and names of variables, functions and attributes.
-_NO_WORD: Final = rb"(?!(?-i:[A-Za-z]?[a-z]*(?:[_-][a-z]+)*)(?![A-Za-z0-9._~+/=%-])|[a-z_]+=\")"
+_NO_WORD: Final = rb"(?!(?-i:[A-Za-z]?[a-z]*(?:[_-][a-z]+)*)(?![A-Za-z0-9._~+/=%-])|[a-z_]+=\\*\")"
 _NO_CODE: Final = rb"(?![a-z_]+(?:\.[a-z_]+)+(?![a-z0-9._~+/=%-])|[a-z_]+\s*[,()\[])"
 _BETWEEN: Final = rb"(?:\\*[\"'])?(?:\s*[=:]\s*)(?:\[\s*|-\s+)?(?:\\*[\"'])?"
 _PLACES: Final = tuple(

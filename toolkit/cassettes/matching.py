@@ -88,6 +88,7 @@ def canonical_body(request: RecordedRequest) -> Hashable:
 _HEAD_PARTS: Final[dict[str, Callable[[RecordedRequest], Hashable]]] = {
     "method": lambda request: request.method,
     "uri": _uri,
+    "url": _uri,
     "scheme": lambda request: urlsplit(request.uri).scheme,
     "host": lambda request: urlsplit(request.uri).hostname,
     "port": _port,

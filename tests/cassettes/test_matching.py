@@ -1,0 +1,285 @@
+"""A recorded interaction answers the requests that it should, in order, and no others."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.cassettes.format import RecordedRequest
+from toolkit.cassettes.matching import ANYONE, OURS, VCRPY_DEFAULT, Index, Lane, Matcher, Track, canonical_body, nearest
+from toolkit.errors import ConfigurationError
+
+
+def index_of(interactions, match_on=OURS):
+    index = Index(Matcher(match_on), lambda number: interactions[number])
+    for number, interaction in enumerate(interactions):
+        index.file(number, interaction.request)
+    return index
+
+
+def answers(recorded, asked, match_on=OURS, lane=ANYONE):
+    return index_of([recorded], match_on).find(lane, asked) is not None
+
+
+def request(method="GET", uri="https://h.example/a?x=1&y=2", content_type=None, body=b"", **headers):
+    listed = tuple(headers.items()) + ((("Content-Type", content_type),) if content_type else ())
+    return RecordedRequest(method, uri, listed, body)
+
+
+# Parts ----------------------------------------------------------------------------------------------------------------
+
+BASE = request("POST", body=b'{"a": 1}', content_type="application/json", Accept="x")
+DIFFERENT = {
+    "method": request("PUT", body=b'{"a": 1}', content_type="application/json", Accept="x"),
+    "scheme": request("POST", "http://h.example:443/a?x=1&y=2", "application/json", b'{"a": 1}', Accept="x"),
+    "host": request("POST", "https://i.example/a?x=1&y=2", "application/json", b'{"a": 1}', Accept="x"),
+    "port": request("POST", "https://h.example:444/a?x=1&y=2", "application/json", b'{"a": 1}', Accept="x"),
+    "path": request("POST", "https://h.example/b?x=1&y=2", "application/json", b'{"a": 1}', Accept="x"),
+    "query": request("POST", "https://h.example/a?x=1&y=3", "application/json", b'{"a": 1}', Accept="x"),
+    "headers": request("POST", body=b'{"a": 1}', content_type="application/json", Accept="y"),
+    "body": request("POST", body=b'{"a": 2}', content_type="application/json", Accept="x"),
+    "raw_body": request("POST", body=b'{"a":1}', content_type="application/json", Accept="x"),
+}
+URI = {"scheme", "host", "port", "path", "query"}
+
+
+@pytest.mark.parametrize("name", [*DIFFERENT, "uri", "url"])
+def test_match_on(interaction, name):
+    """Each of vcrpy's names compares its own part, and no other."""
+    recorded = interaction(request={field: getattr(BASE, field) for field in ("method", "uri", "headers", "body")})
+    for part, asked in DIFFERENT.items():
+        told_apart = part == name or (name in ("uri", "url") and part in URI) or (name == "raw_body" and part == "body")
+        assert answers(recorded, asked, [name]) is not told_apart, part
+    assert answers(recorded, BASE, [name])
+    assert answers(recorded, BASE, [*DIFFERENT, "uri"])
+
+
+def test_names_are_vcrpys():
+    """Every matcher of stock vcrpy is there, under its name, and its default is the same."""
+    import vcr
+
+    names = vcr.VCR().matchers
+    Matcher(list(names))
+    assert set(VCRPY_DEFAULT) == set(vcr.VCR().match_on)
+
+
+@pytest.mark.parametrize("match_on", [["uri", "boddy"], ["lanes"], [""]])
+def test_unknown_name(match_on):
+    """A name that vcrpy has not is refused, with those that it has."""
+    with pytest.raises(ConfigurationError, match="Cannot match on") as caught:
+        Matcher(match_on)
+    assert "raw_body" in caught.value.next_step
+
+
+@pytest.mark.parametrize(
+    ("recorded", "asked", "same"),
+    [
+        ("https://h.example", "https://h.example/", True),
+        ("https://h.example/a?x=1&y=2", "https://h.example/a?y=2&x=1", True),
+        ("https://h.example/a?x=1&x=2", "https://h.example/a?x=2", False),
+        ("https://h.example/a?x=", "https://h.example/a", False),
+        ("https://h.example/a?x=%20b", "https://h.example/a?x=+b", True),
+        ("https://h.example:443/a", "https://h.example/a", True),
+        ("https://H.example/a", "https://h.example/a", True),
+        ("https://h.example/a/", "https://h.example/a", False),
+    ],
+)
+def test_equal_urls(interaction, recorded, asked, same):
+    """URLs are compared by their parts: order of the query, a default port and an empty path do not matter."""
+    assert answers(interaction(request={"uri": recorded}), request(uri=asked)) is same
+
+
+def test_headers_of_credentials_do_not_count(interaction):
+    """A recording shows placeholders where credentials went; the request as its caller made it has none."""
+    recorded = interaction(request={"headers": (("Authorization", "Bearer <ACCESS_TOKEN>"), ("Accept", "x"))})
+    asked = request(uri=recorded.request.uri, accept="x")
+    assert answers(recorded, asked, ["headers"])
+    assert not answers(recorded, request(uri=recorded.request.uri), ["headers"])
+
+
+# Bodies ---------------------------------------------------------------------------------------------------------------
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(JSON, JSON)
+def test_json_by_value(one, other):
+    """JSON bodies are equal if their values are, however they are written."""
+
+    def body(value, **layout):
+        return canonical_body(request(content_type="application/json; charset=utf-8", body=json.dumps(value, **layout).encode()))
+
+    compact = {"separators": (",", ":"), "ensure_ascii": False}
+    turned = dict(reversed(one.items())) if isinstance(one, dict) else one
+    assert body(one, indent=2) == body(turned, **compact)
+    assert (body(one) == body(other)) == (json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True))
+
+
+def test_json_by_any_name():
+    """Media types that end in +json are JSON; JSON sent as something else is bytes; broken JSON, too."""
+    bodies = [b'{"a":1}', b'{ "a": 1 }']
+    for content_type, equal in {"application/problem+json": True, "APPLICATION/JSON": True, "text/plain": False}.items():
+        one, other = (canonical_body(request(content_type=content_type, body=body)) for body in bodies)
+        assert (one == other) is equal
+    for broken in (b"{", b'{"a": ' * 100_000, b"\xff"):
+        assert canonical_body(request(content_type="application/json", body=broken)) == broken
+
+
+FIELDS = st.lists(st.tuples(st.text(min_size=1, max_size=3), st.text(max_size=3)), min_size=1, max_size=4)
+
+
+@given(FIELDS, st.randoms())
+def test_forms_by_fields(fields, random):
+    """Forms are equal if their fields are, in any order; repeats of one field keep theirs."""
+
+    def body(some):
+        return canonical_body(request(content_type="application/x-www-form-urlencoded", body=urlencode(some).encode()))
+
+    shuffled = list(fields)
+    random.shuffle(shuffled)
+    regrouped = sorted(shuffled, key=lambda field: (field[0], fields.index(field)))
+    assert body(regrouped) == body(sorted(fields, key=lambda field: field[0]))
+    assert body(fields) != body([*fields, ("more", "1")])
+    assert body([("a", "1"), ("b", "2")]) == body([("b", "2"), ("a", "1")])
+    assert body([("a", "1"), ("a", "2")]) != body([("a", "2"), ("a", "1")])
+
+
+def test_multipart_without_boundary():
+    """Multipart bodies of the same parts are equal, whatever boundary a client drew."""
+
+    def body(content):
+        made = httpx.Request("POST", "https://h.example/", files={"file": ("a.txt", content)}, data={"b": "c"})
+        return canonical_body(request(content_type=made.headers["Content-Type"], body=made.read()))
+
+    assert body(b"one") == body(b"one")
+    assert body(b"one") != body(b"two")
+    quoted = request(content_type='multipart/mixed; boundary="x y"', body=b"--x y--")
+    assert canonical_body(quoted) == b"--boundary--"
+    assert canonical_body(request(content_type="multipart/mixed", body=b"--x--")) == b"--x--"
+
+
+def test_no_body():
+    """No body is no body, whatever the type says."""
+    assert canonical_body(request(content_type="application/json")) == canonical_body(request()) == b""
+
+
+# Lanes ----------------------------------------------------------------------------------------------------------------
+
+
+def test_lanes(interaction, authorization):
+    """A profile is answered by its own recordings, a replay without credentials by any of its environment."""
+    mine = interaction(authorized_by=authorization("mine"))
+    yours = interaction(authorized_by=authorization("yours"))
+    index = index_of([yours, mine])
+    asked = mine.request
+    assert index.find(Lane("broker-sandbox", "mine"), asked).numbers == [1]
+    assert index.find(Lane("broker-sandbox", "yours"), asked).numbers == [0]
+    assert index.find(Lane("broker-sandbox", "theirs"), asked) is None
+    assert index.find(Lane("broker-sandbox"), asked).numbers == [0, 1]
+    assert index.find(Lane("broker-live", "mine"), asked) is None
+    assert index.find(Lane("broker-live"), asked) is None
+    assert index.find(ANYONE, asked).numbers == [0, 1]
+    assert index_of([yours, mine], VCRPY_DEFAULT).find(Lane("broker-live", "theirs"), asked).numbers == [0, 1]
+
+
+def test_recordings_of_nobody_known(interaction, authorization):
+    """A recording that does not say who called answers whoever has none of their own; a token request, nobody."""
+    anonymous, mine = interaction(), interaction(authorized_by=authorization("mine"))
+    index = index_of([anonymous, mine])
+    assert index.find(Lane("broker-sandbox", "mine"), mine.request).numbers == [1]
+    assert index.find(Lane("broker-sandbox", "yours"), mine.request).numbers == [0]
+    assert index.find(Lane("paper"), mine.request).numbers == [0]
+    token_request = interaction(token_obtained=authorization())
+    assert index_of([token_request]).find(Lane("broker-sandbox", "default"), mine.request) is None
+
+
+# Order ----------------------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(), min_size=1, max_size=5), st.integers(1, 12))
+def test_track(numbers, times):
+    """Repeats play in order, and the last one plays on."""
+    track = Track()
+    track.numbers = numbers
+    played = [track.play() for _ in range(times)]
+    assert played == (numbers + [numbers[-1]] * times)[:times]
+
+
+def test_items_are_parsed_when_they_are_asked_for(interaction):
+    """Looking up one request parses the items that share its method and URI, once."""
+    several = [interaction(f"/{number % 3}") for number in range(9)]
+    parsed = []
+
+    def parse(number):
+        parsed.append(number)
+        return several[number]
+
+    index = Index(Matcher(OURS), parse)
+    for number, one in enumerate(several):
+        index.file(number, one.request)
+    for _ in range(2):
+        assert index.find(ANYONE, several[1].request).numbers == [1, 4, 7]
+    assert parsed == [1, 4, 7]
+
+
+def test_an_item_that_cannot_be_parsed(interaction):
+    """An item that cannot be read is an error each time it is needed, not a miss the second time."""
+
+    def parse(_):
+        raise ValueError("broken")
+
+    index = Index(Matcher(OURS), parse)
+    index.file(0, interaction().request)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="broken"):
+            index.find(ANYONE, interaction().request)
+
+
+# What is near ---------------------------------------------------------------------------------------------------------
+
+
+def test_nearest(interaction, authorization):
+    """The nearest come first, each with the parts that differ, and each request once."""
+    several = [
+        interaction("/v2/far", request={"method": "DELETE"}),
+        interaction("/v1/accounts?page=1"),
+        interaction("/v1/accounts?page=1"),
+        interaction("/v1/accounts?page=2", authorized_by=authorization("mine")),
+        interaction("/v1/orders?page=2"),
+    ]
+    asked = request(uri="https://broker.svc.invalid/v1/accounts?page=2")
+    lines = nearest(Matcher(OURS), Lane("broker-sandbox", "yours"), asked, several)
+    assert len(lines) == 3
+    assert "credentials: recorded by mine (broker-sandbox), asked by yours (broker-sandbox)" in lines[0]
+    assert lines[1] == "GET https://broker.svc.invalid/v1/accounts?page=1  (query: recorded page=1, asked page=2)"
+    assert lines[2].endswith("v1/orders?page=2  (path: recorded /v1/orders, asked /v1/accounts)")
+    assert nearest(Matcher(OURS), ANYONE, asked, []) == []
+
+
+def test_nearest_is_short_and_printable(interaction):
+    """Bodies and URLs are cut, and control characters are taken out."""
+    recorded = interaction("/" + "x" * 500, request={"body": b"\x1b[31m" + b"y" * 500})
+    asked = request(uri=recorded.request.uri, body=b"z")
+    (line,) = nearest(Matcher(OURS), ANYONE, asked, [recorded])
+    assert len(line) < 400
+    assert line.isprintable()
+    assert "body: recorded [31myyy" in line
+
+
+def test_differences_of_each_kind(interaction):
+    """Every part says what was recorded and what was asked, a form and a missing body included."""
+    recorded = interaction(request={field: getattr(BASE, field) for field in ("method", "uri", "headers", "body")})
+    found = Matcher([*DIFFERENT, "uri"]).differences(ANYONE, request("PUT", "http://i.example:1/b"), recorded)
+    assert found["body"] == 'recorded {"a": 1}, asked none'
+    assert found["query"] == "recorded x=1&y=2, asked none"
+    assert found["port"] == "recorded 443, asked 1"
+    assert set(found) == {*DIFFERENT, "uri"}
