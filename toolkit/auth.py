@@ -75,7 +75,7 @@ class Grant:
         them anew would be a third of what a call costs.
         """
         for last_raw, merged in self._last_merged:
-            if last_raw == raw:
+            if last_raw is raw or last_raw == raw:
                 return httpx.Headers(merged)
         more = [(name.encode("ascii"), value.encode("ascii")) for name, value in self.headers]
         merged = httpx.Headers([*raw, *more])
@@ -239,12 +239,17 @@ class AuthorizedRequest(httpx.Request):
 
     `copy.copy` would drop both. httpx's constructor is not called, for it normalises all headers anew:
     these are the parts that a transport reads.
+
+    Args:
+        request: what to send.
+        grant: what authorizes it.
+        raw: the request's raw headers, from a caller who has just read them.
     """
 
-    def __init__(self, request: httpx.Request, grant: Grant) -> None:
+    def __init__(self, request: httpx.Request, grant: Grant, raw: RawHeaders | None = None) -> None:
         self.method = request.method
         self.url = request.url
-        self.headers = grant.merged_with(request.headers.raw)
+        self.headers = grant.merged_with(request.headers.raw if raw is None else raw)
         self.stream = request.stream
         self.extensions = dict(request.extensions)
 

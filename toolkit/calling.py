@@ -33,7 +33,7 @@ from toolkit.credentials import Credentials
 from toolkit.errors import ConfigurationError, ServiceError, TokenError, Unreachable
 from toolkit.flow import Flow, Read, run, run_async
 from toolkit.ledger import Call, Ledger
-from toolkit.scope import Scope
+from toolkit.scope import RawHeaders, Scope
 from toolkit.service import TOKEN_PATH, Interface, symbolic_address
 from toolkit.tokens import Token, read_token_response
 
@@ -86,41 +86,41 @@ class Caller:
             CassetteMiss: it is not recorded, and the cassette's mode records nothing.
             TokenError, Unreachable: no token could be had for it.
         """
-        path = scope.path_of(request)
-        cassette = self._tape()
+        checked = scope.check(request)
+        cassette = self._cassette or ambient.current()
         if cassette is None:
-            return self._send(scope, request, path)
-        return self._replay_or_record(cassette, scope, request, path)
+            return self._send(scope, request, checked)
+        return self._replay_or_record(self._joined(cassette), scope, request, checked)
 
-    def _tape(self) -> Cassette | None:
-        """The cassette of the session, else that of the running cell."""
-        if self._cassette is not None:
-            return self._cassette
-        cassette = ambient.current()
-        if cassette is not None:
+    def _joined(self, cassette: Cassette) -> Cassette:
+        """A cassette that knows what this session knows: the running cell's may not have met it before."""
+        if cassette is not self._cassette:
             self._join(cassette)
             self._known.share_with(cassette.scrubber.known)
         return cassette
 
     def _replay_or_record(
-        self, cassette: Cassette, scope: Scope, request: httpx.Request, path: str
+        self, cassette: Cassette, scope: Scope, request: httpx.Request, checked: tuple[str, RawHeaders]
     ) -> Flow[httpx.Response]:
         recorded = yield from as_recorded(request, uri=scope.to_record(request))
         found = cassette.find(cassette.scrubber.subject(recorded), self._lane)
         if found is None:
-            return (yield from self._send(scope, request, path, cassette, recorded))
-        self._remember_played(cassette, found, scope.interface, path)
+            return (yield from self._send(scope, request, checked, cassette, recorded))
+        self._remember_played(cassette, found, scope.interface, checked[0])
         return as_response(found)
 
     def _send(
         self,
         scope: Scope,
         request: httpx.Request,
-        path: str,
+        checked: tuple[str, RawHeaders],
         cassette: Cassette | None = None,
         recorded: RecordedRequest | None = None,
     ) -> Flow[httpx.Response]:
+        path, raw = checked
         outgoing = scope.to_send(request)
+        if outgoing is not request:
+            raw = outgoing.headers.raw
         if self._authorizer is None:
             self._authorizer = self._make_authorizer()
         authorizer, clock = self._authorizer, self._clock
@@ -129,12 +129,12 @@ class Caller:
         if grant is None:
             grant = yield from authorizer.obtain()
             sent_at, since = clock.now(), clock.monotonic()
-        response: httpx.Response = yield AuthorizedRequest(outgoing, grant)
+        response: httpx.Response = yield AuthorizedRequest(outgoing, grant, raw)
         if authorizer.is_worth_retrying(request, response.status_code, grant):
             yield Read(response)
             grant = yield from authorizer.obtain()
             sent_at, since = clock.now(), clock.monotonic()
-            response = yield AuthorizedRequest(outgoing, grant)
+            response = yield AuthorizedRequest(outgoing, grant, raw)
             authorizer.is_worth_retrying(request, response.status_code, grant)
         call = Call(sent_at, scope.interface, request.method, path, response.status_code, None, grant.authorization)
         self.ledger.add(call)
@@ -183,8 +183,9 @@ class Caller:
             raise error.with_traceback(None) from None
         number = self.number(token)
         self.ledger.add(Call(sent_at, Interface.AUTH, "POST", TOKEN_PATH, response.status_code, elapsed))
-        cassette = self._tape()
+        cassette = self._cassette or ambient.current()
         if cassette is not None and cassette.records:
+            self._joined(cassette)
             form = token_request.recorded_form
             cassette.record(
                 Interaction(

@@ -14,6 +14,8 @@ from toolkit.addresses import Address
 from toolkit.errors import CredentialsMismatch, UnsafeAddress
 from toolkit.service import KEY_ID_HEADER, SECRET_KEY_HEADER, Interface
 
+RawHeaders = list[tuple[bytes, bytes]]
+
 _CREDENTIAL_HEADERS: Final = ("Authorization", "Proxy-Authorization")
 _SLASHES: Final = re.compile(rb"[/\\]+")
 
@@ -71,12 +73,17 @@ class Scope:
         self._shown = str(own or symbolic)
         self._symbolic_text = symbolic
         self._own_text = None if own is None else str(own)
-        self._harmless: list[tuple[bytes, bytes]] = []
+        self._harmless: RawHeaders = []
+        self._last_path = (b"/", "/")
         names = (*_CREDENTIAL_HEADERS, f"{header_prefix}-{KEY_ID_HEADER}", f"{header_prefix}-{SECRET_KEY_HEADER}")
         self._credential_headers = frozenset(name.lower().encode("ascii") for name in names)
 
     def path_of(self, request: httpx.Request) -> str:
-        """The request's path below the interface's address, without its query.
+        """The request's path below the interface's address, without its query; raises as `check` does."""
+        return self.check(request)[0]
+
+    def check(self, request: httpx.Request) -> tuple[str, RawHeaders]:
+        """The request's path below the interface's address, without its query; and its raw headers.
 
         Raises:
             UnsafeAddress: it goes elsewhere, or has userinfo in its URL.
@@ -97,12 +104,18 @@ class Scope:
                 "Nothing was sent. Use a path such as /v1/accounts, or a plain httpx.Client for other hosts.",
             )
         raw = request.headers.raw
-        if raw != self._harmless:
+        if raw == self._harmless:  # most calls of a client carry the same headers
+            raw = self._harmless
+        else:
             self._refuse_credentials(raw)
-            self._harmless = raw  # most calls of a client carry the same headers
-        return below.partition(b"?")[0].decode("ascii") or "/"
+            self._harmless = raw
+        last_below, path = self._last_path
+        if below != last_below:
+            path = below.partition(b"?")[0].decode("ascii") or "/"
+            self._last_path = below, path
+        return path, raw
 
-    def _refuse_credentials(self, raw: list[tuple[bytes, bytes]]) -> None:
+    def _refuse_credentials(self, raw: RawHeaders) -> None:
         for name, _ in raw:
             if name.lower() in self._credential_headers:
                 raise CredentialsMismatch(

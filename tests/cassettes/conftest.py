@@ -7,16 +7,21 @@ import gzip
 import html
 import http.server
 import json
+import os
 import re
+import subprocess
+import sys
 import threading
 import zlib
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
 import pytest
 import yaml
 from hypothesis import strategies as st
 
+import toolkit
 from toolkit.cassettes.format import Interaction, RecordedRequest, RecordedResponse
 from toolkit.ledger import Authorization
 from toolkit.service import CredentialKind, Environment
@@ -25,6 +30,26 @@ from toolkit.service import CredentialKind, Environment
 @pytest.fixture(autouse=True)
 def _online(monkeypatch):
     monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
+
+
+@pytest.fixture
+def python(tmp_path):
+    """Runs Python in a process of its own, in the test's folder; `status` is what it should exit with."""
+
+    def run(*arguments, status=0, **variables):
+        variables = {"PYTHONPATH": str(Path(toolkit.__file__).parents[1]), "TOOLKIT_OFFLINE": "", **variables}
+        done = subprocess.run(
+            [sys.executable, *map(str, arguments)],
+            cwd=tmp_path,
+            env={**os.environ, **variables},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout
+
+    return run
 
 
 # A server on loopback -------------------------------------------------------------------------------------------------

@@ -87,11 +87,14 @@ def test_unknown_name(match_on):
         ("https://h.example:443/a", "https://h.example/a", True),
         ("https://H.example/a", "https://h.example/a", True),
         ("https://h.example/a/", "https://h.example/a", False),
+        ("https://h.example/<KEY>/a?x=<KEY>", "https://h.example/%3CKEY%3E/a?x=%3CKEY%3E", True),
     ],
 )
 def test_equal_urls(interaction, recorded, asked, same):
     """URLs are compared by their parts: order of the query, a default port and an empty path do not matter."""
-    assert answers(interaction(request={"uri": recorded}), request(uri=asked)) is same
+    one = interaction(request={"uri": recorded})
+    assert answers(one, request(uri=asked)) is same
+    assert not answers(one, request(uri=asked), ["uri"]) or same
 
 
 def test_headers_of_credentials_do_not_count(interaction):
@@ -144,10 +147,8 @@ def test_forms_by_fields(fields, random):
     def body(some):
         return canonical_body(request(content_type="application/x-www-form-urlencoded", body=urlencode(some).encode()))
 
-    shuffled = list(fields)
-    random.shuffle(shuffled)
-    regrouped = sorted(shuffled, key=lambda field: (field[0], fields.index(field)))
-    assert body(regrouped) == body(sorted(fields, key=lambda field: field[0]))
+    place = {name: random.random() for name, _ in fields}
+    assert body(sorted(fields, key=lambda field: place[field[0]])) == body(fields)
     assert body(fields) != body([*fields, ("more", "1")])
     assert body([("a", "1"), ("b", "2")]) == body([("b", "2"), ("a", "1")])
     assert body([("a", "1"), ("a", "2")]) != body([("a", "2"), ("a", "1")])

@@ -192,6 +192,18 @@ def test_discovered_by_place(search, interaction, secret):
     assert b"<AUTHORIZATION>" in written
 
 
+def test_placeholders_in_urls(interaction):
+    """In a URL a placeholder is written as a client writes it, so that a link out of a replay leads to a recording."""
+    headers = (("Location", f"/a?t={TOKEN}"), ("Link", f"<https://h.example/?t={TOKEN}>; rel=next"), ("X-A", TOKEN))
+    scrubbed = scrubber(TOKEN).interaction(interaction(f"/{TOKEN}?t={TOKEN}", response={"headers": headers}))
+    assert scrubbed.request.uri == f"{BROKER}/%3CACCESS_TOKEN%3E?t=%3CACCESS_TOKEN%3E"
+    assert [value for _, value in scrubbed.response.headers] == [
+        "/a?t=%3CACCESS_TOKEN%3E",
+        "<https://h.example/?t=%3CACCESS_TOKEN%3E>; rel=next",
+        "<ACCESS_TOKEN>",
+    ]
+
+
 def test_short_secrets_in_their_places(interaction):
     """Short credentials that stand in fields and headers are replaced there."""
     request = {
@@ -201,7 +213,7 @@ def test_short_secrets_in_their_places(interaction):
     }
     with pytest.warns(UserWarning, match="fewer than 8"):
         scrubbed = scrubber().interaction(interaction(request=request, body=b'{"access_token": "tok"}'))
-    assert scrubbed.request.uri == f"{symbolic_address('broker')}/?api_key=<API_KEY-2>&a=pw1"
+    assert scrubbed.request.uri == f"{symbolic_address('broker')}/?api_key=%3CAPI_KEY-2%3E&a=pw1"
     assert scrubbed.request.headers[0] == ("X-Api-Key", "<API_KEY>")
     assert scrubbed.request.body == b"a=pw1&password=<PASSWORD-2>"
     assert scrubbed.response.body == b'{"access_token": "<ACCESS_TOKEN>"}'
@@ -324,7 +336,7 @@ def test_subject_of_what_cannot_be_opened():
     headers = (("Content-Encoding", "unheard-of"), ("X-Echo", TOKEN))
     request = RecordedRequest("POST", f"https://api.example.com/{TOKEN}", headers, b"\x01")
     subject = scrubber(TOKEN).subject(request)
-    assert subject.uri == f"{BROKER}/<ACCESS_TOKEN>"
+    assert subject.uri == f"{BROKER}/%3CACCESS_TOKEN%3E"
     assert subject.headers == (("Content-Encoding", "unheard-of"), ("X-Echo", "<ACCESS_TOKEN>"))
     assert subject.body == b"\x01"
 

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from toolkit.cassettes import contents, endings
+from toolkit.cassettes.contents import Contents, Parsed
 from toolkit.cassettes.format import Interaction, RecordedRequest
 from toolkit.cassettes.matching import ANYONE, OURS, VCRPY_DEFAULT, Index, Lane, Matcher, nearest
 from toolkit.cassettes.names import MODES, Mode, as_mode, find_cassette
@@ -52,6 +53,11 @@ class Cassette:
         ConfigurationError: mode or match_on is unknown, or the mode would record to a JSON file.
     """
 
+    # What repr() shows while it is being opened, in a traceback.
+    records = replays = False
+    _contents: Contents = Parsed((), is_foreign=False)
+    _recorder: Recorder | None = None
+
     def __init__(
         self,
         path: str | Path,
@@ -86,9 +92,8 @@ class Cassette:
         except FileNotFoundError:
             data = b""
         except OSError as error:
-            raise CassetteError(
-                f"Cannot read {self.path}: {error.strerror}.", "Mend its permissions or choose another."
-            ) from None
+            what = f"Cannot read {self.path}: {error.strerror}."
+            raise CassetteError(what, "Mend its permissions or choose another.") from None
         if not data.strip() and self.mode == "none":
             raise CassetteMiss(
                 f"There is no cassette {self.path}.",
@@ -100,7 +105,6 @@ class Cassette:
     def _open_for_recording(self) -> None:
         self.records = self.mode in ("new_episodes", "all") or (self.mode == "once" and not self._loaded)
         self.replays = self._loaded > 0 and self.mode != "all"
-        self._recorder: Recorder | None = None
         part = self.path.with_name(f"{self.path.stem}.part{self.path.suffix}")
         if part.exists():
             warnings.warn(
@@ -244,9 +248,8 @@ class Cassette:
         try:
             recorder.path.replace(self.path)
         except OSError as error:
-            raise CassetteError(
-                f"Cannot put {recorder.path} in place of {self.path}: {error.strerror}.", "Rename it by hand."
-            ) from None
+            what = f"Cannot put {recorder.path} in place of {self.path}: {error.strerror}."
+            raise CassetteError(what, "Rename it by hand.") from None
         self._recorder = Recorder(self.path, self.scrubber)
         self._recorder.count = recorder.count
         endings.call_off(self.finish)

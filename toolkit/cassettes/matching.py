@@ -52,7 +52,12 @@ def _port(request: RecordedRequest) -> Hashable:
 
 def _uri(request: RecordedRequest) -> Hashable:
     parts = urlsplit(request.uri)
-    return parts._replace(path=parts.path or "/", fragment="").geturl()
+    return parts._replace(path=_path(request), fragment="").geturl()
+
+
+def _path(request: RecordedRequest) -> str:
+    # Placeholders in recordings of others are not always written as they stand in a URL.
+    return urlsplit(request.uri).path.replace("<", "%3C").replace(">", "%3E") or "/"
 
 
 def _headers(request: RecordedRequest) -> Hashable:
@@ -92,7 +97,7 @@ _HEAD_PARTS: Final[dict[str, Callable[[RecordedRequest], Hashable]]] = {
     "scheme": lambda request: urlsplit(request.uri).scheme,
     "host": lambda request: urlsplit(request.uri).hostname,
     "port": _port,
-    "path": lambda request: urlsplit(request.uri).path or "/",
+    "path": _path,
     "query": _query,
 }
 _FINE_PARTS: Final[dict[str, Callable[[RecordedRequest], Hashable]]] = {

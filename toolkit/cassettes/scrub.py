@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from toolkit.cassettes.encodings import open_body
 from toolkit.cassettes.format import (
@@ -32,6 +32,7 @@ from toolkit.secret import Secret
 from toolkit.service import ADDRESS_NAMES, DEFAULT_HEADER_PREFIX, symbolic_address
 
 _LENGTH_HEADERS: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
+_LINK_HEADERS: Final = frozenset({"location", "content-location", "link", "refresh", "referer"})
 # What may not follow an address, or it is the beginning of another one.
 _ENDED: Final = rb"(?![A-Za-z0-9_-]|\.[A-Za-z0-9]|(?::|%3[Aa])[0-9])"
 
@@ -102,10 +103,15 @@ class KnownSecrets:
         for secret in (secrets,) if isinstance(secrets, str | Secret) else secrets:
             self.add("SECRET", Secret(secret))
 
-    def scrub(self, data: bytes) -> bytes:
-        """`data` with a placeholder for every known secret, in whatever form it is there."""
+    def scrub(self, data: bytes, *, in_url: bool = False) -> bytes:
+        """`data` with a placeholder for every known secret, in whatever form it is there.
+
+        Args:
+            data: anything.
+            in_url: whether placeholders are written as they stand in a URL.
+        """
         for forms, placeholder, _ in self._forms:
-            data = forms.replaced_in(data, placeholder)
+            data = forms.replaced_in(data, quote(placeholder).encode() if in_url else placeholder)
         return data
 
     def scrub_text(self, text: str) -> str:
@@ -190,7 +196,7 @@ class Scrubber:
         parts = urlsplit(uri)
         if parts.username is not None:
             uri = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
-        return self._plain(uri.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+        return self._plain(uri.encode("utf-8", "surrogatepass"), in_url=True).decode("utf-8", "surrogatepass")
 
     def _learn(self, message: RecordedRequest | RecordedResponse) -> None:
         for kind, secret in secrets_by_place(message):
@@ -214,7 +220,7 @@ class Scrubber:
         if place is not None and not is_placeholder(value):
             return name, f"<{place}>"
         raw = header_bytes(value)
-        scrubbed = self._plain(raw)
+        scrubbed = self._plain(raw, in_url=lower in _LINK_HEADERS)
         return name, value if scrubbed == raw else header_text(scrubbed)
 
     def _body(self, headers: HeaderList, body: bytes) -> bytes:
@@ -225,11 +231,11 @@ class Scrubber:
         scrubbed = self._plain(opened)
         return body if scrubbed == opened else scrubbed
 
-    def _plain(self, data: bytes) -> bytes:
+    def _plain(self, data: bytes, *, in_url: bool = False) -> bytes:
         for address, pattern, symbol in self._addresses:
             if address in data:
                 data = pattern.sub(symbol, data)
-        return self.known.scrub(data)
+        return self.known.scrub(data, in_url=in_url)
 
 
 def _address_patterns(addresses: Mapping[str, str]) -> tuple[tuple[bytes, re.Pattern[bytes], bytes], ...]:

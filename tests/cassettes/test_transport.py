@@ -1,0 +1,513 @@
+"""Calls through a cassette: what comes back live and replayed, streamed, abandoned, refused."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import secrets
+import tempfile
+import threading
+import warnings
+from pathlib import Path
+from urllib.parse import quote
+
+import httpx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import toolkit as tk
+from toolkit.cassettes import contents
+from toolkit.cassettes.transport import CassetteTransport
+from toolkit.clock import ManualClock
+from toolkit.errors import CassetteError, CassetteMiss, SecretLeak
+
+URL = "https://h.example/a"
+
+
+class Chunks(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """A body in pieces that notes which were taken, and may break off."""
+
+    def __init__(self, pieces, error=None):
+        self.pieces, self.error = pieces, error
+        self.taken = 0
+        self.closed = 0
+
+    def __iter__(self):
+        for piece in self.pieces:
+            self.taken += 1
+            yield piece
+        if self.error:
+            raise self.error
+
+    async def __aiter__(self):
+        for piece in self:
+            yield piece
+
+    def close(self):
+        self.closed += 1
+
+    async def aclose(self):
+        self.close()
+
+
+def reply(body=b"body", headers=(), status=200, **extensions):
+    """What a server answers, unread."""
+    stream = body if isinstance(body, Chunks) else Chunks([body])
+    return httpx.Response(status, headers=list(headers), stream=stream, extensions=extensions)
+
+
+def served(make):
+    return httpx.MockTransport(lambda request: make() if callable(make) else make)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "tour.yaml"
+
+
+def record(path, make, url=URL, *, mode="once", secret=(), **request):
+    """One call, recorded; the response as the caller got it."""
+    cassette = tk.Cassette(path, mode, secrets=secret)
+    with httpx.Client(transport=cassette.transport(served(make))) as client:
+        return client.request(request.pop("method", "GET"), url, **request)
+
+
+def replay(path, url=URL, **request):
+    with httpx.Client(transport=tk.Cassette(path, "none").transport()) as client:
+        return client.request(request.pop("method", "GET"), url, **request)
+
+
+# The same, live and replayed ------------------------------------------------------------------------------------------
+
+
+def shown(response):
+    """All that a caller sees of a response."""
+    return (
+        response.status_code,
+        response.reason_phrase,
+        response.http_version,
+        response.headers.raw,
+        response.content,
+        response.text,
+        dict(response.cookies),
+    )
+
+
+@pytest.mark.parametrize("path_of_url", ["/a", "/gzip", "/cookies", "/binary", "/teapot?x=%20y"])
+def test_over_a_socket(server, path, path_of_url):
+    """A replayed response is the live one to the byte: status, reason, version, header order and repeats, body."""
+    with httpx.Client(transport=tk.Cassette(path).transport()) as client:
+        live = client.get(server.url + path_of_url)
+    server.shutdown()
+    assert shown(replay(path, server.url + path_of_url)) == shown(live)
+
+
+def test_over_a_socket_asynchronously(server, path):
+    """The same for an asynchronous client, from its own recording and from that of a synchronous one."""
+
+    async def call(cassette, url):
+        async with httpx.AsyncClient(transport=cassette.transport()) as client:
+            return await client.get(url)
+
+    live = asyncio.run(call(tk.Cassette(path), server.url + "/gzip"))
+    assert shown(asyncio.run(call(tk.Cassette(path, "none"), server.url + "/gzip"))) == shown(live)
+    assert shown(replay(path, server.url + "/gzip")) == shown(live)
+
+
+RAW = [(b"Date", b"x"), (b"X-A", b"1"), (b"set-cookie", b"a=1"), (b"X-A", b"2"), (b"Set-Cookie", b"b=\xff\xc3\xa9")]
+
+
+@pytest.mark.parametrize(
+    "extensions",
+    [
+        {"reason_phrase": b"Quite OK", "http_version": b"HTTP/1.1"},
+        {"reason_phrase": b"", "http_version": b"HTTP/1.1"},
+        {"reason_phrase": b"caf\xe9", "http_version": b"HTTP/1.0"},
+        {"http_version": b"HTTP/2"},
+        {},
+    ],
+)
+def test_order_and_bytes_of_headers(path, extensions):
+    """Headers keep their order, case, repeats and bytes; reason and version are as httpx shows them."""
+    live = record(path, lambda: reply(gzip.compress(b"x"), [*RAW, (b"Content-Encoding", b"gzip")], 201, **extensions))
+    assert shown(replay(path)) == shown(live)
+    assert replay(path).headers.raw[:5] == RAW
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_any_response(bodies, data):
+    """Any body and any header bytes come back as they were."""
+    body = data.draw(bodies())
+    values = data.draw(st.lists(st.binary(max_size=10).filter(lambda raw: b"\n" not in raw and b"\r" not in raw), max_size=3))
+    headers = [(b"X-%d" % (number % 2), value) for number, value in enumerate(values)]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tour.yaml"
+        live = record(path, lambda: reply(body, headers))
+        assert replay(path).headers.raw == live.headers.raw == headers
+        assert replay(path).content == body
+
+
+@pytest.mark.parametrize("method", ["HEAD", "GET", "DELETE"])
+@pytest.mark.parametrize("status", [200, 204, 304, 500])
+def test_no_body(path, method, status):
+    """An answer without a body is recorded and replayed like any other."""
+    live = record(path, lambda: reply(b"", [("Content-Length", "100")], status), method=method)
+    assert shown(replay(path, method=method)) == shown(live)
+
+
+def test_redirects(path):
+    """Each response of a redirect is recorded, and the replay takes the same way."""
+    answers = {"/a": lambda: reply(b"", [("Location", "/b")], 302), "/b": lambda: reply(b"there")}
+    transport = httpx.MockTransport(lambda request: answers[request.url.path]())
+    for mode in ("once", "none"):
+        cassette = tk.Cassette(path, mode)
+        with httpx.Client(transport=cassette.transport(transport), follow_redirects=True) as client:
+            response = client.get(URL)
+            assert (response.content, len(response.history)) == (b"there", 1)
+        answers.clear()
+
+
+def test_what_is_noted(path):
+    """Beside a call stand when it was sent and how long it took, to the end of its body, by the clock handed in."""
+    clock = ManualClock()
+
+    class Slow(Chunks):
+        def __iter__(self):
+            clock.advance(2)
+            yield b"x"
+
+    cassette = tk.Cassette(path)
+
+    def answer(request):
+        clock.advance(0.5)
+        return reply(Slow([]))
+
+    with httpx.Client(transport=CassetteTransport(cassette, httpx.MockTransport(answer), clock=clock)) as client:
+        sent_at = clock.now()
+        client.get(URL)
+    noted = contents.read(path.read_bytes(), source="").interaction(0)
+    assert (noted.recorded_at, noted.elapsed.total_seconds(), noted.authorized_by) == (sent_at, 2.5, None)
+
+
+# Requests -------------------------------------------------------------------------------------------------------------
+
+
+def test_streamed_request(path):
+    """A request body that can be sent once is recorded and sent, and matched by what it says."""
+    sent = []
+    transport = httpx.MockTransport(lambda request: (sent.append(request.content), reply())[1])
+
+    def pieces():
+        yield b"one "
+        yield b"two"
+
+    with httpx.Client(transport=tk.Cassette(path).transport(transport)) as client:
+        client.post(URL, content=pieces())
+    assert sent == [b"one two"]
+    assert contents.read(path.read_bytes(), source="").interaction(0).request.body == b"one two"
+    assert replay(path, method="POST", content=pieces()).content == b"body"
+    with pytest.raises(CassetteMiss, match="body: recorded one two, asked three"):
+        replay(path, method="POST", content=b"three")
+
+
+def test_request_as_the_inner_transport_gets_it(path):
+    """What is sent is what the caller made, credentials and extensions included."""
+    seen = []
+    transport = httpx.MockTransport(lambda request: (seen.append(request), reply())[1])
+    token = secrets.token_urlsafe(20)
+    with httpx.Client(transport=tk.Cassette(path).transport(transport), timeout=7) as client:
+        request = client.build_request("POST", URL, headers={"Authorization": f"Bearer {token}"}, json={"a": token})
+        client.send(request)
+    assert seen == [request]
+    assert json.loads(request.content) == {"a": token}
+    assert request.extensions["timeout"]["read"] == 7
+    assert token.encode() not in path.read_bytes()
+    assert replay(path, method="POST", json={"a": "<AUTHORIZATION>"}).content == b"body"
+
+
+# Streams --------------------------------------------------------------------------------------------------------------
+
+
+def test_chunks_pass_as_they_come(path):
+    """A streamed body reaches its reader piece by piece, and is recorded when its end was read."""
+    body = Chunks([b"one", b"two", b"three"])
+    cassette = tk.Cassette(path)
+    with httpx.Client(transport=cassette.transport(served(lambda: reply(body)))) as client, client.stream("GET", URL) as response:
+        assert body.taken == 0
+        for number, piece in enumerate(response.iter_raw(), start=1):
+            assert (piece, body.taken, path.exists()) == (body.pieces[number - 1], number, False)
+        assert len(cassette) == 1
+    assert body.closed
+    assert replay(path).content == b"onetwothree"
+
+
+def test_chunks_pass_as_they_come_asynchronously(path):
+    """The same in a task."""
+    body = Chunks([b"one", b"two", b"three"])
+
+    async def call():
+        transport = tk.Cassette(path).transport(served(lambda: reply(body)))
+        async with httpx.AsyncClient(transport=transport) as client, client.stream("GET", URL) as response:
+            number = 0
+            async for piece in response.aiter_raw():
+                number += 1
+                assert (piece, body.taken, path.exists()) == (body.pieces[number - 1], number, False)
+
+    asyncio.run(call())
+    assert replay(path).content == b"onetwothree"
+
+
+@pytest.mark.parametrize("pieces_read", [0, 1, 3])
+@pytest.mark.parametrize("is_async", [False, True])
+def test_abandoned_stream(path, pieces_read, is_async):
+    """A stream that is closed before its end is not recorded, and that is said, once; its connection is closed."""
+    body = Chunks([b"one", b"two", b"three"])
+    cassette = tk.Cassette(path)
+    transport = cassette.transport(served(lambda: reply(body)))
+
+    def read():
+        with httpx.Client(transport=transport) as client, client.stream("GET", URL + "?key=1") as response:
+            pieces = response.iter_raw()
+            for _ in range(pieces_read):
+                next(pieces)
+
+    async def read_async():
+        async with httpx.AsyncClient(transport=transport) as client, client.stream("GET", URL + "?key=1") as response:
+            pieces = response.aiter_raw()
+            for _ in range(pieces_read):
+                await anext(pieces)
+
+    with pytest.warns(UserWarning, match=r"The response to GET /a was closed before its end") as caught:
+        asyncio.run(read_async()) if is_async else read()
+    assert len(caught) == 1
+    assert body.closed
+    assert (path.exists(), len(cassette)) == (False, 0)
+
+
+def test_broken_stream(path):
+    """A body that breaks off raises what broke it, and is not recorded."""
+    with (
+        pytest.warns(UserWarning, match="closed before its end"),
+        pytest.raises(httpx.ReadError, match="gone"),
+    ):
+        record(path, lambda: reply(Chunks([b"one"], httpx.ReadError("gone"))))
+    assert not path.exists()
+
+
+def test_streamed_replay(path):
+    """A replayed body can be streamed, whole or in part, without a warning."""
+    record(path, lambda: reply(b"one two"))
+    with warnings.catch_warnings(), httpx.Client(transport=tk.Cassette(path, "none").transport()) as client:
+        warnings.simplefilter("error")
+        with client.stream("GET", URL) as response:
+            assert b"".join(response.iter_raw()) == b"one two"
+        with client.stream("GET", URL) as response:
+            assert next(response.iter_raw(chunk_size=3)) == b"one"
+
+
+def test_body_that_is_there_already(path):
+    """A transport for tests may answer with a body that was read already."""
+    assert record(path, lambda: httpx.Response(200, json={"a": 1})).json() == {"a": 1}
+    assert replay(path).json() == {"a": 1}
+
+
+# Failures -------------------------------------------------------------------------------------------------------------
+
+
+def test_failure_below(path):
+    """What the network raises reaches the caller as it is, and nothing is recorded."""
+
+    def fail(request):
+        raise httpx.ConnectError("no route")
+
+    with (
+        httpx.Client(transport=tk.Cassette(path).transport(httpx.MockTransport(fail))) as client,
+        pytest.raises(httpx.ConnectError),
+    ):
+        client.get(URL)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("is_read_already", [False, True])
+def test_leak(path, is_async, is_read_already):
+    """A response that cannot be recorded safely is not; the error carries it, and its caller can use it."""
+    raw = gzip.compress(b"one") + gzip.compress(b"two")
+    headers = [("Content-Encoding", "gzip"), ("X-A", "1"), ("X-A", "2")]
+
+    def answer():
+        if is_read_already:
+            return httpx.Response(201, headers=headers, content=raw)
+        return reply(Chunks([raw[:10], raw[10:]]), headers, 201, reason_phrase=b"Made")
+
+    transport = tk.Cassette(path).transport(served(answer))
+
+    async def call():
+        async with httpx.AsyncClient(transport=transport) as client:
+            await client.get(URL)
+
+    with pytest.raises(SecretLeak, match="nothing was written") as caught, httpx.Client(transport=transport) as client:
+        asyncio.run(call()) if is_async else client.get(URL)
+    assert not path.exists()
+    live = caught.value.response
+    assert (live.status_code, live.content, live.text) == (201, b"one", "one")
+    assert live.headers.get_list("X-A") == ["1", "2"]
+    assert is_read_already or (live.reason_phrase, str(live.request.url)) == ("Made", URL)
+    assert live.is_closed
+
+
+def test_leak_of_what_nobody_can_decode(path):
+    """A body that even its caller cannot decode is not recorded, whether it is read raw or not."""
+    transport = tk.Cassette(path).transport(served(lambda: reply(b"plain", [("Content-Encoding", "gzip")])))
+    with httpx.Client(transport=transport) as client:
+        with (
+            pytest.raises(SecretLeak, match="cannot be decompressed") as caught,
+            client.stream("GET", URL) as response,
+        ):
+            b"".join(response.iter_raw())
+        assert caught.value.response.status_code == 200
+        with pytest.warns(UserWarning, match="closed before its end"), pytest.raises(httpx.DecodingError):
+            client.get(URL)
+    assert not path.exists()
+
+
+def test_recording_goes_on_after_a_failure(path, monkeypatch):
+    """A call that could not be recorded does not end the recording."""
+    cassette = tk.Cassette(path)
+    bodies = iter([b"one", b"", b"three"])
+    answers = {"/1": [], "/2": [("Content-Encoding", "unheard-of")], "/3": []}
+    transport = httpx.MockTransport(lambda request: reply(next(bodies) or b"two", answers[request.url.path]))
+    with httpx.Client(transport=cassette.transport(transport), base_url="https://h.example") as client:
+        client.get("/1")
+        with pytest.raises(SecretLeak):
+            client.get("/2")
+        client.get("/3")
+    assert [replay(path, f"https://h.example/{number}").content for number in (1, 3)] == [b"one", b"three"]
+
+
+def test_disk_full(path, monkeypatch):
+    """A disk that is full is told to the caller of the very call that could not be recorded."""
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("toolkit.cassettes.recorder.Recorder._write", full)
+    with pytest.raises(CassetteError, match="No space left on device"):
+        record(path, reply)
+
+
+# Transports below -----------------------------------------------------------------------------------------------------
+
+
+def test_one_transport_for_both_kinds_of_client(server, path):
+    """The same transport serves a synchronous and an asynchronous client, each over a network of its own."""
+    transport = tk.Cassette(path, "new_episodes").transport()
+
+    async def call():
+        async with httpx.AsyncClient(transport=transport) as client:
+            return await client.get(server.url + "/two")
+
+    with httpx.Client(transport=transport) as client:
+        assert client.get(server.url + "/one").status_code == 200
+        assert asyncio.run(call()).status_code == 200
+        assert client.get(server.url + "/three").status_code == 200
+    assert server.paths == ["/one", "/two", "/three"]
+    assert len(tk.Cassette(path, "none")) == 3
+
+
+def test_replay_makes_no_transport(path, monkeypatch):
+    """In replay there is nothing that could reach a network."""
+    record(path, reply)
+    for name in ("HTTPTransport", "AsyncHTTPTransport"):
+        monkeypatch.setattr(httpx, name, None)
+    transport = tk.Cassette(path, "none").transport()
+    assert transport.handle_request(httpx.Request("GET", URL)).read() == b"body"
+    with pytest.raises(CassetteMiss):
+        transport.handle_request(httpx.Request("GET", URL + "/b"))
+    transport.close()
+    asyncio.run(transport.aclose())
+
+
+def test_close(path):
+    """Closing closes the transport below, of whichever kind it is."""
+    closed = []
+
+    class Below(httpx.BaseTransport):
+        def close(self):
+            closed.append("sync")
+
+    class BelowAsync(httpx.AsyncBaseTransport):
+        async def aclose(self):
+            closed.append("async")
+
+    for below in (Below(), BelowAsync()):
+        transport = tk.Cassette(path).transport(below)
+        transport.close()
+        asyncio.run(transport.aclose())
+    assert closed == ["sync", "async"]
+
+
+def test_threads(path):
+    """Calls at the same time are all recorded, and replayed from threads: each recording once, then the last again."""
+    count = iter(range(1000))
+    lock = threading.Lock()
+
+    def answer(request):
+        with lock:
+            return reply(str(next(count)).encode())
+
+    def calls(cassette, got):
+        with httpx.Client(transport=cassette.transport(httpx.MockTransport(answer))) as client:
+            got.extend(client.get(URL).content for _ in range(10))
+
+    def all_calls(cassette):
+        got = []
+        threads = [threading.Thread(target=calls, args=(cassette, got)) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return got
+
+    live = all_calls(tk.Cassette(path))
+    cassette = tk.Cassette(path, "none")
+    assert sorted(all_calls(cassette)) == sorted(live) == sorted(str(number).encode() for number in range(60))
+    assert cassette.unplayed == []
+    last = contents.read(path.read_bytes(), source="").interaction(59).response.body
+    assert set(all_calls(cassette)) == {last}
+    assert cassette.play_count == 120
+
+
+# Nothing secret -------------------------------------------------------------------------------------------------------
+
+SECRETS = st.lists(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_size=8, max_size=30).map("".join)
+
+
+@settings(max_examples=40)
+@given(SECRETS.filter(lambda text: len(set(text)) > 4))
+def test_planted_secret(search, secret):
+    """The caller gets a secret as it is, in every place of a live response; the file holds it in none."""
+    coded = quote(secret, safe="")
+    body = gzip.compress(json.dumps({"a": [secret], "b": json.dumps({"c": secret})}).encode())
+    headers = [("Content-Encoding", "gzip"), ("Location", f"/?t={coded}"), ("X-Echo", secret), ("Set-Cookie", f"s={coded}")]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tour.yaml"
+        live = record(
+            path,
+            lambda: reply(body, headers),
+            f"https://h.example/{coded}?q={coded}",
+            method="POST",
+            secret=secret,
+            headers={"X-Asked": secret, "Authorization": f"Bearer {secret}"},
+            data={"field": secret, "json": json.dumps({"a": secret})},
+        )
+        assert live.json()["a"] == [secret]
+        assert live.headers["X-Echo"] == secret
+        assert live.request.headers["Authorization"] == f"Bearer {secret}"
+        assert not search(path.read_bytes(), secret), path.read_bytes()
+        assert tk.scan(path, secrets=secret) == []
+        asked = {"method": "POST", "data": {"field": "<SECRET>", "json": '{"a": "<SECRET>"}'}}
+        assert replay(path, "https://h.example/<SECRET>?q=<SECRET>", **asked).json()["a"] == ["<SECRET>"]
