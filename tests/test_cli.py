@@ -144,3 +144,14 @@ def test_lab_copies_its_notebooks_to_a_project_of_its_own(tmp_path: Path, monkey
     assert (notebooks / tour.NOTEBOOK).read_text(encoding="utf-8") == "changed"
     monkeypatch.chdir(notebooks)
     assert tk.Session(cassette=tour.CASSETTE).cassette is not None
+
+
+def test_a_refused_recording_leaves_no_file(tmp_path: Path) -> None:
+    """A wrong secret is an error, not a cassette that replays it for ever."""
+    with tk.practice() as service:
+        exported = {f"TOOLKIT_{name.upper()}_URL": address for name, address in service.settings.addresses.items()}
+        keys = {"TOOLKIT_PAPER_KEY_ID": "PK-of-nobody-0000", "TOOLKIT_PAPER_SECRET_KEY": "wrong-wrong-wrong"}
+        done = run("record", "wrong", "--environment", "paper", folder=tmp_path, **exported, **keys)
+    assert done.returncode == 1
+    assert "did not accept the credentials" in done.stderr
+    assert not list(tmp_path.rglob("*.yaml"))

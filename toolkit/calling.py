@@ -165,7 +165,7 @@ class Caller:
             response: httpx.Response = yield request
             body: bytes = yield Read(response)
         except (httpx.TransportError, httpx.DecodingError) as error:
-            failure = unreachable("The token endpoint", error)
+            failure = unreachable(f"The token endpoint at {_origin(request.url)}", error)
         if failure is not None:  # raised here, it has no context, which would hold the request
             raise failure
         elapsed = timedelta(microseconds=round((clock.monotonic() - since) * 1_000_000))
@@ -247,12 +247,18 @@ def _headers_of(headers: httpx.Headers, body: bytes) -> HeaderList:
     return (*kept, ("Content-Length", str(len(body))))
 
 
+def _origin(url: httpx.URL) -> str:
+    return f"{url.scheme}://{url.netloc.decode('ascii')}"
+
+
 def unreachable(what: str, error: httpx.HTTPError) -> Unreachable:
     """The error for a connection that failed; httpx's class says how."""
     how = {
         "ConnectError": "no connection",
         "ConnectTimeout": "no connection in time",
         "ReadTimeout": "no answer in time",
+        "RemoteProtocolError": "the connection was dropped",
+        "ReadError": "the connection was dropped",
     }
     kind = type(error).__name__
     return Unreachable(
@@ -261,10 +267,10 @@ def unreachable(what: str, error: httpx.HTTPError) -> Unreachable:
     )
 
 
-def unanswered(error: httpx.TransportError | httpx.DecodingError) -> Unreachable | ServiceError:
+def unanswered(error: httpx.TransportError | httpx.DecodingError, url: httpx.URL) -> Unreachable | ServiceError:
     """The error for a call of ours that got no answer, or one that cannot be decoded."""
     if isinstance(error, httpx.TransportError):
-        return unreachable("The service", error)
+        return unreachable(f"The service at {_origin(url)}", error)
     return ServiceError(
         "The service's answer cannot be read: it is not encoded as its Content-Encoding says.",
         "Try again; a proxy on the way may have damaged it.",

@@ -38,7 +38,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Call, record, replay and tabulate a family of financial services; no secret reaches a disk.",
+    help="Call, record, replay and tabulate a family of financial services; no secret reaches a recording.",
     epilog="Start with **toolkit demo**: it needs no network, no credentials and no configuration.",
 )
 
@@ -160,7 +160,14 @@ def _record(console: Console, session: Session, name: str) -> None:
         raise CassetteError(
             f"There is a recording in {path} already.", "Choose another name, or add --mode all to replace it."
         )
-    terminal.print_table(console, "Accounts", session.accounts(), rows=5, first=_ACCOUNT_COLUMNS)
+    is_new = not path.exists()
+    try:
+        accounts = session.accounts()
+    except ToolkitError:
+        if is_new:
+            path.unlink(missing_ok=True)  # a refusal is no recording that somebody wants to replay
+        raise
+    terminal.print_table(console, "Accounts", accounts, rows=5, first=_ACCOUNT_COLUMNS)
     _print_calls(console, session)
     replay = f'tk.Session(cassette="{name}")'
     terminal.print_next_steps(console, [(replay, f"replays {path}, without network and credentials")])
@@ -182,7 +189,10 @@ def lab(
 ) -> None:
     """Open the notebooks in JupyterLab; installed from a wheel, they are copied to a writable folder first."""
     if find_spec("jupyterlab") is None:
-        raise ConfigurationError("JupyterLab is not installed.", "Install service-access-toolkit[lab].")
+        raise ConfigurationError(
+            "JupyterLab is not installed.",
+            "Install the extra: pip install 'service-access-toolkit[lab]', or in a checkout pip install '.[lab]'.",
+        )
     notebooks = tour.shipped("notebooks")
     if copy_to is not None or notebooks.parent.name == "_shipped":
         notebooks = _copied(notebooks, (copy_to or Path("toolkit-notebooks")).absolute())

@@ -66,6 +66,10 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
 
 def _with_index_names(table: pd.DataFrame) -> pd.DataFrame:
     """The table with its named index levels as columns, and each column name once."""
+    if not isinstance(table, pd.DataFrame):
+        raise TabulationError(
+            f"compare takes two tables, not {type(table).__name__}.", "Make a table of an answer with tabulate."
+        )
     levels = [name for name in table.index.names if name is not None and name not in table.columns]
     table = table.reset_index(level=levels) if levels else table
     if not table.columns.is_unique:

@@ -41,6 +41,11 @@ def open_cassette(cassette: Cassette | str | Path | None, mode: str | None, *, s
     if isinstance(cassette, str | Path):
         scrubber = Scrubber(KnownSecrets(), addresses=settings.addresses, header_prefix=settings.header_prefix)
         return Cassette(cassette, mode, settings=settings, scrubber=scrubber)
+    if cassette is not None and not isinstance(cassette, Cassette):
+        raise ConfigurationError(
+            f"A cassette is a name, a path or a Cassette, not {type(cassette).__name__}.",
+            'For example cassette="tour".',
+        )
     if cassette is None:
         cassette = ambient.current()
     if cassette is None:
@@ -92,6 +97,8 @@ def identify(
         )
     if cassette is not None and not cassette.records:
         return Identity(asked or _environment_of(cassette), None, credentials)
+    if asked is None and cassette is not None and cassette.replays:
+        asked = _environment_of(cassette)
     if asked is None:
         missing = f"There is no cassette {cassette.path} to replay, and to record one" if cassette else "To call live"
         raise ConfigurationError(
@@ -100,7 +107,12 @@ def identify(
         )
     from toolkit.profiles import load_credentials  # noqa: PLC0415 - a replay needs none of it
 
-    loaded = load_credentials(asked, credentials, settings=settings)
+    try:
+        loaded = load_credentials(asked, credentials, settings=settings)
+    except ConfigurationError:
+        if credentials is None and cassette is not None and cassette.replays:
+            return Identity(asked, None, None)  # what is recorded replays; what is not will say what it needs
+        raise
     return Identity(asked, loaded, loaded.name)
 
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote_to_bytes
 import httpx
 
 from toolkit.addresses import Address
-from toolkit.errors import CredentialsMismatch, UnsafeAddress
+from toolkit.errors import ConfigurationError, CredentialsMismatch, UnsafeAddress
 from toolkit.service import KEY_ID_HEADER, SECRET_KEY_HEADER, Interface
 
 RawHeaders = list[tuple[bytes, bytes]]
@@ -140,9 +140,18 @@ class Scope:
         return any(segments[: len(other)] == other for other in self._not_ours)
 
     def to_send(self, request: httpx.Request) -> httpx.Request:
-        """The request at the configured address; a symbolic one, from a replayed link, is translated."""
-        if self._own_text is None or request.url.raw_host != self.symbolic.key[1]:
+        """The request at the configured address; a symbolic one, from a replayed link, is translated.
+
+        Raises:
+            ConfigurationError: no address is configured.
+        """
+        if request.url.raw_host != self.symbolic.key[1]:
             return request
+        if self._own_text is None:
+            raise ConfigurationError(
+                f"The request is not recorded, and the address of the {self.interface} interface is not set.",
+                "Nothing was sent. Set the address, as the README says, or replay what is recorded.",
+            )
         below = self.symbolic.path_below(request.url.raw_path) or b"/"
         url = httpx.URL(self._own_text + below.decode("ascii"))
         headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"host"]

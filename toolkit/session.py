@@ -19,7 +19,7 @@ from toolkit.cassettes.matching import Lane
 from toolkit.cassettes.scrub import KnownSecrets
 from toolkit.clock import Clock, SystemClock
 from toolkit.credentials import ClientKey, ClientSecret, Credentials, KeyPair
-from toolkit.errors import InterfaceNotAllowed
+from toolkit.errors import InterfaceNotAllowed, ServiceError
 from toolkit.network import Network, ProxyTypes, Verify
 from toolkit.opening import identify, open_cassette
 from toolkit.scope import Scope
@@ -194,7 +194,8 @@ class _Session(Generic[ClientType]):
                 f"The environment {self.environment} has no {interface} interface.",
                 f"A {self.environment.rules.holder} may call: {has}.",
             )
-        own = self.settings.address(name) if not self.replays_only or name in self.settings.addresses else None
+        replays = self.cassette is not None and self.cassette.replays
+        own = self.settings.address(name) if not replays or name in self.settings.addresses else None
         symbolic = symbolic_address(name)
         others = [
             self.settings.address(other)
@@ -202,7 +203,7 @@ class _Session(Generic[ClientType]):
             if address.startswith(f"{own}/")
         ]
         scope = Scope(interface, own=own, symbolic=symbolic, header_prefix=self.settings.header_prefix, others=others)
-        base_url = symbolic if self.replays_only else str(own)
+        base_url = symbolic if own is None or self.replays_only else str(own)
         with self._lock:
             if interface not in self._clients:
                 self._clients[interface] = self._make_client(
@@ -232,6 +233,18 @@ class _Session(Generic[ClientType]):
     def _accounts_call(self) -> tuple[ClientType, str]:
         interface, path = self.environment.rules.accounts
         return self._client(interface), path
+
+    def _tabulated(self, response: httpx.Response) -> pd.DataFrame:
+        """A table of a response; an error in replay says that it is an old one."""
+        from toolkit.tables import tabulate  # noqa: PLC0415 - keeps pandas out of `import toolkit`
+
+        try:
+            return tabulate(response)
+        except ServiceError as error:
+            if self.cassette is None or not self.replays_only:
+                raise
+            replayed = f'{error.next_step} It was replayed from {self.cassette.path.name}; mode="all" records anew.'
+            raise ServiceError(error.what, replayed, status=error.status) from None
 
     def _transports(self) -> Iterator[Any]:
         """What this session closes, the clients first."""
@@ -266,14 +279,12 @@ class Session(_Session[httpx.Client]):
             Unreachable: it cannot be reached.
             TabulationError: its answer is no JSON.
         """
-        from toolkit.tables import tabulate  # noqa: PLC0415 - keeps pandas out of `import toolkit`
-
         client, path = self._accounts_call()
         try:
             response = client.get(path, params=params or None)
         except (httpx.TransportError, httpx.DecodingError) as error:
-            raise unanswered(error) from None
-        return tabulate(response)
+            raise unanswered(error, client.base_url) from None
+        return self._tabulated(response)
 
     def close(self) -> None:
         """Close connections, and end a recording well."""
@@ -303,14 +314,12 @@ class AsyncSession(_Session[httpx.AsyncClient]):
 
     async def accounts(self, **params: Any) -> pd.DataFrame:
         """The accounts as a table, as `Session.accounts` gives it."""
-        from toolkit.tables import tabulate  # noqa: PLC0415 - keeps pandas out of `import toolkit`
-
         client, path = self._accounts_call()
         try:
             response = await client.get(path, params=params or None)
         except (httpx.TransportError, httpx.DecodingError) as error:
-            raise unanswered(error) from None
-        return tabulate(response)
+            raise unanswered(error, client.base_url) from None
+        return self._tabulated(response)
 
     async def close(self) -> None:
         """Close connections, and end a recording well."""

@@ -151,7 +151,8 @@ def _refusal(
         error = None
     code = excerpt(scrub(error), 60) if error else None
     offset = _clock_offset(headers, now)
-    what = f"The token endpoint refused the credentials with status {status}" + (f" ({code})." if code else ".")
+    did = "refused the credentials" if 400 <= status < 500 and status != 429 else "gave no token"
+    what = f"The token endpoint {did}: status {status}" + (f" ({code})." if code else ".")
     if status >= 500:
         advice = "The service has a problem of its own; try again later."
     elif status == 429:

@@ -151,7 +151,7 @@ def type_a_client_secret(notebook):
     client_id.fill("practice-sandbox-secret")
     client_secret.fill(refused)
     connect(notebook)
-    notebook.panel.get_by_role("alert").get_by_text("refused the credentials with status 401").wait_for()
+    notebook.panel.get_by_role("alert").get_by_text("refused the credentials: status 401").wait_for()
     assert (client_id.input_value(), client_secret.input_value()) == ("practice-sandbox-secret", "")
     accepted = reveal(notebook, "service.credentials['sandbox-secret'].client_secret.reveal()")
     client_secret.fill(accepted)

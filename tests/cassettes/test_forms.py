@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from toolkit.cassettes.forms import Forms, PlacedForms
 
+
 def texts(alphabet):
     # Not st.text, which likes words that stand in the code: those are no secrets.
     return st.lists(st.sampled_from(alphabet), min_size=8, max_size=40).map("".join)
@@ -57,7 +58,7 @@ LAYERS = {
     "Python": repr,
 }
 BINARY_LAYERS = {
-    "base64": lambda data: base64.b64encode(data),
+    "base64": base64.b64encode,
     "base64 for URLs": lambda data: base64.urlsafe_b64encode(data).rstrip(b"="),
     "hex": lambda data: data.hex().encode(),
     "capital hex": lambda data: data.hex().upper().encode(),
@@ -169,6 +170,36 @@ def test_names_of_forms():
     found = [b"abc/defgh+1", b"6162632f64656667682b31", base64.b64encode(b"abc/defgh+1"), b"abc%2Fdefgh%2B1"]
     assert [forms.found_in(data) for data in found] == ["as it is", "in hex", "in base64", "percent-encoded or escaped"]
     assert forms.found_in(b"abc%2Gdefgh") is None
+
+
+@given(PRINTABLE, st.sampled_from(["JSON", "JSON as PHP writes it", "JSON safe in HTML"]), st.booleans())
+@example('"starts with a quote', "JSON", True)  # noqa: FBT003
+@example("ends with a backslash\\", "JSON", True)  # noqa: FBT003
+def test_json_stays_json(secret, layer, nested):
+    """Where a secret was in JSON, or in JSON in it, there is JSON with the placeholder in its place."""
+    written = LAYERS[layer](json.dumps({"b": [secret]}) if nested else secret)
+    value = json.loads(Forms(secret).replaced_in(written.encode(), b"<SECRET>"))
+    value = value["a"] if layer == "JSON" else value
+    assert (json.loads(value) if nested else value) == ({"b": ["<SECRET>"]} if nested else "<SECRET>")
+
+
+ENDINGS = ["\\", "%", "&", '"', "'", "/", "<", "+", " ", "\\\\", "%2", "&am", "\\u", "%5c"]
+
+
+# Those in which a letter stands for itself, and around which nothing depends on what is in them.
+STEADY = [pair for pair in WRITTEN if not any(name.startswith(("every", "hexa", "HTML by", "YAML", "Py")) for name in pair)]
+
+
+@pytest.mark.parametrize(("outer", "inner"), STEADY)
+def test_replaced_to_its_ends(outer, inner):
+    """Of what escapes its first and last characters nothing is left."""
+
+    def written(text):
+        return LAYERS[outer](LAYERS[inner](f"a{text}b"))
+
+    for ending in ENDINGS:
+        for secret in (f"{ending}obviously-fake", f"obviously-fake{ending}", f"{ending}fake{ending}"):
+            assert Forms(secret).replaced_in(written(secret).encode(), b"S").decode() == written("S"), written(secret)
 
 
 def test_neighbours_in_a_url_stay():

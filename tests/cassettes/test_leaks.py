@@ -98,7 +98,9 @@ def test_what_looks_like_a_secret(tmp_path, template, kind):
 
 def test_signed_tokens(tmp_path):
     """A JWT is found wherever it is."""
-    parts = [base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in ({"alg": "x"}, {"s": 1})]
+    parts = [
+        base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in ({"alg": "x"}, {"s": 1})
+    ]
     (tmp_path / "x").write_text(f"see {'.'.join(parts)}.{fake()}", encoding="utf-8")
     assert kinds(tmp_path / "x") == ["signed token"]
 
@@ -139,7 +141,9 @@ def test_no_false_alarm(tmp_path, text):
 def test_clean_cassette(tmp_path, interaction, authorization):
     """A recording of ours with every kind of placeholder is clean, told the secrets or not."""
     texts = [fake() for _ in range(4)]
-    known = KnownSecrets(zip(["ACCESS_TOKEN", "CLIENT_SECRET", "API_KEY_ID", "API_SECRET_KEY"], map(Secret, texts), strict=True))
+    known = KnownSecrets(
+        zip(["ACCESS_TOKEN", "CLIENT_SECRET", "API_KEY_ID", "API_SECRET_KEY"], map(Secret, texts), strict=True)
+    )
     token_request = interaction(
         "/v1/oauth2/token",
         json.dumps({"access_token": texts[0], "expires_in": 899, "token_type": "Bearer"}).encode(),
@@ -168,7 +172,14 @@ def test_clean_cassette(tmp_path, interaction, authorization):
 
 def test_secrets_by_value(tmp_path):
     """Told a secret, a scan finds it in every form, and by line unless it runs over several."""
-    data = [TOKEN, "", TOKEN.encode().hex(), base64.b64encode(TOKEN.encode()).decode(), "a%2Fb", TOKEN.replace("-", "%2D")]
+    data = [
+        TOKEN,
+        "",
+        TOKEN.encode().hex(),
+        base64.b64encode(TOKEN.encode()).decode(),
+        "a%2Fb",
+        TOKEN.replace("-", "%2D"),
+    ]
     path = tmp_path / "x.bin"
     path.write_text("\n".join(data), encoding="utf-8")
     assert scan(str(path), secrets=[TOKEN]) == [
@@ -200,7 +211,10 @@ def test_folder(tmp_path):
     (tmp_path / "empty").mkdir()
     names = [finding.path.relative_to(tmp_path).as_posix() for finding in tk.scan(tmp_path)]
     assert names == [".env", "a.txt", "b/deep/er.txt", "c.ipynb"]
-    assert [finding.path.name for finding in tk.scan([tmp_path / "b" / ".git", tmp_path / "a.txt"])] == ["config", "a.txt"]
+    assert [finding.path.name for finding in tk.scan([tmp_path / "b" / ".git", tmp_path / "a.txt"])] == [
+        "config",
+        "a.txt",
+    ]
     assert tk.scan([]) == []
 
 

@@ -119,7 +119,9 @@ def test_json_by_value(one, other):
     """JSON bodies are equal if their values are, however they are written."""
 
     def body(value, **layout):
-        return canonical_body(request(content_type="application/json; charset=utf-8", body=json.dumps(value, **layout).encode()))
+        return canonical_body(
+            request(content_type="application/json; charset=utf-8", body=json.dumps(value, **layout).encode())
+        )
 
     compact = {"separators": (",", ":"), "ensure_ascii": False}
     turned = dict(reversed(one.items())) if isinstance(one, dict) else one
@@ -130,7 +132,11 @@ def test_json_by_value(one, other):
 def test_json_by_any_name():
     """Media types that end in +json are JSON; JSON sent as something else is bytes; broken JSON, too."""
     bodies = [b'{"a":1}', b'{ "a": 1 }']
-    for content_type, equal in {"application/problem+json": True, "APPLICATION/JSON": True, "text/plain": False}.items():
+    for content_type, equal in {
+        "application/problem+json": True,
+        "APPLICATION/JSON": True,
+        "text/plain": False,
+    }.items():
         one, other = (canonical_body(request(content_type=content_type, body=body)) for body in bodies)
         assert (one == other) is equal
     for broken in (b"{", b'{"a": ' * 100_000, b"\xff"):

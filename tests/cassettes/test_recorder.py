@@ -36,7 +36,7 @@ def paths_in(path):
 
 
 def test_appends(path, scrubber, interaction):
-    """Header and folder come with the first interaction; every further one is added at the end, and nothing rewritten."""
+    """Header and folder come with the first interaction; every further one is added at the end."""
     recorder = Recorder(path, scrubber)
     assert not path.parent.exists()
     for number in range(5):
@@ -74,7 +74,7 @@ def test_two_recorders_of_one_file(path, scrubber, interaction):
 
 
 def test_torn_anywhere(path, scrubber, interaction):
-    """Cut off at any byte of its last item, a file keeps every item before it, and the next append stands behind them."""
+    """Cut off at any byte of its last item, a file keeps every item before it, and the next one stands behind them."""
     several = [interaction("/0"), interaction("/1", body=b"a\n  complete: true\nb\n")]
     first, whole = HEADER + encode(several[0]), HEADER + b"".join(map(encode, several))
     path.parent.mkdir(parents=True)
@@ -141,7 +141,9 @@ def test_a_file_laid_out_anew_keeps_what_is_ours(path, scrubber, interaction, au
     """A file that a formatter laid out anew is rewritten as we write it, our own keys included."""
     ours = HEADER + encode(interaction(authorized_by=authorization()))
     path.parent.mkdir(parents=True)
-    path.write_bytes(ours.replace(b"- request:", b"-   request:").replace(b"\n    ", b"\n      ").replace(b"\n  ", b"\n    "))
+    path.write_bytes(
+        ours.replace(b"- request:", b"-   request:").replace(b"\n    ", b"\n      ").replace(b"\n  ", b"\n    ")
+    )
     assert isinstance(contents.read(path.read_bytes(), source=""), contents.Parsed)
     Recorder(path, scrubber).append(interaction("/1"))
     assert path.read_bytes() == ours + encode(interaction("/1"))
@@ -164,7 +166,7 @@ def test_leak(path, interaction):
     """A secret that scrubbing leaves in what would be written is refused; the file stays as it was, or away."""
     known = KnownSecrets([("SECRET", Secret("a-fake-token-1-of-some-length"))])
     leaky = interaction(body=b'{"pem": "YS1mYWtlLXRva2VuLT\\nEtb2Ytc29tZS1sZW5ndGg="}')
-    with pytest.raises(SecretLeak, match="GET in tour.yaml would hold the secret that <SECRET> stands for"):
+    with pytest.raises(SecretLeak, match=r"GET in tour\.yaml would hold the secret that <SECRET> stands for"):
         Recorder(path, Scrubber(known)).append(leaky)
     assert not path.exists()
     Recorder(path, Scrubber(known)).append(interaction())
@@ -241,7 +243,9 @@ def test_disk_full(path, scrubber, interaction, monkeypatch, error, recorded):
     opened = Path.open
     with monkeypatch.context() as patch:
         patch.setattr(Path, "open", lambda *args, **more: FailingFile(opened(*args, **more), error))
-        with pytest.raises(CassetteError, match=f"Cannot record to .*tour.yaml: {error.strerror if error else 'No space'}") as caught:
+        with pytest.raises(
+            CassetteError, match=f"Cannot record to .*tour.yaml: {error.strerror if error else 'No space'}"
+        ) as caught:
             recorder.append(interaction("/lost"))
     assert "What was recorded before is intact" in caught.value.next_step
     assert path.read_bytes() == before
@@ -358,4 +362,7 @@ def test_replace_atomically(tmp_path, monkeypatch):
     assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("x.yaml", b"old")]
     replace_atomically(path, b"new")
     replace_atomically(tmp_path / "y.yaml", b"newer")
-    assert sorted((one.name, one.read_bytes()) for one in tmp_path.iterdir()) == [("x.yaml", b"new"), ("y.yaml", b"newer")]
+    assert sorted((one.name, one.read_bytes()) for one in tmp_path.iterdir()) == [
+        ("x.yaml", b"new"),
+        ("y.yaml", b"newer"),
+    ]

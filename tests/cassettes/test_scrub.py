@@ -138,7 +138,7 @@ HEADERS = {
 @pytest.mark.parametrize("place", BODIES)
 @settings(max_examples=25)
 @given(PRINTABLE, st.sampled_from(sorted(ENCODINGS)), st.booleans())
-@example("ab\"cd\\ef/gh'i&j<k>l+n%2Bo", "gzip", True)  # noqa: FBT003
+@example("ab\"cd\\ef/gh'i&j<k>l+n%2Bo", "gzip", True)
 def test_planted_in_bodies(place, search, interaction, secret, encoding, in_request):
     """A secret planted in a body, compressed or not, of a request or a response, is in no form in what is written."""
     body = ENCODINGS[encoding](BODIES[place](secret))

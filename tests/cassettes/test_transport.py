@@ -141,7 +141,9 @@ def test_order_and_bytes_of_headers(path, extensions):
 def test_any_response(bodies, data):
     """Any body and any header bytes come back as they were."""
     body = data.draw(bodies())
-    values = data.draw(st.lists(st.binary(max_size=10).filter(lambda raw: b"\n" not in raw and b"\r" not in raw), max_size=3))
+    values = data.draw(
+        st.lists(st.binary(max_size=10).filter(lambda raw: b"\n" not in raw and b"\r" not in raw), max_size=3)
+    )
     headers = [(b"X-%d" % (number % 2), value) for number, value in enumerate(values)]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tour.yaml"
@@ -235,7 +237,10 @@ def test_chunks_pass_as_they_come(path):
     """A streamed body reaches its reader piece by piece, and is recorded when its end was read."""
     body = Chunks([b"one", b"two", b"three"])
     cassette = tk.Cassette(path)
-    with httpx.Client(transport=cassette.transport(served(lambda: reply(body)))) as client, client.stream("GET", URL) as response:
+    with (
+        httpx.Client(transport=cassette.transport(served(lambda: reply(body)))) as client,
+        client.stream("GET", URL) as response,
+    ):
         assert body.taken == 0
         for number, piece in enumerate(response.iter_raw(), start=1):
             assert (piece, body.taken, path.exists()) == (body.pieces[number - 1], number, False)
@@ -492,7 +497,12 @@ def test_planted_secret(search, secret):
     """The caller gets a secret as it is, in every place of a live response; the file holds it in none."""
     coded = quote(secret, safe="")
     body = gzip.compress(json.dumps({"a": [secret], "b": json.dumps({"c": secret})}).encode())
-    headers = [("Content-Encoding", "gzip"), ("Location", f"/?t={coded}"), ("X-Echo", secret), ("Set-Cookie", f"s={coded}")]
+    headers = [
+        ("Content-Encoding", "gzip"),
+        ("Location", f"/?t={coded}"),
+        ("X-Echo", secret),
+        ("Set-Cookie", f"s={coded}"),
+    ]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tour.yaml"
         live = record(

@@ -85,10 +85,10 @@ def test_a_refused_secret_is_said_beside_its_field(open_panel, service, capsys):
     """The words stand beside the secret, no traceback appears, and a cell that follows says the same."""
     user = open_panel("broker-sandbox")
     user.connect(service.credentials["sandbox-secret"].client_id, secrets.token_hex(20))
-    assert "refused the credentials with status 401" in user.words("client_secret")
+    assert "refused the credentials: status 401" in user.words("client_secret")
     assert user.status == "Not connected."
     assert capsys.readouterr() == ("", "")
-    with pytest.raises(ConfigurationError, match="refused the credentials with status 401") as caught:
+    with pytest.raises(ConfigurationError, match="refused the credentials: status 401") as caught:
         user.panel.session  # noqa: B018
     assert caught.value.next_step == PRESS
 
@@ -125,7 +125,7 @@ def test_a_service_that_cannot_be_reached_is_said_beside_the_environment(open_pa
     user = open_panel(None, service.credentials["paper"])
     service.close()
     user.press()
-    assert "The service cannot be reached" in user.words("environment")
+    assert "cannot be reached: no connection." in user.words("environment")
 
 
 def test_a_missing_address_is_said_beside_the_environment(open_panel, service, tmp_path):
@@ -538,3 +538,16 @@ def test_the_secrets_are_handed_on_as_secrets(open_panel):
     user.answer(text, text)
     assert seen == [{"key_id": Secret(text), "secret_key": Secret(text)}]
     assert text not in repr(vars(user.controls._inputs))
+
+
+def test_recording_offers_a_new_cassette_first(open_panel, settings, service):
+    """Nobody's recording is added to unless somebody chose it: in record mode the field asks for a new name."""
+    folder = settings.cassettes_folder
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "of-somebody.yaml").write_bytes(b"# service-access-toolkit cassette 1\nversion: 1\ninteractions:\n")
+    user = open_panel(None, service.credentials["paper"])
+    user.choose("mode", "replay")
+    user.choose("mode", "record")
+    assert user.panel._controls.cassette is None
+    user.choose("cassette", "of-somebody")
+    assert user.panel._controls.cassette == "of-somebody"

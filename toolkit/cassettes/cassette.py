@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 
 from toolkit.cassettes import contents, endings
 from toolkit.cassettes.contents import Contents, Parsed
-from toolkit.cassettes.format import Interaction, RecordedRequest
+from toolkit.cassettes.format import EPOCH, Interaction, RecordedRequest
 from toolkit.cassettes.matching import ANYONE, OURS, VCRPY_DEFAULT, Index, Lane, Matcher, nearest
 from toolkit.cassettes.names import MODES, Mode, as_mode, find_cassette
 from toolkit.cassettes.recorder import Recorder
@@ -76,11 +77,8 @@ class Cassette:
         self._contents = contents.read(self._read(), source=str(self.path))
         self.is_foreign = self._contents.is_foreign
         if self._contents.is_torn:
-            warnings.warn(
-                f"{self.path} ends in an interaction that was not written to its end; the {self._loaded} before it "
-                "are whole.",
-                stacklevel=2,
-            )
+            whole = f"the {self._loaded} before it are whole"
+            warnings.warn(f"{self.path} ends in an interaction that was not written to its end; {whole}.", stacklevel=2)
         self._token_requests: dict[Authorization, int] | None = None
         self.matcher = Matcher(match_on or (VCRPY_DEFAULT if self.is_foreign else OURS))
         self._index: Index | None = None
@@ -106,6 +104,7 @@ class Cassette:
         self.records = self.mode in ("new_episodes", "all") or (self.mode == "once" and not self._loaded)
         self.replays = self._loaded > 0 and self.mode != "all"
         part = self.path.with_name(f"{self.path.stem}.part{self.path.suffix}")
+        _take_over(part)
         if part.exists():
             warnings.warn(
                 f"{part} is left of a recording with mode all that was interrupted. "
@@ -121,6 +120,7 @@ class Cassette:
             )
         if self.mode == "all":
             self._recorder = Recorder(part, self.scrubber, anew=True)
+            _recording_to[part.absolute()] = self
             endings.call_at_the_end(self.finish)
         else:
             self._recorder = Recorder(self.path, self.scrubber)
@@ -147,7 +147,7 @@ class Cassette:
         if self.records and not self.replays:
             return f"recording, {count}"
         at = self.recorded_at
-        when = f", recorded {at.day} {at:%B %Y}" if at else ""
+        when = f", recorded {at.day} {at:%B %Y}" if at and at != EPOCH else ""
         return f"{'replaying and adding to' if self.records else 'replaying'} {count}{when}"
 
     @property
@@ -260,6 +260,8 @@ class Cassette:
 
     def abandon(self) -> None:
         """End the recording after a failure: with mode `all` the old one stays, and the new one beside it."""
+        if self._recorder is not None:
+            _recording_to.pop(self._recorder.path.absolute(), None)
         endings.call_off(self.finish)
 
     def __enter__(self) -> Self:
@@ -297,7 +299,24 @@ class Cassette:
         advice = 'To add it, open the cassette online with mode="new_episodes"; to record all anew, mode="all".'
         return CassetteMiss(
             f"Nothing recorded in {self.path.name} answers {request.method} {excerpt(request.uri, 160)}."
-            + (f" The nearest:{shown}" if close else " It holds no calls."),
+            + (
+                f" The nearest:{shown}"
+                if close
+                else " It holds no calls, only token requests."
+                if self._loaded
+                else " It is empty."
+            ),
             advice,
             nearest=close,
         )
+
+
+# Parts being recorded by this process, each by the cassette that records it.
+_recording_to: weakref.WeakValueDictionary[Path, Cassette] = weakref.WeakValueDictionary()
+
+
+def _take_over(part: Path) -> None:
+    """End what this process still records there: the cell that opened it runs again."""
+    earlier = _recording_to.pop(part.absolute(), None)
+    if earlier is not None and endings.call_off(earlier.finish):
+        earlier.finish()

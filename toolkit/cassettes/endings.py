@@ -26,10 +26,12 @@ def call_at_the_end(finish: Callable[[], None]) -> None:
     _waiting.append(finish)
 
 
-def call_off(finish: Callable[[], None]) -> None:
-    """Not any more."""
-    if finish in _waiting:
-        _waiting.remove(finish)
+def call_off(finish: Callable[[], None]) -> bool:
+    """Not any more; whether it was to be called."""
+    if finish not in _waiting:
+        return False
+    _waiting.remove(finish)
+    return True
 
 
 def _after_cell(result: Any) -> None:

@@ -101,7 +101,7 @@ def encode(interaction: Interaction) -> bytes:
         item["http_version"] = response.http_version
     if not _groups_exactly(response.headers):
         item["header_order"] = [name for name, _ in response.headers]
-    if interaction.recorded_at is not None:
+    if interaction.recorded_at not in (None, EPOCH):
         item["recorded_at"] = instant_text(interaction.recorded_at)
     if interaction.elapsed is not None:
         item["elapsed"] = interaction.elapsed.total_seconds()

@@ -70,14 +70,15 @@ class Forms:
 
     def replaced_in(self, data: bytes, placeholder: bytes) -> bytes:
         """`data` with the placeholder in place of every form of the secret."""
+        # First, or what escapes its first or last character would be left there, and JSON be none any more.
+        if self._may_be_spelled_in(data):
+            data = self._pattern().sub(lambda _: placeholder, data)
         data = data.replace(self._literal, placeholder)
         for form in self._hex:
             data = data.replace(form, placeholder)
         for core in self._base64:
             if core.is_in(data):
                 data = core.pattern().sub(lambda _: placeholder, data)
-        if self._may_be_spelled_in(data):
-            data = self._pattern().sub(lambda _: placeholder, data)
         return data
 
     def _may_be_spelled_in(self, data: bytes) -> bool:
@@ -170,7 +171,9 @@ def _spellings(text: str) -> bytes:
 
 def _repeated(character: str, count: int) -> bytes:
     if character == "\\":
-        return b"(?:%s{%d,%d}|%s{%d})" % (_BACKSLASH, count, 16 * count, _escapes(character), count)
+        # Each level of JSON doubles them. More may follow, which escape what comes next.
+        levels = [_BACKSLASH + b"{%d}" % (count << level) for level in (4, 3, 2, 1, 0)]
+        return b"(?:" + _escapes(character) + b"{%d}|" % count + b"|".join(levels) + b")"
     # YAML doubles this one. A repetition of either spelling would take long to fail.
     most = 2 * count if character == "'" else count
     spelling = _spelling(character)
@@ -179,7 +182,8 @@ def _repeated(character: str, count: int) -> bytes:
 
 def _spelling(character: str) -> bytes:
     literal = re.escape(character).encode("utf-8", "surrogatepass")
-    options = [b"(?-i:" + literal + b")" if _RUN.match(character) else b"(?:" + literal + b")", _escapes(character)]
+    # Escapes first: that of a percent sign begins with one.
+    options = [_escapes(character), b"(?-i:" + literal + b")" if _RUN.match(character) else b"(?:" + literal + b")"]
     if character == " ":
         options += [rb"\+", _escapes("+")]  # as forms write it, and that in a URL
     before = _BEFORE if character in _ESCAPED_BEFORE else b""
@@ -187,17 +191,16 @@ def _spelling(character: str) -> bytes:
 
 
 def _escapes(character: str) -> bytes:
-    """A pattern for one character as it is written where it cannot stand itself."""
+    """A pattern for one character as it is written where it cannot stand itself: longer ways first."""
     code = ord(character)
-    options = [
-        b"".join(_PERCENT + b"%02x" % byte for byte in character.encode("utf-8", "surrogatepass")),
-        _BACKSLASH + rb"{1,15}" + _code(code),
-        _AND + _NUMBER + b"(?:0{0,5}%d|x0{0,5}%x)" % (code, code) + _END,
-    ]
+    options = [_AND + _NUMBER + b"(?:0{0,5}%d|x0{0,5}%x)" % (code, code) + _END]
     if character in _ENTITIES:
         options.append(_AND + _ENTITIES[character] + _END)
+    options.append(_BACKSLASH + rb"{1,15}" + _code(code))
     if character in _LETTERS:
         options.append(_BACKSLASH + rb"{1,15}" + _LETTERS[character])
+    if character != "\\":  # that is the backslash of the levels
+        options.append(b"".join(_PERCENT + b"%02x" % byte for byte in character.encode("utf-8", "surrogatepass")))
     return b"(?:" + b"|".join(options) + b")"
 
 

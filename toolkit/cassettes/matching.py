@@ -229,7 +229,7 @@ def _lane_answers(asked: Lane, recorded: Lane) -> bool:
 
 
 def _lane_text(lane: Lane) -> str:
-    return f"{lane.profile or 'nobody in particular'} ({lane.environment})"
+    return f"{lane.profile or 'no profile'} ({lane.environment})"
 
 
 def _part_text(part: Hashable) -> str:

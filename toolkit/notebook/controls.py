@@ -234,8 +234,12 @@ class Controls:
             self._settings, self._named_cassette, listed=self._lists_cassettes or new, new=new
         )
         values = [value for _, value in options]
-        kept = [one for one in (self._cassette.value, self._named_cassette) if one is not None and one in values]
-        set_options(self._cassette, options, next(iter([*kept, *values]), None), self._changed)
+        # What replay offered first was nobody's choice: a recording is added to only where somebody chose it.
+        recorded_before = any(value == form.NEW_CASSETTE for _, value in self._cassette.options)
+        chosen = self._cassette.value if recorded_before or not new else None
+        kept = [one for one in (chosen, self._named_cassette) if one is not None and one in values]
+        first = [form.NEW_CASSETTE] if new else values
+        set_options(self._cassette, options, next(iter([*kept, *first]), None), self._changed)
 
     def _offer_credentials(self, chosen: Who | None) -> None:
         options = form.credential_choices(self.environment, self._profiles, self._held)

@@ -149,7 +149,8 @@ def _serve(world: World, port: int) -> tuple[ServerThread, dict[str, str]]:
             raise
         raise ConfigurationError(
             f"The practice service needs {error.name}, which is not installed.",
-            "Install service-access-toolkit[practice].",
+            "Install the extra: pip install 'service-access-toolkit[practice]', "
+            "or in a checkout pip install '.[practice]'.",
         ) from None
     sockets = listen(len(ADDRESS_NAMES), port)
     names = dict(zip((listening.getsockname()[1] for listening in sockets), ADDRESS_NAMES, strict=True))

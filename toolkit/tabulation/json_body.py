@@ -58,15 +58,16 @@ class Body:
             raise TabulationError("a number has too many digits", "numbers='text' keeps it as it is.") from None
 
     def _not_json(self, error: ValueError) -> TabulationError:
-        what = "the body is not JSON"
+        what = "The answer is not JSON"
+        advice = "It may be a login page or a proxy's: check the address in the settings."
         if isinstance(error, json.JSONDecodeError):
             what += f" from line {error.lineno}, column {error.colno} on"
         if self.content_type:
             what += f"; its content type is {excerpt(self.content_type, SHOWN)!r}"
         if not self.content.strip():
-            return TabulationError(f"{what}; it is empty")
+            return TabulationError(f"{what}; it is empty.", advice)
         beginning = self.content[: 4 * SHOWN].decode("utf-8", "replace")
-        return TabulationError(f"{what}; it begins {excerpt(beginning, SHOWN)!r}")
+        return TabulationError(f"{what}; it begins {excerpt(beginning, SHOWN)!r}.", advice)
 
 
 def body_of(data: Any) -> Body | None:

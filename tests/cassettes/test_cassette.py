@@ -1,0 +1,762 @@
+"""A cassette keeps vcrpy's record modes and format, whoever wrote it, and what is in it whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import shutil
+import tempfile
+import warnings
+from pathlib import Path
+
+import httpx
+import pytest
+import vcr
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import toolkit as tk
+from toolkit.cassettes import contents
+from toolkit.cassettes.cassette import MODES, Cassette
+from toolkit.cassettes.format import HEADER, MARKER, encode, header_bytes
+from toolkit.cassettes.matching import Lane
+from toolkit.cassettes.scrub import KnownSecrets, Scrubber
+from toolkit.errors import CassetteCorrupt, CassetteError, CassetteMiss, ConfigurationError
+
+BASE = "https://broker.svc.invalid"
+
+
+class Counting:
+    """A service that answers the path and how many requests it had so far."""
+
+    def __init__(self):
+        self.count = 0
+
+    def __call__(self, request):
+        self.count += 1
+        return httpx.Response(200, content=f"{request.url.path} {self.count}".encode())
+
+
+@pytest.fixture
+def counting():
+    return Counting()
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "tour.yaml"
+
+
+def get(cassette, service, *paths):
+    """Bodies of calls through a cassette, a miss as None."""
+    bodies = []
+    with httpx.Client(transport=cassette.transport(httpx.MockTransport(service)), base_url=BASE) as client:
+        for one in paths:
+            try:
+                bodies.append(client.get(one).text)
+            except CassetteMiss:
+                bodies.append(None)
+    return bodies
+
+
+def bodies_in(path):
+    held = contents.read(path.read_bytes(), source="")
+    return [held.interaction(number).response.body.decode() for number in range(len(held))]
+
+
+def write(path, *interactions):
+    path.write_bytes(HEADER + b"".join(map(encode, interactions)))
+
+
+# Record modes ---------------------------------------------------------------------------------------------------------
+
+
+def test_none(path, counting):
+    """Mode none replays, and sends and writes nothing."""
+    with pytest.raises(CassetteMiss, match="There is no cassette"):
+        Cassette(path, "none")
+    get(Cassette(path), counting, "/a")
+    before = path.read_bytes()
+    assert get(Cassette(path, "none"), counting, "/a", "/b", "/a") == ["/a 1", None, "/a 1"]
+    assert (counting.count, path.read_bytes()) == (1, before)
+
+
+def test_once(path, counting):
+    """Mode once records a file that is not there, repeats included, and only replays one that is."""
+    assert get(Cassette(path), counting, "/a", "/a", "/b") == ["/a 1", "/a 2", "/b 3"]
+    before = path.read_bytes()
+    assert get(Cassette(path), counting, "/a", "/b", "/c", "/a", "/a") == ["/a 1", "/b 3", None, "/a 2", "/a 2"]
+    assert (counting.count, path.read_bytes()) == (3, before)
+
+
+def test_new_episodes(path, counting):
+    """Mode new_episodes replays what is there and adds what is not, without touching what is there."""
+    assert get(Cassette(path, "new_episodes"), counting, "/a") == ["/a 1"]
+    before = path.read_bytes()
+    assert get(Cassette(path, "new_episodes"), counting, "/a", "/b", "/a") == ["/a 1", "/b 2", "/a 1"]
+    assert path.read_bytes().startswith(before)
+    assert bodies_in(path) == ["/a 1", "/b 2"]
+
+
+def test_all(path, counting):
+    """Mode all records everything anew beside the old file, and replaces it when it ends well."""
+    get(Cassette(path), counting, "/a", "/b")
+    old, part = path.read_bytes(), path.with_name("tour.part.yaml")
+    cassette = Cassette(path, "all")
+    assert not part.exists()
+    assert get(cassette, counting, "/a") == ["/a 3"]
+    assert (path.read_bytes(), bodies_in(part), len(cassette)) == (old, ["/a 3"], 1)
+    cassette.close()
+    assert (bodies_in(path), part.exists()) == (["/a 3"], False)
+    get(cassette, counting, "/b")
+    cassette.close()
+    assert (bodies_in(path), len(cassette)) == (["/a 3", "/b 4"], 2)
+
+
+def test_all_of_a_new_file(path, counting):
+    """Mode all records a file that is not there, too."""
+    with Cassette(path, "all") as cassette:
+        get(cassette, counting, "/a")
+    assert bodies_in(path) == ["/a 1"]
+
+
+def test_all_that_failed(path, counting):
+    """After an exception the old file stays; the next opening names what is left, the next recording replaces it."""
+    get(Cassette(path), counting, "/a")
+    part = path.with_name("tour.part.yaml")
+    failed = Cassette(path, "all")
+
+    def fail():
+        with failed:
+            get(failed, counting, "/b", "/b")
+            raise ValueError
+
+    with pytest.raises(ValueError, match=r"^$"):
+        fail()
+    assert (bodies_in(path), bodies_in(part)) == (["/a 1"], ["/b 2", "/b 3"])
+    with pytest.warns(UserWarning, match=r"tour\.part\.yaml is left of a recording .* rename it to tour\.yaml"):
+        again = Cassette(path, "all")
+    get(again, counting, "/c")
+    assert bodies_in(part) == ["/c 4"]
+    again.close()
+    assert (bodies_in(path), part.exists()) == (["/c 4"], False)
+
+
+def test_all_that_cannot_be_put_in_place(path, counting, monkeypatch):
+    """Where the new file cannot replace the old one, that is told, and both are there."""
+    get(Cassette(path), counting, "/a")
+    cassette = Cassette(path, "all")
+    get(cassette, counting, "/b")
+
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", refuse)
+        with pytest.raises(CassetteError, match="Permission denied") as caught:
+            cassette.close()
+    assert caught.value.next_step == "Rename it by hand."
+    assert (bodies_in(path), bodies_in(path.with_name("tour.part.yaml"))) == (["/a 1"], ["/b 2"])
+    cassette.close()
+    assert bodies_in(path) == ["/b 2"]
+
+
+def test_offline(path, counting, monkeypatch):
+    """Offline, every mode is none."""
+    get(Cassette(path), counting, "/a")
+    monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
+    for mode in MODES:
+        assert get(Cassette(path, mode), counting, "/a", "/b") == ["/a 1", None]
+    with pytest.raises(CassetteMiss, match="TOOLKIT_OFFLINE is set"):
+        Cassette(path.with_name("other.yaml"))
+
+
+def test_two_at_the_same_time(path, counting):
+    """Two openings of one new file both record, and neither loses what the other recorded."""
+    one, other = Cassette(path), Cassette(path)
+    for number in range(3):
+        get(one, counting, f"/one-{number}")
+        get(other, counting, f"/other-{number}")
+    assert len(bodies_in(path)) == 6
+
+
+def test_name(tmp_path, counting, monkeypatch):
+    """A name is a file in the cassettes folder of the project, wherever the working directory is."""
+    (tmp_path / "toolkit.toml").touch()
+    (tmp_path / "notebooks").mkdir()
+    monkeypatch.chdir(tmp_path / "notebooks")
+    monkeypatch.delenv("TOOLKIT_CASSETTES", raising=False)
+    get(Cassette("tour"), counting, "/a")
+    assert bodies_in(tmp_path / "cassettes" / "tour.yaml") == ["/a 1"]
+
+
+def test_not_recording(path, counting, interaction):
+    """A cassette that only replays refuses to record."""
+    get(Cassette(path), counting, "/a")
+    with pytest.raises(CassetteError, match="is not being recorded") as caught:
+        Cassette(path).record(interaction())
+    assert "mode once" in caught.value.next_step
+
+
+# Stock vcrpy and pytest-recording -------------------------------------------------------------------------------------
+
+
+def interactions_of_all_kinds(interaction):
+    """Repeats, repeated headers, compressed and binary bodies, odd text, keys of ours."""
+    compressed = {
+        "headers": (("Content-Encoding", "gzip"), ("Content-Length", "21")),
+        "body": gzip.compress(b"gzipped"),
+    }
+    mixed = (("Set-Cookie", "a=1"), ("X-A", "\xe9"), ("Set-Cookie", "b=2"))
+    return [
+        interaction("/a", b"first"),
+        interaction("/a", b"second"),
+        interaction("/gzip", response=compressed),
+        interaction("/binary", bytes(range(256))),
+        interaction("/text", "añ\u2028b\r\n\tc\n".encode()),
+        interaction("/mixed", response={"headers": mixed, "status": 418, "reason": "I'm a teapot"}),
+        interaction("/post", request={"method": "POST", "body": b'{"a": 1}'}, body=b"posted"),
+        interaction("/empty", b"", response={"status": 204, "reason": "No Content"}),
+    ]
+
+
+CALLS = [("GET", path) for path in ("/a", "/a", "/gzip", "/binary", "/text", "/mixed", "/empty")] + [("POST", "/post")]
+
+
+def shown(response):
+    """What a caller sees of a response; vcrpy records names of headers in small letters, and groups them."""
+    headers = sorted((name.lower(), value) for name, value in response.headers.raw)
+    return response.status_code, response.reason_phrase, headers, response.content
+
+
+def body_of(method):
+    return b'{"a": 1}' if method == "POST" else b""
+
+
+def calls(client):
+    return [shown(client.request(method, path, content=body_of(method))) for method, path in CALLS]
+
+
+async def async_calls(client):
+    return [shown(await client.request(method, path, content=body_of(method))) for method, path in CALLS]
+
+
+def test_stock_vcrpy_replays_ours(path, interaction):
+    """Stock vcrpy replays every kind of recording of ours as we do, to a synchronous and an asynchronous client."""
+    write(path, *interactions_of_all_kinds(interaction))
+    before = path.read_bytes()
+    with httpx.Client(transport=Cassette(path, "none").transport(), base_url=BASE) as client:
+        ours = calls(client)
+    assert ours[2][3] == b"gzipped"
+    with vcr.use_cassette(str(path), record_mode="none") as stock, httpx.Client(base_url=BASE) as client:
+        assert calls(client) == ours
+        assert stock.all_played
+
+    async def call():
+        with vcr.use_cassette(str(path), record_mode="none"):
+            async with httpx.AsyncClient(base_url=BASE) as client:
+                return await async_calls(client)
+
+    assert asyncio.run(call()) == ours
+    assert path.read_bytes() == before
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_stock_vcrpy_replays_anything_of_ours(interactions, data):
+    """Whatever a response holds, stock vcrpy gives it as we do."""
+    from dataclasses import replace
+
+    drawn = data.draw(interactions())
+    uri = f"{BASE}/a"
+    response = replace(drawn.response, reason="Fine")
+    one = replace(drawn, request=replace(drawn.request, method="GET", uri=uri), response=response, token_obtained=None)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tour.yaml"
+        write(path, one)
+        with httpx.Client(transport=Cassette(path, "none", match_on=["uri"]).transport()) as client:
+            ours = client.get(uri)
+        with vcr.use_cassette(str(path), record_mode="none"), httpx.Client() as client:
+            stock = client.get(uri)
+    assert shown(stock) == shown(ours)
+    assert ours.headers.raw == [(name.encode(), header_bytes(value)) for name, value in drawn.response.headers]
+    assert ours.content == drawn.response.body
+
+
+READ_BY_VCRPY = """
+import sys, httpx, vcr
+with vcr.use_cassette(sys.argv[1], record_mode="none"), httpx.Client() as client:
+    print(ascii(client.get(sys.argv[2]).text))
+"""
+
+
+def test_stock_vcrpy_replays_ours_in_any_locale(path, interaction, python):
+    """vcrpy reads files in the machine's preferred encoding; ours read the same in each."""
+    write(path, interaction("/a", "añ日😀".encode()))
+    for variables in ({"PYTHONUTF8": "1"}, {"PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}):
+        assert python("-c", READ_BY_VCRPY, path, f"{BASE}/a", **variables).strip() == ascii("añ日😀")
+
+
+PYTEST_FILE = """
+import httpx, pytest
+
+@pytest.mark.vcr
+def test_tour():
+    with httpx.Client(base_url="https://broker.svc.invalid") as client:
+        assert [client.get("/a").text, client.get("/a").text] == ["first", "second"]
+        assert client.get("/gzip").text == "gzipped"
+        assert client.post("/post", json={"a": 1}).text == "posted"
+
+@pytest.mark.vcr
+@pytest.mark.default_cassette("test_tour")
+def test_unrecorded():
+    with pytest.raises(Exception, match="no recorded interaction matches"):
+        httpx.get("https://broker.svc.invalid/unrecorded")
+"""
+
+
+def test_pytest_recording_replays_ours(tmp_path, interaction, python):
+    """A test marked `vcr` runs from a recording of ours, with the network blocked."""
+    (tmp_path / "test_it.py").write_text(PYTEST_FILE, encoding="utf-8")
+    folder = tmp_path / "cassettes" / "test_it"
+    folder.mkdir(parents=True)
+    write(folder / "test_tour.yaml", *interactions_of_all_kinds(interaction))
+    before = (folder / "test_tour.yaml").read_bytes()
+    told = python(
+        *("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--block-network", "--rootdir", tmp_path),
+        tmp_path / "test_it.py",
+    )
+    assert "2 passed" in told
+    assert (folder / "test_tour.yaml").read_bytes() == before
+
+
+@pytest.mark.parametrize("serializer", ["yaml", "json"])
+def test_ours_replays_stock_vcrpy(server, tmp_path, serializer):
+    """What stock vcrpy recorded replays here as there, matched as vcrpy matches."""
+    path = tmp_path / f"stock.{serializer}"
+    paths = ["/a?x=1&y=2", "/cookies", "/count", "/count", *(["/gzip", "/binary"] if serializer == "yaml" else [])]
+    with vcr.use_cassette(str(path), serializer=serializer), httpx.Client(base_url=server.url) as client:
+        live = [shown(client.get(one)) for one in paths]
+        live.append(shown(client.post("/post", content=b"one")))
+    served, before = len(server.paths), path.read_bytes()
+    cassette = Cassette(path, "none")
+    assert cassette.is_foreign
+    with httpx.Client(transport=cassette.transport(), base_url=server.url) as client:
+        ours = [shown(client.get(one)) for one in ["/a?y=2&x=1", *paths[1:]]]
+        # vcrpy does not match on bodies by default.
+        ours.append(shown(client.post("/post", content=b"two")))
+        again = [client.get("/count").json() for _ in range(2)]
+    assert ours == live
+    assert again == [json.loads(live[3][3])] * 2
+    assert (len(server.paths), path.read_bytes()) == (served, before)
+
+
+def test_stock_cassette_is_extended(server, path):
+    """A recording of stock vcrpy is added to: rewritten once in our layout, appended to, and still vcrpy's own."""
+    with vcr.use_cassette(str(path)), httpx.Client(base_url=server.url) as client:
+        live = [client.get("/count").json(), client.get("/count").json(), client.post("/post", content=b"one").json()]
+    for name in ("/new", "/newer"):
+        cassette = Cassette(path, "new_episodes")
+        with httpx.Client(transport=cassette.transport(), base_url=server.url) as client:
+            inodes = []
+            for one in ("/count", name, f"{name}-still"):
+                client.get(one)
+                inodes.append(path.stat().st_ino)
+            assert inodes[1] == inodes[2]
+    assert path.read_bytes().startswith(MARKER)
+    assert server.paths == ["/count", "/count", "/post", "/new", "/new-still", "/newer", "/newer-still"]
+    for use in (
+        lambda: vcr.use_cassette(str(path), record_mode="none"),
+        lambda: Cassette(path, "none"),
+    ):
+        used = use()
+        with used, httpx.Client(**transport_of(used), base_url=server.url) as client:
+            assert [client.get("/count").json(), client.get("/count").json()] == live[:2]
+            assert client.post("/post", content=b"one").json() == live[2]
+            assert [client.get(one).json()["path"] for one in server.paths[3:]] == server.paths[3:]
+    assert len(server.paths) == 7
+
+
+def transport_of(used):
+    return {"transport": used.transport()} if isinstance(used, Cassette) else {}
+
+
+def test_stock_vcrpy_extends_ours(server, path):
+    """What stock vcrpy adds to a recording of ours is read, and added to again."""
+    with httpx.Client(transport=Cassette(path).transport(), base_url=server.url) as client:
+        one = client.get("/one")
+    with vcr.use_cassette(str(path), record_mode="new_episodes"), httpx.Client(base_url=server.url) as client:
+        assert client.get("/one").json() == one.json()
+        client.get("/two")
+    assert not path.read_bytes().startswith(MARKER)
+    with httpx.Client(transport=Cassette(path, "new_episodes").transport(), base_url=server.url) as client:
+        names = ["/one", "/two", "/three"]
+        assert [client.get(name).json()["path"] for name in names] == names
+    assert server.paths == names
+    assert [body["path"] for body in map(json.loads, bodies_in(path))] == names
+
+
+def test_a_session_replays_a_stock_cassette(path, settings, service):
+    """A session finds a recording of stock vcrpy by its own addresses, also after having added to it."""
+    address = settings.addresses["broker_sandbox"]
+    item = {
+        "request": {"method": "GET", "uri": f"{address}/v1/accounts", "body": None, "headers": {}},
+        "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": '[{"id": "a"}]'}},
+    }
+    path.write_text(yaml.safe_dump({"interactions": [item], "version": 1}), encoding="utf-8")
+    credentials = tk.ClientSecret("client-1", "an-obviously-fake-secret", environment="broker-sandbox")
+
+    def ids(**more):
+        with tk.Session("broker-sandbox", cassette=path, settings=settings, transport=service, **more) as session:
+            return session.broker.get("/v1/accounts").json()
+
+    assert ids(mode="none") == [{"id": "a"}]
+    service.answer = lambda request: service.reply({"new": True})
+    with tk.Session(
+        credentials=credentials, cassette=path, mode="new_episodes", settings=settings, transport=service
+    ) as one:
+        assert one.broker.get("/v1/accounts").json() == [{"id": "a"}]
+        assert one.broker.get("/v1/other").json() == {"new": True}
+    assert path.read_bytes().startswith(MARKER)
+    assert ids(mode="none") == [{"id": "a"}]
+    assert address.encode() not in path.read_bytes()
+
+
+# What a session records -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("environment", "kind"),
+    [("live", "headers"), ("paper", "basic"), ("broker-live", "secret"), ("broker-sandbox", "key")],
+)
+def test_token_exchange_holds_no_secret(path, settings, service, make_credentials, search, environment, kind):
+    """Credentials and tokens echoed by the service are in no form in the file; the caller sees them, vcrpy replays."""
+    credentials = make_credentials(environment, kind)
+    texts = [secret.reveal() for _, secret in credentials.secrets()]
+    interface = "trading" if environment in ("live", "paper") else "broker"
+
+    def answer(request):
+        sent = dict(request.headers)
+        return service.reply({"echo": sent, "deep": json.dumps(sent), "texts": texts, "tokens": service.issued})
+
+    service.answer = answer
+    with tk.Session(credentials=credentials, cassette=path, settings=settings, transport=service) as session:
+        live = getattr(session, interface).get("/v1/echo", params={"a": texts[0]}).json()
+        assert live["texts"] == texts
+        texts += service.issued
+    data = path.read_bytes()
+    assert not any(search(data, text, depth=3) for text in texts), data
+    assert tk.scan(path, secrets=texts) == []
+    assert not any(address.encode() in data for address in settings.addresses.values())
+    with vcr.use_cassette(str(path), record_mode="none", match_on=["path"]), httpx.Client() as client:
+        assert client.get(f"{BASE}/v1/echo").status_code == 200
+
+
+# Files that are not whole, or no cassettes ----------------------------------------------------------------------------
+
+
+def test_torn(path, interaction, counting):
+    """Killed in the midst of an item, a file gives what is before it, says so, and is repaired by the next append."""
+    write(path, interaction("/a", b"a"), interaction("/b", b"b"))
+    whole = path.read_bytes()
+    torn = whole[:-40]
+    path.write_bytes(torn)
+    for mode in ("none", "once"):
+        with pytest.warns(UserWarning, match=r"not written to its end; the 1 before it are whole"):
+            cassette = Cassette(path, mode)
+        assert get(cassette, counting, "/a", "/b") == ["a", None]
+        assert path.read_bytes() == torn
+    with pytest.warns(UserWarning, match="the 1 before it"):
+        cassette = Cassette(path, "new_episodes")
+    assert get(cassette, counting, "/a", "/b") == ["a", "/b 1"]
+    assert bodies_in(path) == ["a", "/b 1"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Cassette(path, "none")
+
+
+def test_torn_in_the_first_item(path, interaction, counting):
+    """A file that was killed before its first item was whole holds nothing: mode once records it."""
+    write(path, interaction("/a", b"a"))
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.warns(UserWarning, match="the 0 before it"):
+        cassette = Cassette(path, "none")
+    assert get(cassette, counting, "/a") == [None]
+    with pytest.warns(UserWarning, match="the 0 before it"):
+        cassette = Cassette(path)
+    assert get(cassette, counting, "/a") == ["/a 1"]
+    assert bodies_in(path) == ["/a 1"]
+
+
+@pytest.mark.parametrize("data", [b"", b"\n", b" \t\r\n "])
+def test_empty(path, counting, data):
+    """An empty file is as good as none, as with vcrpy."""
+    path.write_bytes(data)
+    with pytest.raises(CassetteMiss):
+        Cassette(path, "none")
+    assert get(Cassette(path), counting, "/a") == ["/a 1"]
+    assert get(Cassette(path, "none"), counting, "/a") == ["/a 1"]
+
+
+NO_CASSETTES = {
+    "HTML": b"<!doctype html>\n<html><body>Sign in</body></html>\n",
+    "a list": b"- a\n- b\n",
+    "a tag": b"interactions:\n- !!python/object/apply:os.mkdir [made]\n",
+    "a tag in ours": HEADER + b"- request: !!python/object/apply:os.mkdir [made]\n",
+    "missing keys": b"version: 1\n",
+    "missing keys of an interaction": b"interactions:\n- response: {}\nversion: 1\n",
+    "binary": bytes(range(256)),
+    "no YAML": b"a: {\nb: ]\n",
+    "JSON": b'{"a": 1}',
+    "broken JSON": b'{"interactions": [',
+    "text": b"see the other file\n",
+    "a notebook": json.dumps({"cells": [], "nbformat": 4}).encode(),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("data", NO_CASSETTES.values(), ids=NO_CASSETTES)
+def test_no_cassette(tmp_path, path, mode, data, monkeypatch):
+    """What is no cassette is refused in every mode with its name, nothing in it runs, and its bytes stay."""
+    monkeypatch.chdir(tmp_path)
+    path.write_bytes(data)
+    with pytest.raises(CassetteCorrupt, match=r"tour\.yaml(, line \d+)? is no cassette: ") as caught:
+        Cassette(path, mode)
+    assert str(caught.value).isprintable() or "\n" in str(caught.value)
+    assert path.read_bytes() == data
+    assert [one.name for one in tmp_path.iterdir()] == ["tour.yaml"]
+
+
+def test_directory(tmp_path):
+    """A folder is no cassette."""
+    with pytest.raises(CassetteError, match="Cannot read"):
+        Cassette(tmp_path)
+    with pytest.raises(CassetteError, match="Cannot read"):
+        Cassette(tmp_path / ("x" * 300))
+
+
+def test_unreadable(path, monkeypatch):
+    """A file that may not be read is told, not taken for a missing one."""
+
+    def refuse(_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(CassetteError, match=r"Cannot read .*Permission denied"):
+        Cassette(path)
+
+
+@pytest.mark.parametrize("mode", ["once", "new_episodes", "all"])
+def test_json_is_not_recorded(tmp_path, mode):
+    """A JSON file cannot be appended to: refused when it is opened, before a call is made."""
+    with pytest.raises(ConfigurationError, match="recordings are YAML"):
+        Cassette(tmp_path / "tour.json", mode)
+
+
+def test_repr_of_what_could_not_be_opened(path):
+    """A traceback with local variables shows a cassette that could not be opened without failing itself."""
+    with pytest.raises(CassetteMiss) as caught:
+        Cassette(path, "none")
+    frame = caught.traceback[-2].frame
+    assert repr(frame.f_locals["self"]).startswith("<Cassette tour.yaml: ")
+
+
+# Misses ---------------------------------------------------------------------------------------------------------------
+
+
+def miss(cassette, url, **request):
+    with pytest.raises(CassetteMiss) as caught, httpx.Client(transport=cassette.transport()) as client:
+        client.request(request.pop("method", "GET"), url, **request)
+    return caught.value
+
+
+def test_miss(path, interaction):
+    """A miss names the request, the nearest recordings and what differs, and how to record it."""
+    write(path, interaction("/v1/accounts?page=1"), interaction("/v1/orders"), interaction("/v1/accounts?page=2"))
+    error = miss(Cassette(path, "none"), f"{BASE}/v1/accounts?page=3")
+    assert error.what.startswith(f"Nothing recorded in tour.yaml answers GET {BASE}/v1/accounts?page=3. The nearest:\n")
+    assert error.nearest[0] == f"GET {BASE}/v1/accounts?page=1  (query: recorded page=1, asked page=3)"
+    assert len(error.nearest) == 3
+    assert 'mode="new_episodes"' in error.next_step
+
+
+def test_miss_without_secrets(path, interaction):
+    """What a miss shows holds no secret: not of the request, of its headers, nor of a foreign recording."""
+    secret = "an-obviously-fake-token"
+    write(path, interaction("/v1/accounts?page=1", request={"headers": (("X-Echo", "<SECRET>"),)}))
+    asked = {
+        "params": {"token": secret, "password": "by-its-place"},
+        "headers": {"X-Echo": secret, "Authorization": f"Bearer {secret}"},
+        "json": {"a": secret},
+        "method": "POST",
+    }
+    cassette = Cassette(path, "none", secrets=secret, match_on=["uri", "method", "headers", "body"])
+    error = miss(cassette, f"{BASE}/v1/accounts", **asked)
+    assert secret not in str(error)
+    assert "by-its-place" not in str(error)
+    foreign = {
+        "request": {"method": "POST", "uri": f"{BASE}/v1?api_key=in-the-foreign-file", "body": None, "headers": {}},
+        "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": ""}},
+    }
+    path.write_text(yaml.safe_dump({"interactions": [foreign], "version": 1}), encoding="utf-8")
+    error = miss(Cassette(path, "none", secrets=secret), f"{BASE}/v1", **asked)
+    assert "api_key" in str(error)
+    assert "in-the-foreign-file" not in str(error)
+    assert secret not in str(error)
+
+
+def test_miss_in_an_empty_cassette(path, interaction, authorization):
+    """A recording of token requests only holds no calls."""
+    write(path, interaction(token_obtained=authorization()))
+    error = miss(Cassette(path, "none"), f"{BASE}/v1/other")
+    assert "It holds no calls" in error.what
+    assert error.nearest == ()
+
+
+def test_secret_in_the_place_of_a_recorded_one(path):
+    """A request that holds a secret is answered by the recording of it, distinct secrets by their own."""
+    service = httpx.MockTransport(
+        lambda request: httpx.Response(200, content=request.url.params["api_key"][:1].encode())
+    )
+    keys = ["first-fake-key", "second-fake-key"]
+
+    def ask(mode):
+        with httpx.Client(transport=Cassette(path, mode).transport(service)) as client:
+            return [client.get(f"{BASE}/a", params={"api_key": key}).text for key in keys]
+
+    assert ask("once") == ask("none") == ["f", "s"]
+    assert b"fake-key" not in path.read_bytes()
+
+
+def test_secrets_of_a_foreign_recording_match(path):
+    """Foreign recordings hold secrets as they were; the same secret finds its recording, in any order."""
+    items = [
+        {
+            "request": {"method": "GET", "uri": f"{BASE}/a?api_key={key}", "body": None, "headers": {}},
+            "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": key}},
+        }
+        for key in ("first-fake-key", "second-fake-key")
+    ]
+    path.write_text(yaml.safe_dump({"interactions": items, "version": 1}), encoding="utf-8")
+    with httpx.Client(transport=Cassette(path, "none").transport()) as client:
+        for key in ("second-fake-key", "first-fake-key", "second-fake-key"):
+            assert client.get(f"{BASE}/a", params={"api_key": key}).text == key
+
+
+# Matching, lanes, order -----------------------------------------------------------------------------------------------
+
+
+def test_match_on(path, interaction):
+    """A cassette matches on the parts it is told to, ours and foreign ones alike."""
+    write(path, interaction("/a", b"a"), interaction("/b", b"b"))
+    with httpx.Client(transport=Cassette(path, "none", match_on=["method"]).transport(), base_url=BASE) as client:
+        assert [client.get(one).text for one in ("/x", "/y", "/z")] == ["a", "b", "b"]
+    with pytest.raises(ConfigurationError):
+        Cassette(path, "none", match_on=["method", "colour"])
+
+
+def test_match_on_headers_as_recorded(tmp_path, path, counting):
+    """Headers are compared as they are recorded: without credentials, secrets and addresses."""
+    secret = "an-obviously-fake-token"
+    scrubber = Scrubber(KnownSecrets(), addresses={"broker": "https://api.example.com"})
+    headers = {"Authorization": f"Bearer {secret}", "X-Echo": secret, "Referer": "https://api.example.com/x"}
+    for mode, answer in (("once", "/a 1"), ("none", "/a 1")):
+        cassette = Cassette(path, mode, match_on=["uri", "headers"], scrubber=scrubber)
+        with httpx.Client(transport=cassette.transport(httpx.MockTransport(counting)), headers=headers) as client:
+            assert client.get("https://api.example.com/a").text == answer
+    assert counting.count == 1
+
+
+def test_lanes(path, interaction, authorization):
+    """A profile's request is answered by its own recording; a replay without credentials by any in its environment."""
+    write(
+        path,
+        interaction("/a", b"mine", authorized_by=authorization("mine")),
+        interaction("/a", b"yours", authorized_by=authorization("yours")),
+    )
+    cassette = Cassette(path, "none")
+    asked = interaction("/a").request
+    found = [cassette.find(asked, Lane("broker-sandbox", name)).response.body for name in ("yours", "mine", "yours")]
+    assert found == [b"yours", b"mine", b"yours"]
+    assert [cassette.find(asked, Lane("broker-sandbox")).response.body for _ in range(3)] == [
+        b"mine",
+        b"yours",
+        b"yours",
+    ]
+    with pytest.raises(
+        CassetteMiss, match=r"credentials: recorded by (mine|yours) \(broker-sandbox\), asked by theirs"
+    ):
+        cassette.find(asked, Lane("broker-sandbox", "theirs"))
+    assert cassette.environments == ["broker-sandbox"]
+
+
+def test_token_request_of(path, interaction, authorization):
+    """The recorded token request counts as played with the first call that it authorized."""
+    first, second = authorization(token=1), authorization(token=2)
+    token_request = interaction("/v1/oauth2/token", token_obtained=first)
+    write(path, token_request, interaction("/a", authorized_by=first), interaction("/b", authorized_by=second))
+    cassette = Cassette(path, "none")
+    assert cassette.last_token_number == 2
+    assert cassette.unplayed[0] == f"GET {BASE}/v1/oauth2/token"
+    assert cassette.token_request_of(second) is None
+    assert cassette.token_request_of(first) == token_request
+    assert cassette.token_request_of(first) is None
+    assert cassette.play_count == 1
+
+
+def test_a_broken_item_costs_only_itself(path, interaction, counting):
+    """An item that cannot be read is told each time it is asked for; the others replay."""
+    broken = encode(interaction("/b")).replace(b"code: 200", b"code: ]")
+    path.write_bytes(HEADER + encode(interaction("/a", b"a")) + broken + encode(interaction("/c", b"c")))
+    cassette = Cassette(path, "none")
+    assert get(cassette, counting, "/a", "/c") == ["a", "c"]
+    for _ in range(2):
+        with pytest.raises(CassetteCorrupt, match=r"tour\.yaml, line \d+ "):
+            get(cassette, counting, "/b")
+
+
+# What a cassette tells ------------------------------------------------------------------------------------------------
+
+
+def test_what_it_tells(path, counting, interaction):
+    """Length, plays and what was not played, before and after, and a line that says which and of when."""
+    write(path, interaction("/a", b"a"), interaction("/b", b"b"))
+    cassette = Cassette(path, "new_episodes")
+    assert (len(cassette), cassette.play_count, bool(cassette)) == (2, 0, True)
+    get(cassette, counting, "/a", "/a", "/new")
+    assert (len(cassette), cassette.play_count, cassette.unplayed) == (3, 2, [f"GET {BASE}/b"])
+    assert repr(cassette) == "<Cassette tour.yaml: replaying and adding to 3 interactions, recorded 12 May 2026>"
+    assert repr(Cassette(path, "none")) == "<Cassette tour.yaml: replaying 3 interactions, recorded 12 May 2026>"
+    assert repr(Cassette(path.with_name("new.yaml"))) == "<Cassette new.yaml: recording, 0 interactions>"
+    assert bool(Cassette(path.with_name("new.yaml")))
+    assert str(cassette.recorded_at) == "2026-05-12 09:30:00+00:00"
+    table = Cassette(path, "none").table()
+    assert table["uri"].tolist() == [f"{BASE}/a", f"{BASE}/b", f"{BASE}/new"]
+    assert Cassette(path, "none").play_count == 0
+
+
+def test_moved_files(path, tmp_path, interaction, counting):
+    """A recording replays wherever it is copied to, under any suffix."""
+    write(path, interaction("/a", b"a"))
+    for name in ("copy.yml", "copy.json", "copy", "kopie mit ä.txt"):
+        shutil.copy(path, tmp_path / name)
+        assert get(Cassette(tmp_path / name, "none"), counting, "/a") == ["a"]
+
+
+IMPORTS = """
+import sys
+import toolkit.cassettes.cassette
+import toolkit
+loaded = {"yaml", "vcr", "pandas", "IPython", "ipywidgets", "jwt", "cryptography"} & set(sys.modules)
+assert not loaded, loaded
+cassette = toolkit.Cassette(sys.argv[1])
+assert not {"vcr", "pandas"} & set(sys.modules)
+"""
+
+
+def test_imports(path, interaction, python):
+    """Importing cassettes loads neither vcrpy nor YAML; opening one of ours does not load vcrpy."""
+    write(path, interaction())
+    python("-c", IMPORTS, path)
