@@ -270,6 +270,7 @@ def test_every_control_has_a_name_and_can_be_reached_with_the_keyboard(open_note
     notebook = open_notebook("keyboard.ipynb", SERVICE, PANEL.format("'broker-sandbox'"))
     notebook.run_all()
     choose(notebook, "Credentials", "new client key …")
+    notebook.panel.get_by_label("Private key", exact=True).wait_for()
     notebook.panel.get_by_label("Environment", exact=True).focus()
     names = []
     for _ in range(7):
