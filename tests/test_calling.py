@@ -553,7 +553,7 @@ def test_token_endpoint_unreachable(make_credentials, service, failure, kind, is
         raise failure(f"cannot send {service.bodies[-1].decode()}", request=request)
 
     service.answer_token = fail
-    with pytest.raises(Unreachable, match="token endpoint at https:.* cannot be reached") as caught:
+    with pytest.raises(Unreachable, match=r"token endpoint at https:.* cannot be reached") as caught:
         way.send(is_async=is_async)
     assert list(chain(caught.value)) == [caught.value]
     assert_clean(caught.value, way)

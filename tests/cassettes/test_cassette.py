@@ -144,6 +144,19 @@ def test_all_that_failed(path, counting):
     assert (bodies_in(path), part.exists()) == (["/c 4"], False)
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_all_that_was_not_ended_yet(path, counting, mode):
+    """Opened again in this process, as a cell that runs again does, a recording is ended and what it holds is seen."""
+    get(Cassette(path), counting, "/a")
+    unfinished = Cassette(path, "all")
+    get(unfinished, counting, "/a")
+    again = Cassette(path, mode)
+    assert bodies_in(path) == ["/a 2"]
+    assert get(again, counting, "/a") == ["/a 3" if mode == "all" else "/a 2"]
+    again.close()
+    assert bodies_in(path) == ["/a 3" if mode == "all" else "/a 2"]
+
+
 def test_all_that_cannot_be_put_in_place(path, counting, monkeypatch):
     """Where the new file cannot replace the old one, that is told, and both are there."""
     get(Cassette(path), counting, "/a")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from toolkit.cassettes import contents, endings
@@ -126,7 +128,7 @@ cell('other = tk.Cassette("./tour.yaml", "all"); record(other)')
 def test_each_is_finished(monkeypatch):
     """One that cannot be finished does not keep the others from it, and is told; what was called off is not."""
     finished = []
-    monkeypatch.setattr(endings, "_waiting", [])
+    monkeypatch.setattr(endings, "_waiting", {})
     monkeypatch.setattr(endings.atexit, "register", finished.append)
 
     def fail():
@@ -139,7 +141,7 @@ def test_each_is_finished(monkeypatch):
         finished.append("other")
 
     for callback in (fail, finish, other):
-        endings.call_at_the_end(callback)
+        endings.call_at_the_end(Path(callback.__name__), callback)
     endings.call_off(other)
     endings.call_off(other)
     (at_exit,) = finished

@@ -173,8 +173,8 @@ def test_names_of_forms():
 
 
 @given(PRINTABLE, st.sampled_from(["JSON", "JSON as PHP writes it", "JSON safe in HTML"]), st.booleans())
-@example('"starts with a quote', "JSON", True)  # noqa: FBT003
-@example("ends with a backslash\\", "JSON", True)  # noqa: FBT003
+@example('"starts with a quote', "JSON", True)
+@example("ends with a backslash\\", "JSON", True)
 def test_json_stays_json(secret, layer, nested):
     """Where a secret was in JSON, or in JSON in it, there is JSON with the placeholder in its place."""
     written = LAYERS[layer](json.dumps({"b": [secret]}) if nested else secret)
@@ -187,7 +187,9 @@ ENDINGS = ["\\", "%", "&", '"', "'", "/", "<", "+", " ", "\\\\", "%2", "&am", "\
 
 
 # Those in which a letter stands for itself, and around which nothing depends on what is in them.
-STEADY = [pair for pair in WRITTEN if not any(name.startswith(("every", "hexa", "HTML by", "YAML", "Py")) for name in pair)]
+STEADY = [
+    pair for pair in WRITTEN if not any(name.startswith(("every", "hexa", "HTML by", "YAML", "Py")) for name in pair)
+]
 
 
 @pytest.mark.parametrize(("outer", "inner"), STEADY)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import warnings
-import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -74,6 +73,8 @@ class Cassette:
         self.scrubber.known.add_texts(secrets)
         self._lock = threading.Lock()
         self._played: dict[int, int] = {}
+        self._part = self.path.with_name(f"{self.path.stem}.part{self.path.suffix}")
+        endings.take_over(self._part)
         self._contents = contents.read(self._read(), source=str(self.path))
         self.is_foreign = self._contents.is_foreign
         if self._contents.is_torn:
@@ -103,11 +104,9 @@ class Cassette:
     def _open_for_recording(self) -> None:
         self.records = self.mode in ("new_episodes", "all") or (self.mode == "once" and not self._loaded)
         self.replays = self._loaded > 0 and self.mode != "all"
-        part = self.path.with_name(f"{self.path.stem}.part{self.path.suffix}")
-        _take_over(part)
-        if part.exists():
+        if self._part.exists():
             warnings.warn(
-                f"{part} is left of a recording with mode all that was interrupted. "
+                f"{self._part} is left of a recording with mode all that was interrupted. "
                 f"To use it, rename it to {self.path.name}; the next such recording replaces it.",
                 stacklevel=3,
             )
@@ -119,9 +118,8 @@ class Cassette:
                 'Give the cassette the suffix .yaml, or replay this one with mode="none".',
             )
         if self.mode == "all":
-            self._recorder = Recorder(part, self.scrubber, anew=True)
-            _recording_to[part.absolute()] = self
-            endings.call_at_the_end(self.finish)
+            self._recorder = Recorder(self._part, self.scrubber, anew=True)
+            endings.call_at_the_end(self._part, self.finish)
         else:
             self._recorder = Recorder(self.path, self.scrubber)
 
@@ -260,8 +258,6 @@ class Cassette:
 
     def abandon(self) -> None:
         """End the recording after a failure: with mode `all` the old one stays, and the new one beside it."""
-        if self._recorder is not None:
-            _recording_to.pop(self._recorder.path.absolute(), None)
         endings.call_off(self.finish)
 
     def __enter__(self) -> Self:
@@ -297,26 +293,6 @@ class Cassette:
         close = nearest(self.matcher, lane, request, (one for one in interactions if one.token_obtained is None))
         shown = "".join(f"\n  {line}" for line in close)
         advice = 'To add it, open the cassette online with mode="new_episodes"; to record all anew, mode="all".'
-        return CassetteMiss(
-            f"Nothing recorded in {self.path.name} answers {request.method} {excerpt(request.uri, 160)}."
-            + (
-                f" The nearest:{shown}"
-                if close
-                else " It holds no calls, only token requests."
-                if self._loaded
-                else " It is empty."
-            ),
-            advice,
-            nearest=close,
-        )
-
-
-# Parts being recorded by this process, each by the cassette that records it.
-_recording_to: weakref.WeakValueDictionary[Path, Cassette] = weakref.WeakValueDictionary()
-
-
-def _take_over(part: Path) -> None:
-    """End what this process still records there: the cell that opened it runs again."""
-    earlier = _recording_to.pop(part.absolute(), None)
-    if earlier is not None and endings.call_off(earlier.finish):
-        earlier.finish()
+        what = f"Nothing recorded in {self.path.name} answers {request.method} {excerpt(request.uri, 160)}."
+        nothing = "It holds no calls, only token requests." if self._loaded else "It is empty."
+        return CassetteMiss(f"{what} {f'The nearest:{shown}' if close else nothing}", advice, nearest=close)

@@ -6,16 +6,22 @@ import atexit
 import sys
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from toolkit.errors import CassetteError
 
-_waiting: list[Callable[[], None]] = []
+_waiting: dict[Path, Callable[[], None]] = {}
 _shells: list[Any] = []
 
 
-def call_at_the_end(finish: Callable[[], None]) -> None:
-    """Call it after each cell that ran well, and when the interpreter exits well, until it is called off."""
+def call_at_the_end(part: Path, finish: Callable[[], None]) -> None:
+    """Call it after each cell that ran well, and when the interpreter exits well, until it is called off.
+
+    Args:
+        part: the file that is recorded until then.
+        finish: puts it in place.
+    """
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     if shell is not None and not any(shell is one for one in _shells):
@@ -23,15 +29,21 @@ def call_at_the_end(finish: Callable[[], None]) -> None:
         _shells.append(shell)
     if not _waiting:
         atexit.register(_at_exit)
-    _waiting.append(finish)
+    _waiting[part.absolute()] = finish
 
 
-def call_off(finish: Callable[[], None]) -> bool:
-    """Not any more; whether it was to be called."""
-    if finish not in _waiting:
-        return False
-    _waiting.remove(finish)
-    return True
+def take_over(part: Path) -> None:
+    """Finish now what this process still records there: the cell that opened it runs again."""
+    finish = _waiting.pop(part.absolute(), None)
+    if finish is not None:
+        finish()
+
+
+def call_off(finish: Callable[[], None]) -> None:
+    """Not any more."""
+    for part, one in list(_waiting.items()):
+        if one == finish:
+            del _waiting[part]
 
 
 def _after_cell(result: Any) -> None:
@@ -46,7 +58,7 @@ def _at_exit() -> None:
 
 
 def _finish_all() -> None:
-    for finish in _waiting:
+    for finish in tuple(_waiting.values()):
         try:
             finish()
         except CassetteError as error:  # nobody is there to catch it, and the others are to finish too

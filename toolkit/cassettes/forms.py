@@ -24,11 +24,16 @@ _END: Final = rb"(?:;|" + _PERCENT + rb"3b)"
 _ESCAPED_BEFORE: Final = frozenset("\"'/<>&")  # some encoders write these with a backslash before them
 _LETTERS: Final = {"\n": b"n", "\r": b"r", "\t": b"t", "\f": b"f", "\b": b"b"}
 _ENTITIES: Final = {'"': b"quot", "'": b"apos", "&": b"amp", "<": b"lt", ">": b"gt"}
-_LETTER: Final = rb"(?:3[0-9]|[46][1-9a-f]|[57][0-9a])"  # codes of digits and letters
-_ESCAPED_LETTER: Final = re.compile(
-    rb"%%(?:25){0,4}%(letter)s|(?:\\|5c)(?:u00|x)%(letter)s"
-    rb"|(?:#|23)(?:0{0,5}[4-9][0-9]|0{0,5}1[0-2][0-9]|x0{0,5}%(letter)s)[;%%]" % {b"letter": _LETTER},
-    re.IGNORECASE,
+# Codes of digits and letters, in hex and as numbers of HTML. Each pattern begins with a character to jump to.
+_LETTER: Final = rb"(?:3[0-9]|[46][1-9a-f]|[57][0-9a])"
+_NUMBERED: Final = rb"(?:0{0,5}[4-9][0-9]|0{0,5}1[0-2][0-9]|x0{0,5}" + _LETTER + rb")"
+_ESCAPED_LETTERS: Final = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        _PERCENT + rb"(?:" + _LETTER + rb"|5c(?:u00|x)" + _LETTER + rb"|23" + _NUMBERED + rb"%)",
+        rb"\\(?:u00|x)" + _LETTER,
+        rb"#" + _NUMBERED + rb"[;%]",
+    )
 )
 _IN_BASE64: Final = rb"(?:[a-z0-9+/_-]|" + _PERCENT + rb"2[bf])"
 
@@ -84,7 +89,7 @@ class Forms:
     def _may_be_spelled_in(self, data: bytes) -> bool:
         if not _ESCAPES.search(data):
             return False
-        return self._run in data or _ESCAPED_LETTER.search(data) is not None
+        return self._run in data or any(pattern.search(data) for pattern in _ESCAPED_LETTERS)
 
     def _pattern(self) -> re.Pattern[bytes]:
         if self._spelled is None:
