@@ -124,6 +124,8 @@ def test_byte_order_mark():
         (b"\ninteractions: !!python/object/apply:os.getcwd []\n", "x.yaml, line 2 is no cassette: .*os.getcwd"),
         (b'{"interactions": [\n{"request"]}', "x.yaml, line 2 is no cassette: no valid JSON"),
         (b"interactions: &a [*a]\n", "x.yaml"),
+        (b"version: 1\ninteractions: " + b"[" * 100_000, "x.yaml, line 2 is no cassette: it is nested too deep"),
+        (b'{"interactions": ' + b"[" * 100_000, "x.yaml is no cassette"),
         (b"\x00\x01\x02", "x.yaml is no cassette"),
         (b"%PDF-1.7\n\x80", "x.yaml, line 2"),
     ],

@@ -115,6 +115,14 @@ def test_decode_names_file_and_line(interaction, old, new, why):
     assert "left as it was" in caught.value.next_step
 
 
+def test_decode_one(interaction):
+    """Where something else wrote an interaction behind one of ours, it is not passed over."""
+    item = encode(interaction())
+    for several in (item + b"- {request: {}}\n", item + item):
+        with pytest.raises(CassetteCorrupt):
+            decode(several, source="x.yaml")
+
+
 def test_decode_a_line_beyond_the_first(interaction):
     """The line is that of the problem, where YAML knows it."""
     item = encode(interaction()).replace(b"  elapsed: 0.012345\n", b"  elapsed: {0.012345\n")

@@ -100,8 +100,9 @@ def test_edited_by_hand(interaction, edit):
         lambda data: data.replace(MARKER, MARKER + b"# mine\n"),
         lambda data: data + b"other: 1\n",
         lambda data: data.replace(b"interactions:\n", b"interactions: []\n"),
+        lambda data: data.replace(b"- request:", b"- {request: {}}\n- request:", 1),
     ],
-    ids=["indented", "another key", "a comment above", "a key below", "flow"],
+    ids=["indented", "another key", "a comment above", "a key below", "flow", "an item of another layout"],
 )
 def test_laid_out_anew(interaction, edit):
     """A file that a formatter laid out anew is nothing to cut at: it is not taken for a torn one."""

@@ -45,6 +45,36 @@ def test_no_aliases():
     assert b"&" not in dump({"a": shared, "b": shared})
 
 
+LEVELS = 100_000
+BOMB = "\n".join(["a0: &a0 [x, x, x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 60))])
+SMALL_BOMB = "\n".join(["a0: &a0 [x, x]", *(f"a{n}: &a{n} {{b: *a{n - 1}, c: *a{n - 1}}}" for n in range(1, 30))])
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        ("a: 1\nb: " + "[" * LEVELS, "nested too deep"),
+        ("a: 1\nb: " + "{a: " * LEVELS, "nested too deep"),
+        ("a: 1\nb:\n" + "- " * LEVELS + "x", "nested too deep"),
+        ("a: 1\nb:\n" + "? " * LEVELS + "x", "nested too deep"),
+        (BOMB, "aliases repeat too much"),
+        (SMALL_BOMB, "aliases repeat too much"),
+    ],
+    ids=["lists", "mappings", "block lists", "keys", "aliases", "few aliases"],
+)
+def test_what_would_crash_a_loader(data, what):
+    """Nesting that overruns the stack, and aliases that multiply, are refused before any loader runs."""
+    with pytest.raises(NotYaml, match=what) as caught:
+        load(data.encode())
+    assert caught.value.line > 0
+
+
+def test_much_that_is_harmless():
+    """Many brackets in texts, many items and many aliases of small things are no such thing."""
+    value = {"a": "[{" * 5000, "b": [{"c": [1]}] * 5000}
+    assert load(yaml.safe_dump(value).encode()) == value
+
+
 @pytest.mark.parametrize(
     ("data", "what", "line"),
     [

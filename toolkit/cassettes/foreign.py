@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import yaml
 
+from toolkit.cassettes import yaml_text
 from toolkit.cassettes.format import (
     EPOCH,
     HeaderList,
@@ -33,12 +34,14 @@ def load(data: bytes, *, source: str) -> list[Interaction]:
         CassetteCorrupt: the file is none; names file and, where a parser knows it, line.
     """
     try:
-        requests, responses = _deserialize(data.decode("utf-8-sig"))
+        requests, responses = _deserialize(data, data.decode("utf-8-sig"))
         return [_interaction(request, response) for request, response in zip(requests, responses, strict=True)]
     except UnicodeDecodeError as error:
         raise corrupt(source, "it is not UTF-8 text", line=data.count(b"\n", 0, error.start) + 1) from None
     except json.JSONDecodeError as error:
         raise corrupt(source, f"no valid JSON ({error.msg})", line=error.lineno) from None
+    except yaml_text.NotYaml as error:
+        raise corrupt(source, str(error), line=error.line + 1) from None
     except yaml.MarkedYAMLError as error:
         raise corrupt(source, f"no valid YAML ({error.problem})", line=_line(error)) from None
     except KeyError as error:
@@ -49,11 +52,14 @@ def load(data: bytes, *, source: str) -> list[Interaction]:
         raise corrupt(source, why, line=_line(error.__cause__)) from None
 
 
-def _deserialize(text: str) -> tuple[list[Any], list[Any]]:
+def _deserialize(data: bytes, text: str) -> tuple[list[Any], list[Any]]:
     from vcr.serialize import deserialize  # noqa: PLC0415 - keeps vcr out of `import toolkit`
     from vcr.serializers import jsonserializer, yamlserializer  # noqa: PLC0415
 
-    requests, responses, *_ = deserialize(text, jsonserializer if text.lstrip()[:1] == "{" else yamlserializer)
+    is_json = text.lstrip()[:1] == "{"
+    if not is_json:
+        yaml_text.check(data)
+    requests, responses, *_ = deserialize(text, jsonserializer if is_json else yamlserializer)
     return requests, responses
 
 

@@ -125,7 +125,10 @@ def decode(data: bytes, *, source: str, line: int = 1) -> Interaction:
     Raises:
         CassetteCorrupt: it is no interaction; names file and line.
     """
-    return decode_all(data, lambda items: [items[0]], source=source, line=line)[0]
+    found = decode_all(data, list, source=source, line=line)
+    if len(found) != 1:
+        raise corrupt(source, f"there are {len(found)} interactions where our layout has one", line=line)
+    return found[0]
 
 
 def decode_all(data: bytes, items: Callable[[Any], Any], *, source: str, line: int = 1) -> list[Interaction]:

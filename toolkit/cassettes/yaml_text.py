@@ -18,6 +18,10 @@ except ImportError:  # libyaml is not there on every platform
     from yaml import SafeLoader as _Loader  # type: ignore[assignment]
 
 _WIDEST: Final = 1 << 30  # columns: no text is folded
+_DEEPEST: Final = 500  # levels; an interaction has six
+_MOST_NODES: Final = 20_000_000
+_FEW_ALIASES: Final = 20  # with which nothing repeats often
+_ALIAS: Final = re.compile(rb"[\s\[,{:]\*\w")
 _PLAIN: Final = re.compile(r"[\x20-\x7e\n]*\Z")
 # A literal block cannot tell these apart: space at either end, or before a line's end, or empty last lines.
 _NOT_A_BLOCK: Final = re.compile(r"\A\s| \n|\n\n\Z|[^\S\n]\Z")
@@ -58,13 +62,41 @@ def dump(value: Any) -> bytes:
     return str(text).encode("ascii")
 
 
+def check(data: bytes) -> None:
+    """Refuse YAML that would crash a loader, or whose value would fill the memory when it is walked.
+
+    Raises:
+        NotYaml: it is nested too deep, or aliases repeat too much of it.
+    """
+    # Only what has as many as this takes of the characters that make levels and aliases is looked at.
+    if sum(map(data.count, (b"[", b"{", b"- ", b"? "))) <= _DEEPEST and len(_ALIAS.findall(data)) <= _FEW_ALIASES:
+        return
+    sizes, anchors = [0], [""]  # of the collections that are open: how many nodes they stand for, and their names
+    named: dict[str, int] = {}
+    for event in yaml.parse(data, Loader=_Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            sizes.append(1)
+            anchors.append(event.anchor or "")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            named[anchors.pop()] = size = sizes.pop()
+            sizes[-1] += size
+        elif isinstance(event, yaml.AliasEvent):
+            sizes[-1] += named.get(event.anchor or "", 1)
+        elif isinstance(event, yaml.ScalarEvent):
+            sizes[-1] += 1
+        if len(sizes) > _DEEPEST or sizes[-1] > _MOST_NODES:
+            what = "it is nested too deep" if len(sizes) > _DEEPEST else "its aliases repeat too much"
+            raise NotYaml(what, event.start_mark.line if event.start_mark else 0)
+
+
 def load(data: bytes) -> Any:
     """The value of YAML of plain types.
 
     Raises:
-        NotYaml: it is none, or has a tag beyond them.
+        NotYaml: it is none, or has a tag beyond them, or check() refuses it.
     """
     try:
+        check(data)
         return yaml.load(data, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line if error.problem_mark else 0
