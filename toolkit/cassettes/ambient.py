@@ -24,3 +24,5 @@ def take_away(*, well: bool) -> None:
         cassette = _open.pop()
         if well:
             cassette.close()
+        else:
+            cassette.abandon()
