@@ -18,9 +18,11 @@ from toolkit.assertion import ASSERTION_TYPE
 from toolkit.auth import AuthorizedRequest, KeyPairAuthorizer, TokenAuthorizer, can_be_sent_again
 from toolkit.clock import ManualClock
 from toolkit.credentials import ClientKey, ClientSecret, KeyPair
+from toolkit.flow import WhichLoop
 from toolkit.secret import Secret
 from toolkit.service import CredentialKind, Environment
-from toolkit.tokens import MemoryTokenStore, Token
+from toolkit.tokens.slot import MemoryTokenStore
+from toolkit.tokens.token import Token
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 AUTH = Address.parse("https://auth.example.com/base", setting="auth")
@@ -70,6 +72,7 @@ class Bench:
     def obtain(self, text="QXZ-access-token"):
         """The grant, with a token of this text if one is asked for."""
         flow = self.authorizer.obtain()
+        assert isinstance(next(flow), WhichLoop)
         try:
             next(flow)
             flow.send(text)

@@ -34,11 +34,12 @@ from toolkit.errors import (
     Unreachable,
     UnsafeAddress,
 )
-from toolkit.flow import Read
+from toolkit.flow import Read, WhichLoop
 from toolkit.scope import Scope
 from toolkit.secret import Secret
 from toolkit.service import Interface, symbolic_address
-from toolkit.tokens import MemoryTokenStore, Token
+from toolkit.tokens.slot import MemoryTokenStore
+from toolkit.tokens.token import Token
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 ADDRESS = "https://broker.example.com"
@@ -142,6 +143,7 @@ def test_key_pair_by_hand(make_credentials, service, scheme):
 def test_token_by_hand(way, service):
     """Without a token in hand the token request goes first and its reply is read; then the call, whose reply is not."""
     flow = way.flow()
+    assert isinstance(next(flow), WhichLoop)
     token_request = next(flow)
     assert str(token_request.url) == "https://auth.example.com/v1/oauth2/token"
     reply = service.token_reply()
@@ -171,6 +173,7 @@ def test_refused_by_hand(way):
 def test_retry_by_hand(way, service):
     """After a 401 the reply is read, a new token obtained, and the request sent once more with it."""
     flow = way.flow()
+    assert isinstance(next(flow), WhichLoop)
     next(flow)
     flow.send(service.token_reply())
     call = flow.send(_last_token_reply(service))
@@ -178,7 +181,8 @@ def test_retry_by_hand(way, service):
     read = flow.send(refused)
     assert isinstance(read, Read)
     assert read.message is refused
-    assert flow.send(refused.read()).method == "POST"
+    assert isinstance(flow.send(refused.read()), WhichLoop)
+    assert next(flow).method == "POST"
     flow.send(service.token_reply())
     again = flow.send(_last_token_reply(service))
     assert (again.url, again.method) == (call.url, call.method)
@@ -493,6 +497,7 @@ def test_streamed_upload(way, service, is_async):
 
     request = httpx.Request("POST", URL, content=awaited() if is_async else pieces())
     flow = way.flow(request)
+    assert isinstance(next(flow), WhichLoop)
     next(flow)
     flow.send(service.token_reply())
     sent = flow.send(_last_token_reply(service))
@@ -553,13 +558,14 @@ def test_token_endpoint_unreachable(make_credentials, service, failure, kind, is
         raise failure(f"cannot send {service.bodies[-1].decode()}", request=request)
 
     service.answer_token = fail
+    passes = issubclass(failure, httpx.TimeoutException | httpx.NetworkError | httpx.RemoteProtocolError)
     with pytest.raises(Unreachable, match=r"token endpoint at https:.* cannot be reached") as caught:
         way.send(is_async=is_async)
     assert list(chain(caught.value)) == [caught.value]
     assert_clean(caught.value, way)
     assert not any(isinstance(value, httpx.Request) for value in vars(caught.value).values())
     pickle.loads(pickle.dumps(caught.value))  # noqa: S301 - pickled here
-    assert len(service.requests) == 1
+    assert len(service.requests) == (4 if passes else 1)
 
 
 REPLIES = {
@@ -597,15 +603,46 @@ def test_token_refused(make_credentials, service, kind, reply, is_async):
     assert way.caller.token is None
 
 
-def test_token_refused_then_given(way, service):
-    """A refusal is not remembered: the next call asks again."""
+@BOTH
+def test_token_refused_then_given(way, service, is_async):
+    """A service in trouble is tried four times, and again at the next call a moment later."""
     service.answer_token = lambda request: service.reply({}, 503)
     for _ in range(2):
-        with pytest.raises(TokenRefused):
-            way.send()
+        with pytest.raises(TokenRefused, match="4 tries"):
+            way.send(is_async=is_async)
+        way.clock.advance(1)
     service.answer_token = lambda request: service.token_reply()
-    assert way.send().status_code == 200
+    assert way.send(is_async=is_async).status_code == 200
+    assert len(service.token_requests) == 9
+
+
+@BOTH
+@pytest.mark.parametrize("kind", ["secret", "key"])
+def test_trouble_that_passes(make_credentials, service, kind, is_async):
+    """A call does not notice that the token endpoint was in trouble; each try has an assertion of its own."""
+    way = Way(make_credentials("broker-sandbox", kind), service)
+    troubles = [lambda: service.reply({}, 503), lambda: service.reply({}, 429, {"Retry-After": "5"})]
+
+    def answer(request):
+        if not troubles:
+            return service.token_reply()
+        return troubles.pop()()
+
+    service.answer_token = answer
+    assert way.send(is_async=is_async).status_code == 200
     assert len(service.token_requests) == 3
+    assert len({*service.bodies[:3]}) == (1 if kind == "secret" else 3)
+    assert way.clock.monotonic() > 5
+
+
+@BOTH
+def test_refusal_is_remembered(way, service, is_async):
+    """A hundred calls with a wrong secret make one token request."""
+    service.answer_token = lambda request: service.reply({"error": "invalid_client"}, 401)
+    for _ in range(100):
+        with pytest.raises(TokenRefused, match="invalid_client"):
+            way.send(is_async=is_async)
+    assert len(service.token_requests) == 1
 
 
 def test_broken_token_reply(way, service):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.clock import ManualClock, SystemClock
+from toolkit.clock import ManualClock, SystemClock, sleep, sleep_async
 
 STEPS = st.lists(st.floats(0, 1e6), max_size=20)
 
@@ -91,3 +93,15 @@ def test_manual_clock_offset():
     """A fixed offset counts."""
     clock = ManualClock(datetime(2026, 1, 1, 1, tzinfo=timezone(timedelta(hours=1))))
     assert clock.now() == datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def test_sleep():
+    """A clock with a way to sleep is asked to; one without lets real time pass, on a thread and in a task."""
+    manual = ManualClock()
+    sleep(manual, 3)
+    asyncio.run(sleep_async(manual, 4))
+    assert manual.monotonic() == 7.0
+    before = time.monotonic()
+    sleep(SystemClock(), 0.01)
+    asyncio.run(sleep_async(SystemClock(), 0.01))
+    assert time.monotonic() - before >= 0.019

@@ -11,10 +11,11 @@ import pprint
 import subprocess
 import sys
 import traceback
+from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
 from hypothesis import example, given
 from hypothesis import strategies as st
 from IPython.lib.pretty import pretty
@@ -25,6 +26,8 @@ from toolkit.credentials import ClientKey, ClientSecret, Credentials, KeyPair, a
 from toolkit.errors import ConfigurationError, CredentialsMismatch, ToolkitError
 from toolkit.secret import Secret
 from toolkit.service import CredentialKind, Environment, Placeholder
+
+ROOT = str(Path(toolkit.__file__).parent)
 
 # Text that no message, name or address holds by chance.
 CANARIES = st.text("QXZ0123456789", min_size=12)
@@ -137,6 +140,32 @@ def test_attributes():
     )
     assert [made.kind for made in (pair, secret, private)] == list(CredentialKind)
     assert key_pair().scheme == "headers"
+    assert (private.assertion_typ, private.assertion_lifetime) == ("JWT", 60)
+    assert secret.form_fields == private.form_fields == {}
+
+
+@pytest.mark.parametrize("make", [client_secret, client_key])
+def test_form_fields(make):
+    """Further form fields are kept as they were given, and do not change."""
+    given_fields = {"scope": "accounts.read accounts.write"}
+    made = make(form_fields=given_fields)
+    given_fields["scope"] = "other"
+    assert made.form_fields == {"scope": "accounts.read accounts.write"}
+    with pytest.raises(TypeError):
+        made.form_fields["scope"] = "other"
+    for wrong in ({"client_secret": CANARY}, {"scope": "a\nb"}, "scope=a"):
+        with pytest.raises(ConfigurationError, match="form field"):
+            make(form_fields=wrong)
+
+
+def test_assertion_options():
+    """Type and lifetime of assertions are kept; wrong ones are refused."""
+    made = client_key(assertion_typ="client-authentication+jwt", assertion_lifetime=300)
+    assert (made.assertion_typ, made.assertion_lifetime) == ("client-authentication+jwt", 300)
+    assert client_key(assertion_typ=None).assertion_typ is None
+    for wrong in ({"assertion_typ": ""}, {"assertion_typ": 5}, {"assertion_lifetime": 0}, {"assertion_lifetime": True}):
+        with pytest.raises(ConfigurationError, match="assertion"):
+            client_key(**wrong)
 
 
 def test_secret_arguments():
@@ -252,6 +281,32 @@ def test_fingerprint_is_a_digest(specification, incidental):
     assert len(bytes.fromhex(make(specification, incidental).fingerprint())) == 32
 
 
+@pytest.mark.parametrize("make", [client_secret, client_key])
+def test_fingerprint_of_form_fields(make):
+    """Another scope is another token; the order of fields, and how assertions look, make no difference."""
+    both = {"scope": "a", "resource": "b"}
+    prints = [make(form_fields=fields).fingerprint() for fields in ({}, both, {"scope": "a"}, {"scope": "ab"})]
+    assert len(set(prints)) == 4
+    assert make(form_fields=dict(reversed(both.items()))).fingerprint() == prints[1]
+    assert make().fingerprint() == prints[0]
+    if make is client_key:
+        assert make(assertion_typ=None, assertion_lifetime=5).fingerprint() == prints[0]
+
+
+@given(pairs(), INCIDENTAL, INCIDENTAL)
+def test_token_identity(pair, incidental, other_incidental):
+    """The bytes that a token depends on are equal if and only if the credentials are, and hold the secret itself."""
+    one, other = make(pair[0], incidental), make(pair[1], other_incidental)
+    assert (one.token_identity() == other.token_identity()) == (pair[0] == pair[1])
+    assert (one.token_identity() == other.token_identity()) == (one.fingerprint() == other.fingerprint())
+    assert next(iter(one.secrets()))[1].reveal().encode() in one.token_identity()
+
+
+def test_token_identity_of_a_signer():
+    """Nobody here knows what tells a key that is kept elsewhere from another."""
+    assert client_key(private_key=Remote()).token_identity() is None
+
+
 def test_fingerprint_of_algorithms():
     """Another algorithm of the same key is another client to the service."""
     prints = {client_key(private_key=rsa_key(), algorithm=name).fingerprint() for name in ("RS256", "PS256")}
@@ -267,6 +322,103 @@ def test_fingerprint_of_a_signer():
         prints.add(client_key(private_key=Remote()).fingerprint())
         gc.collect()
     assert len(prints) == 50
+
+
+def frames_of(error):
+    """The local variables of every frame of ours that an error went through, as a verbose traceback shows them."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    ours = [frame for frame in frames if frame.f_code.co_filename.startswith(ROOT)]
+    assert ours
+    return [f"{name}={value!r}" for frame in ours for name, value in frame.f_locals.items() if name != "self"]
+
+
+def assert_hidden(make, canary, **arguments):
+    """An error of ours is raised, and neither it, nor what it hangs on to, nor a frame of ours shows the canary."""
+    with pytest.raises(ToolkitError) as caught:
+        make(**arguments)
+    error = caught.value
+    assert error.__context__ is error.__cause__ is None
+    shown = [*traceback.format_exception(error), repr(error), repr(vars(error)), *frames_of(error)]
+    assert [line for line in shown if canary in line] == []
+
+
+# What makes each kind of value a bad one.
+SPOILERS = st.sampled_from(["\n", "\0", " ", "é", "\u202e", "\ud800"])
+ARGUMENTS = {
+    key_pair: ["key_id", "secret_key", "name", "scheme"],
+    client_secret: ["client_id", "client_secret", "name"],
+    client_key: ["client_id", "private_key", "name", "key_id", "algorithm", "audience", "assertion_typ"],
+}
+WRAPPERS = st.sampled_from([str, Secret, lambda text: text.encode("utf-8", "replace"), lambda text: [text]])
+CASES = [(make, argument) for make, arguments in ARGUMENTS.items() for argument in arguments]
+
+
+@given(st.sampled_from(CASES), CANARIES, SPOILERS, WRAPPERS)
+def test_a_bad_value_is_in_no_frame(case, canary, spoiler, wrap):
+    """A value that is refused is not in the local variables of our frames, wherever it was given."""
+    make, argument = case
+    assert_hidden(make, canary, **{argument: wrap(canary + spoiler)})
+
+
+@given(st.sampled_from(MAKERS), CANARIES, st.sampled_from([{"name": "a b"}, {"environment": "nowhere"}, "other"]))
+def test_a_good_secret_beside_a_bad_value_is_in_no_frame(make, canary, bad):
+    """A secret that is in order is not shown because something else is not."""
+    bad = {"environment": "broker-live" if make is key_pair else "paper"} if bad == "other" else bad
+    secrets = {
+        key_pair: [{"key_id": canary}, {"secret_key": canary}],
+        client_secret: [{"client_secret": canary}],
+        client_key: [
+            {"private_key": canary},
+            {"passphrase": canary},
+            {"private_key": json.dumps({"kty": "EC", "crv": "P-256", "d": canary})},
+            {"private_key": {"kty": "EC", "d": canary}},
+            {"private_key": canary.encode()},
+        ],
+    }
+    for given_secret in secrets[make]:
+        assert_hidden(make, canary, **given_secret, **bad)
+
+
+@given(CANARIES, st.sampled_from(["client_secret", "password", "a b", "scope"]))
+def test_a_secret_among_form_fields_is_in_no_frame(canary, name):
+    """A secret that somebody puts into a form field that is refused is not shown."""
+    for make in (client_secret, client_key):
+        assert_hidden(make, canary, form_fields={name: canary + "\n"})
+        assert_hidden(make, canary, form_fields=[canary])
+
+
+PRIVATE_KEYS = {
+    "key that does not fit": lambda: ({"private_key": pem(key()), "algorithm": "RS256"}, pem(key())),
+    "wrong passphrase": lambda: ({"private_key": encrypted_pem(), "passphrase": CANARY}, encrypted_pem()),
+    "missing passphrase": lambda: ({"private_key": encrypted_pem()}, encrypted_pem()),
+    "needless passphrase": lambda: ({"private_key": pem(key()), "passphrase": CANARY}, pem(key())),
+    "damaged key": lambda: ({"private_key": pem(key()).replace("MI", "IM")}, pem(key())),
+    "two keys": lambda: ({"private_key": pem(key()) + pem(key(1))}, pem(key())),
+    "JWK for another use": lambda: (
+        {"private_key": json.dumps({**ECAlgorithm.to_jwk(key(), as_dict=True), "use": "enc"})},
+        ECAlgorithm.to_jwk(key(), as_dict=True)["d"],
+    ),
+    "JWK mapping for another use": lambda: (
+        {"private_key": {**ECAlgorithm.to_jwk(key(), as_dict=True), "use": "enc"}},
+        ECAlgorithm.to_jwk(key(), as_dict=True)["d"],
+    ),
+}
+
+
+@functools.cache
+def encrypted_pem():
+    lock = BestAvailableEncryption(b"another passphrase")
+    return key().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, lock).decode()
+
+
+@pytest.mark.parametrize("bad", PRIVATE_KEYS)
+def test_a_refused_key_is_in_no_frame(bad):
+    """No line of a key that is refused, whatever for, is in the frames of ours; neither is its passphrase."""
+    arguments, material = PRIVATE_KEYS[bad]()
+    for line in material.splitlines():
+        if "-----" not in line:
+            assert_hidden(client_key, line[:24], **arguments)
+    assert_hidden(client_key, CANARY, **arguments)
 
 
 BAD_TEXTS = {
@@ -423,20 +575,11 @@ def test_import_cost():
 
 def test_ground_floor_imports():
     """The ground floor by itself needs the standard library only, and no module of the floors above."""
-    floor = [
-        "errors",
-        "escaping",
-        "secret",
-        "clock",
-        "service",
-        "addresses",
-        "settings",
-        "assertion",
-        "credentials",
-        "ledger",
-    ]
+    floor = ["errors", "escaping", "secret", "clock", "service", "addresses", "problem", "credential_text"]
+    floor += ["assertion", "credentials", "ledger"]
     # A bare package stands in for ours, whose __init__ loads the floors above.
     bare = f"import types; sys.modules['toolkit'] = p = types.ModuleType('toolkit'); p.__path__ = {toolkit.__path__!r}"
     modules = loaded("; ".join([bare, *(f"import toolkit.{name}" for name in floor)]))
-    assert {name.removeprefix("toolkit.") for name in modules if name.startswith("toolkit.")} == set(floor)
+    ours = {name.removeprefix("toolkit.").partition(".")[0] for name in modules if name.startswith("toolkit.")}
+    assert ours == {*floor, "keys"}
     assert modules & {"httpx", "yaml", "jwt", "cryptography", "pandas", "platformdirs"} == set()

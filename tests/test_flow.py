@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.flow import Flight, Read, Wait, run, run_async
+from toolkit.clock import ManualClock, SystemClock
+from toolkit.flow import Flight, Pause, Read, Wait, WhichLoop, run, run_async
 
 URL = "https://service.example.com/"
 
@@ -202,3 +203,97 @@ def test_flight_cannot_be_cancelled():
         assert flight.landed.result(0)
     except CancelledError:  # pragma: no cover - what the assertion above rules out
         pytest.fail("the flight was cancelled")
+
+
+@BOTH
+def test_pause(is_async):
+    """A pause on a clock that is moved by hand is over at once, and moves it on."""
+    clock = ManualClock()
+
+    def flow():
+        yield Pause(20.0, clock)
+        return clock.monotonic()
+
+    assert drive(flow(), is_async=is_async) == 20.0
+
+
+@BOTH
+def test_pause_on_the_machines_clock(is_async):
+    """A pause on the machine's clock takes the time that it names."""
+    clock = SystemClock()
+
+    def flow():
+        before = clock.monotonic()
+        yield Pause(0.02, clock)
+        return clock.monotonic() - before
+
+    assert drive(flow(), is_async=is_async) >= 0.019
+
+
+def test_which_loop():
+    """A flow learns the loop that drives it; a thread of its own has none, even inside a running loop."""
+
+    def flow():
+        return (yield WhichLoop())
+
+    async def main():
+        assert run(flow(), Transport()) is None
+        return await run_async(flow(), Transport()) is asyncio.get_running_loop()
+
+    assert run(flow(), Transport()) is None
+    assert asyncio.run(main())
+
+
+class LoopThread:
+    """An event loop that runs on a thread of its own."""
+
+    def __init__(self):
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self.thread.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join()
+        self.loop.close()
+
+    def flight(self):
+        return Flight(self.loop, thread=self.thread.ident)
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr("toolkit.flow._LONGEST_SILENCE", 0.05)
+
+
+@BOTH
+@pytest.mark.usefixtures("impatient")
+def test_wait_for_a_loop_that_is_stuck(is_async):
+    """Nobody waits forever for a loop that is blocked, perhaps by a call that waits for this very thread."""
+    with LoopThread() as other:
+        freed = threading.Event()
+        other.loop.call_soon_threadsafe(freed.wait)
+        assert drive(waiting(other.flight()), is_async=is_async) is False
+        freed.set()
+
+
+@BOTH
+@pytest.mark.usefixtures("impatient")
+def test_wait_for_a_loop_that_is_closed(is_async):
+    """A flight of a loop that is closed never lands, and is not waited for."""
+    with LoopThread() as other:
+        flight = other.flight()
+    assert drive(waiting(flight), is_async=is_async) is False
+
+
+@BOTH
+@pytest.mark.usefixtures("impatient")
+def test_wait_for_a_loop_that_is_slow(is_async):
+    """A loop that runs is waited for, however long its fetch takes."""
+    with LoopThread() as other:
+        flight = other.flight()
+        other.loop.call_soon_threadsafe(other.loop.call_later, 0.3, flight.landed.set_result, True)
+        assert drive(waiting(flight), is_async=is_async) is True

@@ -9,16 +9,18 @@ import toolkit
 
 ROOT = Path(toolkit.__file__).parent
 FLOORS = [
-    ["escaping"],
-    ["errors", "secret", "clock", "service"],
-    ["addresses", "ledger"],
+    ["escaping", "tracebacks", "warning"],
+    ["errors", "secret", "clock", "service", "private_files"],
+    ["addresses", "ledger", "cell_source", "problem", "file_locks", "project"],
+    ["credential_text"],
+    ["keys"],
     ["settings", "assertion"],
     ["credentials"],
     ["flow"],
     ["tokens"],
     ["auth"],
     ["cassettes"],
-    ["tabulation"],
+    ["tabulation", "logs"],
     ["comparison"],
     ["tables"],
     ["profiles"],
@@ -29,6 +31,7 @@ FLOORS = [
     ["practice_service"],
     ["tour"],
     ["notebook", "terminal"],
+    ["commands"],
     ["cli"],
 ]
 FLOOR_OF = {name: number for number, names in enumerate(FLOORS) for name in names}

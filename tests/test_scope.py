@@ -297,3 +297,9 @@ def test_refusals_are_access_errors():
         with pytest.raises(AccessError) as caught:
             path_of(url, headers=headers)
         assert caught.value.next_step
+
+
+def test_target_extension():
+    """An httpx extension that replaces the path behind the URL's back is refused, wherever it leads."""
+    with pytest.raises(UnsafeAddress, match="target"):
+        path_of("https://broker.example.com/v1/accounts", extensions={"target": b"/v1/accounts"})

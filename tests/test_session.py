@@ -24,7 +24,7 @@ from toolkit.clock import ManualClock
 from toolkit.network import Network
 from toolkit.practice_service import practice
 from toolkit.service import ADDRESS_NAMES, Environment, Interface
-from toolkit.tokens import MemoryTokenStore
+from toolkit.tokens.slot import MemoryTokenStore
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
@@ -441,18 +441,18 @@ def test_replayed_links_work_live(open_session, service, settings):
 class Slow:
     """A token endpoint that answers after others had their chance to ask as well; fails as often as it is told to."""
 
-    def __init__(self, service, *, failures=0):
-        self.service, self.failures = service, failures
+    def __init__(self, service, *, failures=0, status=400):
+        self.service, self.failures, self.status = service, failures, status
 
     def __call__(self, request):
         fails = len(self.service.token_requests) <= self.failures
         threading.Event().wait(0.1)
-        return self.service.reply({}, 503) if fails else self.service.token_reply()
+        return self.service.reply({}, self.status) if fails else self.service.token_reply()
 
     async def awaited(self, request):
         fails = len(self.service.token_requests) <= self.failures
         await asyncio.sleep(0.1)
-        return self.service.reply({}, 503) if fails else self.service.token_reply()
+        return self.service.reply({}, self.status) if fails else self.service.token_reply()
 
 
 def in_threads(count, work):
@@ -510,6 +510,14 @@ def test_failing_leaders(open_session, service):
     outcomes = in_threads(8, lambda number: call(session))
     assert sum(isinstance(outcome, tk.TokenRefused) for outcome in outcomes) == 2
     assert sum(isinstance(outcome, httpx.Response) for outcome in outcomes) == 6
+    assert len(service.token_requests) == 3
+
+
+def test_leader_in_trouble(open_session, service):
+    """While a service in trouble is tried again, everybody waits for the one who tries."""
+    service.answer_token = Slow(service, failures=2, status=503)
+    session = open_session(clock=ManualClock())
+    assert [each.status_code for each in in_threads(8, lambda number: call(session))] == [200] * 8
     assert len(service.token_requests) == 3
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from toolkit.errors import ConfigurationError, ToolkitError, UnsafeAddress
 from toolkit.service import ADDRESS_NAMES
-from toolkit.settings import Settings, find_project, is_offline, variable_name
+from toolkit.settings import Settings, is_offline, variable_name
 
 TOML = """\
 header_prefix = "ACME"
@@ -341,90 +341,6 @@ def test_cassettes_folder(project, home):
     assert Settings(cassettes=home / "x", project=project).cassettes_folder == home / "x"
     assert Settings(cassettes="~/x", project=project).cassettes_folder == home / "x"
     assert Settings(project=Path("relative")).cassettes_folder == Path.cwd() / "relative" / "cassettes"
-
-
-@pytest.mark.parametrize("marker", ["toolkit.toml", "pyproject.toml"])
-def test_find_project(project, marker):
-    """The project is the nearest folder upward with a toolkit.toml or pyproject.toml."""
-    (project / marker).touch()
-    below = project / "notebooks" / "2026"
-    below.mkdir(parents=True)
-    assert find_project(below) == project
-    assert find_project(project) == project
-
-
-def test_find_project_nearest(project):
-    """The nearest of several counts."""
-    (project / "toolkit.toml").touch()
-    inner = project / "inner"
-    inner.mkdir()
-    (inner / "pyproject.toml").touch()
-    assert find_project(inner) == inner
-
-
-@pytest.mark.parametrize("kind", ["folder", "file"])
-def test_find_project_stays_in_the_repository(project, kind):
-    """The search does not leave the repository, be its `.git` a folder or, in a worktree, a file."""
-    (project / "toolkit.toml").touch()
-    below = project / "repository" / "notebooks"
-    below.mkdir(parents=True)
-    git = project / "repository" / ".git"
-    git.mkdir() if kind == "folder" else git.touch()
-    assert find_project(below) == below
-    (project / "repository" / "toolkit.toml").touch()
-    assert find_project(below) == project / "repository"
-
-
-def test_find_project_stays_below_home(project, home):
-    """The home folder is no project of what lies in it."""
-    (home / "toolkit.toml").touch()
-    assert find_project(project) == project
-
-
-def test_find_project_from_home(home):
-    """Started in the home folder the search stays there: what lies above is other people's."""
-    (home.parent / "toolkit.toml").touch()
-    assert find_project(home) == home
-    (home / "toolkit.toml").touch()
-    assert find_project(home) == home
-
-
-def test_find_project_with_linked_home(project, home, monkeypatch):
-    """A home folder reached through a link is recognised by its real path, which the working directory has."""
-    link = home.parent / "link"
-    try:
-        link.symlink_to(home, target_is_directory=True)
-    except OSError:
-        pytest.skip("no right to make links here")
-    for variable in ("HOME", "USERPROFILE"):
-        monkeypatch.setenv(variable, str(link))
-    (home / "toolkit.toml").touch()
-    assert find_project(project) == project
-    assert find_project(link / "project") == link / "project"
-
-
-def test_find_project_without_home(project, monkeypatch):
-    """A user without a home folder, as containers have, has a project all the same."""
-
-    def homeless():
-        raise RuntimeError("Could not determine home directory.")
-
-    monkeypatch.setattr(Path, "home", homeless)
-    (project / "toolkit.toml").touch()
-    below = project / "below"
-    below.mkdir()
-    assert find_project(below) == project
-
-
-def test_find_project_climbs_real_parents(project, monkeypatch):
-    """A path with `..` leads to the parents of where it leads."""
-    (project / "a").mkdir()
-    (project / "b").mkdir()
-    (project / "a" / "toolkit.toml").touch()
-    (project / ".git").mkdir()
-    assert find_project(project / "a" / ".." / "b") == project / "b"
-    monkeypatch.chdir(project / "b")
-    assert find_project(Path()) == project / "b"
 
 
 @pytest.mark.parametrize("value", ["1", "true", "YES", " on "])

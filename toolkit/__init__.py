@@ -15,7 +15,6 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from toolkit.assertion import Signer
     from toolkit.cassettes.cassette import Cassette
     from toolkit.cassettes.leaks import scan
     from toolkit.credentials import ClientKey, ClientSecret, KeyPair
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
         Unreachable,
         UnsafeAddress,
     )
+    from toolkit.keys import Signer
     from toolkit.notebook.magics import load_ipython_extension, unload_ipython_extension
     from toolkit.notebook.panel import panel
     from toolkit.practice_service import practice
@@ -47,12 +47,11 @@ if TYPE_CHECKING:
     from toolkit.session import AsyncSession, Session
     from toolkit.settings import Settings
     from toolkit.tables import compare, tabulate
-    from toolkit.tokens import Token
+    from toolkit.tokens.token import Token
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "toolkit.assertion": ("Signer",),
     "toolkit.cassettes.cassette": ("Cassette",),
     "toolkit.cassettes.leaks": ("scan",),
     "toolkit.credentials": ("ClientKey", "ClientSecret", "KeyPair"),
@@ -75,6 +74,7 @@ _HOMES = {
         "Unreachable",
         "UnsafeAddress",
     ),
+    "toolkit.keys": ("Signer",),
     "toolkit.notebook.magics": ("load_ipython_extension", "unload_ipython_extension"),
     "toolkit.notebook.panel": ("panel",),
     "toolkit.practice_service": ("practice",),
@@ -84,7 +84,7 @@ _HOMES = {
     "toolkit.session": ("AsyncSession", "Session"),
     "toolkit.settings": ("Settings",),
     "toolkit.tables": ("compare", "tabulate"),
-    "toolkit.tokens": ("Token",),
+    "toolkit.tokens.token": ("Token",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, Protocol
 from urllib.parse import urlencode
@@ -24,7 +24,10 @@ from toolkit.flow import Flow
 from toolkit.ledger import Authorization
 from toolkit.secret import Secret
 from toolkit.service import GRANT_TYPE, TOKEN_PATH, Placeholder, header_names
-from toolkit.tokens import Token, TokenSlot, TokenStore
+from toolkit.tokens.retrying import RetryPolicy, with_retries
+from toolkit.tokens.slot import MemoryTokenStore, slot_of
+from toolkit.tokens.store import TokenStore
+from toolkit.tokens.token import Token
 
 Headers = tuple[tuple[str, str], ...]
 RawHeaders = list[tuple[bytes, bytes]]
@@ -142,7 +145,9 @@ class TokenAuthorizer:
     more, if its body can be sent again; an addition of ours.
 
     Args:
+        store: where tokens are kept: in this process, or for several.
         number: the number of a token in its session.
+        retries: how often and how long a token request that may fare better is tried.
     """
 
     recorded_headers: Headers = (("Authorization", f"Bearer {Placeholder.ACCESS_TOKEN}"),)
@@ -153,10 +158,11 @@ class TokenAuthorizer:
         *,
         auth_address: Address,
         clock: Clock,
-        store: TokenStore,
+        store: MemoryTokenStore | TokenStore,
         exchange: Exchange,
         number: Callable[[Token], int],
         new_jti: Callable[[], str] = lambda: str(uuid.uuid4()),
+        retries: RetryPolicy = RetryPolicy(),  # noqa: B008 - a frozen value
     ) -> None:
         self._credentials = credentials
         self._token_url = f"{auth_address}{TOKEN_PATH}"
@@ -166,7 +172,8 @@ class TokenAuthorizer:
         self._number = number
         self._grant: Grant | None = None
         self._new_jti = new_jti
-        self._slot: TokenSlot = store.slot(f"{credentials.fingerprint()} {self._token_url}")
+        self._retries = retries
+        self._slot = slot_of(store, credentials, self._token_url)
 
     @property
     def grant(self) -> Grant | None:
@@ -198,13 +205,15 @@ class TokenAuthorizer:
             self._grant = grant
         return grant
 
-    def _fetch(self) -> Flow[Token]:
-        return (yield from self._exchange(self._token_request()))
+    def _fetch(self, *, patiently: bool) -> Flow[Token]:
+        policy = self._retries if patiently else replace(self._retries, tries=1)
+        return with_retries(lambda: self._exchange(self._token_request()), self._clock, policy)
 
     def _token_request(self) -> TokenRequest:
         """A token request with the credentials in its form and nowhere else (section 4.1)."""
-        fields = {"grant_type": GRANT_TYPE, "client_id": self._credentials.client_id}
-        shown = {"grant_type": GRANT_TYPE, "client_id": Placeholder.CLIENT_ID}
+        extra = dict(self._credentials.form_fields)
+        fields = {**extra, "grant_type": GRANT_TYPE, "client_id": self._credentials.client_id}
+        shown = {**extra, "grant_type": GRANT_TYPE, "client_id": Placeholder.CLIENT_ID}
         secrets: tuple[tuple[str, Secret], ...] = ()
         if isinstance(self._credentials, ClientSecret):
             fields["client_secret"] = self._credentials.client_secret.reveal()
@@ -231,6 +240,8 @@ class TokenAuthorizer:
             audience=audiences.get(credentials.audience, credentials.audience),
             now=self._clock.now(),
             new_jti=self._new_jti,
+            typ=credentials.assertion_typ,
+            lifetime=credentials.assertion_lifetime,
         )
 
 

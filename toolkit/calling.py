@@ -35,8 +35,10 @@ from toolkit.flow import Flow, Read, run, run_async
 from toolkit.ledger import Call, Ledger
 from toolkit.scope import RawHeaders, Scope
 from toolkit.service import TOKEN_PATH, Interface, symbolic_address
-from toolkit.tokens import Token, read_token_response
+from toolkit.tokens.response import read_token_response
+from toolkit.tokens.token import Token
 
+_PASSING: Final = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)
 _BODY_HEADERS: Final = frozenset({"content-encoding", "transfer-encoding", "content-length"})
 
 
@@ -261,10 +263,31 @@ def unreachable(what: str, error: httpx.HTTPError) -> Unreachable:
         "ReadError": "the connection was dropped",
     }
     kind = type(error).__name__
+    if _is_untrusted(error):
+        return Unreachable(
+            f"{what} shows a certificate that is not trusted here.",
+            "Check the address; behind a proxy that opens TLS, give verify= the file of its certificate authority.",
+            is_passing=False,
+        )
     return Unreachable(
         f"{what} cannot be reached: {how.get(kind, kind)}.",
         "Check the network, the proxy and the address; or replay a cassette, which needs none.",
+        is_passing=isinstance(error, _PASSING),
     )
+
+
+def _is_untrusted(error: BaseException) -> bool:
+    """Whether TLS verification is the reason, which lies below what httpx raises."""
+    import ssl  # noqa: PLC0415 - slow to load, for failures only
+
+    seen: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and cause not in seen:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return True
+        seen.append(cause)
+        cause = cause.__cause__ or cause.__context__
+    return False
 
 
 def unanswered(error: httpx.TransportError | httpx.DecodingError, url: httpx.URL) -> Unreachable | ServiceError:

@@ -1,4 +1,4 @@
-"""The command line: `toolkit demo`, `practice`, `record` and `lab`.
+"""The command line: `toolkit demo`, `practice`, `record`, `lab`, `credentials` and `keys`.
 
 Thin: each command wires parts of the package and prints. Errors of the toolkit are two lines on
 standard error and exit status 1, never a traceback.
@@ -22,6 +22,7 @@ from rich.console import Console
 
 from toolkit import __version__, terminal, tour
 from toolkit.cassettes.cassette import Cassette, find_cassette
+from toolkit.commands import credentials, keys
 from toolkit.credentials import ClientSecret, KeyPair
 from toolkit.errors import CassetteError, ConfigurationError, ToolkitError
 from toolkit.service import Environment
@@ -41,6 +42,8 @@ app = typer.Typer(
     help="Call, record, replay and tabulate a family of financial services; no secret reaches a recording.",
     epilog="Start with **toolkit demo**: it needs no network, no credentials and no configuration.",
 )
+app.add_typer(credentials.app, name="credentials")
+app.add_typer(keys.app, name="keys")
 
 
 def _examples(*lines: str) -> str:

@@ -50,3 +50,27 @@ class ManualClock:
             raise ValueError("a clock does not go back")
         self._now += timedelta(seconds=seconds)
         self._monotonic += seconds
+
+    def sleep(self, seconds: float) -> None:
+        """What a pause is by this clock: it is over at once, and the clock has moved on."""
+        self.advance(seconds)
+
+
+def sleep(clock: Clock, seconds: float) -> None:
+    """Let time pass on this thread; a clock with a `sleep` of its own says how."""
+    own = getattr(clock, "sleep", None)
+    if own is None:
+        time.sleep(seconds)
+    else:
+        own(seconds)
+
+
+async def sleep_async(clock: Clock, seconds: float) -> None:
+    """The same in a task."""
+    import asyncio  # noqa: PLC0415 - loaded by whoever runs a task
+
+    own = getattr(clock, "sleep", None)
+    if own is None:
+        await asyncio.sleep(seconds)
+    else:
+        own(seconds)

@@ -2,18 +2,27 @@
 
 Section 1, rule 5 of the service document: credentials of one account or environment are not accepted
 by another. The kinds are those of sections 5.1 and 5.2.
+
+Constructors hide what they were given before they check it: a verbose traceback of a refusal shows the
+local variables of their frames.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from itertools import chain
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from toolkit.assertion import LocalKey, Signer, as_signer
+from toolkit.assertion import ASSERTION_LIFETIME
+from toolkit.credential_text import Checks
 from toolkit.errors import ConfigurationError, CredentialsMismatch
+from toolkit.escaping import excerpt
+from toolkit.keys import LocalKey, Signer, as_signer
+from toolkit.keys.given import hidden
 from toolkit.secret import Secret
 from toolkit.service import CredentialKind, Environment
 
@@ -21,8 +30,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Scheme = Literal["headers", "basic"]
-_PROFILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 _SIGNERS: dict[int, tuple[str, Signer]] = {}
+_LONGEST_QUOTE = 40  # characters
 SHORTEST_SECRET = 8  # characters; anything shorter cannot be told from ordinary text by its value
 
 
@@ -40,6 +49,7 @@ class Credentials(ABC):
     name: str
 
     def __init__(self, *, environment: Environment | str, name: str) -> None:
+        self.name = name
         self.environment = as_environment(environment)
         if self.kind not in self.environment.rules.credentials:
             taken = " or a ".join(sorted(self.environment.rules.credentials))
@@ -47,13 +57,6 @@ class Credentials(ABC):
                 f"The environment {self.environment} takes no {self.kind}.",
                 f"A {self.environment.rules.holder} uses a {taken}.",
             )
-        if not isinstance(name, str) or not _PROFILE_NAME.match(name):
-            raise ConfigurationError(
-                "A profile name is up to 64 letters, digits, dots, hyphens and underscores, and starts with one "
-                "of the first two.",
-                'Use one such as "default".',
-            )
-        self.name = name
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r} for {self.environment}>"
@@ -85,11 +88,18 @@ class Credentials(ABC):
 
     def fingerprint(self) -> str:
         """A digest that is equal for equal credentials, to share one token among them. Not for showing."""
-        digest = hashlib.sha256()
-        for part in (self.kind, self.environment, *self._identity()):
-            data = part.encode("utf-8", "surrogatepass")
-            digest.update(len(data).to_bytes(8, "big") + data)
-        return digest.hexdigest()
+        return hashlib.sha256(self._framed_identity()).hexdigest()
+
+    def token_identity(self) -> bytes | None:
+        """All that a token depends on, secrets included, from which a key to sealed tokens is derived.
+
+        None when the private key is kept elsewhere: nobody here knows what tells it from another.
+        """
+        return self._framed_identity()
+
+    def _framed_identity(self) -> bytes:
+        parts = (part.encode("utf-8", "surrogatepass") for part in (self.kind, self.environment, *self._identity()))
+        return b"".join(len(part).to_bytes(8, "big") + part for part in parts)
 
 
 class KeyPair(Credentials):
@@ -118,14 +128,18 @@ class KeyPair(Credentials):
         name: str = "default",
         scheme: Scheme = "headers",
     ) -> None:
+        checks = Checks()
+        name = checks.profile_name(name)
+        key_id, secret_key = checks.secret(key_id, "key ID"), checks.secret(secret_key, "secret key")
         super().__init__(environment=environment, name=name)
         if scheme not in ("headers", "basic"):
+            del scheme
             raise ConfigurationError(
                 "A key pair is sent by one of two schemes.", 'Use scheme="headers" or scheme="basic".'
             )
+        checks.done()
         self.scheme: Scheme = scheme
-        self.key_id = _secret_text(key_id, "key ID")
-        self.secret_key = _secret_text(secret_key, "secret key")
+        self.key_id, self.secret_key = key_id, secret_key
         if scheme == "basic" and ":" in self.key_id.reveal():
             raise ConfigurationError(
                 "The key ID holds a colon, which HTTP Basic cannot carry (RFC 7617 section 2).",
@@ -147,6 +161,8 @@ class ClientSecret(Credentials):
         client_secret: the client secret; kept as a Secret.
         environment: "broker-live" or "broker-sandbox".
         name: profile name.
+        form_fields: further fields of the token request, such as {"scope": "accounts.read"}; kept as a
+            mapping that does not change.
 
     Raises:
         CredentialsMismatch: the environment takes no client secret.
@@ -162,16 +178,23 @@ class ClientSecret(Credentials):
         *,
         environment: Environment | str,
         name: str = "default",
+        form_fields: Mapping[str, str] | None = None,
     ) -> None:
+        checks = Checks()
+        name, client_id = checks.profile_name(name), checks.text(client_id, "client ID")
+        client_secret = checks.secret(client_secret, "client secret")
+        form_fields = checks.form_fields(form_fields)
         super().__init__(environment=environment, name=name)
-        self.client_id = _text(client_id, "client ID")
-        self.client_secret = _secret_text(client_secret, "client secret")
+        checks.done()
+        self.client_id = client_id
+        self.client_secret = client_secret
+        self.form_fields: Mapping[str, str] = form_fields
 
     def secrets(self) -> tuple[tuple[str, Secret], ...]:
         return (("CLIENT_SECRET", self.client_secret),)
 
     def _identity(self) -> tuple[str, ...]:
-        return self.client_id, self.client_secret.reveal()
+        return self.client_id, self.client_secret.reveal(), *_in_order(self.form_fields)
 
 
 class ClientKey(Credentials):
@@ -181,17 +204,23 @@ class ClientKey(Credentials):
 
     Args:
         client_id: the client ID; no secret.
-        private_key: key text (PEM or JWK), a Path to a file of it, a private key object of the
+        private_key: key text (PEM, JWK or JWK set), a Path to a file of it, a private key object of the
             `cryptography` package, or a Signer that keeps the key elsewhere.
         environment: "broker-live" or "broker-sandbox".
         name: profile name.
-        key_id: the `kid` that the service knows the key by, if it wants one.
-        algorithm: JWS algorithm; by default the usual one for the key.
+        key_id: the `kid` that the service knows the key by, if it wants one; chooses the key of a JWK set.
+        algorithm: JWS algorithm; by default its JWK's own, else the usual one for the key.
         audience: "token-endpoint" (its exact URL), "issuer" (the auth address), or a text sent as it is.
+        passphrase: opens an encrypted private key; not kept beyond what recordings are searched for.
+        assertion_typ: `typ` in the header of assertions, such as "client-authentication+jwt"; None leaves it out.
+        assertion_lifetime: seconds for which an assertion is good, 1 to 3600.
+        form_fields: further fields of the token request, such as {"scope": "accounts.read"}; kept as a
+            mapping that does not change.
 
     Raises:
         CredentialsMismatch: the environment takes no client key.
-        ConfigurationError: the key cannot be read, or does not fit the algorithm.
+        ConfigurationError: the key cannot be read or decrypted, or does not fit the algorithm; a value is
+            malformed.
     """
 
     kind = CredentialKind.CLIENT_KEY
@@ -206,13 +235,28 @@ class ClientKey(Credentials):
         key_id: str | None = None,
         algorithm: str | None = None,
         audience: str = "token-endpoint",
+        passphrase: str | Secret | None = None,
+        assertion_typ: str | None = "JWT",
+        assertion_lifetime: int = ASSERTION_LIFETIME,
+        form_fields: Mapping[str, str] | None = None,
     ) -> None:
+        private_key = hidden(private_key)
+        checks = Checks()
+        name, client_id = checks.profile_name(name), checks.text(client_id, "client ID")
+        passphrase = checks.passphrase(passphrase)
+        audience, key_id = checks.text(audience, "audience"), checks.optional_text(key_id, "key ID")
+        algorithm = checks.algorithm(algorithm)
+        assertion_typ = checks.optional_text(assertion_typ, "assertion type")
+        assertion_lifetime = checks.lifetime(assertion_lifetime)
+        form_fields = checks.form_fields(form_fields)
         super().__init__(environment=environment, name=name)
-        self.client_id = _text(client_id, "client ID")
-        self.audience = _text(audience, "audience")
-        self.private_key: Signer = as_signer(
-            private_key, algorithm=algorithm, key_id=None if key_id is None else _text(key_id, "key ID")
-        )
+        checks.done()
+        self.client_id = client_id
+        self.audience = audience
+        self.assertion_typ = assertion_typ
+        self.assertion_lifetime = assertion_lifetime
+        self.form_fields: Mapping[str, str] = form_fields
+        self.private_key: Signer = as_signer(private_key, algorithm=algorithm, key_id=key_id, passphrase=passphrase)
         self.key_id: str | None = self.private_key.key_id
         self.algorithm: str = self.private_key.algorithm
 
@@ -220,7 +264,12 @@ class ClientKey(Credentials):
         return self.private_key.secrets() if isinstance(self.private_key, LocalKey) else ()
 
     def _identity(self) -> tuple[str, ...]:
-        return self.client_id, self.audience, self.algorithm, self.key_id or "", _key_identity(self.private_key)
+        key = _key_identity(self.private_key)
+        fields = _in_order(self.form_fields)
+        return self.client_id, self.audience, self.algorithm, self.key_id or "", key, *fields
+
+    def token_identity(self) -> bytes | None:
+        return super().token_identity() if isinstance(self.private_key, LocalKey) else None
 
 
 def as_environment(environment: Environment | str) -> Environment:
@@ -229,12 +278,10 @@ def as_environment(environment: Environment | str) -> Environment:
     Raises:
         ConfigurationError: there is none of that name.
     """
-    try:
+    with suppress(ValueError):
         return Environment(environment)
-    except ValueError:
-        raise ConfigurationError(
-            f"There is no environment {environment!r}.", f"Choose one of {', '.join(Environment)}."
-        ) from None
+    given = f" {excerpt(environment, _LONGEST_QUOTE)!r}" if isinstance(environment, str) else ""
+    raise ConfigurationError(f"There is no environment{given}.", f"Choose one of {', '.join(Environment)}.")
 
 
 def _key_identity(signer: Signer) -> str:
@@ -246,19 +293,5 @@ def _key_identity(signer: Signer) -> str:
     return _SIGNERS.setdefault(id(signer), (token_hex(), signer))[0]
 
 
-def _text(value: object, what: str) -> str:
-    """Check credential text when it is made: httpx would quote a bad one in its error."""
-    if not isinstance(value, str):
-        raise ConfigurationError(f"The {what} is {type(value).__name__}, not text.", f"Give the {what} as a string.")
-    if not value:
-        raise ConfigurationError(f"The {what} is empty.", f"Give the {what} that the service issued.")
-    if value != value.strip() or not value.isascii() or not value.isprintable():
-        raise ConfigurationError(
-            f"The {what} holds a line break, a control character, space around it, or a character beyond ASCII.",
-            "Copy it again; it is one run of printable characters.",
-        )
-    return value
-
-
-def _secret_text(value: object, what: str) -> Secret:
-    return Secret(_text(value.reveal() if isinstance(value, Secret) else value, what))
+def _in_order(fields: Mapping[str, str]) -> Iterable[str]:
+    return chain.from_iterable(sorted(fields.items()))

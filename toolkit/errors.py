@@ -23,6 +23,7 @@ Catch ToolkitError to catch them all. Messages hold names, places and types, nev
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any
 
 from toolkit.escaping import excerpt, printable
@@ -30,6 +31,7 @@ from toolkit.escaping import excerpt, printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import timedelta
+    from typing import Self
 
 
 class ToolkitError(Exception):
@@ -46,6 +48,13 @@ class ToolkitError(Exception):
 
     def __str__(self) -> str:
         return f"{self.what}\n{self.next_step}" if self.next_step else self.what
+
+    def reworded(self, what: str, next_step: str) -> Self:
+        """The same error in other words, without a traceback: for another caller, or another try."""
+        error = copy.copy(self)
+        error.what, error.next_step = printable(what), printable(next_step)
+        error.args = (error.what, error.next_step)
+        return error
 
     def _render_traceback_(self) -> list[str]:
         """What IPython shows in place of a traceback: what happened, and what next."""
@@ -87,6 +96,7 @@ class TokenRefused(TokenError):
         status: the HTTP status code.
         error: the error code of RFC 6749 section 5.2, safe to print, or None when the body held none.
         clock_offset: this machine's clock minus the server's, or None when unknown.
+        retry_after: seconds that the service asks to wait before the next request, or None.
     """
 
     def __init__(
@@ -97,11 +107,18 @@ class TokenRefused(TokenError):
         status: int = 0,
         error: str | None = None,
         clock_offset: timedelta | None = None,
+        retry_after: float | None = None,
     ) -> None:
         super().__init__(what, next_step)
         self.status = status
         self.error = None if error is None else excerpt(error)
         self.clock_offset = clock_offset
+        self.retry_after = retry_after
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether another try may fare better: too many requests, a service in trouble (RFC 9110 section 15.6)."""
+        return self.status in (408, 429) or self.status >= 500 or self.error == "temporarily_unavailable"
 
 
 class TokenResponseInvalid(TokenError):
@@ -109,7 +126,15 @@ class TokenResponseInvalid(TokenError):
 
 
 class Unreachable(ToolkitError):
-    """The service or the token endpoint could not be reached."""
+    """The service or the token endpoint could not be reached.
+
+    Attributes:
+        is_passing: whether another try may fare better: a dropped connection may, a wrong certificate not.
+    """
+
+    def __init__(self, what: str, next_step: str = "", *, is_passing: bool = True) -> None:
+        super().__init__(what, next_step)
+        self.is_passing = is_passing
 
 
 class ServiceError(ToolkitError):

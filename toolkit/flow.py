@@ -6,22 +6,31 @@ A flow is a generator that yields what it needs done and is sent the outcome, li
 - an `httpx.Request`: send it through the transport below; the outcome is its `httpx.Response`,
   whose body is unread;
 - `Read(message)`: read the body of a request or response; the outcome is its bytes;
-- `Wait(flight)`: wait for what another caller is fetching; the outcome is False when this caller must
-  not wait, since the one it waits for could never go on.
+- `Pause(seconds, clock)`: let time pass; the outcome is None;
+- `WhichLoop()`: the outcome is the event loop that drives this flow, or None on a thread of its own;
+- `Wait(flight)`: wait for what another caller is fetching; the outcome is False when there is no use in
+  waiting, since the one who fetches cannot go on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from os import getpid
-from threading import get_ident
-from typing import Any, TypeVar
+from threading import Event, get_ident
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import httpx
 
+from toolkit.clock import Clock, sleep, sleep_async
+from toolkit.tracebacks import without_frames
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
 T = TypeVar("T")
+_LONGEST_SILENCE: Final = 1.0  # seconds that an event loop may run nothing before it counts as stuck
 
 
 @dataclass(slots=True)
@@ -29,12 +38,14 @@ class Flight:
     """A fetch that is under way, and that others wait for.
 
     Attributes:
+        loop: the event loop that fetches, None when a thread of its own does.
         landed: done when the fetch has ended, well or not. It does not carry what was fetched: whoever
             waited looks again, since the outcome may be spent or stale by then.
         thread: the thread that fetches.
         process: the process that fetches. In one that was forked from it meanwhile it never lands.
     """
 
+    loop: AbstractEventLoop | None = None
     landed: Future[bool] = field(default_factory=Future)
     thread: int = field(default_factory=get_ident)
     process: int = field(default_factory=getpid)
@@ -42,6 +53,21 @@ class Flight:
     def __post_init__(self) -> None:
         # A running future cannot be cancelled, so one cancelled waiter does not cancel it for all.
         self.landed.set_running_or_notify_cancel()
+
+    def sign_of_life(self) -> Callable[[], bool]:
+        """Ask the loop that fetches for a sign of life; what is returned tells whether it gave one since.
+
+        A loop gives none while it is stopped, closed, or blocked: by a call, say, that waits on a thread
+        which in its turn waits for this very flight.
+        """
+        if self.loop is None:
+            return lambda: True
+        sign = Event()
+        try:
+            self.loop.call_soon_threadsafe(sign.set)
+        except RuntimeError:  # closed
+            return lambda: False
+        return sign.is_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +78,26 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
+class Pause:
+    """Have time pass, on a clock."""
+
+    seconds: float
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True)
+class WhichLoop:
+    """Have it said which event loop drives this flow, if one does."""
+
+
+@dataclass(frozen=True, slots=True)
 class Wait:
     """Have a flight of another caller waited for."""
 
     flight: Flight
 
 
-Effect = httpx.Request | Read | Wait
+Effect = httpx.Request | Read | Pause | WhichLoop | Wait
 Flow = Generator[Effect, Any, T]
 
 
@@ -80,12 +119,12 @@ def run(flow: Flow[T], transport: httpx.BaseTransport) -> T:
                 outcome = transport.handle_request(effect)
             elif isinstance(effect, Read):
                 outcome = effect.message.read()
-            elif effect.flight.thread == get_ident():
-                # The one who fetches is a task of an event loop on this very thread.
-                outcome = False
-            else:
-                outcome = effect.flight.landed.result()
+            elif isinstance(effect, Pause):
+                sleep(effect.clock, effect.seconds)
+            elif isinstance(effect, Wait):
+                outcome = _landed(effect.flight)
         except BaseException as error:  # noqa: BLE001 - every failure is the flow's to handle or pass on
+            without_frames(error)
             failure = error
 
 
@@ -109,7 +148,41 @@ async def run_async(flow: Flow[T], transport: httpx.AsyncBaseTransport) -> T:
                 outcome = await transport.handle_async_request(effect)
             elif isinstance(effect, Read):
                 outcome = await effect.message.aread()
+            elif isinstance(effect, Pause):
+                await sleep_async(effect.clock, effect.seconds)
+            elif isinstance(effect, WhichLoop):
+                outcome = asyncio.get_running_loop()
             else:
-                outcome = await asyncio.wrap_future(effect.flight.landed)
+                outcome = await _landed_async(effect.flight)
         except BaseException as error:  # noqa: BLE001 - every failure is the flow's to handle or pass on
+            without_frames(error)
             failure = error
+
+
+def _landed(flight: Flight) -> bool:
+    """Wait on this thread until a flight has landed; False when it cannot."""
+    if flight.thread == get_ident():
+        # The one who fetches is a task of an event loop on this very thread.
+        return False
+    while True:
+        alive = flight.sign_of_life()
+        try:
+            return flight.landed.result(None if flight.loop is None else _LONGEST_SILENCE)
+        except TimeoutError:
+            if not alive():
+                return False
+
+
+async def _landed_async(flight: Flight) -> bool:
+    """Wait in this task until a flight has landed; False when it cannot."""
+    import asyncio  # noqa: PLC0415 - loaded by whoever runs a task
+
+    landed = asyncio.wrap_future(flight.landed)
+    is_ours = flight.loop in (None, asyncio.get_running_loop())
+    while True:
+        alive = flight.sign_of_life()
+        done, _ = await asyncio.wait([landed], timeout=None if is_ours else _LONGEST_SILENCE)
+        if done:
+            return True
+        if not alive():
+            return False

@@ -1,4 +1,4 @@
-"""Opening a session: which cassette, whose environment, whose credentials."""
+"""Opening a session: which cassette, whose environment, whose credentials, which token store."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from toolkit.cassettes import ambient
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.names import as_mode
 from toolkit.cassettes.scrub import KnownSecrets, Scrubber
+from toolkit.clock import Clock
 from toolkit.credentials import Credentials, as_environment
 from toolkit.errors import CassetteMiss, ConfigurationError, CredentialsMismatch
 from toolkit.service import Environment
 from toolkit.settings import Settings, is_offline
+from toolkit.tokens.slot import SHARED_IN_PROCESS, MemoryTokenStore
+from toolkit.tokens.store import TokenStore
 
 
 class Identity(NamedTuple):
@@ -114,6 +117,32 @@ def identify(
             return Identity(asked, None, None)  # what is recorded replays; what is not will say what it needs
         raise
     return Identity(asked, loaded, loaded.name)
+
+
+def open_token_store(
+    given: TokenStore | MemoryTokenStore | str | None, *, clock: Clock | None
+) -> TokenStore | MemoryTokenStore:
+    """Where a session keeps its tokens: in this process, in the user's cache folder, or in a store given.
+
+    Args:
+        given: None, "shared", or a store.
+        clock: a clock given to the session. Its tokens are of use to nobody who lives by another.
+
+    Raises:
+        ConfigurationError: it is none of these.
+    """
+    if given is None:
+        return SHARED_IN_PROCESS if clock is None else MemoryTokenStore()
+    if given == "shared":
+        from toolkit.tokens.files import user_token_store  # noqa: PLC0415 - few sessions share their tokens
+
+        return user_token_store()
+    if isinstance(given, MemoryTokenStore | TokenStore):
+        return given
+    raise ConfigurationError(
+        'token_store is neither "shared" nor a store with the methods read, write and try_lock.',
+        'Leave it out to keep tokens in this process, or use token_store="shared".',
+    )
 
 
 def _environment_of(cassette: Cassette) -> Environment:

@@ -90,6 +90,11 @@ class Scope:
             CredentialsMismatch: it carries credentials of its own.
         """
         url = request.url
+        if "target" in request.extensions:
+            raise UnsafeAddress(
+                f"A request to the {self.interface} interface has an httpx extension, target, that replaces its path.",
+                "Nothing was sent. Put the path into the URL.",
+            )
         if url.userinfo:
             raise UnsafeAddress(
                 f"A URL of the {self.interface} interface has a user name or password in it.",

@@ -21,8 +21,10 @@ class Secret:
     def __init__(self, text: str | Secret) -> None:
         if isinstance(text, Secret):
             text = text.reveal()
-        if not isinstance(text, str):
-            raise TypeError(f"a secret is text, not {type(text).__name__}")
+        wrong = "" if isinstance(text, str) else type(text).__name__
+        if wrong:
+            del text  # what was given may be the secret all the same, and some tracebacks show local variables
+            raise TypeError(f"a secret is text, not {wrong}")
         self.__text = text
 
     def reveal(self) -> str:

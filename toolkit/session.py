@@ -20,13 +20,16 @@ from toolkit.cassettes.scrub import KnownSecrets
 from toolkit.clock import Clock, SystemClock
 from toolkit.credentials import ClientKey, ClientSecret, Credentials, KeyPair
 from toolkit.errors import InterfaceNotAllowed, ServiceError
+from toolkit.logs import protect as keep_out_of_logs
 from toolkit.network import Network, ProxyTypes, Verify
-from toolkit.opening import identify, open_cassette
+from toolkit.opening import identify, open_cassette, open_token_store
 from toolkit.scope import Scope
 from toolkit.secret import Secret
 from toolkit.service import Environment, Interface, Placeholder, symbolic_address
 from toolkit.settings import Settings
-from toolkit.tokens import SHARED_IN_PROCESS, MemoryTokenStore, Token, TokenStore
+from toolkit.tokens.slot import MemoryTokenStore
+from toolkit.tokens.store import TokenStore
+from toolkit.tokens.token import Token
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +60,7 @@ class _Session(Generic[ClientType]):
         cassette: Cassette | str | Path | None = None,
         mode: str | None = None,
         settings: Settings | None = None,
-        token_store: TokenStore | None = None,
+        token_store: TokenStore | MemoryTokenStore | str | None = None,
         timeout: float | httpx.Timeout | None = 30.0,
         verify: Verify = True,
         proxy: ProxyTypes | None = None,
@@ -74,7 +77,9 @@ class _Session(Generic[ClientType]):
             cassette: name or path of a cassette, or an open one; None calls live.
             mode: vcrpy's record mode, by default `once`.
             settings: by default those of the project and the TOOLKIT_* variables.
-            token_store: where tokens are kept; by default in this process, shared by its sessions.
+            token_store: where tokens are kept; by default in this process, shared by its sessions. "shared"
+                keeps them encrypted in the user's cache folder, for all processes that have the credentials
+                (in memory all the same when the private key is kept by a Signer); or a store of one's own.
             timeout: seconds, or an httpx.Timeout.
             verify: TLS verification as httpx takes it; False is for loopback only.
             proxy: a proxy for everything but loopback; by default the proxy variables.
@@ -95,9 +100,8 @@ class _Session(Generic[ClientType]):
         self.environment, self.credentials = identity.environment, identity.credentials
         for kind, secret in self.credentials.secrets() if self.credentials else ():
             self._known.add(kind, secret)
-        if token_store is None:
-            token_store = SHARED_IN_PROCESS if clock is None else MemoryTokenStore()
-        self._store = token_store
+        keep_out_of_logs(self._known)
+        self._store = open_token_store(token_store, clock=clock)
         self._timeout = timeout
         self._below = Network(is_async=self._is_async, verify=verify, proxy=proxy) if transport is None else transport
         self._caller = Caller(

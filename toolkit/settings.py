@@ -17,9 +17,10 @@ from typing import Any, Final
 
 from toolkit.addresses import Address
 from toolkit.errors import ConfigurationError, UnsafeAddress
+from toolkit.project import SETTINGS_FILE, find_project
 from toolkit.service import ADDRESS_NAMES, DEFAULT_HEADER_PREFIX
 
-FILE_NAME: Final = "toolkit.toml"
+FILE_NAME: Final = SETTINGS_FILE
 _HEADER_PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*\Z")  # within a token of RFC 9110 section 5.6.2
 _OTHER_VARIABLES = ("TOOLKIT_HEADER_PREFIX", "TOOLKIT_CASSETTES", "TOOLKIT_OFFLINE")
 _CREDENTIAL_WORD = re.compile("secret|key|client|token|password|credential", re.IGNORECASE)
@@ -152,23 +153,6 @@ class Settings:
         return (self.project / _expanded(self.cassettes)).absolute()
 
 
-def find_project(start: Path) -> Path:
-    """The nearest folder upward with a `toolkit.toml` or `pyproject.toml`, else `start`.
-
-    Not beyond the repository, nor into the home folder unless `start` is that, and never beyond it.
-    """
-    start = Path(os.path.abspath(start))  # noqa: PTH100 - without "..", whose parents are none of start's
-    homes = _homes()
-    for folder in (start, *start.parents):
-        if folder in homes and folder != start:
-            break
-        if (folder / FILE_NAME).is_file() or (folder / "pyproject.toml").is_file():
-            return folder
-        if folder in homes or (folder / ".git").exists():
-            break
-    return start
-
-
 def is_offline(environ: Mapping[str, str] | None = None) -> bool:
     """Whether TOOLKIT_OFFLINE asks for replay only.
 
@@ -179,15 +163,6 @@ def is_offline(environ: Mapping[str, str] | None = None) -> bool:
     if value not in _TRUE | _FALSE:
         raise ConfigurationError(f"TOOLKIT_OFFLINE is {value!r}, neither yes nor no.", "Set it to 1 or 0.")
     return value in _TRUE
-
-
-def _homes() -> set[Path]:
-    """The home folder, also as the working directory names it where it is reached through a link."""
-    try:
-        home = Path.home()
-    except RuntimeError:  # a container's user without a home
-        return set()
-    return {home, home.resolve()}
 
 
 def _expanded(path: str | Path) -> Path:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import traceback
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +22,8 @@ def refusal(text, kind=ConfigurationError):
     assert "the file" in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
+    for frame, _ in traceback.walk_tb(caught.value.__traceback__.tb_next):
+        assert "hush" not in repr(frame.f_locals)
     return str(caught.value)
 
 

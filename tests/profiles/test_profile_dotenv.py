@@ -185,6 +185,41 @@ def test_git_runs_nothing_of_the_repository(clone, home):
     assert not (home / "ran").exists()
 
 
+def test_git_fetches_nothing_for_the_repository(clone, home):
+    """Nor is the way to a remote, from which git fetches what a prepared repository lacks, which is a program too."""
+    (clone / "folder").mkdir()
+    (clone / "folder" / "file").touch()
+    git(clone, "add", ".env", "folder")
+    git(clone, "-c", "user.name=a", "-c", "user.email=a@b.example", "commit", "--quiet", "--message", "all")
+    tree = subprocess.run(["git", "rev-parse", "HEAD:folder"], cwd=clone, capture_output=True, text=True, check=True)
+    for name, value in {
+        "core.repositoryFormatVersion": "1",
+        "extensions.partialClone": "origin",
+        "remote.origin.promisor": "true",
+        "remote.origin.url": f"ext::sh -c touch% {home / 'ran'}",
+        "protocol.ext.allow": "always",
+    }.items():
+        git(clone, "config", name, value)
+    git(clone, "sparse-checkout", "init", "--cone", "--sparse-index")
+    missing = tree.stdout.strip()
+    (clone / ".git" / "objects" / missing[:2] / missing[2:]).unlink()
+    with pytest.warns(UserWarning, match="git tracks"):
+        given_in_dotenv(clone)
+    assert not (home / "ran").exists()
+
+
+def test_a_planted_dotenv(project, monkeypatch):
+    """A file that a stranger left in a folder open to all is refused: it would choose the account one works in."""
+    (project / ".env").write_text(PAIR)
+    monkeypatch.setattr("toolkit.project._user", lambda: 1000)
+    monkeypatch.setattr("toolkit.project._owners", lambda path: {1001} if path.name == ".env" else {0})
+    with pytest.raises(ConfigurationError, match="anybody may have put it there") as caught:
+        given_in_dotenv(project)
+    assert "chown" in caught.value.next_step
+    monkeypatch.setattr("toolkit.project._owners", lambda _: {1001})
+    assert len(silently(project)) == 1
+
+
 def test_without_git(clone, monkeypatch):
     """Without git, with one that lies in the project, or with one that does not answer, nothing is warned of."""
     git(clone, "add", ".env")

@@ -1,15 +1,15 @@
 from __future__ import annotations
 
-import json
 import os
 from functools import partial
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
 
-from toolkit.credentials import ClientKey, ClientSecret, KeyPair
+from toolkit.credentials import ClientKey
 from toolkit.errors import ConfigurationError, CredentialsMismatch
-from toolkit.profiles.fields import FIELDS, Given, decompose, fields_of
+from toolkit.profiles.fields import FIELDS, Given, fields_of
 from toolkit.secret import Secret
 from toolkit.service import CredentialKind, Environment
 
@@ -17,6 +17,11 @@ from toolkit.service import CredentialKind, Environment
 def give(environment, folder=Path(), **values):
     secrets = {field: Secret(text) for field, text in values.items()}
     return Given(Environment(environment), "a", "the source", secrets, str.upper, folder)
+
+
+def encrypted(key, passphrase):
+    form = BestAvailableEncryption(passphrase.encode())
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, form).decode()
 
 
 def refusal(given, kind=ConfigurationError):
@@ -45,6 +50,9 @@ def test_fields_of_environments():
         ("broker-live", {"client_secret_file": "s"}, ["CLIENT_SECRET_FILE without CLIENT_ID."]),
         ("broker-live", {"private_key": "p"}, ["PRIVATE_KEY without CLIENT_ID."]),
         ("broker-live", {"audience": "issuer"}, ["AUDIENCE without CLIENT_ID and PRIVATE_KEY."]),
+        ("broker-live", {"private_key_passphrase": "p"}, ["PRIVATE_KEY_PASSPHRASE without CLIENT_ID and PRIVATE_KEY."]),
+        ("broker-live", {"form_fields": "scope=a"}, ["without CLIENT_ID and one of CLIENT_SECRET, PRIVATE_KEY,"]),
+        ("broker-live", {"client_id": "c", "form_fields": "scope=a"}, ["without one of CLIENT_SECRET, PRIVATE_KEY,"]),
     ],
 )
 def test_half_given(environment, values, missing):
@@ -62,6 +70,7 @@ def test_half_given(environment, values, missing):
         {"client_secret_file": "s", "private_key_file": "p"},
         {"private_key": "s", "private_key_file": "p"},
         {"client_secret": "s", "client_secret_file": "p"},
+        {"private_key_passphrase": "s", "private_key_passphrase_file": "p"},
     ],
 )
 def test_given_twice(values):
@@ -71,10 +80,13 @@ def test_given_twice(values):
         assert field.upper() in told
 
 
-def test_useless():
+@pytest.mark.parametrize(
+    "field", ["audience", "algorithm", "assertion_typ", "assertion_lifetime", "private_key_passphrase"]
+)
+def test_useless(field):
     """What belongs to a private key has no use with a client secret."""
-    told = refusal(give("broker-live", client_id="c", client_secret="s", audience="issuer"))
-    assert "AUDIENCE in the source has no use with a client secret" in told
+    told = refusal(give("broker-live", client_id="c", client_secret="s", **{field: "x"}))
+    assert f"{field.upper()} in the source has no use with a client secret" in told
 
 
 def test_foreign():
@@ -112,6 +124,56 @@ def test_algorithm(key_text):
     assert given(algorithm="ES256").credentials().algorithm == "ES256"
     assert "'RS256' does not fit" in refusal(given(algorithm="RS256"))
     assert "hush" not in refusal(given(algorithm="hush-hush"))
+
+
+def test_passphrase(home, keys):
+    """An encrypted key is opened with the passphrase given, or with that in a file, whose line end is no part of it."""
+    whole = ClientKey("c", keys["p256"], environment="broker-live")
+    (home / "key.pem").write_text(encrypted(keys["p256"], " hush hush "))
+    (home / "passphrase").write_text(" hush hush \r\n")
+    given = partial(give, "broker-live", home, client_id="c", private_key_file="key.pem")
+    for more in ({"private_key_passphrase": " hush hush "}, {"private_key_passphrase_file": "passphrase"}):
+        assert given(**more).kind() is CredentialKind.CLIENT_KEY
+        assert given(**more).credentials().fingerprint() == whole.fingerprint()
+    assert "hush" not in refusal(given(private_key_passphrase="hush hush"))
+    assert "passphrase" in refusal(given())
+
+
+def test_options_of_a_client_key(key_text):
+    """Type and lifetime of assertions, and further form fields, are taken over."""
+    given = partial(give, "broker-live", client_id="c", private_key=key_text)
+    credentials = given(
+        assertion_typ="client-authentication+jwt",
+        assertion_lifetime="120",
+        form_fields="scope=accounts.read+orders&resource=https%3A%2F%2Fa.example",
+    ).credentials()
+    assert (credentials.assertion_typ, credentials.assertion_lifetime) == ("client-authentication+jwt", 120)
+    assert credentials.form_fields == {"scope": "accounts.read orders", "resource": "https://a.example"}
+    plain = given().credentials()
+    assert (plain.assertion_typ, plain.assertion_lifetime, plain.form_fields) == ("JWT", 60, {})
+    assert given(assertion_typ="none").credentials().assertion_typ is None
+
+
+def test_form_fields_of_a_client_secret():
+    """A client secret has further form fields too."""
+    credentials = give("broker-live", client_id="c", client_secret="secret-1", form_fields="scope=a").credentials()
+    assert credentials.form_fields == {"scope": "a"}
+
+
+@pytest.mark.parametrize(
+    "text", ["hush", "&", "=", "scope=hush&scope=b", "scope=%ff", "client_secret=hush", "a=hush\n"]
+)
+def test_bad_form_fields(text):
+    """What is no form, or names a field of the credentials, is refused and not quoted."""
+    assert "hush" not in refusal(give("broker-live", client_id="c", client_secret="secret-1", form_fields=text))
+
+
+@pytest.mark.parametrize("text", ["hush", "1.5", "-1", "0", "1e3", "60 ", "\u0661", "9" * 30, "1000000"])
+def test_bad_lifetime(key_text, text):
+    """What is no number of seconds that makes sense is refused and not quoted."""
+    told = refusal(give("broker-live", client_id="c", private_key=key_text, assertion_lifetime=text))
+    assert "lifetime" in told
+    assert "hush" not in told
 
 
 @pytest.mark.parametrize("written", ["key.pem", "./sub/../key.pem", "~/key.pem", "{folder}/key.pem"])
@@ -177,37 +239,3 @@ def test_confined(home, project, key_text):
 def test_values_are_not_shown():
     """What was given shows no value."""
     assert "hush" not in repr(give("live", key_id="hush", secret_key="hush"))
-
-
-@pytest.mark.parametrize("kind", ["rsa", "p256", "p384", "p521", "ed25519"])
-def test_decompose_key(keys, kind):
-    """A private key is given as PKCS#8 PEM, whatever it was made from."""
-    credentials = ClientKey("c", keys[kind], environment="broker-live")
-    text = decompose(credentials)["private_key"].reveal()
-    assert max(map(len, text.splitlines())) == 64
-    again = ClientKey("c", text, environment="broker-live")
-    assert again.fingerprint() == credentials.fingerprint()
-
-
-def test_decompose_jwk(keys):
-    """A JWK comes back with its key ID and algorithm."""
-    import jwt
-
-    jwk = {**json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(keys["rsa"])), "kid": "k1", "alg": "PS256"}
-    credentials = ClientKey("c", json.dumps(jwk), environment="broker-live")
-    fields = {field: text.reveal() for field, text in decompose(credentials).items()}
-    again = give("broker-live", **fields).credentials()
-    assert (again.key_id, again.algorithm) == ("k1", "PS256")
-    assert again.fingerprint() == credentials.fingerprint()
-
-
-@pytest.mark.parametrize(
-    "credentials",
-    [KeyPair("k", "s", environment="live", scheme="basic"), ClientSecret("c", "s", environment="broker-sandbox")],
-)
-def test_decompose(credentials):
-    """What credentials are taken apart into makes them again, and holds no more than their fields."""
-    fields = decompose(credentials)
-    assert fields.keys() <= fields_of(credentials.environment)
-    again = Given(credentials.environment, "a", "the source", fields, str, Path()).credentials()
-    assert again.fingerprint() == credentials.fingerprint()

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import traceback
+
 import pytest
 
 from toolkit.errors import ConfigurationError
@@ -23,6 +25,8 @@ def test_errors_keep_nothing(home):
     for error in (unreadable.value, malformed.value):
         assert (error.__cause__, error.__context__) == (None, None)
         assert "hush" not in str(error)
+        for frame, _ in traceback.walk_tb(error.__traceback__.tb_next):
+            assert "hush" not in repr(frame.f_locals)
 
 
 def test_lies_in(home):

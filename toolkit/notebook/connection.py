@@ -12,7 +12,7 @@ from toolkit.notebook.form import Mode
 from toolkit.service import Environment
 from toolkit.session import Session
 from toolkit.settings import Settings
-from toolkit.tokens import Token
+from toolkit.tokens.token import Token
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any, Final
 import anywidget
 import traitlets
 
-from toolkit.tokens import Token
+from toolkit.tokens.token import Token
 
 _HERE: Final = Path(__file__)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import deque
 from dataclasses import dataclass
@@ -27,12 +28,14 @@ class Fault:
         body: "json" for an error object, "malformed" for JSON that breaks off, "html" for a page.
         retry_after: value of the Retry-After header (RFC 9110 section 10.2.3): seconds, or any text.
         dropped: close the connection without an answer; the rest is then of no effect.
+        error: what the error object names, such as "invalid_scope" (RFC 6749 section 5.2).
     """
 
     status: int = 503
     body: Body = "json"
     retry_after: int | str | None = None
     dropped: bool = False
+    error: str = "fault"
 
     def __post_init__(self) -> None:
         if not isinstance(self.status, int) or not 200 <= self.status <= 599 or self.status in _NO_BODY:
@@ -44,6 +47,8 @@ class Fault:
             raise ConfigurationError("There is no such fault body.", f"Use one of {', '.join(get_args(Body))}.")
         if self.retry_after is not None and not _fits_header(str(self.retry_after)):
             raise ConfigurationError("retry_after is not the text of a header.", "Use seconds, such as 2.")
+        if not isinstance(self.error, str) or not self.error.isprintable():
+            raise ConfigurationError("A fault's error is no text.", "Use a code such as invalid_scope.")
 
     @property
     def content(self) -> bytes:
@@ -52,7 +57,7 @@ class Fault:
             return f"<!DOCTYPE html>\n<title>{self.status}</title>\n<h1>A fault on purpose</h1>\n".encode()
         if self.body == "malformed":
             return b'{"message": "this object breaks o'
-        return b'{"error":"fault","message":"A fault on purpose."}'
+        return json.dumps({"error": self.error, "message": "A fault on purpose."}, separators=(",", ":")).encode()
 
     @property
     def content_type(self) -> str:
@@ -84,6 +89,7 @@ class Faults:
         body: Body = "json",
         retry_after: int | str | None = None,
         dropped: bool = False,
+        error: str = "fault",
         times: int | None = 1,
     ) -> None:
         """Let the next `times` requests to a place fail; with `times=None` all of them, until `clear()`.
@@ -94,12 +100,13 @@ class Faults:
             body: "json", "malformed" (JSON that breaks off) or "html".
             retry_after: value of a Retry-After header.
             dropped: close the connection without an answer instead.
+            error: what the error object names, such as "invalid_scope".
             times: how many requests.
 
         Raises:
             ConfigurationError: a value is none that can be sent, or there is no such place.
         """
-        fault = Fault(status, body, retry_after, dropped)
+        fault = Fault(status, body, retry_after, dropped, error)
         if times is not None and (not isinstance(times, int) or times < 1):
             raise ConfigurationError("times is not a number of requests.", "Use 1 or more, or None for all of them.")
         with self._lock:

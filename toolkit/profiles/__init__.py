@@ -26,43 +26,40 @@ A file `<environment>.<name>.toml` in the folder of saved profiles may be writte
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from toolkit.credentials import Credentials, as_environment
 from toolkit.errors import ConfigurationError, ToolkitError
 from toolkit.profiles.binding import origins_of
 from toolkit.profiles.document import Document, Marker, parse, render, render_marker
-from toolkit.profiles.dotenv import FILE_NAME, given_in_dotenv
-from toolkit.profiles.environ import DEFAULT, given_in, variable
-from toolkit.profiles.fields import REQUIRED, Given, decompose
+from toolkit.profiles.dotenv import FILE_NAME
+from toolkit.profiles.environ import DEFAULT, variable
+from toolkit.profiles.fields import REQUIRED, Given
 from toolkit.profiles.files import (
     KEYRING,
-    BoundProfile,
     delete,
     profile_at,
     profiles_folder,
     saved_profiles,
     write,
 )
+from toolkit.profiles.finding import candidates, survey
 from toolkit.profiles.keyring import store
 from toolkit.profiles.listing import Profile, ProfileList, shown
+from toolkit.profiles.parts import decompose
 from toolkit.profiles.prompt import ask, ask_unseen, can_ask
-from toolkit.profiles.warning import warn
 from toolkit.service import CredentialKind, Environment
 from toolkit.settings import Settings
+from toolkit.warning import warn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from toolkit.profiles.keyring import Entry
     from toolkit.profiles.listing import Candidate
     from toolkit.secret import Secret
-
-_VARIABLES: Final = "environment variables"
-_ENVIRONMENTS: Final = tuple(Environment)
 
 __all__ = ["Profile", "load_credentials", "remove_credentials", "save_credentials", "saved_credentials"]
 
@@ -80,15 +77,12 @@ def saved_credentials(*, settings: Settings | None = None, environ: Mapping[str,
     Raises:
         ConfigurationError: `.env` or the folder of saved profiles cannot be read.
     """
-    first: dict[tuple[Environment, str], Candidate] = {}
-    for candidate in _candidates(_settings(settings, environ), environ):
-        first.setdefault((candidate.environment, candidate.name), candidate)
     profiles = ProfileList()
-    for _, candidate in sorted(first.items(), key=lambda item: (_ENVIRONMENTS.index(item[0][0]), item[0][1])):
-        try:
-            profiles.append(candidate.profile())
-        except ToolkitError as error:
-            warn(f"Left out: {error}")
+    for found in survey(_settings(settings, environ), environ):
+        if isinstance(found.outcome, Profile) and found.comes_first:
+            profiles.append(found.outcome)
+        elif found.comes_first:
+            warn(f"Left out: {found.outcome}")
     return profiles
 
 
@@ -116,7 +110,7 @@ def load_credentials(
     """
     environment, settings = as_environment(environment), _settings(settings, environ)
     first: dict[str, Candidate] = {}
-    for candidate in _candidates(settings, environ):
+    for candidate in candidates(settings, environ):
         if candidate.environment is environment:
             if candidate.name == name:
                 return candidate.credentials()
@@ -187,21 +181,14 @@ def _settings(settings: Settings | None, environ: Mapping[str, str] | None) -> S
     return Settings.load(environ=environ) if settings is None else settings
 
 
-def _candidates(settings: Settings, environ: Mapping[str, str] | None) -> Iterator[Candidate]:
-    """Everything that is found, in the order in which it counts; a later place is looked at when it is needed."""
-    yield from given_in(os.environ if environ is None else environ, _VARIABLES, Path())
-    yield from given_in_dotenv(settings.project)
-    for saved in saved_profiles():
-        yield BoundProfile(saved, settings)
-
-
 def _check_that_it_loads(text: Secret, credentials: Credentials, name: str) -> None:
     """Before anything is replaced: that what is about to be written makes equal credentials, under this name."""
+    # Not all that is saved tells one token from another: the fingerprint alone would not do.
     environment, source = credentials.environment, "what is to be saved"
     document = parse(text.reveal(), source, source)
     if isinstance(document, Document):
-        given = Given(environment, name, source, document.values, str, Path())
-        if given.credentials().fingerprint() == credentials.fingerprint():
+        again = Given(environment, name, source, document.values, str, Path()).credentials()
+        if again.fingerprint() == credentials.fingerprint() and decompose(again) == decompose(credentials):
             return
     raise ConfigurationError("These credentials cannot be saved as they are.", "Make them anew when you need them.")
 
@@ -221,13 +208,14 @@ def _not_found(environment: Environment, name: str | None, others: list[str], se
     choices = f"Choose one of {', '.join(others)}; or set" if others else "Set"
     return ConfigurationError(
         f"{what}.",
-        f"{choices} {_what_to_set(environment, name)}, as environment variables or in "
-        f"{shown(settings.project / FILE_NAME)}; or save a profile with save_credentials(). "
-        f"Looked there and in {shown(profiles_folder())}.",
+        f"{choices} {what_to_set(environment, name)}, as environment variables or in "
+        f"{shown(settings.project / FILE_NAME)}; or save a profile with `toolkit credentials add` or "
+        f"save_credentials(). Looked there and in {shown(profiles_folder())}.",
     )
 
 
-def _what_to_set(environment: Environment, name: str | None) -> str:
+def what_to_set(environment: Environment, name: str | None) -> str:
+    """The variables that make up a profile, for each kind of credentials of the environment."""
     profile = DEFAULT if name in (None, DEFAULT) else "<PROFILE>"
     ways = [
         [variable(environment, profile, field) for field in REQUIRED[kind]]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from toolkit.addresses import Address
-from toolkit.errors import ConfigurationError
+from toolkit.errors import ConfigurationError, ToolkitError
 from toolkit.profiles.fields import FIELDS
 from toolkit.profiles.keyring import Entry
 from toolkit.profiles.reading import parse_toml
@@ -72,6 +72,16 @@ def parse(text: str, where: str, profile: str) -> Document | Marker:
         ConfigurationError: it is no TOML, or no profile.
         UnsafeAddress: an origin is plain http beyond this machine, or has userinfo.
     """
+    try:
+        return _parsed(text, where, profile)
+    except ToolkitError as error:
+        refusal = error.with_traceback(None)
+    # Raised out here and without it: a verbose traceback shows the local variables of each frame.
+    del text
+    raise refusal
+
+
+def _parsed(text: str, where: str, profile: str) -> Document | Marker:
     table = parse_toml(text, where, _MEND)
     if "keyring" in table:
         return _marker(table, where, profile)

@@ -24,7 +24,9 @@ def variable(environment: Environment, name: str, field: str) -> str:
     return f"TOOLKIT_{_upper(environment)}{profile}_{field.upper()}"
 
 
-def given_in(variables: Mapping[str, str], source: str, folder: Path, *, confined: bool = False) -> list[Given]:
+def given_in(
+    variables: Mapping[str, str] | Mapping[str, Secret], source: str, folder: Path, *, confined: bool = False
+) -> list[Given]:
     """What these variables give, by environment and name. An empty variable counts as unset.
 
     Args:
@@ -44,6 +46,7 @@ def given_in(variables: Mapping[str, str], source: str, folder: Path, *, confine
         environment, name, field = place
         values = found.setdefault((environment, name), {})
         if field in values:
+            del variables  # a verbose traceback shows local variables
             raise ConfigurationError(
                 f"{written} and {variable(environment, name, field)} in {source} are the same.", "Keep one of them."
             )

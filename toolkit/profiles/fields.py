@@ -1,23 +1,19 @@
-"""The fields that credentials consist of, named alike in variables and files, and credentials made of them."""
+"""The fields that credentials consist of, named alike in variables and files, and what of them one source gives."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final
 
-from toolkit.assertion import LocalKey
-from toolkit.credentials import ClientKey, ClientSecret, Credentials, KeyPair
+from toolkit.credentials import Credentials
 from toolkit.errors import ConfigurationError, CredentialsMismatch
 from toolkit.profiles.listing import Profile
+from toolkit.profiles.parts import PASSPHRASE, compose
 from toolkit.profiles.reading import lies_in, read_text
 from toolkit.secret import Secret
 from toolkit.service import CredentialKind, Environment
-
-if TYPE_CHECKING:
-    from toolkit.credentials import Scheme
 
 REQUIRED: Final[Mapping[CredentialKind, tuple[str, ...]]] = {
     CredentialKind.KEY_PAIR: ("key_id", "secret_key"),
@@ -26,12 +22,21 @@ REQUIRED: Final[Mapping[CredentialKind, tuple[str, ...]]] = {
 }
 _OPTIONAL: Final[Mapping[CredentialKind, tuple[str, ...]]] = {
     CredentialKind.KEY_PAIR: ("scheme",),
-    CredentialKind.CLIENT_SECRET: (),
-    CredentialKind.CLIENT_KEY: ("private_key_id", "algorithm", "audience"),
+    CredentialKind.CLIENT_SECRET: ("form_fields",),
+    CredentialKind.CLIENT_KEY: (
+        PASSPHRASE,
+        "private_key_id",
+        "algorithm",
+        "audience",
+        "assertion_typ",
+        "assertion_lifetime",
+        "form_fields",
+    ),
 }
 # A field that names the file in which the value of another stands.
-_FILES: Final = {f"{field}_file": field for field in ("secret_key", "client_secret", "private_key")}
-_LONGEST_ALGORITHM: Final = 5  # characters
+_FILES: Final = {f"{field}_file": field for field in ("secret_key", "client_secret", "private_key", PASSPHRASE)}
+# What only a client key has, whichever of them is given.
+_OF_A_KEY: Final = {"private_key", *_OPTIONAL[CredentialKind.CLIENT_KEY]} - {*_OPTIONAL[CredentialKind.CLIENT_SECRET]}
 
 
 def fields_of(environment: Environment) -> frozenset[str]:
@@ -106,15 +111,14 @@ class Given:
         kind = self.kind()
         texts = {_FILES.get(field, field): self._text(field) for field in self.values}
         try:
-            return _make(kind, texts, self.environment, self.name)
+            return compose(kind, texts, self.environment, self.name)
         except ConfigurationError as error:
             raise ConfigurationError(f"From {self.source}: {error.what}", error.next_step) from None
 
     def _likely_kind(self, given: set[str]) -> CredentialKind:
         if CredentialKind.KEY_PAIR in self.environment.rules.credentials:
             return CredentialKind.KEY_PAIR
-        key = {"private_key", *_OPTIONAL[CredentialKind.CLIENT_KEY]}
-        is_key = "client_secret" not in given and key & given
+        is_key = "client_secret" not in given and _OF_A_KEY & given
         return CredentialKind.CLIENT_KEY if is_key else CredentialKind.CLIENT_SECRET
 
     def _text(self, field: str) -> Secret:
@@ -122,17 +126,22 @@ class Given:
             return self.values[field]
         what = f"the file that {self.label(field)} in {self.source} names"
         next_step = "Write its path in full, and let only yourself read it."
-        path = self.folder / _expanded(Path(self.values[field].reveal()))
-        if self.confined and not lies_in(path, self.folder):
+        if self.confined and not lies_in(self._path(field), self.folder):
             raise ConfigurationError(
                 f"{self.label(field)} in {self.source} names a file beyond the folder of the project.",
                 f"A project may not point at secrets elsewhere: set {self.label(field)} as an environment variable, "
                 "or save the credentials with save_credentials().",
             )
-        text = Secret(read_text(path, what, next_step).strip())
+        content = read_text(self._path(field), what, next_step)
+        # The line end that editors add is no part of a secret; space may be one of a passphrase.
+        text = Secret(content.strip("\r\n") if _FILES[field] == PASSPHRASE else content.strip())
         if not text:
             raise ConfigurationError(f"Cannot read {what}: it is empty.", next_step)
         return text
+
+    def _path(self, field: str) -> Path:
+        """What the field names. It may be no path at all but a secret, and is not quoted."""
+        return self.folder / _expanded(Path(self.values[field].reveal()))
 
     def _as_given(self, field: str) -> str:
         return field if field in self.values else f"{field}_file"
@@ -156,68 +165,6 @@ class Given:
 
     def _labels(self, fields: set[str]) -> str:
         return " and ".join(sorted(map(self.label, fields)))
-
-
-def decompose(credentials: Credentials) -> dict[str, Secret]:
-    """The fields of these credentials, from which `Given` makes equal ones; a private key as PKCS#8 PEM.
-
-    Raises:
-        ConfigurationError: their private key is kept elsewhere, so there is nothing to save.
-    """
-    if isinstance(credentials, KeyPair):
-        return {
-            "key_id": credentials.key_id,
-            "secret_key": credentials.secret_key,
-            "scheme": Secret(credentials.scheme),
-        }
-    if isinstance(credentials, ClientSecret):
-        return {"client_id": Secret(credentials.client_id), "client_secret": credentials.client_secret}
-    if not isinstance(credentials, ClientKey):
-        raise ConfigurationError(
-            f"{type(credentials).__name__} is no credentials.", "Give a KeyPair, a ClientSecret or a ClientKey."
-        )
-    if not isinstance(credentials.private_key, LocalKey):
-        raise ConfigurationError(
-            "The private key is kept elsewhere, by a signer; there is nothing to save.",
-            "Make the ClientKey from its signer wherever you need it.",
-        )
-    fields = {
-        "client_id": Secret(credentials.client_id),
-        "private_key": _pem(credentials.private_key),
-        "algorithm": Secret(credentials.algorithm),
-        "audience": Secret(credentials.audience),
-    }
-    return fields if credentials.key_id is None else {**fields, "private_key_id": Secret(credentials.key_id)}
-
-
-def _pem(key: LocalKey) -> Secret:
-    body = "\n".join(textwrap.wrap(key.identity(), 64))  # base64 of its PKCS#8 DER; RFC 7468 sections 2 and 10
-    return Secret(f"-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n")
-
-
-def _make(kind: CredentialKind, texts: Mapping[str, Secret], environment: Environment, name: str) -> Credentials:
-    plain = {field: texts[field].reveal() for field in ("scheme", "client_id", "audience") if field in texts}
-    if kind is CredentialKind.KEY_PAIR:
-        scheme = cast("Scheme", plain.get("scheme", "headers"))
-        return KeyPair(texts["key_id"], texts["secret_key"], environment=environment, name=name, scheme=scheme)
-    if kind is CredentialKind.CLIENT_SECRET:
-        return ClientSecret(plain["client_id"], texts["client_secret"], environment=environment, name=name)
-    return ClientKey(
-        plain["client_id"],
-        texts["private_key"],
-        environment=environment,
-        name=name,
-        key_id=texts["private_key_id"].reveal() if "private_key_id" in texts else None,
-        algorithm=_algorithm(texts["algorithm"]) if "algorithm" in texts else None,
-        audience=plain.get("audience", "token-endpoint"),
-    )
-
-
-def _algorithm(text: Secret) -> str:
-    """The name of an algorithm, which an error may quote; anything longer may be a secret that went astray."""
-    if len(text.reveal()) > _LONGEST_ALGORITHM:
-        raise ConfigurationError("The algorithm is no JWS algorithm.", "Leave it out, or write it like ES256.")
-    return text.reveal()
 
 
 def _expanded(path: Path) -> Path:

@@ -6,14 +6,12 @@ the credentials, or says where in the system keyring they are; a person may writ
 
 from __future__ import annotations
 
-import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from stat import S_IMODE
 from typing import TYPE_CHECKING, Final
 
 from toolkit.errors import ConfigurationError, ToolkitError
+from toolkit.private_files import LinkInTheWay, is_open_to_others, private_folder, refuse_link, write_private
 from toolkit.profiles.binding import check_binding
 from toolkit.profiles.document import Document, Marker, parse
 from toolkit.profiles.fields import Given
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
 APPLICATION: Final = "service-access-toolkit"
 KEYRING: Final = "keyring"
 _SUFFIX: Final = ".toml"
-_OTHERS: Final = 0o077
 _ENVIRONMENTS: Final = frozenset(map(str, Environment))
 _ELSEWHERE: Final = "Set environment variables instead, or mend the folder."
 
@@ -166,9 +163,13 @@ def write(file: Path, text: str) -> None:
         ConfigurationError: it cannot be written, or the folder or the file is a link.
     """
     try:
-        _private_folder(file.parent)
-        _refuse_link(file)
-        _replace(file, text)
+        private_folder(file.parent.parent)
+        private_folder(file.parent)
+        refuse_link(file)
+        write_private(file, text.encode())
+    except LinkInTheWay as error:
+        link = shown(Path(error.filename))
+        raise ConfigurationError(f"{link} is a link; secrets are not written through one.", _ELSEWHERE) from None
     except OSError as error:
         raise ConfigurationError(f"Cannot write {shown(file)}: {error.strerror}.", _ELSEWHERE) from None
 
@@ -183,38 +184,3 @@ def delete(file: Path) -> None:
         file.unlink(missing_ok=True)
     except OSError as error:
         raise ConfigurationError(f"Cannot remove {shown(file)}: {error.strerror}.", "Remove it yourself.") from None
-
-
-def _replace(file: Path, text: str) -> None:
-    # Made for its user alone (0600) and under a new name; renaming replaces a link and does not follow it.
-    descriptor, temporary = tempfile.mkstemp(dir=file.parent, prefix=".", suffix=".part")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(temporary).replace(file)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def is_open_to_others(file: Path) -> bool:
-    """Whether others than its user may do something with a file; Windows says so in another way."""
-    try:
-        return os.name == "posix" and bool(S_IMODE(file.stat().st_mode) & _OTHERS)
-    except OSError:  # gone since it was read
-        return False
-
-
-def _private_folder(folder: Path) -> None:
-    for each in (folder.parent, folder):
-        _refuse_link(each)
-        each.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if is_open_to_others(each):
-            each.chmod(0o700)
-
-
-def _refuse_link(path: Path) -> None:
-    if path.is_symlink():
-        raise ConfigurationError(f"{shown(path)} is a link; secrets are not written through one.", _ELSEWHERE)

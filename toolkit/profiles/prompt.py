@@ -28,8 +28,8 @@ def ask(environment: Environment, name: str, prompt: Callable[[str], str]) -> Cr
     """
     takes_key_pair = CredentialKind.KEY_PAIR in environment.rules.credentials
     kind = CredentialKind.KEY_PAIR if takes_key_pair else CredentialKind.CLIENT_SECRET
-    answers = {field: _answer(prompt, f"{_spoken(field)} of {environment}: ") for field in REQUIRED[kind]}
-    return Given(environment, name, "your answers", answers, _spoken, Path()).credentials()
+    answers = {field: answer(prompt, f"{spoken(field)} of {environment}: ") for field in REQUIRED[kind]}
+    return Given(environment, name, "your answers", answers, spoken, Path()).credentials()
 
 
 def can_ask() -> bool:
@@ -48,7 +48,12 @@ def ask_unseen(question: str) -> str:
         return getpass.getpass(question)
 
 
-def _answer(prompt: Callable[[str], str], question: str) -> Secret:
+def answer(prompt: Callable[[str], str], question: str) -> Secret:
+    """One answer, whatever it is; a secret until somebody knows better.
+
+    Raises:
+        ConfigurationError: there is no answer, or typing would be seen.
+    """
     try:
         return Secret(prompt(question))
     except EOFError:
@@ -58,7 +63,7 @@ def _answer(prompt: Callable[[str], str], question: str) -> Secret:
     raise ConfigurationError(f"Cannot ask for credentials: {reason}.", "Set environment variables instead.")
 
 
-def _spoken(field: str) -> str:
+def spoken(field: str) -> str:
     """The field in words: `key_id` is "Key ID"."""
     words = field.replace("_", " ")
     return (words[0].upper() + words[1:]).replace(" id", " ID")

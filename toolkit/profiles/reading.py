@@ -6,6 +6,7 @@ import tomllib
 from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.errors import ConfigurationError
+from toolkit.secret import Secret
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,20 +22,26 @@ def read_text(file: Path, what: str, next_step: str) -> str:
     Raises:
         ConfigurationError: there is no such file, or it is unreadable, larger than 1 MiB, or not UTF-8 text.
     """
+    text, reason = _read(file)
+    del file  # a verbose traceback shows local variables
+    if text is not None:
+        return text.reveal()
+    raise ConfigurationError(f"Cannot read {what}: {reason}.", next_step)
+
+
+def _read(file: Path) -> tuple[Secret | None, str]:
+    """The text, or why there is none. No error hangs on to what was read, and no frame of one."""
     try:
         with file.open("rb") as stream:
             data = stream.read(_LARGEST + 1)
-        if len(data) <= _LARGEST:
-            return data.decode("utf-8-sig")
-        reason = "it is larger than 1 MiB"
+        text = Secret(data.decode("utf-8-sig")) if len(data) <= _LARGEST else None
     except OSError as error:
-        reason = error.strerror or type(error).__name__
+        return None, error.strerror or type(error).__name__
     except UnicodeDecodeError:
-        reason = "it is not UTF-8 text"
+        return None, "it is not UTF-8 text"
     except ValueError:  # a null character
-        reason = "this names no file"
-    # Raised out here, so that no error hangs on to what was read.
-    raise ConfigurationError(f"Cannot read {what}: {reason}.", next_step)
+        return None, "this names no file"
+    return text, "it is larger than 1 MiB"
 
 
 def parse_toml(text: str, what: str, next_step: str) -> dict[str, Any]:
@@ -46,7 +53,7 @@ def parse_toml(text: str, what: str, next_step: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError):
-        pass
+        del text
     raise ConfigurationError(f"{what} is not valid TOML.", next_step)
 
 

@@ -1,16 +1,5 @@
-"""Warnings of this package, shown at the line of the user's that led to them."""
+"""Where `toolkit.warning` is found by its former name."""
 
-from __future__ import annotations
+from toolkit.warning import warn
 
-import sys
-import warnings
-
-_PACKAGE = "toolkit"
-
-
-def warn(message: str) -> None:
-    """Warn at the nearest caller beyond the toolkit, however many of its own functions lie between."""
-    level, frame = 1, sys._getframe()  # noqa: SLF001 - the only way to the callers before Python 3.12
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, stacklevel=level)
+__all__ = ["warn"]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import warnings
 
-from toolkit.profiles.warning import warn
+from toolkit.warning import warn
 
 
 def test_warn_at_the_caller():

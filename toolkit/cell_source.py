@@ -1,0 +1,100 @@
+"""A warning when a secret stands literally in the notebook cell that runs.
+
+Such a cell is saved in the notebook file and in IPython's history, where nothing of ours can take it out.
+"""
+
+from __future__ import annotations
+
+import json
+import linecache
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from types import FrameType
+from typing import Any, Final
+
+from toolkit.secret import Secret
+
+SHORTEST_FOUND: Final = 8  # characters; anything shorter may stand in a cell by chance
+_NAMES: Final = {"API_KEY_ID": "key ID", "API_SECRET_KEY": "secret key"}
+_warned: set[str] = set()
+_warned_in: list[object] = [None]  # the execution that those were in
+
+
+def warn_if_in_cell(secrets: Iterable[tuple[str, Secret]]) -> None:
+    """Warn when the source of the running IPython cell holds one of these secrets literally.
+
+    Once for each execution of a cell and each kind of secret. Costs nothing outside of IPython, which is
+    not imported. Searching never raises; the warning is an exception only to who turned warnings into such.
+
+    Args:
+        secrets: secrets with their kinds, as `Credentials.secrets()` gives them.
+    """
+    try:
+        shell = _shell()
+        if shell is None:
+            return
+        typed = shell.history_manager.input_hist_raw
+        source = "\n".join((*typed[-1:], *_compiled(shell)))
+        kinds = dict.fromkeys(kind for kind, secret in secrets if _stands_in(source, secret.reveal()))
+        kinds = _not_yet_warned((id(shell), len(typed), hash(source)), kinds)
+    except Exception:  # noqa: BLE001 - a shell of another kind; whoever makes credentials there is not to suffer
+        return
+    for kind in kinds:
+        name = _NAMES.get(kind) or kind.lower().replace("_", " ")
+        # Shown under the name of the cell and with a registry of its own: with this line's place, Python
+        # would show it once only; with the cell's, it would print the line that holds the secret.
+        warnings.warn_explicit(
+            f"This cell's source holds the {name} itself; it is in the notebook file and in the history. Remove it, "
+            "clear the history (%history), replace the key; type it with getpass.getpass() or save it with "
+            "`toolkit credentials add`.",
+            UserWarning,
+            filename=f"In [{len(typed) - 1}]",
+            lineno=1,
+            module=__name__,
+            registry={},
+        )
+
+
+def _shell() -> Any:
+    """The interactive shell of this process, or None."""
+    module = sys.modules.get("IPython.core.getipython")
+    return None if module is None else module.get_ipython()
+
+
+def _compiled(shell: Any) -> Iterator[str]:
+    """The sources of the cells whose code is on the stack, functions that other cells defined included.
+
+    A cell that is stored in the history is its last entry, from before it runs; these are for a silent one.
+    """
+    seen = set()
+    frame: FrameType | None = sys._getframe()  # noqa: SLF001 - what the inspect module, slow to load, calls
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if frame.f_globals is shell.user_ns and name not in seen:
+            seen.add(name)
+            entry = linecache.cache.get(name, ())
+            if len(entry) == 4 and entry[1] is None:  # text that was typed, rather than a file
+                yield "".join(entry[2])
+        frame = frame.f_back
+
+
+def _stands_in(source: str, secret: str) -> bool:
+    r"""Whether a secret is in a source: as it is, escaped as in a literal, or a line of it.
+
+    A PEM may stand there with line breaks, with `\n` or without either: each line of it is looked for, but not
+    those that frame it, which are no secret.
+    """
+    lines = [line.strip() for line in secret.replace("\\n", "\n").splitlines()]
+    pieces = lines if len(lines) > 1 else (secret, repr(secret)[1:-1], json.dumps(secret)[1:-1])
+    return any(len(piece) >= SHORTEST_FOUND and not piece.startswith("-----") and piece in source for piece in pieces)
+
+
+def _not_yet_warned(execution: object, kinds: Iterable[str]) -> dict[str, None]:
+    """Those of the kinds of which nobody warned in this execution of a cell."""
+    if _warned_in[0] != execution:
+        _warned_in[0] = execution
+        _warned.clear()
+    new = dict.fromkeys(kind for kind in kinds if kind not in _warned)
+    _warned.update(new)
+    return new
