@@ -703,6 +703,7 @@ COVERED = {
     "offline": "sets one variable",
     "panel": test_panel,
     "practice": test_practice,
+    "remove_credentials": "returns nothing; its errors name the profile and where it is",
     "save_credentials": "tests/profiles plants canaries in what it writes",
     "saved_credentials": test_saved_profiles,
     "scan": test_files_that_are_broken,

@@ -79,11 +79,13 @@ def proxy_of(made, url, **settings):
 
 
 def test_direct(made):
-    """Without a proxy everything goes directly, verified."""
-    get(Network(is_async=False), "https://one.example.com/", "https://two.example.com/", "http://127.0.0.1:8000/")
-    ((proxy, urls),) = made.carried()
-    assert (proxy, len(urls)) == ("None", 3)
+    """Without a proxy everything goes directly, verified; where there is no TLS, no authority is even read."""
+    secure, plain = ["https://one.example.com/", "https://two.example.com/"], ["http://127.0.0.1:8000/"]
+    get(Network(is_async=False), *secure, *plain)
+    assert made.carried() == [("None", secure), ("None", plain)]
     assert made.transports[0].verify is True
+    assert made.transports[1].verify.verify_mode is ssl.CERT_REQUIRED
+    assert made.transports[1].verify.get_ca_certs() == []
 
 
 def test_given_proxy(made):

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from toolkit.notebook.magics import load_ipython_extension, unload_ipython_extension
     from toolkit.notebook.panel import panel
     from toolkit.practice_service import practice
-    from toolkit.profiles import save_credentials, saved_credentials
+    from toolkit.profiles import remove_credentials, save_credentials, saved_credentials
     from toolkit.secret import Secret
     from toolkit.service import Environment, Interface
     from toolkit.session import AsyncSession, Session
@@ -78,7 +78,7 @@ _HOMES = {
     "toolkit.notebook.magics": ("load_ipython_extension", "unload_ipython_extension"),
     "toolkit.notebook.panel": ("panel",),
     "toolkit.practice_service": ("practice",),
-    "toolkit.profiles": ("save_credentials", "saved_credentials"),
+    "toolkit.profiles": ("remove_credentials", "save_credentials", "saved_credentials"),
     "toolkit.secret": ("Secret",),
     "toolkit.service": ("Environment", "Interface"),
     "toolkit.session": ("AsyncSession", "Session"),
@@ -123,6 +123,7 @@ __all__ = [
     "offline",
     "panel",
     "practice",
+    "remove_credentials",
     "save_credentials",
     "saved_credentials",
     "scan",

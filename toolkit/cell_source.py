@@ -46,8 +46,8 @@ def warn_if_in_cell(secrets: Iterable[tuple[str, Secret]]) -> None:
         # would show it once only; with the cell's, it would print the line that holds the secret.
         warnings.warn_explicit(
             f"This cell's source holds the {name} itself; it is in the notebook file and in the history. Remove it, "
-            "clear the history (%history), replace the key; type it with getpass.getpass() or save it with "
-            "`toolkit credentials add`.",
+            "clear the history (ipython history clear), replace the key; type it with getpass.getpass() or save it "
+            "with `toolkit credentials add`.",
             UserWarning,
             filename=f"In [{len(typed) - 1}]",
             lineno=1,

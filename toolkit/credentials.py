@@ -18,6 +18,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from toolkit.assertion import ASSERTION_LIFETIME
+from toolkit.cell_source import warn_if_in_cell
 from toolkit.credential_text import Checks
 from toolkit.errors import ConfigurationError, CredentialsMismatch
 from toolkit.escaping import excerpt
@@ -145,6 +146,7 @@ class KeyPair(Credentials):
                 "The key ID holds a colon, which HTTP Basic cannot carry (RFC 7617 section 2).",
                 'Use scheme="headers".',
             )
+        warn_if_in_cell(self.secrets())
 
     def secrets(self) -> tuple[tuple[str, Secret], ...]:
         return ("API_KEY_ID", self.key_id), ("API_SECRET_KEY", self.secret_key)
@@ -189,6 +191,7 @@ class ClientSecret(Credentials):
         self.client_id = client_id
         self.client_secret = client_secret
         self.form_fields: Mapping[str, str] = form_fields
+        warn_if_in_cell(self.secrets())
 
     def secrets(self) -> tuple[tuple[str, Secret], ...]:
         return (("CLIENT_SECRET", self.client_secret),)
@@ -259,6 +262,7 @@ class ClientKey(Credentials):
         self.private_key: Signer = as_signer(private_key, algorithm=algorithm, key_id=key_id, passphrase=passphrase)
         self.key_id: str | None = self.private_key.key_id
         self.algorithm: str = self.private_key.algorithm
+        warn_if_in_cell(self.secrets())
 
     def secrets(self) -> tuple[tuple[str, Secret], ...]:
         return self.private_key.secrets() if isinstance(self.private_key, LocalKey) else ()

@@ -22,12 +22,13 @@ from threading import Event, get_ident
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import httpx
+from httpx import Request
 
 from toolkit.clock import Clock, sleep, sleep_async
 from toolkit.tracebacks import without_frames
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop
+    from asyncio import AbstractEventLoop, Lock
 
 T = TypeVar("T")
 _LONGEST_SILENCE: Final = 1.0  # seconds that an event loop may run nothing before it counts as stuck
@@ -43,12 +44,14 @@ class Flight:
             waited looks again, since the outcome may be spent or stale by then.
         thread: the thread that fetches.
         process: the process that fetches. In one that was forked from it meanwhile it never lands.
+        turns: by event loop, whose turn it is to go on when it has landed.
     """
 
     loop: AbstractEventLoop | None = None
     landed: Future[bool] = field(default_factory=Future)
     thread: int = field(default_factory=get_ident)
     process: int = field(default_factory=getpid)
+    turns: dict[AbstractEventLoop, Lock] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         # A running future cannot be cancelled, so one cancelled waiter does not cancel it for all.
@@ -74,7 +77,7 @@ class Flight:
 class Read:
     """Have the body of a message read."""
 
-    message: httpx.Request | httpx.Response
+    message: Request | httpx.Response
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,7 @@ class Wait:
     flight: Flight
 
 
-Effect = httpx.Request | Read | Pause | WhichLoop | Wait
+Effect = Request | Read | Pause | WhichLoop | Wait
 Flow = Generator[Effect, Any, T]
 
 
@@ -115,7 +118,7 @@ def run(flow: Flow[T], transport: httpx.BaseTransport) -> T:
             raise
         outcome = failure = None
         try:
-            if isinstance(effect, httpx.Request):
+            if isinstance(effect, Request):
                 outcome = transport.handle_request(effect)
             elif isinstance(effect, Read):
                 outcome = effect.message.read()
@@ -144,7 +147,7 @@ async def run_async(flow: Flow[T], transport: httpx.AsyncBaseTransport) -> T:
             raise
         outcome = failure = None
         try:
-            if isinstance(effect, httpx.Request):
+            if isinstance(effect, Request):
                 outcome = await transport.handle_async_request(effect)
             elif isinstance(effect, Read):
                 outcome = await effect.message.aread()
@@ -177,12 +180,16 @@ async def _landed_async(flight: Flight) -> bool:
     """Wait in this task until a flight has landed; False when it cannot."""
     import asyncio  # noqa: PLC0415 - loaded by whoever runs a task
 
+    loop = asyncio.get_running_loop()
     landed = asyncio.wrap_future(flight.landed)
-    is_ours = flight.loop in (None, asyncio.get_running_loop())
-    while True:
+    is_ours = flight.loop in (None, loop)
+    while not landed.done():
         alive = flight.sign_of_life()
         done, _ = await asyncio.wait([landed], timeout=None if is_ours else _LONGEST_SILENCE)
-        if done:
-            return True
-        if not alive():
+        if not done and not alive():
             return False
+    # One task a turn of the loop: a hundred that all sent their requests at once would hold it up.
+    turn = flight.turns.setdefault(loop, asyncio.Lock())
+    await turn.acquire()
+    loop.call_soon(turn.release)
+    return True

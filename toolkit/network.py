@@ -43,7 +43,7 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
         self._verify = verify
         self._proxy = proxy
         self._proxies = proxies
-        self._transports: dict[str | None, Any] = {}
+        self._transports: dict[str, Any] = {}
         self._routes: dict[tuple[bytes, bytes, int | None], Any] = {}
         self._lock = threading.Lock()
 
@@ -77,7 +77,7 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
                     "Leave verify out, or give the path of the certificate authority's file.",
                 )
             with self._lock:
-                route = self._routes[place] = self._transport(self._proxy_for(url))
+                route = self._routes[place] = self._transport(self._proxy_for(url), url.scheme)
         return route
 
     def _proxy_for(self, url: httpx.URL) -> ProxyTypes | None:
@@ -93,12 +93,15 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
             return None
         return proxy if "://" in proxy else f"http://{proxy}"
 
-    def _transport(self, proxy: ProxyTypes | None) -> Any:
-        name = None if proxy is None else str(proxy.url if isinstance(proxy, httpx.Proxy) else proxy)
+    def _transport(self, proxy: ProxyTypes | None, scheme: str) -> Any:
+        is_plain = proxy is None and scheme == "http"
+        name = scheme if proxy is None else str(proxy.url if isinstance(proxy, httpx.Proxy) else proxy)
         if name not in self._transports:
             make = httpx.AsyncHTTPTransport if self._is_async else httpx.HTTPTransport
+            # Reading the certificate authorities takes long; a context without any trusts nobody.
+            verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_plain else _context(self._verify)
             try:
-                self._transports[name] = make(verify=_context(self._verify), proxy=proxy)
+                self._transports[name] = make(verify=verify, proxy=proxy)
             except (ValueError, httpx.InvalidURL):
                 raise ConfigurationError(
                     "The proxy is not an address that httpx can use.", "Write it like http://proxy.example:3128."

@@ -19,7 +19,7 @@ from toolkit.cassettes.matching import Lane
 from toolkit.cassettes.scrub import KnownSecrets
 from toolkit.clock import Clock, SystemClock
 from toolkit.credentials import ClientKey, ClientSecret, Credentials, KeyPair
-from toolkit.errors import InterfaceNotAllowed, ServiceError
+from toolkit.errors import InterfaceNotAllowed, ServiceError, TabulationError
 from toolkit.logs import protect as keep_out_of_logs
 from toolkit.network import Network, ProxyTypes, Verify
 from toolkit.opening import identify, open_cassette, open_token_store
@@ -242,13 +242,34 @@ class _Session(Generic[ClientType]):
         """A table of a response; an error in replay says that it is an old one."""
         from toolkit.tables import tabulate  # noqa: PLC0415 - keeps pandas out of `import toolkit`
 
+        failure: ServiceError | TabulationError
         try:
             return tabulate(response)
+        except TabulationError as error:
+            failure = error
         except ServiceError as error:
-            if self.cassette is None or not self.replays_only:
-                raise
-            replayed = f'{error.next_step} It was replayed from {self.cassette.path.name}; mode="all" records anew.'
-            raise ServiceError(error.what, replayed, status=error.status) from None
+            failure = error
+            if self.cassette is not None and self.replays_only:
+                replayed = f'{error.next_step} It was replayed from {self.cassette.path.name}; mode="all" records anew.'
+                failure = ServiceError(error.what, replayed, status=error.status)
+        if isinstance(failure, TabulationError):
+            failure = self._without_secrets(failure, response)
+        # Raised here, it has no context, and no frames: those hold the body, which may repeat a secret.
+        raise failure.with_traceback(None)
+
+    def _without_secrets(self, failure: TabulationError, response: httpx.Response) -> TabulationError:
+        """The same error about a body without secrets: it quotes some of it, and an excerpt may end within one."""
+        from toolkit.tables import tabulate  # noqa: PLC0415 - keeps pandas out of `import toolkit`
+
+        said = response.headers.get("content-type", "")
+        content, kind = self._known.scrub(response.content), self._known.scrub_text(said)
+        if content == response.content and kind == said:
+            return failure
+        try:
+            tabulate(httpx.Response(200, headers=[(b"Content-Type", kind.encode("utf-8", "replace"))], content=content))
+        except TabulationError as error:
+            return error
+        return TabulationError("The answer cannot be read as a table.", "Read it with a client of the session.")
 
     def _transports(self) -> Iterator[Any]:
         """What this session closes, the clients first."""

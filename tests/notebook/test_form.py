@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import textwrap
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
@@ -17,7 +16,6 @@ from toolkit.notebook.form import (
     Mode,
     New,
     Saved,
-    as_key_text,
     cassette_choices,
     chosen_at_first,
     credential_choices,
@@ -144,8 +142,6 @@ def test_a_key_gets_its_line_breaks_back(form, broken):
     """From a one-line field and from a one-line variable."""
     for key in (ec.generate_private_key(ec.SECP256R1()), rsa.generate_private_key(65537, 2048)):
         text = pem(key, form)
-        assert as_key_text(broken(text)).removesuffix("\\n").strip() == text.strip()
-        assert as_key_text(text) == text
         texts = {"client_id": Secret("id"), "private_key": Secret(broken(text))}
         made = make_credentials(CredentialKind.CLIENT_KEY, Environment.BROKER_LIVE, texts, name="desk")
         assert made.secrets()
@@ -160,12 +156,6 @@ def test_an_encrypted_key_is_refused_for_what_it_is():
             texts = {"client_id": Secret("id"), "private_key": Secret(given)}
             with pytest.raises(ConfigurationError, match="encrypted with a passphrase"):
                 make_credentials(CredentialKind.CLIENT_KEY, Environment.BROKER_LIVE, texts, name="desk")
-
-
-def test_text_that_is_no_pem_is_left_alone():
-    """A JWK has no line breaks that matter, and what is no key gets words of its own."""
-    for text in ('{"kty": "EC"}', "no key", textwrap.dedent("a\nb")):
-        assert as_key_text(text) == text
 
 
 def test_credentials_typed_anew_replace_those_of_their_name_and_kind():

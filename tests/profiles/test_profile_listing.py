@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from toolkit.profiles.listing import Profile, ProfileList, shown
+from toolkit.profiles.listing import Profile, ProfileList
 from toolkit.service import CredentialKind, Environment
 
 FUND = Profile("fund", Environment.BROKER_LIVE, CredentialKind.CLIENT_KEY, "keyring")
@@ -33,19 +31,6 @@ def test_html():
 def test_is_a_list():
     """It is a list all the same."""
     assert ProfileList([FUND]) == [FUND]
-
-
-def test_shown(home, monkeypatch):
-    """A path below the home folder is shown with `~`, another in full, without what a terminal would obey."""
-    assert shown(home / "a" / "b") == str(Path("~") / "a" / "b")
-    assert shown(home.parent) == str(home.parent)
-    assert "\x1b" not in shown(home / "\x1b[2J")
-
-    def homeless():
-        raise RuntimeError
-
-    monkeypatch.setattr(Path, "home", homeless)
-    assert shown(home) == str(home)
 
 
 @pytest.mark.parametrize("attribute", ["name", "kind", "source"])

@@ -130,7 +130,9 @@ def test_waiting():
     assert processes.fetches == 1
 
 
-@pytest.mark.parametrize("failure", [TokenRefused("no"), httpx.ReadTimeout("slow"), KeyboardInterrupt(), GeneratorExit()])
+@pytest.mark.parametrize(
+    "failure", [TokenRefused("no"), httpx.ReadTimeout("slow"), KeyboardInterrupt(), GeneratorExit()]
+)
 def test_failed_leader(failure):
     """A process that fails to get one leaves the turn to the next."""
     processes = Processes()
@@ -253,7 +255,7 @@ def test_any_order(count, choose):
     for step in range(200):
         if not flows:
             break
-        number = choose.choice(sorted(step % 3 == 0 and asking or flows))
+        number = choose.choice(sorted((step % 3 == 0 and asking) or flows))
         try:
             if number in asking and choose.random() < 0.3:
                 flows[number].throw(choose.choice([TokenRefused("no"), GeneratorExit()]))

@@ -169,28 +169,14 @@ def make_credentials(
         return KeyPair(_stripped(first), _stripped(second), environment=environment, name=name)
     if kind is CredentialKind.CLIENT_SECRET:
         return ClientSecret(_stripped(first), _stripped(second), environment=environment, name=name)
-    key = as_key_text(second.reveal())
-    if not key:
+    if not _stripped(second):
         raise ConfigurationError("The private key is missing.", HOW_TO_GIVE_A_KEY)
-    return ClientKey(_stripped(first), key, environment=environment, name=name)
+    return ClientKey(_stripped(first), second, environment=environment, name=name)
 
 
 def is_replaced(earlier: Credentials, later: Credentials) -> bool:
     """Whether credentials are those of the same name and kind, typed anew."""
     return (earlier.environment, earlier.kind, earlier.name) == (later.environment, later.kind, later.name)
-
-
-def as_key_text(text: str) -> str:
-    """Key text as it was before a one-line field took its line breaks; anything but PEM as it is."""
-
-    def in_lines(match: re.Match[str]) -> str:
-        begin, body, end = match.groups()
-        if ":" in body:  # the headers of an encrypted key, which is refused with words of its own
-            return match.group()
-        data = _SPACE.sub("", body.replace("\\n", "\n"))  # on one line, as an environment variable holds it
-        return "\n".join((begin, *(data[at : at + _PEM_LINE] for at in range(0, len(data), _PEM_LINE)), end, ""))
-
-    return _PEM.sub(in_lines, text.strip())
 
 
 def _stripped(text: Secret) -> str:

@@ -75,7 +75,7 @@ class Assertions:
 
 
 def _decoded(assertion: Secret, key: Any, algorithms: list[str] | None, options: dict[str, bool]) -> dict[str, Any]:
-    import jwt  # noqa: PLC0415 - late, as in toolkit.assertion
+    import jwt  # noqa: PLC0415 - late, as in toolkit.keys
 
     try:
         claims: dict[str, Any] = jwt.decode(assertion.reveal(), key, algorithms=algorithms, options=options)  # type: ignore[arg-type]

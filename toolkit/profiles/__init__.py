@@ -18,6 +18,10 @@ A file `<environment>.<name>.toml` in the folder of saved profiles may be writte
 
     client_id = "..."
     private_key_file = "~/keys/broker.pem"     # or client_secret_file, secret_key_file; relative to the file
+    private_key_passphrase_file = "~/keys/it"  # or private_key_passphrase
+    assertion_lifetime = "30"                  # seconds; also algorithm, audience, private_key_id
+    assertion_typ = "none"                     # leaves out what is "JWT" by default
+    form_fields = "scope=accounts.read"        # as a form is sent; with a client secret too
 
     [origins]
     auth = "https://auth.example.com"
@@ -32,6 +36,7 @@ from typing import TYPE_CHECKING
 
 from toolkit.credentials import Credentials, as_environment
 from toolkit.errors import ConfigurationError, ToolkitError
+from toolkit.private_files import shown
 from toolkit.profiles.binding import origins_of
 from toolkit.profiles.document import Document, Marker, parse, render, render_marker
 from toolkit.profiles.dotenv import FILE_NAME
@@ -47,7 +52,7 @@ from toolkit.profiles.files import (
 )
 from toolkit.profiles.finding import candidates, survey
 from toolkit.profiles.keyring import store
-from toolkit.profiles.listing import Profile, ProfileList, shown
+from toolkit.profiles.listing import Profile, ProfileList
 from toolkit.profiles.parts import decompose
 from toolkit.profiles.prompt import ask, ask_unseen, can_ask
 from toolkit.service import CredentialKind, Environment

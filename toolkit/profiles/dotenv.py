@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Final
 
 from toolkit.errors import ConfigurationError
+from toolkit.private_files import shown
 from toolkit.profiles.environ import given_in, is_credential
 from toolkit.profiles.fields import Given
-from toolkit.profiles.listing import shown
 from toolkit.profiles.reading import lies_in, read_text
 from toolkit.project import is_strangers
 from toolkit.secret import Secret

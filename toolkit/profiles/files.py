@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from toolkit.errors import ConfigurationError, ToolkitError
-from toolkit.private_files import LinkInTheWay, is_open_to_others, private_folder, refuse_link, write_private
+from toolkit.private_files import LinkInTheWay, is_open_to_others, private_folder, refuse_link, shown, write_private
 from toolkit.profiles.binding import check_binding
 from toolkit.profiles.document import Document, Marker, parse
 from toolkit.profiles.fields import Given
-from toolkit.profiles.listing import Profile, shown
+from toolkit.profiles.listing import Profile
 from toolkit.profiles.reading import read_text
-from toolkit.profiles.warning import warn
 from toolkit.service import Environment
+from toolkit.warning import warn
 
 if TYPE_CHECKING:
     from toolkit.credentials import Credentials

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, Protocol
 
 from toolkit.credentials import Credentials
@@ -64,14 +63,6 @@ class ProfileList(list[Profile]):
         head = "".join(f'<th scope="col">{column}</th>' for column in _COLUMNS)
         body = "".join(f"<tr>{''.join(f'<td>{as_html(cell)}</td>' for cell in row)}</tr>" for row in _rows(self))
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def shown(path: Path) -> str:
-    """A path as text, with `~` for the home folder: output of a notebook is passed on."""
-    try:
-        return printable(str(Path("~") / path.relative_to(Path.home())))
-    except (ValueError, RuntimeError):  # elsewhere; no home folder
-        return printable(str(path))
 
 
 def _rows(profiles: list[Profile]) -> list[tuple[str, ...]]:

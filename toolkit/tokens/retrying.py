@@ -18,7 +18,9 @@ from toolkit.flow import Flow, Pause
 from toolkit.tokens.token import Token
 
 # RFC 6749 section 5.2: refusals that the same request meets again, until somebody changes something.
-LASTING: Final = frozenset({"invalid_client", "unauthorized_client", "invalid_scope"})
+LASTING: Final = frozenset(
+    {"invalid_client", "invalid_request", "invalid_scope", "unauthorized_client", "unsupported_grant_type"}
+)
 LASTING_IS_REMEMBERED: Final = 30.0  # seconds
 PASSING_IS_REMEMBERED: Final = 1.0  # seconds: for those who waited for the very request that failed
 LONGEST_REMEMBERED: Final = 60.0  # seconds, of a Retry-After

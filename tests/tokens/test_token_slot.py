@@ -277,7 +277,10 @@ def test_store():
 # Refusals
 
 
-LASTING = [TokenRefused("no", status=401, error="invalid_client"), TokenRefused("no", status=400, error="invalid_scope")]
+LASTING = [
+    TokenRefused("no", status=401, error="invalid_client"),
+    TokenRefused("no", status=400, error="invalid_scope"),
+]
 
 
 def refused(slot, error):
@@ -381,13 +384,12 @@ def test_failed_renewal_keeps_a_good_token(error):
     token = slot.obtained()
     assert slot.patiently
     slot.clock.advance(885)
-    for _ in range(3):
-        flow = slot.obtain()
-        try:
-            assert next(flow) == "fetching"
-            flow.throw(error)
-        except StopIteration as end:
-            assert end.value is token
+    flow = slot.obtain()
+    assert next(flow) == "fetching"
+    with pytest.raises(StopIteration) as end:
+        flow.throw(error)
+    assert end.value.value is token
+    assert slot.obtained() is token
     assert slot.fetches == 2, "nobody is asked for every call"
     assert not slot.patiently, "nobody waits for what is not needed yet"
     slot.clock.advance(35)
