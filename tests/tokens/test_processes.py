@@ -100,10 +100,9 @@ def test_revoked(cache, served):
 class Elsewhere:
     """A signer whose key nobody sees."""
 
-    algorithm, key_id = "ES256", None
-
     def __init__(self, key):
         self._key = key
+        self.algorithm, self.key_id = key.algorithm, key.key_id
 
     def sign(self, data):
         return self._key.sign(data)
