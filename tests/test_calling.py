@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import toolkit
 from toolkit.addresses import Address
 from toolkit.auth import KeyPairAuthorizer, TokenAuthorizer
-from toolkit.calling import Caller, InterfaceTransport, TokenNumbers, no_credentials, unreachable
+from toolkit.calling import Caller, InterfaceTransport, TokenNumbers, no_credentials
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.matching import Lane
 from toolkit.cassettes.scrub import KnownSecrets, Scrubber
@@ -675,14 +675,6 @@ def test_service_unreachable(make_credentials, service, failure, kind, is_async)
     assert str(caught.value.request.url) == URL
     assert_clean(caught.value, way)
     assert way.caller.ledger.calls()[1:] == []
-
-
-def test_unreachable():
-    """Unreachable says which and how, by the class of httpx's error and none of its text."""
-    told = str(unreachable("The service", httpx.ConnectError("QXZ")))
-    assert told.startswith("The service cannot be reached: no connection.")
-    assert "QXZ" not in told
-    assert "PoolTimeout" in str(unreachable("The service", httpx.PoolTimeout("QXZ")))
 
 
 def test_no_credentials():

@@ -29,8 +29,9 @@ from toolkit.cassettes.transport import (
     recording,
 )
 from toolkit.clock import Clock
+from toolkit.connection_errors import origin, unreachable
 from toolkit.credentials import Credentials
-from toolkit.errors import ConfigurationError, ServiceError, TokenError, Unreachable
+from toolkit.errors import ConfigurationError, TokenError, Unreachable
 from toolkit.flow import Flow, Read, run, run_async
 from toolkit.ledger import Call, Ledger
 from toolkit.scope import RawHeaders, Scope
@@ -38,7 +39,6 @@ from toolkit.service import TOKEN_PATH, Interface, symbolic_address
 from toolkit.tokens.response import read_token_response
 from toolkit.tokens.token import Token
 
-_PASSING: Final = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)
 _BODY_HEADERS: Final = frozenset({"content-encoding", "transfer-encoding", "content-length"})
 
 
@@ -167,7 +167,7 @@ class Caller:
             response: httpx.Response = yield request
             body: bytes = yield Read(response)
         except (httpx.TransportError, httpx.DecodingError) as error:
-            failure = unreachable(f"The token endpoint at {_origin(request.url)}", error)
+            failure = unreachable(f"The token endpoint at {origin(request.url)}", error)
         if failure is not None:  # raised here, it has no context, which would hold the request
             raise failure
         elapsed = timedelta(microseconds=round((clock.monotonic() - since) * 1_000_000))
@@ -247,57 +247,6 @@ def _headers_of(headers: httpx.Headers, body: bytes) -> HeaderList:
     """Headers for a body that is recorded decoded, or with placeholders in it."""
     kept = [(name, value) for name, value in header_list(headers) if name.lower() not in _BODY_HEADERS]
     return (*kept, ("Content-Length", str(len(body))))
-
-
-def _origin(url: httpx.URL) -> str:
-    return f"{url.scheme}://{url.netloc.decode('ascii')}"
-
-
-def unreachable(what: str, error: httpx.HTTPError) -> Unreachable:
-    """The error for a connection that failed; httpx's class says how."""
-    how = {
-        "ConnectError": "no connection",
-        "ConnectTimeout": "no connection in time",
-        "ReadTimeout": "no answer in time",
-        "RemoteProtocolError": "the connection was dropped",
-        "ReadError": "the connection was dropped",
-    }
-    kind = type(error).__name__
-    if _is_untrusted(error):
-        return Unreachable(
-            f"{what} shows a certificate that is not trusted here.",
-            "Check the address; behind a proxy that opens TLS, give verify= the file of its certificate authority.",
-            is_passing=False,
-        )
-    return Unreachable(
-        f"{what} cannot be reached: {how.get(kind, kind)}.",
-        "Check the network, the proxy and the address; or replay a cassette, which needs none.",
-        is_passing=isinstance(error, _PASSING),
-    )
-
-
-def _is_untrusted(error: BaseException) -> bool:
-    """Whether TLS verification is the reason, which lies below what httpx raises."""
-    import ssl  # noqa: PLC0415 - slow to load, for failures only
-
-    seen: list[BaseException] = []
-    cause: BaseException | None = error
-    while cause is not None and cause not in seen:
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            return True
-        seen.append(cause)
-        cause = cause.__cause__ or cause.__context__
-    return False
-
-
-def unanswered(error: httpx.TransportError | httpx.DecodingError, url: httpx.URL) -> Unreachable | ServiceError:
-    """The error for a call of ours that got no answer, or one that cannot be decoded."""
-    if isinstance(error, httpx.TransportError):
-        return unreachable(f"The service at {_origin(url)}", error)
-    return ServiceError(
-        "The service's answer cannot be read: it is not encoded as its Content-Encoding says.",
-        "Try again; a proxy on the way may have damaged it.",
-    )
 
 
 def no_credentials() -> Authorizer:

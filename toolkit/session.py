@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 import httpx
 
 from toolkit.auth import Authorizer, KeyPairAuthorizer, TokenAuthorizer
-from toolkit.calling import Caller, InterfaceTransport, no_credentials, unanswered
+from toolkit.calling import Caller, InterfaceTransport, no_credentials
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format import EPOCH
 from toolkit.cassettes.matching import Lane
 from toolkit.cassettes.scrub import KnownSecrets
 from toolkit.clock import Clock, SystemClock
+from toolkit.connection_errors import unanswered
 from toolkit.credentials import ClientKey, ClientSecret, Credentials, KeyPair
-from toolkit.errors import InterfaceNotAllowed, ServiceError, TabulationError
+from toolkit.errors import InterfaceNotAllowed
 from toolkit.logs import protect as keep_out_of_logs
 from toolkit.network import Network, ProxyTypes, Verify
 from toolkit.opening import identify, open_cassette, open_token_store
@@ -239,37 +240,10 @@ class _Session(Generic[ClientType]):
         return self._client(interface), path
 
     def _tabulated(self, response: httpx.Response) -> pd.DataFrame:
-        """A table of a response; an error in replay says that it is an old one."""
-        from toolkit.tables import tabulate  # noqa: PLC0415 - keeps pandas out of `import toolkit`
+        from toolkit.answers import tabulated  # noqa: PLC0415 - keeps pandas out of `import toolkit`
 
-        failure: ServiceError | TabulationError
-        try:
-            return tabulate(response)
-        except TabulationError as error:
-            failure = error
-        except ServiceError as error:
-            failure = error
-            if self.cassette is not None and self.replays_only:
-                replayed = f'{error.next_step} It was replayed from {self.cassette.path.name}; mode="all" records anew.'
-                failure = ServiceError(error.what, replayed, status=error.status)
-        if isinstance(failure, TabulationError):
-            failure = self._without_secrets(failure, response)
-        # Raised here, it has no context, and no frames: those hold the body, which may repeat a secret.
-        raise failure.with_traceback(None)
-
-    def _without_secrets(self, failure: TabulationError, response: httpx.Response) -> TabulationError:
-        """The same error about a body without secrets: it quotes some of it, and an excerpt may end within one."""
-        from toolkit.tables import tabulate  # noqa: PLC0415 - keeps pandas out of `import toolkit`
-
-        said = response.headers.get("content-type", "")
-        content, kind = self._known.scrub(response.content), self._known.scrub_text(said)
-        if content == response.content and kind == said:
-            return failure
-        try:
-            tabulate(httpx.Response(200, headers=[(b"Content-Type", kind.encode("utf-8", "replace"))], content=content))
-        except TabulationError as error:
-            return error
-        return TabulationError("The answer cannot be read as a table.", "Read it with a client of the session.")
+        replayed_from = self.cassette.path.name if self.cassette is not None and self.replays_only else None
+        return tabulated(response, known=self._known, replayed_from=replayed_from)
 
     def _transports(self) -> Iterator[Any]:
         """What this session closes, the clients first."""

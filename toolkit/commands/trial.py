@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from toolkit.calling import unanswered
+from toolkit.connection_errors import unanswered
 from toolkit.errors import ToolkitError
 from toolkit.service import TOKEN_PATH, Interface
 
