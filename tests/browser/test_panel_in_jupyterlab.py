@@ -164,6 +164,7 @@ def paste_a_private_key(notebook):
     """Into the masked field, by way of the clipboard."""
     key = private_key(notebook, "sandbox-key")
     choose(notebook, "Credentials", "new client key …")
+    notebook.panel.get_by_label("Private key", exact=True).wait_for()  # the form before has a client ID, too
     notebook.panel.get_by_label("Client ID").fill("practice-sandbox-key")
     notebook.page.evaluate("(text) => navigator.clipboard.writeText(text)", key)
     notebook.panel.get_by_label("Private key", exact=True).focus()
@@ -179,6 +180,7 @@ def choose_a_private_key(notebook, file):
     choose(notebook, "Environment", "broker-live · live broker partner")
     wait_for_choice(notebook, "Credentials", "new client secret …")
     choose(notebook, "Credentials", "new client key …")
+    notebook.panel.get_by_label("Private key", exact=True).wait_for()
     notebook.panel.get_by_label("Client ID").fill("practice-broker-key")
     notebook.panel.get_by_label("Private key file").set_input_files(file)
     connect(notebook)

@@ -14,6 +14,7 @@ export default () => {
   const texts = new Map(); // name of a field -> its text
   const views = new Set(); // functions that draw the fields of one view anew
   let answered = 0;
+  let reading = Promise.resolve(); // done when no chosen file is being read any more
 
   const redraw = () => views.forEach((draw) => draw());
 
@@ -28,7 +29,7 @@ export default () => {
       answered = message.number;
       const isEmpty = !model.get("fields").some(({ name, masked }) => masked && texts.get(name));
       // The kernel takes the first answer: where the notebook is open twice, the page that was typed into goes first.
-      setTimeout(() => handOver(model), isEmpty ? EMPTY_DELAY : 0);
+      setTimeout(() => reading.then(() => handOver(model)), isEmpty ? EMPTY_DELAY : 0);
     });
   };
 
@@ -74,7 +75,7 @@ export default () => {
 
   const fileRow = (field, input, problem) => {
     const file = make("input", { type: "file", "aria-label": `${field.label} file` });
-    file.addEventListener("change", async () => {
+    file.addEventListener("change", () => {
       const chosen = file.files[0];
       if (!chosen) return;
       if (chosen.size > LONGEST_FILE) {
@@ -82,8 +83,15 @@ export default () => {
         problem.textContent = "This file is too large to be a private key.";
         return;
       }
-      texts.set(field.name, await chosen.text());
-      input.value = "";
+      const keep = (text) => {
+        texts.set(field.name, text);
+        input.value = "";
+      };
+      const giveUp = () => {
+        file.value = "";
+        problem.textContent = "This file cannot be read.";
+      };
+      reading = chosen.text().then(keep, giveUp);
     });
     input.addEventListener("input", () => (file.value = ""));
     return file;
