@@ -17,6 +17,14 @@ hypothesis_settings.register_profile("untimed", deadline=None)
 hypothesis_settings.load_profile("untimed")
 
 
+@pytest.fixture(autouse=True)
+def caches(tmp_path, monkeypatch):
+    """The user's cache folder during a test, in processes of its own too."""
+    folder = tmp_path.with_name(f"{tmp_path.name}-caches")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    return folder / "service-access-toolkit"
+
+
 class Body(httpx.SyncByteStream, httpx.AsyncByteStream):
     """A body in pieces that tells how many were taken, and whether it was closed."""
 

@@ -674,7 +674,38 @@ def test_service_unreachable(make_credentials, service, failure, kind, is_async)
         way.send(is_async=is_async)
     assert str(caught.value.request.url) == URL
     assert_clean(caught.value, way)
-    assert way.caller.ledger.calls()[1:] == []
+    ours = issubclass(failure, httpx.LocalProtocolError | httpx.UnsupportedProtocol | httpx.DecodingError)
+    calls = [call for call in way.caller.ledger.calls() if call.interface == Interface.BROKER]
+    assert [(call.path, call.status) for call in calls] == ([] if ours else [("/v1/accounts", 599)])
+
+
+@BOTH
+@pytest.mark.parametrize("kind", ["paper", "secret"])
+@pytest.mark.parametrize("failure", [httpx.ConnectError, httpx.ReadTimeout, httpx.RemoteProtocolError])
+def test_failure_is_replayed(make_credentials, service, tmp_path, failure, kind, is_async):
+    """A call that got no answer is recorded, and fails in the same way in replay; both tell of it alike."""
+
+    def fail(request):
+        way.clock.advance(2)
+        raise failure("no answer", request=request)
+
+    credentials = make_credentials("paper") if kind == "paper" else make_credentials("broker-sandbox", kind)
+    stories = []
+    for mode in ("all", "none"):
+        cassette = Cassette(tmp_path / "c.yaml", mode)
+        way = Way(credentials, service, cassette=cassette)
+        service.answer = fail
+        with cassette, pytest.raises(failure) as caught:
+            way.send(is_async=is_async)
+        cassette.close()
+        assert str(caught.value.request.url) == URL
+        assert_clean(caught.value, way)
+        stories.append(way.caller.ledger.calls())
+        sent = len(service.requests)
+    assert len(service.requests) == sent
+    assert stories[0] == stories[1]
+    assert stories[0][-1].elapsed == timedelta(seconds=2)
+    assert secrets_in((tmp_path / "c.yaml").read_text(), way) == []
 
 
 def test_no_credentials():

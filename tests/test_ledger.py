@@ -27,7 +27,7 @@ AUTHORIZATIONS = st.builds(
     kind=st.sampled_from(CredentialKind),
     environment=st.sampled_from(Environment),
     profile=st.text(),
-    token=st.none() | st.integers(1),
+    token=st.none() | st.integers(1, 10**9 - 1),
     issued_at=st.none() | INSTANTS.map(in_utc),
     expires_at=st.none() | INSTANTS.map(in_utc),
 )

@@ -2,8 +2,10 @@
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import httpx
 import pytest
 
 import toolkit as tk
@@ -93,3 +95,28 @@ def test_a_replayed_error_says_that_it_is_an_old_one(service: PracticeService, t
         tk.Session(cassette=path, mode="none").accounts()
     assert replayed.value.status == live.value.status == 503
     assert "replayed" not in str(live.value)
+
+
+def test_the_projects_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What toolkit.toml wants scrubbed is scrubbed from every recording of the project, with a session and without."""
+    (tmp_path / "toolkit.toml").write_text('[scrubbing]\nnames = ["nickname"]\n')
+    monkeypatch.chdir(tmp_path)
+    answer = httpx.MockTransport(lambda request: httpx.Response(200, json={"nickname": "QXZ-of-somebody"}))
+    with tk.Cassette("plain", "once") as cassette, httpx.Client(transport=cassette.transport(answer)) as client:
+        assert client.get("https://one.example.com/").json() == {"nickname": "QXZ-of-somebody"}
+    settings = tk.Settings.load()
+    pair = tk.KeyPair("QXZ-key-id", "QXZ-secret-key", environment="paper")
+    settings = replace(settings, addresses={"trading_paper": "https://one.example.com"})
+    with tk.Session(credentials=pair, settings=settings, transport=answer, cassette="session") as session:
+        session.trading.get("/v2/account")
+    written = [file.read_text() for file in (tmp_path / "cassettes").glob("*.yaml")]
+    assert len(written) == 2
+    assert all("<NICKNAME>" in text and "QXZ" not in text for text in written)
+
+
+def test_a_projects_rule_that_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule that cannot be followed is an error before anything is recorded, and says where it stands."""
+    (tmp_path / "toolkit.toml").write_text('[scrubbing]\npatterns = ["("]\n')
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(tk.ConfigurationError, match=r"toolkit\.toml"):
+        tk.Cassette("plain", "once")

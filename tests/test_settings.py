@@ -75,6 +75,15 @@ def test_load(project):
     assert (settings.project, settings.file) == (project, file)
 
 
+def test_load_scrubbing(project):
+    """What is scrubbed besides credentials comes from a table of its own, and travels with the settings."""
+    assert load(project).scrubbing == {}
+    write(project, '[scrubbing]\nnames = ["pin", "client_secret_hint"]\npseudonyms = ["$.owner.name"]\n')
+    settings = load(project)
+    assert settings.scrubbing == {"names": ("pin", "client_secret_hint"), "pseudonyms": ("$.owner.name",)}
+    assert pickle.loads(pickle.dumps(settings)) == settings
+
+
 def test_load_nothing(project):
     """Without a file and variables there are no addresses, and the defaults."""
     settings = load(project)
@@ -170,6 +179,9 @@ def test_malformed_file(project, text, line):
         ('header_prefix = "X Y"', ["The header prefix 'X Y' cannot start a header name."]),
         ("header_prefix = 5", ["The header prefix 5 cannot start a header name."]),
         ("cassettes = 5", ["The cassettes folder is int, not a path."]),
+        ('scrubbing = "names"', ["scrubbing must be a table", "json_paths"]),
+        ('[scrubbing]\nname = ["pin"]', ["Unknown rule 'name' of scrubbing", "Did you mean names?"]),
+        ('[scrubbing]\nnames = "pin"', ["names of scrubbing is no list of texts"]),
     ],
 )
 def test_wrong_value(project, text, words):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import sys
 import warnings
 from datetime import UTC, datetime, timedelta, timezone
@@ -348,6 +349,57 @@ def test_calls():
     assert table["status"].tolist() == [200, pd.NA, 200, 200]
     assert table["elapsed"].fillna(-1).tolist() == [0.25, -1, 0, 0.25]
     assert table["token"].tolist() == [pd.NA, 1, 1, pd.NA]
+
+
+def test_tables_are_narrow():
+    """Instants to the second, cut so that order and lifetimes stay; elapsed to a tenth of a millisecond."""
+    issued = START + timedelta(microseconds=900_001)
+    token = Authorization(
+        CredentialKind.CLIENT_SECRET, Environment.BROKER_SANDBOX, "desk", 1, issued, issued + timedelta(seconds=899)
+    )
+    made = Call(issued + timedelta(microseconds=5), "broker", "GET", PATH, 599, timedelta(seconds=0.0123456), token)
+    calls, tokens = calls_table([made]), tokens_table([made], issued + timedelta(seconds=0.75))
+    assert calls.loc[1, ["when", "status", "elapsed"]].tolist() == [START, 599, 0.0123]
+    assert tokens.loc[1, ["issued", "expires"]].tolist() == [START, START + timedelta(seconds=899)]
+    assert tokens.loc[1, ["lifetime", "remaining"]].tolist() == [899.0, 899.0]
+    assert (tokens["expires"] - tokens["issued"]).dt.total_seconds().tolist() == tokens["lifetime"].tolist()
+    for table, width in ((calls, 85), (tokens, 125)):
+        assert max(map(len, table.to_string().splitlines())) <= width
+
+
+def test_a_token_in_its_last_second():
+    """What remains is rounded up: 0 only when it has ended."""
+    token = authorization(1)
+    for left, remaining, state in ((0.001, 1, "valid"), (0, 0, "expired"), (-0.001, 0, "expired")):
+        table = tokens_table([call(0, token)], START + timedelta(seconds=900 - left))
+        assert table.loc[1, ["remaining", "state"]].tolist() == [remaining, state]
+
+
+def recipes(function, name):
+    """The lines of code in a docstring that make a file."""
+    lines = [line.strip() for line in function.__doc__.splitlines() if re.match(rf" {{8}}({name}\.|instants = )", line)]
+    assert [line for line in lines if "to_excel" in line]
+    assert [line for line in lines if "to_parquet" in line]
+    return lines
+
+
+@pytest.mark.parametrize("which", ["calls", "tokens"])
+def test_recipes_for_parquet_and_excel(which, tmp_path, monkeypatch):
+    """The lines in the docstrings do what they say: types survive Parquet, and Excel takes the rest."""
+    monkeypatch.chdir(tmp_path)
+    made = [call(0, authorization(1)), call(1, status=599)]
+    function, table = (
+        (calls_table, calls_table(made)) if which == "calls" else (tokens_table, tokens_table(made, START))
+    )
+    for line in recipes(function, which):
+        if "to_excel" not in line:
+            exec(line, {which: table})  # noqa: S102 - a line of ours
+    pd.testing.assert_frame_equal(pd.read_parquet(f"{which}.parquet"), table)
+    pytest.importorskip("openpyxl")
+    names = {which: table}
+    for line in recipes(function, which):
+        exec(line, names)  # noqa: S102 - a line of ours
+    assert len(pd.read_excel(f"{which}.xlsx")) == len(table)
 
 
 def test_no_calls():

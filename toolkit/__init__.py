@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
     from toolkit.cassettes.leaks import scan
+    from toolkit.cassettes.rules import Rules
     from toolkit.credentials import ClientKey, ClientSecret, KeyPair
     from toolkit.errors import (
         AccessError,
@@ -54,6 +55,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "toolkit.cassettes.cassette": ("Cassette",),
     "toolkit.cassettes.leaks": ("scan",),
+    "toolkit.cassettes.rules": ("Rules",),
     "toolkit.credentials": ("ClientKey", "ClientSecret", "KeyPair"),
     "toolkit.errors": (
         "AccessError",
@@ -104,6 +106,7 @@ __all__ = [
     "Interface",
     "InterfaceNotAllowed",
     "KeyPair",
+    "Rules",
     "Secret",
     "SecretLeak",
     "ServiceError",

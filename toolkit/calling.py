@@ -17,7 +17,8 @@ import httpx
 from toolkit.auth import AuthorizedRequest, Authorizer, TokenRequest, authorization
 from toolkit.cassettes import ambient
 from toolkit.cassettes.cassette import Cassette
-from toolkit.cassettes.format import EPOCH, HeaderList, Interaction, RecordedRequest
+from toolkit.cassettes.failures import RECORDABLE, record_failure
+from toolkit.cassettes.format import EPOCH, NO_ANSWER, HeaderList, Interaction, RecordedRequest
 from toolkit.cassettes.matching import Lane
 from toolkit.cassettes.scrub import KnownSecrets
 from toolkit.cassettes.transport import (
@@ -131,19 +132,27 @@ class Caller:
         if grant is None:
             grant = yield from authorizer.obtain()
             sent_at, since = clock.now(), clock.monotonic()
-        response: httpx.Response = yield AuthorizedRequest(outgoing, grant, raw)
-        if authorizer.is_worth_retrying(request, response.status_code, grant):
-            yield Read(response)
-            grant = yield from authorizer.obtain()
-            sent_at, since = clock.now(), clock.monotonic()
-            response = yield AuthorizedRequest(outgoing, grant, raw)
-            authorizer.is_worth_retrying(request, response.status_code, grant)
+        try:
+            response: httpx.Response = yield AuthorizedRequest(outgoing, grant, raw)
+            if authorizer.is_worth_retrying(request, response.status_code, grant):
+                yield Read(response)
+                grant = yield from authorizer.obtain()
+                sent_at, since = clock.now(), clock.monotonic()
+                response = yield AuthorizedRequest(outgoing, grant, raw)
+                authorizer.is_worth_retrying(request, response.status_code, grant)
+        except RECORDABLE as error:
+            elapsed = timedelta(seconds=clock.monotonic() - since)
+            by = grant.authorization
+            self.ledger.add(Call(sent_at, scope.interface, request.method, path, NO_ANSWER.status, elapsed, by))
+            if cassette is not None and recorded is not None:
+                shown = _as_sent(recorded, authorizer)
+                record_failure(cassette, shown, error, sent_at=sent_at, elapsed=elapsed, authorized_by=by)
+            raise
         call = Call(sent_at, scope.interface, request.method, path, response.status_code, None, grant.authorization)
         self.ledger.add(call)
         if cassette is None or recorded is None:
             return observe(response, call, since, clock)
-        shown = replace(recorded, headers=(*recorded.headers, *authorizer.recorded_headers))
-        return observe(response, call, since, clock, recording(cassette, shown, response, call))
+        return observe(response, call, since, clock, recording(cassette, _as_sent(recorded, authorizer), response, call))
 
     def number(self, token: Token) -> int:
         """The number of a token in this session, whoever obtained it; from here on no recording shows the token."""
@@ -241,6 +250,11 @@ class InterfaceTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         return await run_async(self._caller.call(self._scope, request), self._below)  # type: ignore[arg-type]
+
+
+def _as_sent(recorded: RecordedRequest, authorizer: Authorizer) -> RecordedRequest:
+    """A request as a recording shows it: with placeholders where the credentials went."""
+    return replace(recorded, headers=(*recorded.headers, *authorizer.recorded_headers))
 
 
 def _headers_of(headers: httpx.Headers, body: bytes) -> HeaderList:

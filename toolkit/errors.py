@@ -56,6 +56,14 @@ class ToolkitError(Exception):
         error.args = (error.what, error.next_step)
         return error
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 - IPython's signature
+        printer.text("\n".join(self._render_traceback_()))
+
+    def _repr_html_(self) -> str:
+        from toolkit.rich_display.values import error_html  # noqa: PLC0415 - for notebooks only
+
+        return error_html(self)
+
     def _render_traceback_(self) -> list[str]:
         """What IPython shows in place of a traceback: what happened, and what next."""
         lines = [f"{type(self).__name__}: {self.what}"]
@@ -150,7 +158,20 @@ class ServiceError(ToolkitError):
 
 
 class CassetteError(ToolkitError):
-    """A cassette could not be opened, read or written."""
+    """A cassette could not be opened, read or written.
+
+    Attributes:
+        response: the live response that could not be recorded, its body read, for a caller who wants it all the
+            same; None when no response had come.
+    """
+
+    def __init__(self, what: str, next_step: str = "", *, response: Any = None) -> None:
+        super().__init__(what, next_step)
+        self.response = response
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A live response holds a connection and unscrubbed bytes: it does not travel with a pickle.
+        return type(self), (self.what, self.next_step), {**self.__dict__, "response": None}
 
 
 class CassetteMiss(CassetteError):
@@ -170,23 +191,11 @@ class CassetteCorrupt(CassetteError):
 
 
 class CassetteBusy(CassetteError):
-    """Another process is recording to this cassette."""
+    """Another process is recording to this cassette; nothing was sent."""
 
 
 class SecretLeak(CassetteError):
-    """A secret would have reached the disk; says where and of what kind, not what. Nothing was written.
-
-    Attributes:
-        response: the live response, for a caller who wants it all the same.
-    """
-
-    def __init__(self, what: str, next_step: str = "", *, response: Any = None) -> None:
-        super().__init__(what, next_step)
-        self.response = response
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A live response holds a connection and unscrubbed bytes: it does not travel with a pickle.
-        return type(self), (self.what, self.next_step), {**self.__dict__, "response": None}
+    """A secret would have reached the disk; says where and of what kind, not what. Nothing was written."""
 
 
 class TabulationError(ToolkitError):

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from toolkit.service import CredentialKind, Environment
+
+_MOST_TOKENS: Final = 10**9  # what is above is no count, and may be too long to print
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class Authorization:
         if not isinstance(fields, Mapping):
             raise TypeError(f"an authorization is a mapping, not {type(fields).__name__}")
         token, issued, expires = fields.get("token"), fields.get("issued_at"), fields.get("expires_at")
-        if token is not None and (type(token) is not int or token < 1):
+        if token is not None and (type(token) is not int or not 1 <= token < _MOST_TOKENS):
             raise ValueError("the number of a token is a whole number from 1")
         return cls(
             kind=CredentialKind(fields["kind"]),
@@ -70,15 +72,15 @@ class Authorization:
 
 @dataclass(slots=True)
 class Call:
-    """One request that was answered. One that was not is in no table, nor in a recording.
+    """One request that went out.
 
     Attributes:
         sent_at: when it was sent.
         interface: name of the interface, or the host for an address that is none of the service's.
         method: HTTP method.
         path: path without the address and without the query.
-        status: HTTP status code.
-        elapsed: from sending to the end of the body; None while it is unfinished.
+        status: HTTP status code; 599 when no answer came.
+        elapsed: from sending to the end of the body, or to the failure; None while it is unfinished.
         authorized_by: how it was authorized; None for a token request.
     """
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import logging
 import re
-import threading
-import weakref
 from typing import Any, Final
 
 from toolkit.cassettes.places import FIELD_NAMES, header_place
 from toolkit.cassettes.scrub import KnownSecrets
+from toolkit.session_secrets import SESSION_SECRETS
 
 # A filter on a logger does not see the records of its children, so each is named. Getting a logger makes
 # it: a library that is imported later finds the filter there.
@@ -61,7 +60,7 @@ def protect(known: KnownSecrets) -> None:
 
     Lasts as long as `known` does. Safe to call from any thread and as often as one likes.
     """
-    _FILTER.know(known)
+    SESSION_SECRETS.know(known)
     _install()
 
 
@@ -71,19 +70,6 @@ class SecretFilter(logging.Filter):
     A logger that is disabled for a level makes no record, so nothing is spent on it.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._lock = threading.Lock()
-        # Replaced as a whole, so that a record is filtered without a lock.
-        self._known: tuple[weakref.ref[KnownSecrets], ...] = ()
-
-    def know(self, known: KnownSecrets) -> None:
-        """Scrub the secrets of one more session for as long as it lives."""
-        with self._lock:
-            living = [reference for reference in self._known if reference() is not None]
-            if all(reference() is not known for reference in living):
-                self._known = (*living, weakref.ref(known))
-
     def filter(self, record: logging.LogRecord) -> bool:
         try:
             self._clean(record)
@@ -92,14 +78,6 @@ class SecretFilter(logging.Filter):
             record.exc_info = record.exc_text = record.stack_info = None
         return True
 
-    def scrub(self, text: str) -> str:
-        """The text without the secrets of every live session."""
-        for reference in self._known:
-            known = reference()
-            if known is not None:
-                text = known.scrub_text(text)
-        return text
-
     def _clean(self, record: logging.LogRecord) -> None:
         try:
             message = record.getMessage()
@@ -107,17 +85,17 @@ class SecretFilter(logging.Filter):
             # logging itself would print format and arguments to stderr, as they are.
             message = f"{record.msg} {record.args!r}"
             _replace(record, message)
-        shown = self.scrub(_masked(record.name, message))
+        shown = SESSION_SECRETS.scrub_text(_masked(record.name, message))
         # The arguments too: a handler may keep them apart, and a format may have cut one short.
         if shown != message or (record.args and self._tells(repr(record.args))):
             _replace(record, shown)
         self._clean_error(record)
         if record.stack_info:
-            record.stack_info = self.scrub(record.stack_info)
+            record.stack_info = SESSION_SECRETS.scrub_text(record.stack_info)
         for name, value in vars(record).items():
             if name not in _OWN_ATTRIBUTES:
                 text = value if isinstance(value, str) else repr(value)
-                scrubbed = self.scrub(text)
+                scrubbed = SESSION_SECRETS.scrub_text(text)
                 if scrubbed != text:
                     setattr(record, name, scrubbed)
 
@@ -126,11 +104,11 @@ class SecretFilter(logging.Filter):
         if record.exc_info and not text:
             text = logging.Formatter().formatException(record.exc_info)
         if text and self._tells(text):
-            record.exc_text = self.scrub(text)
+            record.exc_text = SESSION_SECRETS.scrub_text(text)
             record.exc_info = None  # a handler of its own style would write it anew
 
     def _tells(self, text: str) -> bool:
-        return self.scrub(text) != text
+        return SESSION_SECRETS.scrub_text(text) != text
 
 
 def _replace(record: logging.LogRecord, message: str) -> None:

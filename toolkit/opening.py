@@ -8,6 +8,7 @@ from typing import NamedTuple
 from toolkit.cassettes import ambient
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.names import as_mode
+from toolkit.cassettes.rules import project_rules
 from toolkit.cassettes.scrub import KnownSecrets, Scrubber
 from toolkit.clock import Clock
 from toolkit.credentials import Credentials, as_environment
@@ -42,7 +43,12 @@ def open_cassette(cassette: Cassette | str | Path | None, mode: str | None, *, s
     """
     as_mode(mode)
     if isinstance(cassette, str | Path):
-        scrubber = Scrubber(KnownSecrets(), addresses=settings.addresses, header_prefix=settings.header_prefix)
+        scrubber = Scrubber(
+            KnownSecrets(),
+            addresses=settings.addresses,
+            header_prefix=settings.header_prefix,
+            rules=project_rules(settings),
+        )
         return Cassette(cassette, mode, settings=settings, scrubber=scrubber)
     if cassette is not None and not isinstance(cassette, Cassette):
         raise ConfigurationError(
@@ -67,8 +73,14 @@ def open_cassette(cassette: Cassette | str | Path | None, mode: str | None, *, s
             f"The cassette is open with mode {cassette.mode}, not {mode}.",
             "Leave out mode, or name the cassette by its path.",
         )
-    cassette.scrubber.adopt(settings.addresses, settings.header_prefix)
+    join(cassette, settings)
     return cassette
+
+
+def join(cassette: Cassette, settings: Settings) -> None:
+    """Let an open cassette know the addresses and rules of a session that uses it."""
+    cassette.scrubber.adopt(settings.addresses, settings.header_prefix)
+    cassette.scrubber.follow(project_rules(settings))
 
 
 def identify(

@@ -23,7 +23,7 @@ from toolkit.credentials import ClientKey, ClientSecret, Credentials, KeyPair
 from toolkit.errors import InterfaceNotAllowed
 from toolkit.logs import protect as keep_out_of_logs
 from toolkit.network import Network, ProxyTypes, Verify
-from toolkit.opening import identify, open_cassette, open_token_store
+from toolkit.opening import identify, join, open_cassette, open_token_store
 from toolkit.scope import Scope
 from toolkit.secret import Secret
 from toolkit.service import Environment, Interface, Placeholder, symbolic_address
@@ -111,7 +111,7 @@ class _Session(Generic[ClientType]):
             lane=Lane(self.environment, identity.profile),
             known=self._known,
             authorizer=self._authorizer,
-            join=lambda of_cell: of_cell.scrubber.adopt(self.settings.addresses, self.settings.header_prefix),
+            join=lambda of_cell: join(of_cell, self.settings),
         )
         self._clients: dict[Interface, ClientType] = {}
         self._lock = threading.Lock()
@@ -182,6 +182,11 @@ class _Session(Generic[ClientType]):
         who = f" as {self.credentials.name!r}" if self.credentials else ""
         real = ", real account" if self.environment.rules.real_account else ""
         return f"<{type(self).__name__} {self.environment}{who}{real}: {self.describe()}>"
+
+    def _repr_html_(self) -> str:
+        from toolkit.rich_display.values import session_html  # noqa: PLC0415 - for notebooks only
+
+        return session_html(self, self._caller.ledger)  # type: ignore[arg-type]
 
     def __dir__(self) -> list[str]:
         """Without the interfaces that this environment has not, so that completion offers what works."""

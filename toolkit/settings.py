@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
@@ -24,6 +24,7 @@ FILE_NAME: Final = SETTINGS_FILE
 _HEADER_PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*\Z")  # within a token of RFC 9110 section 5.6.2
 _OTHER_VARIABLES = ("TOOLKIT_HEADER_PREFIX", "TOOLKIT_CASSETTES", "TOOLKIT_OFFLINE")
 _CREDENTIAL_WORD = re.compile("secret|key|client|token|password|credential", re.IGNORECASE)
+_RULES: Final = ("names", "json_paths", "patterns", "pseudonyms")
 _TRUE, _FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"", "0", "false", "no", "off"})
 
 
@@ -43,6 +44,8 @@ class Settings:
         cassettes: folder where cassettes named without a suffix live; relative to `project`.
         project: the folder of `toolkit.toml` or `pyproject.toml`, else the working directory.
         file: the settings file read, or looked for.
+        scrubbing: what is taken out of recordings besides credentials: the table [scrubbing], with lists of texts
+            as `toolkit.cassettes.rules.Rules` has them.
 
     Raises:
         ConfigurationError: a name is unknown or a value malformed.
@@ -54,6 +57,7 @@ class Settings:
     cassettes: str | Path = "cassettes"
     project: Path = field(default_factory=lambda: find_project(Path.cwd()), kw_only=True)
     file: Path | None = field(default=None, kw_only=True)
+    scrubbing: Mapping[str, Sequence[str]] = field(default_factory=dict, kw_only=True, hash=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.addresses, Mapping):
@@ -79,15 +83,22 @@ class Settings:
                 f"The cassettes folder is {type(self.cassettes).__name__}, not a path.",
                 'Write cassettes = "cassettes".',
             )
+        object.__setattr__(self, "scrubbing", MappingProxyType(_lists(self.scrubbing)))
 
     def __repr__(self) -> str:
         known = ", ".join(self.addresses) or "no addresses"
         return f"<Settings {known}; headers {self.header_prefix}-*; cassettes in {self.cassettes}>"
 
+    def _repr_html_(self) -> str:
+        from toolkit.rich_display.values import settings_html  # noqa: PLC0415 - for notebooks only
+
+        return settings_html(self)
+
     def __reduce__(self) -> tuple[Any, ...]:
         # A mapping proxy is neither pickled nor copied; a dict is, and is checked anew at the other end.
         values = {each.name: getattr(self, each.name) for each in fields(self)}
-        return partial(type(self), **{**values, "addresses": dict(self.addresses)}), ()
+        tables = {"addresses": dict(self.addresses), "scrubbing": dict(self.scrubbing)}
+        return partial(type(self), **{**values, **tables}), ()
 
     @classmethod
     def load(
@@ -115,7 +126,7 @@ class Settings:
             values = _read_toml(file) if file.is_file() else {}
         for key in values:
             _refuse_credentials(key, file)
-            _known(key, ("addresses", "header_prefix", "cassettes"), "setting", where=f" in {file}")
+            _known(key, ("addresses", "header_prefix", "cassettes", "scrubbing"), "setting", where=f" in {file}")
         addresses = values.get("addresses", {})
         if not isinstance(addresses, dict):
             raise ConfigurationError(f"addresses in {file} must be a table.", f"Names: {_listed(ADDRESS_NAMES)}.")
@@ -127,6 +138,7 @@ class Settings:
                 environ.get("TOOLKIT_CASSETTES") or values.get("cassettes", "cassettes"),
                 project=project,
                 file=file,
+                scrubbing=values.get("scrubbing", {}),
             )
         except (ConfigurationError, UnsafeAddress) as error:
             raise type(error)(error.what, f"{error.next_step} Looked at {file} and the TOOLKIT_* variables.") from None
@@ -163,6 +175,19 @@ def is_offline(environ: Mapping[str, str] | None = None) -> bool:
     if value not in _TRUE | _FALSE:
         raise ConfigurationError(f"TOOLKIT_OFFLINE is {value!r}, neither yes nor no.", "Set it to 1 or 0.")
     return value in _TRUE
+
+
+def _lists(scrubbing: Any) -> dict[str, tuple[str, ...]]:
+    """The table [scrubbing]; that its texts mean something, whoever follows them finds out."""
+    if not isinstance(scrubbing, Mapping):
+        raise ConfigurationError("scrubbing must be a table.", f"Its lists: {_listed(_RULES)}.")
+    lists = {}
+    for name, texts in scrubbing.items():
+        _known(name, _RULES, "rule", where=" of scrubbing")
+        if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+            raise ConfigurationError(f"{name} of scrubbing is no list of texts.", f'Write it like {name} = ["..."].')
+        lists[name] = tuple(texts)
+    return lists
 
 
 def _expanded(path: str | Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -159,23 +160,29 @@ def calls_table(calls: Sequence[Call]) -> pd.DataFrame:
     """One row a call, in the order in which they were sent; the index "call" counts from 1.
 
     Columns, the same ones of the same types also when there are no calls:
-        when (datetime64[us, UTC]): when it was sent.
+        when (datetime64[us, UTC]): the second in which it was sent.
         interface (str): name of the interface, or the host of another address.
         method (str): HTTP method.
         path (str): path without the address and without the query.
-        status (Int64): HTTP status code.
-        elapsed (float64): seconds from sending to the end of the body; missing while unfinished.
+        status (Int64): HTTP status code; 599 for a call that got no answer.
+        elapsed (float64): seconds from sending to the end of the body, to a tenth of a millisecond;
+            missing while unfinished.
         token (Int64): number of the token that authorized it; missing for a key pair and a token request.
+
+    For Excel, which knows no time zones, and for Parquet, which does:
+
+        calls.assign(when=calls["when"].dt.tz_localize(None)).to_excel("calls.xlsx")
+        calls.to_parquet("calls.parquet")
     """
     sent = sorted(calls, key=lambda call: call.sent_at)
     columns = {
-        "when": _column_of(_INSTANT, (call.sent_at for call in sent)),
+        "when": _column_of(_INSTANT, (_to_the_second(call.sent_at) for call in sent)),
         "interface": _column_of("str", (str(call.interface) for call in sent)),
         "method": _column_of("str", (call.method for call in sent)),
         "path": _column_of("str", (call.path for call in sent)),
         "status": _column_of("Int64", (call.status for call in sent)),
         "elapsed": _column_of(
-            "float64", (None if call.elapsed is None else call.elapsed.total_seconds() for call in sent)
+            "float64", (None if call.elapsed is None else round(call.elapsed.total_seconds(), 4) for call in sent)
         ),
         "token": _column_of("Int64", (call.authorized_by and call.authorized_by.token for call in sent)),
     }
@@ -188,13 +195,19 @@ def tokens_table(calls: Iterable[Call], now: datetime) -> pd.DataFrame:
     A key pair has no token and no row. Columns, the same ones of the same types also without tokens:
         profile (str): name of the credentials.
         environment (str): whose credentials.
-        issued (datetime64[us, UTC]): when the token counts from.
-        expires (datetime64[us, UTC]): when it ends.
+        issued (datetime64[us, UTC]): the second from which the token counts.
+        expires (datetime64[us, UTC]): the second in which it ends.
         lifetime (float64): seconds from issued to expires.
-        remaining (float64): seconds from `now` to expires; 0 from then on.
+        remaining (float64): seconds from `now` to expires, rounded up: 0 means that it has ended.
         state (str): "replaced" when a later token of the same profile and environment was issued
             before this one expired, else "expired" from `expires` on, else "valid".
         calls (int64): how many calls it authorized.
+
+    For Excel, which knows no time zones, and for Parquet, which does:
+
+        instants = tokens.select_dtypes("datetimetz").apply(lambda column: column.dt.tz_localize(None))
+        tokens.assign(**instants).to_excel("tokens.xlsx")
+        tokens.to_parquet("tokens.parquet")
 
     Args:
         calls: the calls of a session, in any order.
@@ -206,8 +219,8 @@ def tokens_table(calls: Iterable[Call], now: datetime) -> pd.DataFrame:
         {
             "profile": _column_of("str", (token.profile for token in tokens)),
             "environment": _column_of("str", (str(token.environment) for token in tokens)),
-            "issued": _column_of(_INSTANT, (token.issued_at for token in tokens)),
-            "expires": _column_of(_INSTANT, (token.expires_at for token in tokens)),
+            "issued": _column_of(_INSTANT, (_to_the_second(token.issued_at) for token in tokens)),
+            "expires": _column_of(_INSTANT, (_to_the_second(token.expires_at) for token in tokens)),
             "lifetime": _column_of("float64", (_seconds(token.issued_at, token.expires_at) for token in tokens)),
             "remaining": _column_of("float64", (_remaining(token, now) for token in tokens)),
             "state": _column_of("str", _states(tokens, now)),
@@ -230,9 +243,14 @@ def _seconds(start: datetime | None, end: datetime | None) -> float | None:
     return None if start is None or end is None else (end - start).total_seconds()
 
 
+def _to_the_second(instant: datetime | None) -> datetime | None:
+    """Cut rather than rounded: order stays, and so does the difference between issue and expiry."""
+    return instant and instant.replace(microsecond=0)
+
+
 def _remaining(token: Authorization, now: datetime) -> float | None:
     left = _seconds(now, token.expires_at)
-    return None if left is None else max(left, 0.0)
+    return None if left is None else float(max(math.ceil(left), 0))
 
 
 def _states(tokens: Sequence[Authorization], now: datetime) -> Iterator[str]:

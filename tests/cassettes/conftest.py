@@ -23,7 +23,7 @@ import yaml
 from hypothesis import strategies as st
 
 import toolkit
-from toolkit.cassettes.format import Interaction, RecordedRequest, RecordedResponse
+from toolkit.cassettes.format import FAILURES, Failure, Interaction, RecordedRequest, RecordedResponse
 from toolkit.ledger import Authorization
 from toolkit.service import CredentialKind, Environment
 
@@ -209,6 +209,7 @@ INTERACTIONS = st.builds(
     elapsed=st.none() | st.timedeltas(timedelta(0), timedelta(days=1)),
     authorized_by=st.none() | AUTHORIZATIONS,
     token_obtained=st.none() | AUTHORIZATIONS,
+    failure=st.none() | st.builds(Failure, type=st.sampled_from(sorted(FAILURES)), message=TEXTS),
 )
 
 

@@ -213,6 +213,77 @@ def test_not_recording(path, counting, interaction):
     assert "mode once" in caught.value.next_step
 
 
+# Strict ---------------------------------------------------------------------------------------------------------------
+
+
+def test_strict(path, interaction, counting):
+    """Strict, each recording plays once; one that was asked for more often is told, as is what was never asked for."""
+    write(path, interaction("/a", b"1"), interaction("/a", b"2"), interaction("/b", b"b"), interaction("/c", b"c"))
+    cassette = Cassette(path, "none", strict=True)
+    assert get(cassette, counting, "/a", "/a", "/a", "/b", "/a") == ["1", "2", None, "b", None]
+    assert miss(cassette, f"{BASE}/a").what.startswith("Each of the 2 recordings in tour.yaml of GET ")
+    assert miss(cassette, f"{BASE}/b").what.startswith("The one recording in tour.yaml of GET ")
+    with pytest.raises(CassetteError, match=rf"strict: 1 of the 4 interactions\.\n  GET {BASE}/c\n"):
+        cassette.close()
+    assert get(cassette, counting, "/c") == ["c"]
+    cassette.close()
+
+
+def test_strict_in_a_with(path, interaction, counting):
+    """At the end of a `with`, too, unless it failed of something else."""
+    write(path, *(interaction(f"/{number}") for number in range(13)))
+    with pytest.raises(CassetteError, match="and 3 more"), Cassette(path, "none", strict=True):
+        pass
+    with pytest.raises(ZeroDivisionError), Cassette(path, "none", strict=True):
+        raise ZeroDivisionError
+
+
+def test_strict_while_recording(path, counting):
+    """Strict, what was played already is recorded anew where the mode records; what is recorded now was not to play."""
+    with Cassette(path, strict=True) as cassette:
+        assert get(cassette, counting, "/a") == ["/a 1"]
+    with Cassette(path, "new_episodes", strict=True) as cassette:
+        assert get(cassette, counting, "/a", "/a") == ["/a 1", "/a 2"]
+    with Cassette(path, "all", strict=True) as cassette:
+        assert get(cassette, counting, "/a") == ["/a 3"]
+    assert bodies_in(path) == ["/a 3"]
+
+
+def test_strict_lanes(path, interaction, authorization):
+    """A recording that answers several callers plays once for them all."""
+    write(
+        path,
+        interaction("/a", b"mine", authorized_by=authorization("mine")),
+        interaction("/a", b"yours", authorized_by=authorization("yours")),
+    )
+    cassette = Cassette(path, "none", strict=True)
+    asked = interaction("/a").request
+    assert cassette.find(asked, Lane("broker-sandbox", "mine")).response.body == b"mine"
+    assert cassette.find(asked, Lane("broker-sandbox")).response.body == b"yours"
+    for lane in (Lane("broker-sandbox"), Lane("broker-sandbox", "yours")):
+        with pytest.raises(CassetteMiss, match="was played already"):
+            cassette.find(asked, lane)
+
+
+# Links ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["once", "new_episodes", "all"])
+def test_link(tmp_path, path, counting, interaction, mode):
+    """A link is followed for reading, and for writing the file that it leads to is replaced, not the link."""
+    real = tmp_path / "elsewhere" / "real.yaml"
+    real.parent.mkdir()
+    if mode == "new_episodes":  # a file that is rewritten first
+        real.write_text(yaml.safe_dump(yaml.safe_load(HEADER + encode(interaction("/old", b"old")))), encoding="utf-8")
+    path.symlink_to(real)
+    with Cassette(path, mode) as cassette:
+        get(cassette, counting, "/a")
+    assert (path.is_symlink(), real.is_symlink()) == (True, False)
+    assert bodies_in(real) == [*(["old"] if mode == "new_episodes" else []), "/a 1"]
+    assert [one.name for one in real.parent.iterdir()] == ["real.yaml"]
+    assert get(Cassette(path, "none"), counting, "/a") == ["/a 1"]
+
+
 # Stock vcrpy and pytest-recording -------------------------------------------------------------------------------------
 
 
@@ -285,7 +356,13 @@ def test_stock_vcrpy_replays_anything_of_ours(interactions, data):
     drawn = data.draw(interactions())
     uri = f"{BASE}/a"
     response = replace(drawn.response, reason="Fine")
-    one = replace(drawn, request=replace(drawn.request, method="GET", uri=uri), response=response, token_obtained=None)
+    one = replace(
+        drawn,
+        request=replace(drawn.request, method="GET", uri=uri),
+        response=response,
+        token_obtained=None,
+        failure=None,
+    )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tour.yaml"
         write(path, one)
@@ -470,37 +547,66 @@ def test_token_exchange_holds_no_secret(path, settings, service, make_credential
 # Files that are not whole, or no cassettes ----------------------------------------------------------------------------
 
 
-def test_torn(path, interaction, counting):
-    """Killed in the midst of an item, a file gives what is before it, says so, and is repaired by the next append."""
+@pytest.mark.parametrize("mode", MODES)
+def test_torn(path, interaction, counting, mode):
+    """Killed in the midst of an item, a file gives what is before it; the next opening says so and mends it."""
     write(path, interaction("/a", b"a"), interaction("/b", b"b"))
-    whole = path.read_bytes()
-    torn = whole[:-40]
+    torn = path.read_bytes()[:-40]
     path.write_bytes(torn)
-    for mode in ("none", "once"):
-        with pytest.warns(UserWarning, match=r"not written to its end; the 1 before it are whole"):
-            cassette = Cassette(path, mode)
-        assert get(cassette, counting, "/a", "/b") == ["a", None]
-        assert path.read_bytes() == torn
-    with pytest.warns(UserWarning, match="the 1 before it"):
-        cassette = Cassette(path, "new_episodes")
-    assert get(cassette, counting, "/a", "/b") == ["a", "/b 1"]
-    assert bodies_in(path) == ["a", "/b 1"]
+    with pytest.warns(UserWarning, match=r"not written to its end; the 1 before it are whole"):
+        cassette = Cassette(path, mode)
+    assert path.read_bytes() == HEADER + encode(interaction("/a", b"a"))
+    assert bodies_in(path) == ["a"]
+    if mode != "all":
+        assert get(cassette, counting, "/a", "/b") == ["a", "/b 1" if mode == "new_episodes" else None]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Cassette(path, "none")
 
 
 def test_torn_in_the_first_item(path, interaction, counting):
-    """A file that was killed before its first item was whole holds nothing: mode once records it."""
+    """A file that was killed before its first item was whole holds nothing, and goes: mode once records it."""
     write(path, interaction("/a", b"a"))
-    path.write_bytes(path.read_bytes()[:-40])
+    torn = path.read_bytes()[:-40]
+    path.write_bytes(torn)
     with pytest.warns(UserWarning, match="the 0 before it"):
         cassette = Cassette(path, "none")
-    assert get(cassette, counting, "/a") == [None]
+    assert (get(cassette, counting, "/a"), path.exists()) == ([None], False)
+    path.write_bytes(torn)
     with pytest.warns(UserWarning, match="the 0 before it"):
         cassette = Cassette(path)
     assert get(cassette, counting, "/a") == ["/a 1"]
     assert bodies_in(path) == ["/a 1"]
+
+
+def test_torn_with_line_ends_of_windows(path, interaction):
+    """A torn file is mended also where something has changed its line ends."""
+    write(path, interaction("/a", b"a"), interaction("/b", b"b"))
+    path.write_bytes(path.read_bytes()[:-40].replace(b"\n", b"\r\n"))
+    with pytest.warns(UserWarning, match="the 1 before it"):
+        Cassette(path, "none")
+    assert path.read_bytes() == HEADER + encode(interaction("/a", b"a"))
+
+
+@pytest.mark.parametrize("why", ["read-only", "no lock"])
+def test_torn_and_not_to_be_mended(path, interaction, counting, monkeypatch, caches, why):
+    """Where the file cannot be written, or nothing keeps other processes from writing, it is told and left."""
+    write(path, interaction("/a", b"a"), interaction("/b", b"b"))
+    torn = path.read_bytes()[:-40]
+    path.write_bytes(torn)
+    if why == "no lock":
+        caches.parent.mkdir()
+        caches.touch()
+    else:
+
+        def refuse(*_):
+            raise PermissionError(13, "Permission denied")
+
+        monkeypatch.setattr("os.truncate", refuse)
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="the 1 before it"):
+            assert get(Cassette(path, "none"), counting, "/a") == ["a"]
+    assert path.read_bytes() == torn
 
 
 @pytest.mark.parametrize("data", [b"", b"\n", b" \t\r\n "])
@@ -590,7 +696,7 @@ def test_miss(path, interaction):
     write(path, interaction("/v1/accounts?page=1"), interaction("/v1/orders"), interaction("/v1/accounts?page=2"))
     error = miss(Cassette(path, "none"), f"{BASE}/v1/accounts?page=3")
     assert error.what.startswith(f"Nothing recorded in tour.yaml answers GET {BASE}/v1/accounts?page=3. The nearest:\n")
-    assert error.nearest[0] == f"GET {BASE}/v1/accounts?page=1  (query: recorded page=1, asked page=3)"
+    assert error.nearest[0].startswith(f"GET {BASE}/v1/accounts?page=1\n  query: page: recorded 1, asked 3\n")
     assert len(error.nearest) == 3
     assert 'mode="new_episodes"' in error.next_step
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import sys
 import zlib
 
 import httpx
@@ -53,8 +54,10 @@ def test_without_coding_it_is_the_same_object():
         ("deflate", zlib.compress(b"x") + b"y"),
         ("br", b"\xff\xff\xff"),
         ("zstd", b"plain"),
-        ("compress", b"plain"),
-        ("aws-chunked", b"plain"),
+        ("gzip", gzip.compress(b"x" * 100)[:-3]),
+        ("compress", b"\x1f\x9d\x90x"),
+        ("aws-chunked", b"\x00plain"),
+        ("secret-sauce", b"\xff"),
         ("gzip, secret-sauce", gzip.compress(b"x")),
     ],
 )
@@ -63,3 +66,55 @@ def test_what_cannot_be_opened_is_refused(coding, body):
     with pytest.raises(SecretLeak, match="nothing was written") as caught:
         open_body([("Content-Encoding", coding)], body)
     assert "Accept-Encoding: identity" in caught.value.next_step
+
+
+@pytest.mark.parametrize("coding", ["utf-8", "aws-chunked", "none", "secret-sauce", "compress"])
+def test_text_in_a_coding_that_is_none(coding):
+    """Text that is evidently not encoded is taken as it is, as clients do."""
+    for body in (b'{"a": 1}', "añb\n\t".encode()):
+        assert open_body([("Content-Encoding", coding)], body) is body
+
+
+def test_an_empty_body():
+    """A reply without a body, such as one to HEAD, is none that is cut short."""
+    assert open_body([("Content-Encoding", "gzip")], b"") == b""
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, zlib.compress, raw_deflate])
+def test_bombs(compress):
+    """What grows beyond all measure is refused; what is large, or packs well, is not."""
+    coding = "gzip" if compress is gzip.compress else "deflate"
+    assert len(open_body([("Content-Encoding", coding)], compress(bytes(3 << 20)))) == 3 << 20
+    for size in (20, 70):
+        with pytest.raises(SecretLeak, match="opens to more than"):
+            open_body([("Content-Encoding", coding)], compress(bytes(size << 20)))
+
+
+def brotli():
+    return pytest.importorskip("brotli").compress
+
+
+def zstd():
+    return pytest.importorskip("zstandard").ZstdCompressor().compress
+
+
+@pytest.mark.parametrize(("coding", "package"), [("br", brotli), ("zstd", zstd)])
+def test_codings_of_other_packages(coding, package):
+    """Where it is installed, it is opened to its end, and no further than the cap."""
+    compress = package()
+    body = b"a text of a report, " * 500
+    assert open_body([("Content-Encoding", coding)], compress(body)) == body
+    for broken in (compress(body)[:-3], compress(body) + b"more"):
+        with pytest.raises(SecretLeak):
+            open_body([("Content-Encoding", coding)], broken)
+    with pytest.raises(SecretLeak, match="opens to more than"):
+        open_body([("Content-Encoding", coding)], compress(bytes(100 << 20)))
+
+
+@pytest.mark.parametrize("coding", ["br", "zstd"])
+def test_codings_that_are_not_installed(monkeypatch, coding):
+    """Without the package nothing can be checked."""
+    for package in ("brotli", "brotlicffi", "zstandard"):
+        monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(SecretLeak, match="unknown content encoding"):
+        open_body([("Content-Encoding", coding)], b"plain text")

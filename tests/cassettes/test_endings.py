@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,32 @@ record(cassette)
 os._exit(9)
 """
     assert run(script, status=9)[:2] == ("old", "new")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forking is POSIX")
+def test_forked_child_ends(run):
+    """What a process records anew is for that process to end, not for a child that was forked, lock or no lock."""
+    script = """
+import os
+os.environ["XDG_CACHE_HOME"] = "/dev/null/none"
+cassette = tk.Cassette("./tour.yaml", "all")
+record(cassette)
+if os.fork() == 0:
+    sys.exit()
+print(os.wait()[1], os.path.exists("tour.part.yaml"), flush=True)
+record(cassette, "/more")
+"""
+    assert run(script) == ("new new", None, "0 True\n")
+
+
+def test_abandoned_before_it_began(run):
+    """A recording that was given up is not put in place either when calls are recorded to it afterwards."""
+    script = """
+cassette = tk.Cassette("./tour.yaml", "all")
+cassette.abandon()
+record(cassette)
+"""
+    assert run(script)[:2] == ("old", "new")
 
 
 def test_nothing_recorded(run):

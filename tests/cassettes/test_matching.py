@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import json
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.cassettes.format import RecordedRequest
-from toolkit.cassettes.matching import ANYONE, OURS, VCRPY_DEFAULT, Index, Lane, Matcher, Track, canonical_body, nearest
+from toolkit.cassettes.format import Interaction, RecordedRequest, RecordedResponse
+from toolkit.cassettes.matching import (
+    ANYONE,
+    OURS,
+    VCRPY_DEFAULT,
+    Index,
+    Lane,
+    Matcher,
+    Track,
+    canonical_body,
+    query_fields,
+)
 from toolkit.errors import ConfigurationError
 
 
@@ -95,6 +105,12 @@ def test_equal_urls(interaction, recorded, asked, same):
     one = interaction(request={"uri": recorded})
     assert answers(one, request(uri=asked)) is same
     assert not answers(one, request(uri=asked), ["uri"]) or same
+
+
+@given(st.text("ab=&;%+2 \u00e9", max_size=20))
+def test_query_as_the_standard_library(query):
+    """The fields of any query are those that the standard library finds."""
+    assert query_fields(query) == parse_qsl(query, keep_blank_values=True)
 
 
 def test_headers_of_credentials_do_not_count(interaction):
@@ -251,42 +267,40 @@ def test_an_item_that_cannot_be_parsed(interaction):
             index.find(ANYONE, interaction().request)
 
 
-# What is near ---------------------------------------------------------------------------------------------------------
+@given(st.integers(1, 4), st.lists(st.integers(0, 3), max_size=6))
+def test_filed_anew(count, asked):
+    """Filing anew goes on where playing was."""
+    uris = [f"https://h.example/{number % count}" for number in range(8)]
+    several = [Interaction(RecordedRequest("GET", uri), RecordedResponse(200)) for uri in uris]
+    plain, anew = index_of(several), index_of(several)
+    played = set()
+    for number in asked:
+        wanted = several[number].request
+        numbers = [index.find(ANYONE, wanted).play() for index in (plain, anew)]
+        assert numbers[0] == numbers[1]
+        played.add(numbers[0])
+        anew.refile([one.request for one in several], played)
 
 
-def test_nearest(interaction, authorization):
-    """The nearest come first, each with the parts that differ, and each request once."""
-    several = [
-        interaction("/v2/far", request={"method": "DELETE"}),
-        interaction("/v1/accounts?page=1"),
-        interaction("/v1/accounts?page=1"),
-        interaction("/v1/accounts?page=2", authorized_by=authorization("mine")),
-        interaction("/v1/orders?page=2"),
-    ]
-    asked = request(uri="https://broker.svc.invalid/v1/accounts?page=2")
-    lines = nearest(Matcher(OURS), Lane("broker-sandbox", "yours"), asked, several)
-    assert len(lines) == 3
-    assert "credentials: recorded by mine (broker-sandbox), asked by yours (broker-sandbox)" in lines[0]
-    assert lines[1] == "GET https://broker.svc.invalid/v1/accounts?page=1  (query: recorded page=1, asked page=2)"
-    assert lines[2].endswith("v1/orders?page=2  (path: recorded /v1/orders, asked /v1/accounts)")
-    assert nearest(Matcher(OURS), ANYONE, asked, []) == []
+def test_filed_anew_under_other_texts(interaction):
+    """What is filed anew is found as it is written then, and no longer as it was."""
+    index = index_of([interaction("/a?x=1"), interaction("/b")])
+    first, second = interaction("/a?x=%3CSECRET%3E").request, interaction("/b").request
+    index.refile([first, second], ())
+    assert index.find(ANYONE, first).numbers == [0]
+    assert index.find(ANYONE, interaction("/a?x=1").request) is None
 
 
-def test_nearest_is_short_and_printable(interaction):
-    """Bodies and URLs are cut, and control characters are taken out."""
-    recorded = interaction("/" + "x" * 500, request={"body": b"\x1b[31m" + b"y" * 500})
-    asked = request(uri=recorded.request.uri, body=b"z")
-    (line,) = nearest(Matcher(OURS), ANYONE, asked, [recorded])
-    assert len(line) < 400
-    assert line.isprintable()
-    assert "body: recorded [31myyy" in line
+def test_nothing_is_parsed_for_what_the_uri_tells():
+    """Where method and URI are all that counts, no item is parsed to be found."""
 
+    def parse(_):
+        raise AssertionError
 
-def test_differences_of_each_kind(interaction):
-    """Every part says what was recorded and what was asked, a form and a missing body included."""
-    recorded = interaction(request={field: getattr(BASE, field) for field in ("method", "uri", "headers", "body")})
-    found = Matcher([*DIFFERENT, "uri"]).differences(ANYONE, request("PUT", "http://i.example:1/b"), recorded)
-    assert found["body"] == 'recorded {"a": 1}, asked none'
-    assert found["query"] == "recorded x=1&y=2, asked none"
-    assert found["port"] == "recorded 443, asked 1"
-    assert set(found) == {*DIFFERENT, "uri"}
+    index = Index(Matcher(VCRPY_DEFAULT), parse)
+    for number in range(3):
+        index.file(number, request())
+    assert index.find(ANYONE, request()).numbers == [0, 1, 2]
+    assert not Matcher(VCRPY_DEFAULT).looks_inside
+    assert Matcher(["lane"]).looks_inside
+    assert Matcher(["body"]).looks_inside

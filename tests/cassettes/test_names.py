@@ -57,6 +57,23 @@ def test_no_name(folder, name):
     assert caught.value.next_step
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["con", "NUL", "aux ", "com1", "LPT9", "COM²", "conin$", "a:b", "a?", 'a"b', "a|b", "<a>", "a*", "a\nb", "\x1b"],
+)
+def test_name_that_is_none_everywhere(folder, name):
+    """A name that Windows takes for a device, a stream or a pattern is refused on every system; as a path it is one."""
+    with pytest.raises(ConfigurationError, match="A cassette cannot be called"):
+        find_cassette(name, folder)
+    assert find_cassette(f"./{name}.yaml", folder) == Path(f"{name}.yaml")
+
+
+@pytest.mark.parametrize("name", ["console", "auxiliary", "com", "com10", "nul-tour", "prn_1"])
+def test_name_that_begins_like_a_device(folder, name):
+    """Only the whole name counts."""
+    assert find_cassette(name, folder).name == f"{name}.yaml"
+
+
 def test_modes(monkeypatch):
     """The modes are vcrpy's; its default is ours; offline, each is none."""
     import vcr

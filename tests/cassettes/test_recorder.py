@@ -14,7 +14,8 @@ import pytest
 
 from toolkit.cassettes import contents
 from toolkit.cassettes.format import HEADER, encode
-from toolkit.cassettes.recorder import Recorder, replace_atomically
+from toolkit.cassettes.mending import replace_atomically
+from toolkit.cassettes.recorder import Recorder
 from toolkit.cassettes.scrub import KnownSecrets, Scrubber
 from toolkit.errors import CassetteCorrupt, CassetteError, SecretLeak
 from toolkit.secret import Secret
@@ -35,6 +36,13 @@ def paths_in(path):
     return [held.interaction(number).request.uri.rpartition("/")[2] for number in range(len(held))]
 
 
+LATE = "a-fake-token-known-late"
+
+
+def holding(interaction, path="/late"):
+    return interaction(path, body=f'{{"echo": "{LATE}"}}'.encode())
+
+
 def test_appends(path, scrubber, interaction):
     """Header and folder come with the first interaction; every further one is added at the end."""
     recorder = Recorder(path, scrubber)
@@ -53,7 +61,7 @@ def test_nothing_is_rewritten_even_in_place(path, scrubber, interaction, monkeyp
     Recorder(path, scrubber).append(interaction("/0"))
     inode = path.stat().st_ino
     monkeypatch.setattr("os.truncate", None)
-    monkeypatch.setattr("toolkit.cassettes.recorder.replace_atomically", None)
+    monkeypatch.setattr("toolkit.cassettes.mending.replace_atomically", None)
     recorder = Recorder(path, scrubber)
     recorder.append(interaction("/1"))
     recorder.append(interaction("/2"))
@@ -95,14 +103,19 @@ def test_empty_files(path, scrubber, interaction, data):
 
 
 def test_anew(path, scrubber, interaction):
-    """Asked to record anew, what the file held goes with the first interaction, whatever it was."""
+    """Asked to record anew, it records beside the file, over whatever was left there, until it ends well."""
     path.parent.mkdir(parents=True)
-    path.write_bytes(b"<html>")
+    path.write_bytes(b"old")
     recorder = Recorder(path, scrubber, anew=True)
-    assert path.read_bytes() == b"<html>"
+    recorder.part.write_bytes(b"<html>")
     recorder.append(interaction("/0"))
     recorder.append(interaction("/1"))
-    assert paths_in(path) == ["0", "1"]
+    assert (paths_in(recorder.part), path.read_bytes()) == (["0", "1"], b"old")
+    recorder.finish()
+    assert (paths_in(path), recorder.part.exists()) == (["0", "1"], False)
+    recorder.append(interaction("/2"))
+    recorder.finish()
+    assert (paths_in(path), recorder.part.exists()) == (["0", "1", "2"], False)
 
 
 def foreign(*paths):
@@ -162,29 +175,34 @@ def test_what_is_no_cassette_is_left_alone(path, scrubber, interaction, data):
     assert recorder.count == 0
 
 
+class Leaky(Scrubber):
+    """Leaves everything as it is."""
+
+    def interaction(self, interaction):
+        return interaction
+
+
 def test_leak(path, interaction):
     """A secret that scrubbing leaves in what would be written is refused; the file stays as it was, or away."""
-    known = KnownSecrets([("SECRET", Secret("a-fake-token-1-of-some-length"))])
-    leaky = interaction(body=b'{"pem": "YS1mYWtlLXRva2VuLT\\nEtb2Ytc29tZS1sZW5ndGg="}')
+    known = KnownSecrets([("SECRET", Secret(LATE))])
     with pytest.raises(SecretLeak, match=r"GET in tour\.yaml would hold the secret that <SECRET> stands for"):
-        Recorder(path, Scrubber(known)).append(leaky)
-    assert not path.exists()
-    Recorder(path, Scrubber(known)).append(interaction())
+        Recorder(path, Leaky(known)).append(holding(interaction))
+    assert not path.parent.exists()
+    Recorder(path, Leaky(known)).append(interaction())
     before = path.read_bytes()
     with pytest.raises(SecretLeak):
-        Recorder(path, Scrubber(known)).append(leaky)
+        Recorder(path, Leaky(known)).append(holding(interaction))
     assert path.read_bytes() == before
 
 
 def test_leak_in_a_foreign_file(path, interaction):
     """A foreign file with a secret that cannot be scrubbed is not rewritten."""
-    known = KnownSecrets([("SECRET", Secret("another-token"))])
+    known = KnownSecrets([("SECRET", Secret("a-fake-token-1"))])
     path.parent.mkdir(parents=True)
-    data = foreign("a").replace(b"a-fake-token-1", b"YW5vdGhl\\\\nci10b2tlbg==")
-    path.write_bytes(data)
-    with pytest.raises(SecretLeak, match="as it is rewritten in our layout"):
-        Recorder(path, Scrubber(known)).append(interaction())
-    assert path.read_bytes() == data
+    path.write_bytes(foreign("a"))
+    with pytest.raises(SecretLeak, match="as it is rewritten"):
+        Recorder(path, Leaky(known)).append(interaction())
+    assert path.read_bytes() == foreign("a")
 
 
 def test_threads(path, scrubber, interaction):
@@ -235,11 +253,11 @@ class FailingFile:
 )
 @pytest.mark.parametrize("recorded", [0, 2])
 def test_disk_full(path, scrubber, interaction, monkeypatch, error, recorded):
-    """A write that stops half-way is taken back and told; when there is space again, recording goes on."""
+    """A write that stops half-way is taken back and told; nothing empty stays, and recording goes on later."""
     recorder = Recorder(path, scrubber)
     for number in range(recorded):
         recorder.append(interaction(f"/{number}"))
-    before = path.read_bytes() if recorded else b""
+    before = path.read_bytes() if recorded else None
     opened = Path.open
     with monkeypatch.context() as patch:
         patch.setattr(Path, "open", lambda *args, **more: FailingFile(opened(*args, **more), error))
@@ -248,7 +266,7 @@ def test_disk_full(path, scrubber, interaction, monkeypatch, error, recorded):
         ) as caught:
             recorder.append(interaction("/lost"))
     assert "What was recorded before is intact" in caught.value.next_step
-    assert path.read_bytes() == before
+    assert (path.read_bytes() if path.parent.parent.exists() else None) == before
     assert recorder.count == recorded
     recorder.append(interaction("/more"))
     assert paths_in(path) == [*map(str, range(recorded)), "more"]
@@ -366,3 +384,217 @@ def test_replace_atomically(tmp_path, monkeypatch):
         ("x.yaml", b"new"),
         ("y.yaml", b"newer"),
     ]
+
+
+# Secrets that become known late ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_secret_known_late(path, scrubber, interaction, search, anew):
+    """A secret that becomes known after it was written is taken out at that moment; all else stays to the byte."""
+    recorder = Recorder(path, scrubber, anew=anew)
+    file = recorder.part if anew else path
+    several = [interaction("/0"), holding(interaction), interaction("/2")]
+    for one in several:
+        recorder.append(one)
+    before = file.read_bytes()
+    scrubber.known.add("SECRET", Secret(LATE))
+    after = file.read_bytes()
+    assert not search(after, LATE)
+    assert after.startswith(HEADER + encode(several[0]))
+    assert after.endswith(encode(several[2]))
+    assert b'{"echo": "<SECRET>"}' in after
+    assert before.count(b"complete: true") == after.count(b"complete: true")
+    recorder.append(holding(interaction, "/3"))
+    assert paths_in(file) == ["0", "late", "2", "3"]
+    assert os.listdir(path.parent) == [file.name]  # noqa: PTH208 - names are enough
+
+
+def test_secret_known_late_of_an_earlier_run(path, scrubber, interaction, search):
+    """What an earlier run wrote is looked through, too: when the first interaction is added, and from then on."""
+    Recorder(path, scrubber).append(holding(interaction))
+    other = Scrubber(KnownSecrets())
+    recorder = Recorder(path, other)
+    other.known.add("SECRET", Secret(LATE))
+    assert search(path.read_bytes(), LATE)  # nothing is recorded, so nothing is touched
+    recorder.append(interaction("/1"))
+    assert not search(path.read_bytes(), LATE)
+    Recorder(path, Scrubber(KnownSecrets())).append(interaction("/2", body=b"another-fake-token"))
+    other.known.add("SECRET", Secret("another-fake-token"))
+    assert not search(path.read_bytes(), "another-fake-token")
+    assert paths_in(path) == ["late", "1", "2"]
+
+
+def test_secret_that_another_recorder_knows(path, scrubber, interaction, search):
+    """A recorder that joins another's recording looks through what that one wrote for the secrets that it knows."""
+    first = Recorder(path, scrubber)
+    first.append(holding(interaction))
+    second = Recorder(path, Scrubber(KnownSecrets([("SECRET", Secret(LATE))])))
+    second.append(interaction("/1"))
+    assert not search(path.read_bytes(), LATE)
+    first.append(interaction("/2"))
+    assert paths_in(path) == ["late", "1", "2"]
+
+
+@pytest.mark.parametrize("kind", ["COOKIE", ""])
+def test_what_is_often_new(path, scrubber, interaction, search, kind, monkeypatch):
+    """A cookie, or personal data, that turns up new with each answer is looked for in the file once, at the end."""
+    looked = []
+    monkeypatch.setattr(Recorder, "_check_file", lambda self, file: looked.append(file))
+    recorder = Recorder(path, scrubber)
+    for number in range(5):
+        recorder.append(interaction(f"/{number}"))
+        if kind:
+            scrubber.known.add(kind, Secret(f"a-fake-cookie-{number}"))
+        else:
+            scrubber.known.add_stand_ins([(Secret(f"a-fake-name-{number}"), f"x-stand-in-{number}")])
+    assert looked == []
+    recorder.finish()
+    assert looked == [recorder.path]
+    scrubber.known.add("ACCESS_TOKEN", Secret(LATE))
+
+
+def test_cookie_known_late(path, scrubber, interaction, search):
+    """One that had come by before, without looking like a cookie, is taken out when the recording ends."""
+    recorder = Recorder(path, scrubber)
+    recorder.append(holding(interaction))
+    scrubber.known.add("COOKIE", Secret(LATE))
+    recorder.finish()
+    assert not search(path.read_bytes(), LATE)
+    assert paths_in(path) == ["late"]
+
+
+def test_secret_found_by_its_place_later(path, scrubber, interaction, search):
+    """A value that is a secret by its place in a later request was one in what came before."""
+    recorder = Recorder(path, scrubber)
+    recorder.append(holding(interaction))
+    recorder.append(interaction("/1", request={"headers": (("Authorization", f"Bearer {LATE}"),)}))
+    assert not search(path.read_bytes(), LATE)
+    assert paths_in(path) == ["late", "1"]
+
+
+def test_what_a_secret_costs(path, scrubber, interaction, monkeypatch):
+    """A new secret costs one look at the file, and none when nothing was written yet."""
+    read = []
+    read_bytes = Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda file: (read.append(file.name), read_bytes(file))[1])
+    recorder = Recorder(path, scrubber)
+    scrubber.known.add("SECRET", Secret("the-first-fake-secret"))
+    assert read == []
+    recorder.append(interaction("/0"))
+    scrubber.known.add("SECRET", Secret("the-second-fake-secret"))
+    assert read == ["tour.yaml"]
+    recorder.append(interaction("/1"))
+    scrubber.known.add("SECRET", Secret("the-second-fake-secret"))
+    recorder.give_up()
+    scrubber.known.add("SECRET", Secret("the-third-fake-secret"))
+    assert read == ["tour.yaml"]
+
+
+@pytest.mark.parametrize("step", ["os.fsync", "pathlib.Path.replace", "tempfile.mkstemp"])
+def test_rewriting_that_fails(path, scrubber, interaction, search, monkeypatch, step):
+    """A rewriting that fails half-way keeps all that was recorded and says so; it is done before more is added."""
+
+    def fail(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    recorder = Recorder(path, scrubber)
+    recorder.append(holding(interaction))
+    before = path.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(step, fail)
+        with pytest.warns(UserWarning, match=r"became known only now, and could not be rewritten: No space"):
+            scrubber.known.add("SECRET", Secret(LATE))
+        assert path.read_bytes() == before
+        with pytest.raises(CassetteError, match="No space left on device"):
+            recorder.append(interaction("/1"))
+        with pytest.raises(CassetteError, match="No space left on device"):
+            recorder.finish()
+        assert path.read_bytes() == before
+        assert os.listdir(path.parent) == ["tour.yaml"]  # noqa: PTH208 - names are enough
+    recorder.append(interaction("/1"))
+    assert not search(path.read_bytes(), LATE)
+    assert paths_in(path) == ["late", "1"]
+    recorder.finish()
+
+
+def test_secret_that_cannot_be_taken_out(path, interaction):
+    """Where scrubbing leaves a secret in what was written, that is told with its line until someone removes it."""
+    scrubber = Leaky(KnownSecrets())
+    recorder = Recorder(path, scrubber)
+    recorder.append(interaction("/0"))
+    before = path.read_bytes()
+    recorder.append(holding(interaction))
+    held = path.read_bytes()
+    line = before.count(b"\n") + 1
+    with pytest.warns(UserWarning, match=rf"tour\.yaml, line {line}: the interaction there holds a secret"):
+        scrubber.known.add("SECRET", Secret(LATE))
+    with pytest.raises(SecretLeak, match=f"line {line}"):
+        recorder.append(interaction("/2"))
+    assert path.read_bytes() == held
+    path.write_bytes(before)
+    recorder.append(interaction("/2"))
+    assert paths_in(path) == ["0", "2"]
+
+
+def test_secret_known_while_it_is_written(path, scrubber, interaction, search, monkeypatch):
+    """A secret that becomes known between the check of an interaction and its writing is taken out of it."""
+    recorder = Recorder(path, scrubber)
+    recorder.append(interaction("/0"))
+    checked = recorder._checked
+
+    def late(one):
+        result = checked(one)
+        scrubber.known.add("SECRET", Secret(LATE))
+        return result
+
+    monkeypatch.setattr(recorder, "_checked", late)
+    recorder.append(holding(interaction))
+    assert not search(path.read_bytes(), LATE)
+    assert paths_in(path) == ["0", "late"]
+
+
+def test_secrets_in_threads(path, interaction, search):
+    """Whatever becomes known while threads record, no secret stays in what they wrote."""
+    known = KnownSecrets()
+    texts = [f"a-fake-secret-{number}-of-many" for number in range(12)]
+    start = threading.Barrier(4)
+
+    def record(thread):
+        recorder = Recorder(path, Scrubber(known))
+        start.wait()
+        for number, text in enumerate(texts):
+            recorder.append(interaction(f"/{thread}-{number}", body=f"{thread} {text}".encode()))
+            if number % 4 == thread:
+                known.add("SECRET", Secret(text))
+
+    threads = [threading.Thread(target=record, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    data = path.read_bytes()
+    assert not any(search(data, text) for text in texts)
+    assert len(paths_in(path)) == 48
+
+
+def test_left_of_a_killed_rewriting(path, scrubber, interaction):
+    """What a process left that was killed in the midst of rewriting is cleared away by the next recording."""
+    path.parent.mkdir(parents=True)
+    for name in (".tour.yaml.abc123.rewritten", ".other.yaml.abc123.rewritten", ".tour.yaml.mine"):
+        (path.parent / name).write_bytes(b"half")
+    Recorder(path, scrubber).append(interaction())
+    left = {".other.yaml.abc123.rewritten", ".tour.yaml.mine", "tour.yaml"}
+    assert set(os.listdir(path.parent)) == left  # noqa: PTH208 - names are enough
+
+
+def test_changed_by_someone_else(path, scrubber, interaction):
+    """A file that an editor or vcrpy changes in the midst of a recording is appended to as it is by then."""
+    recorder = Recorder(path, scrubber)
+    recorder.append(interaction("/0"))
+    path.write_bytes(foreign("a"))
+    recorder.append(interaction("/1"))
+    assert paths_in(path) == ["a", "1"]
+    path.write_bytes(path.read_bytes()[:-1] + b"\n- req")
+    recorder.append(interaction("/2"))
+    assert paths_in(path) == ["a", "1", "2"]

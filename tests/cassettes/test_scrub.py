@@ -7,6 +7,7 @@ import gzip
 import json
 import string
 import zlib
+from dataclasses import replace
 from urllib.parse import quote, quote_plus, urlencode
 
 import pytest
@@ -222,10 +223,18 @@ def test_short_secrets_in_their_places(interaction):
 # What is not secret ---------------------------------------------------------------------------------------------------
 
 
+def without_cookies(interaction):
+    request, response = (
+        replace(message, headers=tuple(header for header in message.headers if header[0] != "Set-Cookie"))
+        for message in (interaction.request, interaction.response)
+    )
+    return replace(interaction, request=request, response=response)
+
+
 @given(st.data())
 def test_the_rest_stays(interactions, data):
-    """Without secrets and addresses in it, an interaction is recorded as it came, byte for byte."""
-    interaction = data.draw(interactions())
+    """Without secrets, cookies and addresses in it, an interaction is recorded as it came, byte for byte."""
+    interaction = without_cookies(data.draw(interactions()))
     assert scrubber(TOKEN).interaction(interaction) == interaction
 
 
@@ -243,7 +252,7 @@ def test_body_without_secrets_stays_compressed(interaction):
 @pytest.mark.parametrize("in_request", [True, False])
 def test_what_cannot_be_opened_is_refused(interaction, in_request):
     """A body in an unknown encoding is not recorded."""
-    message = {"headers": (("Content-Encoding", "unheard-of"),), "body": b"x"}
+    message = {"headers": (("Content-Encoding", "unheard-of"),), "body": b"\x01"}
     with pytest.raises(SecretLeak):
         scrubber(TOKEN).interaction(interaction(**{"request" if in_request else "response": message}))
 

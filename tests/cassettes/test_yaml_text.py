@@ -57,10 +57,19 @@ SMALL_BOMB = "\n".join(["a0: &a0 [x, x]", *(f"a{n}: &a{n} {{b: *a{n - 1}, c: *a{
         ("a: 1\nb: " + "{a: " * LEVELS, "nested too deep"),
         ("a: 1\nb:\n" + "- " * LEVELS + "x", "nested too deep"),
         ("a: 1\nb:\n" + "? " * LEVELS + "x", "nested too deep"),
+        ("a: 1\nb:\n" + "".join(" " * level + "-\n" for level in range(1, 1500)), "nested too deep"),
+        ("a: 1\nb:\n" + "".join(" " * level + "a:\n" for level in range(1, 1500)), "nested too deep"),
+        ("a: 1\nb:\n" + "".join(" " * level + "a:\n" + " " * level + "-\n" for level in range(1, 400)), "too deep"),
+        ("a: 1\nb: 1" + ":30" * LEVELS, "a number is too long"),
+        ("a: 1\nb: !!int '1" + ":30" * LEVELS + "'", "a number is too long"),
+        ("a: 1\nb: 1" + ":30" * LEVELS + ".5", "a number is too long"),
         (BOMB, "aliases repeat too much"),
         (SMALL_BOMB, "aliases repeat too much"),
     ],
-    ids=["lists", "mappings", "block lists", "keys", "aliases", "few aliases"],
+    ids=[
+        *("lists", "mappings", "block lists", "keys", "lists on lines", "mappings on lines", "both on lines"),
+        *("base 60", "base 60 in quotes", "base 60 with a fraction", "aliases", "few aliases"),
+    ],
 )
 def test_what_would_crash_a_loader(data, what):
     """Nesting that overruns the stack, and aliases that multiply, are refused before any loader runs."""
@@ -71,7 +80,7 @@ def test_what_would_crash_a_loader(data, what):
 
 def test_much_that_is_harmless():
     """Many brackets in texts, many items and many aliases of small things are no such thing."""
-    value = {"a": "[{" * 5000, "b": [{"c": [1]}] * 5000}
+    value = {"a": "[{" * 5000, "b": [{"c": [1]}] * 5000, "d": " " * 5000, "e": "00:11:22:33" * 500, "f": "x\n\n" * 9}
     assert load(yaml.safe_dump(value).encode()) == value
 
 
@@ -83,6 +92,7 @@ def test_much_that_is_harmless():
         (b"a: 1\nb: *c", "undefined alias", 1),
         (b"a: \x00", "does not allow", 0),
         (b"a: \xff\xfe\xfd", "does not allow", 0),
+        (("a: [" + "[" * 100_000).encode("utf-16"), "not UTF-8", 0),
     ],
 )
 def test_not_yaml(data, what, line):

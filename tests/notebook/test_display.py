@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +14,6 @@ from toolkit.notebook.connection import connect
 from toolkit.notebook.display import (
     Facts,
     facts_of,
-    minutes_text,
     problem_html,
     real_account_html,
     status_text,
@@ -30,12 +28,13 @@ RECORDED = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 REPLAY = Facts(
     Environment.BROKER_SANDBOX,
     Mode.REPLAY,
+    who="sandbox broker partner, as recorded",
     has_tokens=True,
     cassette="tour.yaml",
     interactions=12,
     recorded_at=RECORDED,
 )
-LIVE = Facts(Environment.LIVE, Mode.LIVE, who="desk · key pair", accounts=1)
+LIVE = Facts(Environment.LIVE, Mode.LIVE, who="desk · key pair · live account", accounts=1)
 
 
 class Elements(HTMLParser):
@@ -99,12 +98,6 @@ def test_a_replayed_token_stands_still_and_a_live_one_is_left_to_the_page():
     assert "the key pair goes with every call" in summary_html(LIVE)
 
 
-@pytest.mark.parametrize(("seconds", "text"), [(0, "0:00"), (-5, "0:00"), (0.2, "0:01"), (59, "0:59"), (890, "14:50")])
-def test_a_lifetime_is_minutes_and_seconds(seconds, text):
-    """Rounded up, so that 0:00 means that it is over."""
-    assert minutes_text(timedelta(seconds=seconds)) == text
-
-
 def test_a_problem_is_announced():
     """A screen reader says it when it appears."""
     shown = problem_html(Problem("cassette", "What.", "What next."))
@@ -137,7 +130,7 @@ def test_the_facts_of_a_session_hold_no_secret(service, settings, tour):
         connection = connect(credentials.environment, mode, cassette, given_credentials, settings)
         facts = facts_of(connection)
         assert facts.has_tokens
-        assert bool(facts.who) is (given_credentials is not None)
+        assert facts.who.endswith("as recorded") is (given_credentials is None)
         assert credentials.client_secret.reveal() not in repr(facts)
         assert connection.token is None or connection.token.access_token.reveal() not in repr(facts)
         assert facts.remaining is None or mode is Mode.REPLAY

@@ -10,6 +10,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import toolkit as tk
 from toolkit.cassettes import ambient, endings
+from toolkit.notebook.magics import Magics
 from toolkit.practice_service import PracticeService, practice
 
 
@@ -120,6 +121,76 @@ def test_calls_and_tokens_show_the_tables_of_a_session(shell: InteractiveShell) 
     assert len(run(shell, "%tokens session")) == 1
     assert len(run(shell, "%calls")) == 0
     assert isinstance(shell.run_cell("%calls nobody").error_in_exec, tk.ConfigurationError)
+
+
+def test_calls_and_tokens_of_a_panel(shell: InteractiveShell) -> None:
+    """A panel's session has the panel's name; one that is not connected has none."""
+    run(shell, "%%cassette mine\nsession.accounts()")
+    run(shell, "del session")
+    run(shell, 'panel = tk.panel(cassette="mine"); panel.session.accounts()')
+    run(shell, "other = tk.panel()")
+    assert len(run(shell, "%calls")) == len(run(shell, "%calls panel.session")) == 2
+    assert "There are panel.session." in str(shell.run_cell("%tokens other").error_in_exec)
+    run(shell, "panel.close(); other.close()")
+
+
+def test_a_session_with_its_own_cassette_keeps_it_and_the_cell_says_so(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only when the cell has used it, whether it was opened before or in the cell."""
+    run(shell, 'own = tk.Session(credentials=credentials, settings=service.settings, cassette="cassettes/own.yaml")')
+    run(shell, "own.accounts()")
+    run(shell, "%%cassette mine\nsession.accounts()")
+    assert capsys.readouterr().err == ""
+    run(shell, "%%cassette mine\nown.accounts(limit=1)")
+    told = "%%cassette: own keeps its own cassette own.yaml: its calls are not in mine.yaml.\n"
+    assert capsys.readouterr().err == told
+    replay = 'tk.Session("broker-sandbox", cassette="cassettes/own.yaml", mode="none")'
+    run(shell, f"%%cassette mine\nlater = {replay}; later.accounts()")
+    assert capsys.readouterr().err == told.replace("own keeps", "later keeps")
+    run(shell, f"idle = {replay}")
+    run(shell, "%%cassette mine\nidle")
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("cell", ["1 / 0", "await service.nothing()", "raise KeyboardInterrupt", "def"])
+def test_it_is_put_away_however_the_cell_ends(shell: InteractiveShell, cell: str) -> None:
+    """After an exception, in a cell that awaits, when interrupted, and when it is no Python."""
+    assert not shell.run_cell(f"%%cassette mine\n{cell}").success
+    assert ambient.current() is None
+
+
+def test_it_is_put_away_without_a_result(shell: InteractiveShell) -> None:
+    """IPython has none when a cell was interrupted before it began."""
+    run(shell, "%%cassette mine\n1")
+    magics = next(
+        one.__self__
+        for one in shell.events.callbacks["post_run_cell"]
+        if isinstance(getattr(one, "__self__", None), Magics)
+    )
+    magics.cassette("mine")
+    shell.events.trigger("post_run_cell", None)
+    assert ambient.current() is None
+
+
+def test_loading_twice_is_loading_once(shell: InteractiveShell) -> None:
+    """And unloading undoes it."""
+    tk.load_ipython_extension(shell)
+    mine = [one for one in shell.events.callbacks["post_run_cell"] if "Magics" in repr(one)]
+    assert len(mine) == 1
+    tk.unload_ipython_extension(shell)
+    assert isinstance(shell.run_cell("%calls").error_in_exec or shell.run_cell("%calls").error_before_exec, Exception)
+    assert "calls" not in shell.magics_manager.magics["line"]
+
+
+def test_secrets_are_masked_while_it_is_loaded(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
+    """Those of a session, its token included, until it is unloaded."""
+    tk.load_ipython_extension(shell)  # once more: pytest has other streams in a test than in its fixtures
+    run(shell, "session.accounts(); print(session.token.access_token.reveal(), credentials.client_secret.reveal())")
+    assert capsys.readouterr().out == "<ACCESS_TOKEN> <CLIENT_SECRET>\n"
+    tk.unload_ipython_extension(shell)
+    run(shell, "print(credentials.client_secret.reveal())")
+    assert capsys.readouterr().out == f"{shell.user_ns['credentials'].client_secret.reveal()}\n"
 
 
 def test_unloading_takes_the_cell_magic_away(shell: InteractiveShell) -> None:

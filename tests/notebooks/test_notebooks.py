@@ -1,45 +1,28 @@
-"""The shipped notebooks: executed offline, they say what they said when they were stored."""
+"""The shipped notebooks: run offline, they give what is stored, to the byte."""
 
-import copy
-import os
 from pathlib import Path
 
 import nbformat
 import pytest
-from nbclient import NotebookClient
+
+from toolkit.verification import Outcome, Verdict, verify
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
-WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
-def outputs(notebook: nbformat.NotebookNode) -> dict[str, list[dict[str, object]]]:
-    """Outputs by cell, without what names a widget of one run."""
-    found = {}
-    for cell in copy.deepcopy(notebook.cells):
-        for output in cell.get("outputs", []):
-            output.get("data", {}).pop(WIDGET, None)
-        found[cell["id"]] = cell.get("outputs", [])
-    return found
+@pytest.fixture(scope="module")
+def verdicts() -> dict[Path, Verdict]:
+    """What `toolkit verify` says of all of them, several at once."""
+    return {verdict.path: verdict for verdict in verify(NOTEBOOKS)}
 
 
-@pytest.fixture
-def shut(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replay only, and none of the settings of whoever runs the tests."""
-    for name in [name for name in os.environ if name.startswith("TOOLKIT_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
-
-
-@pytest.mark.usefixtures("shut")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
-def test_a_notebook_gives_its_stored_outputs(path: Path) -> None:
-    """Executed from top to bottom in replay, every cell gives what is stored with it."""
-    stored = nbformat.read(path, as_version=4)
-    executed = copy.deepcopy(stored)
-    resources = {"metadata": {"path": str(path.parent)}}
-    NotebookClient(executed, timeout=120, record_timing=False, coalesce_streams=True, resources=resources).execute()
-    assert outputs(executed) == outputs(stored)
+def test_a_notebook_gives_what_is_stored(path: Path, verdicts: dict[Path, Verdict]) -> None:
+    """Run from top to bottom in replay, it gives the stored file, byte by byte."""
+    verdict = verdicts[path]
+    assert (verdict.failure, verdict.differences) == (None, ())
+    assert verdict.outcome is Outcome.SAME
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)

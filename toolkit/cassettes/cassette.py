@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import warnings
 from collections.abc import Iterable, Sequence
@@ -11,15 +12,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from toolkit.cassettes import contents, endings
+from toolkit.cassettes import claims, contents, endings, misses, strictness
 from toolkit.cassettes.contents import Contents, Parsed
 from toolkit.cassettes.format import EPOCH, Interaction, RecordedRequest
-from toolkit.cassettes.matching import ANYONE, OURS, VCRPY_DEFAULT, Index, Lane, Matcher, nearest
+from toolkit.cassettes.matching import ANYONE, OURS, VCRPY_DEFAULT, Index, Lane, Matcher, Track
 from toolkit.cassettes.names import MODES, Mode, as_mode, find_cassette
-from toolkit.cassettes.recorder import Recorder
+from toolkit.cassettes.recorder import Recorder, part_of
+from toolkit.cassettes.rules import Rules, project_rules
 from toolkit.cassettes.scrub import KnownSecrets, Scrubber
 from toolkit.errors import CassetteError, CassetteMiss, ConfigurationError
-from toolkit.escaping import excerpt
 from toolkit.ledger import Authorization
 from toolkit.secret import Secret
 from toolkit.settings import Settings, is_offline
@@ -46,6 +47,15 @@ class Cassette:
         match_on: vcrpy's names of the parts that must be equal. By default a recording of ours is
             matched on environment, profile, method, URI and body; a foreign one as vcrpy does.
         secrets: further texts that must not be recorded, in any form: one or several.
+        rules: what is taken out of it besides credentials.
+        strict: for tests: each recording plays once instead of the last one of several repeating, and
+            close(), or the end of a `with`, raises CassetteError when some were not played.
+
+    A test that fails when the code under it asks something else, more, or less than was recorded:
+
+        def test_report():
+            with tk.Cassette("report", "none", strict=True) as cassette:
+                make_report(httpx.Client(transport=cassette.transport()))
 
     Raises:
         CassetteMiss: mode `none` and no such file.
@@ -65,24 +75,34 @@ class Cassette:
         *,
         match_on: Sequence[str] | None = None,
         secrets: str | Secret | Iterable[str | Secret] = (),
+        strict: bool = False,
+        rules: Rules | None = None,
         settings: Settings | None = None,
         scrubber: Scrubber | None = None,
     ) -> None:
-        self.path, self.mode = find_cassette(path, settings), as_mode(mode)
-        self.scrubber = scrubber or Scrubber(KnownSecrets())
+        self.path, self.mode, self.strict = find_cassette(path, settings), as_mode(mode), strict
+        if scrubber is None:
+            scrubber = Scrubber(KnownSecrets(), rules=project_rules(settings or Settings.load()))
+        self.scrubber = scrubber
         self.scrubber.known.add_texts(secrets)
+        self.scrubber.follow(rules)
+        self._settings = settings
         self._lock = threading.Lock()
         self._played: dict[int, int] = {}
-        self._part = self.path.with_name(f"{self.path.stem}.part{self.path.suffix}")
+        self._part = part_of(self.path)
+        self._is_awaited = False
         endings.take_over(self._part)
-        self._contents = contents.read(self._read(), source=str(self.path))
+        data = self._read()
+        self.scrubber.recall(data)
+        self._contents = contents.read(data, source=str(self.path))
         self.is_foreign = self._contents.is_foreign
-        if self._contents.is_torn:
+        if self._contents.is_torn and Recorder(self.path, self.scrubber).cut_torn_tail():
             whole = f"the {self._loaded} before it are whole"
             warnings.warn(f"{self.path} ends in an interaction that was not written to its end; {whole}.", stacklevel=2)
         self._token_requests: dict[Authorization, int] | None = None
         self.matcher = Matcher(match_on or (VCRPY_DEFAULT if self.is_foreign else OURS))
         self._index: Index | None = None
+        self._refiled_knowing = -1
         self._open_for_recording()
 
     def _read(self) -> bytes:
@@ -94,20 +114,23 @@ class Cassette:
             what = f"Cannot read {self.path}: {error.strerror}."
             raise CassetteError(what, "Mend its permissions or choose another.") from None
         if not data.strip() and self.mode == "none":
-            raise CassetteMiss(
-                f"There is no cassette {self.path}.",
-                'Check the name, or record it with mode="once" while online.'
-                + (" TOOLKIT_OFFLINE is set, so nothing is recorded." if is_offline() else ""),
-            )
+            raise misses.missing(self.path, elsewhere=self._of_that_name(), is_offline=is_offline())
         return data
+
+    def _of_that_name(self) -> Path | None:
+        try:
+            return find_cassette(self.path.stem, self._settings)
+        except ConfigurationError:
+            return None
 
     def _open_for_recording(self) -> None:
         self.records = self.mode in ("new_episodes", "all") or (self.mode == "once" and not self._loaded)
         self.replays = self._loaded > 0 and self.mode != "all"
-        if self._part.exists():
+        real = Path(os.path.realpath(self.path))
+        if self._part.exists() and not claims.is_held_elsewhere(real):
             warnings.warn(
                 f"{self._part} is left of a recording with mode all that was interrupted. "
-                f"To use it, rename it to {self.path.name}; the next such recording replaces it.",
+                f"To use it, rename it to {real.name}; the next such recording replaces it.",
                 stacklevel=3,
             )
         if not self.records:
@@ -117,11 +140,7 @@ class Cassette:
                 f"Cannot record to {self.path}: recordings are YAML, which can be appended to.",
                 'Give the cassette the suffix .yaml, or replay this one with mode="none".',
             )
-        if self.mode == "all":
-            self._recorder = Recorder(self._part, self.scrubber, anew=True)
-            endings.call_at_the_end(self._part, self.finish)
-        else:
-            self._recorder = Recorder(self.path, self.scrubber)
+        self._recorder = Recorder(self.path, self.scrubber, anew=self.mode == "all")
 
     @property
     def _loaded(self) -> int:
@@ -138,6 +157,11 @@ class Cassette:
 
     def __repr__(self) -> str:
         return f"<Cassette {self.path.name}: {self.describe()}>"
+
+    def _repr_html_(self) -> str:
+        from toolkit.rich_display.values import cassette_html  # noqa: PLC0415 - for notebooks only
+
+        return cassette_html(self)
 
     def describe(self) -> str:
         """Whether calls are recorded or replayed, and of when, in words."""
@@ -171,26 +195,42 @@ class Cassette:
     @property
     def unplayed(self) -> list[str]:
         """Method and URI of the interactions in the file that were not played yet, in their order."""
-        heads = (self._contents.head(number) for number in range(self._loaded) if number not in self._played)
+        heads = (self._head(number) for number in range(self._loaded) if number not in self._played)
         return [f"{head.method} {head.uri}" for head in heads]
 
     def find(self, request: RecordedRequest, lane: Lane = ANYONE) -> Interaction | None:
-        """The recorded interaction that answers a scrubbed request, or None when it is to be recorded.
+        """The recorded interaction that answers a scrubbed request, or None when it is to be sent and recorded.
 
         Raises:
             CassetteMiss: nothing answers it and this mode records nothing; shows the nearest.
+            CassetteBusy: it would be recorded, and another process is recording to this cassette.
             CassetteCorrupt: the recorded item cannot be read.
         """
+        track = None
         if self.replays:
             with self._lock:
                 track = self._filed().find(lane, request)
-                if track is not None:
-                    number = track.play()
+                if track is None and self._refiled():
+                    track = self._filed().find(lane, request)
+                number = None if track is None else self._next(track)
+                if number is not None:
                     self._played[number] = self._played.get(number, 0) + 1
                     return self._contents.interaction(number)
-        if self.records:
+        if self._recorder is not None:
+            self._recorder.claim()  # before it is sent: what cannot be recorded is not to happen
             return None
+        if track is not None:
+            raise strictness.spent(self.path.name, request, len(track.numbers))
         raise self._miss(request, lane)
+
+    def _next(self, track: Track) -> int | None:
+        """The number of the recording to play, None when strict and all were played."""
+        number = track.play()
+        while self.strict and number in self._played:
+            if number == track.numbers[-1]:
+                return None
+            number = track.play()
+        return number
 
     def token_request_of(self, authorization: Authorization) -> Interaction | None:
         """The recorded token request whose token authorized a call; once, with the first such call."""
@@ -210,11 +250,15 @@ class Cassette:
 
         Raises:
             SecretLeak: it cannot be checked, or a secret would be left in it; nothing was written.
+            CassetteBusy: another process is recording to this cassette.
             CassetteError: the file cannot be written.
         """
         if self._recorder is None:
             raise CassetteError(f"{self.path.name} is not being recorded.", f"It was opened with mode {self.mode}.")
         self._recorder.append(interaction)
+        if self.mode == "all" and not self._is_awaited:
+            self._is_awaited = True
+            endings.call_at_the_end(self._part, self.finish)
 
     def transport(self, inner: httpx.BaseTransport | httpx.AsyncBaseTransport | None = None) -> CassetteTransport:
         """A transport for an httpx.Client or an httpx.AsyncClient that replays from and records to this cassette.
@@ -235,30 +279,33 @@ class Cassette:
         return self._contents.table()
 
     def finish(self) -> None:
-        """With mode `all`, put the new recording in place of the old one; else nothing is left to do.
+        """End the recording for now: with mode `all`, put the new one in place of the old one.
+
+        Other processes may record to the file from here on; a further call takes it again.
 
         Raises:
             CassetteError: it cannot be put there; it stays where it was recorded.
         """
-        recorder = self._recorder
-        if self.mode != "all" or recorder is None or recorder.path == self.path or not recorder.count:
-            return
-        try:
-            recorder.path.replace(self.path)
-        except OSError as error:
-            what = f"Cannot put {recorder.path} in place of {self.path}: {error.strerror}."
-            raise CassetteError(what, "Rename it by hand.") from None
-        self._recorder = Recorder(self.path, self.scrubber)
-        self._recorder.count = recorder.count
+        if self._recorder is not None:
+            self._recorder.finish()
         endings.call_off(self.finish)
 
     def close(self) -> None:
-        """End the recording well. Optional: every interaction is on disk as soon as it is complete."""
+        """End the recording well. Optional: every interaction is on disk as soon as it is complete.
+
+        Raises:
+            CassetteError: the recording cannot be put in place; or `strict`, and `unplayed` is not empty.
+        """
         self.finish()
+        if self.strict and self.replays and self.unplayed:
+            raise strictness.left_over(self.path.name, self._loaded, self.unplayed)
 
     def abandon(self) -> None:
         """End the recording after a failure: with mode `all` the old one stays, and the new one beside it."""
+        self._is_awaited = True  # not from here on either
         endings.call_off(self.finish)
+        if self._recorder is not None:
+            self._recorder.give_up()
 
     def __enter__(self) -> Self:
         return self
@@ -276,10 +323,24 @@ class Cassette:
         if self._index is None:
             index = Index(self.matcher, self._as_matched)
             for number in range(self._loaded):
-                head = self._as_matched(number).request if self.is_foreign else self._contents.head(number)
-                index.file(number, head)
+                index.file(number, self._head(number))
             self._index = index
         return self._index
+
+    def _head(self, number: int) -> RecordedRequest:
+        head = self._contents.head(number)
+        return self.scrubber.request(RecordedRequest(head.method, head.uri)) if self.is_foreign else head
+
+    def _refiled(self) -> bool:
+        """Whether a foreign recording was filed anew: its requests may show secrets that are in others of its URIs."""
+        if not self.is_foreign or self._index is None or self._refiled_knowing == len(self.scrubber.known):
+            return False
+        requests: list[RecordedRequest] = []
+        while self._refiled_knowing != len(self.scrubber.known):
+            self._refiled_knowing = len(self.scrubber.known)
+            requests = [self._as_matched(number).request for number in range(self._loaded)]
+        self._index.refile(requests, self._played)
+        return True
 
     def _as_matched(self, number: int) -> Interaction:
         """Foreign recordings hold real addresses and secrets; requests are looked up as they would be recorded."""
@@ -289,10 +350,9 @@ class Cassette:
         return replace(interaction, request=self.scrubber.subject(interaction.request))
 
     def _miss(self, request: RecordedRequest, lane: Lane) -> CassetteMiss:
-        interactions = (self._as_matched(number) for number in range(self._loaded))
-        close = nearest(self.matcher, lane, request, (one for one in interactions if one.token_obtained is None))
-        shown = "".join(f"\n  {line}" for line in close)
-        advice = 'To add it, open the cassette online with mode="new_episodes"; to record all anew, mode="all".'
-        what = f"Nothing recorded in {self.path.name} answers {request.method} {excerpt(request.uri, 160)}."
-        nothing = "It holds no calls, only token requests." if self._loaded else "It is empty."
-        return CassetteMiss(f"{what} {f'The nearest:{shown}' if close else nothing}", advice, nearest=close)
+        token_requests = set(self._contents.token_requests)
+        calls = [number for number in range(self._loaded) if number not in token_requests]
+        heads = [(number, self._head(number)) for number in calls]
+        return misses.unanswered(
+            self.path.name, self.matcher, lane, request, heads, self._as_matched, is_empty=not self._loaded
+        )

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from toolkit.cassettes import foreign_layout, layout, plain_items
 from toolkit.cassettes import format as cassette_format
-from toolkit.cassettes import layout
 from toolkit.cassettes.format import Interaction, RecordedRequest
 
 if TYPE_CHECKING:
@@ -106,12 +106,50 @@ class Unparsed(Contents):
         parsed = self._parsed.get(number)
         if parsed is None:
             data, item = self.layout.data, self.layout.items[number]
-            parsed = cassette_format.decode(data[item.start : item.end], source=self._source, line=item.line)
+            piece = data[item.start : item.end]
+            parsed = plain_items.decode(piece)
+            if parsed is None:
+                parsed = cassette_format.decode(piece, source=self._source, line=item.line)
             self._parsed[number] = parsed
         return parsed
 
     def head(self, number: int) -> RecordedRequest:
         head = layout.head(self.layout, number)
+        return self.interaction(number).request if head is None else RecordedRequest(*head)
+
+
+class UnparsedForeign(Contents):
+    """Interactions in vcrpy's usual shape, each read when it is first asked for, as its loader reads them."""
+
+    is_foreign = True
+
+    def __init__(self, found: layout.Layout, *, source: str) -> None:
+        self._layout = found
+        self._source = source
+        self._parsed: dict[int, Interaction] = {}
+        self.environments = []
+        self.last_token_number = 0
+        self.token_requests = []
+        self.recorded_at = self.interaction(0).recorded_at
+
+    def __len__(self) -> int:
+        return len(self._layout.items)
+
+    def interaction(self, number: int) -> Interaction:
+        parsed = self._parsed.get(number)
+        if parsed is None:
+            from toolkit.cassettes import foreign  # noqa: PLC0415 - keeps yaml and vcr out of `import toolkit`
+
+            data, item = self._layout.data, self._layout.items[number]
+            parsed = foreign.load_item(data[item.start : item.end], source=self._source, line=item.line)
+            head = foreign_layout.head(self._layout, number)
+            if head is not None and head != (parsed.request.method, parsed.request.uri):
+                raise cassette_format.corrupt(self._source, "an interaction is not what it looks like", line=item.line)
+            self._parsed[number] = parsed
+        return parsed
+
+    def head(self, number: int) -> RecordedRequest:
+        head = foreign_layout.head(self._layout, number)
         return self.interaction(number).request if head is None else RecordedRequest(*head)
 
 
@@ -127,6 +165,9 @@ def read(data: bytes, *, source: str) -> Contents:
     if not data.strip():
         return Parsed((), is_foreign=False)
     if not layout.is_ours(data):
+        laid_out = foreign_layout.lay_out(data)
+        if laid_out is not None:
+            return UnparsedForeign(laid_out, source=source)
         from toolkit.cassettes import foreign  # noqa: PLC0415 - keeps yaml and vcr out of `import toolkit`
 
         return Parsed(foreign.load(data, source=source), is_foreign=True)

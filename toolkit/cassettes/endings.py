@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import Any
 
 from toolkit.errors import CassetteError
 
-_waiting: dict[Path, Callable[[], None]] = {}
+_waiting: dict[Callable[[], None], Path] = {}
 _shells: list[Any] = []
 
 
@@ -29,21 +30,20 @@ def call_at_the_end(part: Path, finish: Callable[[], None]) -> None:
         _shells.append(shell)
     if not _waiting:
         atexit.register(_at_exit)
-    _waiting[part.absolute()] = finish
+    _waiting[finish] = part
 
 
 def take_over(part: Path) -> None:
     """Finish now what this process still records there: the cell that opened it runs again."""
-    finish = _waiting.pop(part.absolute(), None)
-    if finish is not None:
-        finish()
+    for finish, one in tuple(_waiting.items()):
+        if one == part:
+            finish()
+            call_off(finish)
 
 
 def call_off(finish: Callable[[], None]) -> None:
     """Not any more."""
-    for part, one in list(_waiting.items()):
-        if one == finish:
-            del _waiting[part]
+    _waiting.pop(finish, None)
 
 
 def _after_cell(result: Any) -> None:
@@ -58,8 +58,12 @@ def _at_exit() -> None:
 
 
 def _finish_all() -> None:
-    for finish in tuple(_waiting.values()):
+    for finish in tuple(_waiting):
         try:
             finish()
         except CassetteError as error:  # nobody is there to catch it, and the others are to finish too
             warnings.warn(str(error), stacklevel=2)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_waiting.clear)  # the parent's recordings are the parent's to end

@@ -6,25 +6,37 @@ They have no keys of ours: the time of an interaction is its Date header, else a
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from functools import lru_cache
+from importlib.util import find_spec
+from typing import Any, Final, NamedTuple
 
-import httpx
 import yaml
 
-from toolkit.cassettes import yaml_text
+from toolkit.cassettes import foreign_layout, plain_items, yaml_text
+from toolkit.cassettes.encodings import open_body
 from toolkit.cassettes.format import (
     EPOCH,
     HeaderList,
     Interaction,
     RecordedRequest,
     RecordedResponse,
+    checked_status,
     checked_uri,
     corrupt,
     header_text,
 )
+from toolkit.errors import SecretLeak
+
+_DECODERS: Final = {
+    "gzip": ("zlib",),
+    "deflate": ("zlib",),
+    "br": ("brotli", "brotlicffi"),
+    "zstd": ("zstandard",),
+}
 
 
 def load(data: bytes, *, source: str) -> list[Interaction]:
@@ -33,23 +45,84 @@ def load(data: bytes, *, source: str) -> list[Interaction]:
     Raises:
         CassetteCorrupt: the file is none; names file and, where a parser knows it, line.
     """
-    try:
+    with _refusing(data, source=source, line=1):
         requests, responses = _deserialize(data, data.decode("utf-8-sig"))
         return [_interaction(request, response) for request, response in zip(requests, responses, strict=True)]
+
+
+def load_item(item: bytes, *, source: str, line: int) -> Interaction:
+    """The interaction of one item of a file of vcrpy's usual shape.
+
+    Args:
+        source: the file, for messages.
+        line: at which line of it the item starts.
+
+    Raises:
+        CassetteCorrupt: it is none; names file and, where a parser knows it, line.
+    """
+    data = foreign_layout.whole(item)
+    with _refusing(data, source=source, line=line - 1):
+        fields = plain_items.foreign_fields(item)
+        requests, responses = _deserialize(data, data.decode("utf-8")) if fields is None else _converted(fields)
+        if len(requests) != 1:
+            raise ValueError(f"there are {len(requests)} interactions where vcrpy's layout has one")
+        return _interaction(requests[0], responses[0])
+
+
+@contextmanager
+def _refusing(data: bytes, *, source: str, line: int) -> Iterator[None]:
+    """Make one error of whatever goes wrong with data that begins at a line of a file."""
+    try:
+        yield
     except UnicodeDecodeError as error:
-        raise corrupt(source, "it is not UTF-8 text", line=data.count(b"\n", 0, error.start) + 1) from None
+        raise corrupt(source, "it is not UTF-8 text", line=line + data.count(b"\n", 0, error.start)) from None
     except json.JSONDecodeError as error:
-        raise corrupt(source, f"no valid JSON ({error.msg})", line=error.lineno) from None
+        raise corrupt(source, f"no valid JSON ({error.msg})", line=line + error.lineno - 1) from None
     except yaml_text.NotYaml as error:
-        raise corrupt(source, str(error), line=error.line + 1) from None
+        raise corrupt(source, str(error), line=line + error.line) from None
     except yaml.MarkedYAMLError as error:
-        raise corrupt(source, f"no valid YAML ({error.problem})", line=_line(error)) from None
+        raise corrupt(source, f"no valid YAML ({error.problem})", line=_line(error, line)) from None
     except KeyError as error:
         raise corrupt(source, f"{error} is missing") from None
-    except (ValueError, TypeError, AttributeError, IndexError, RecursionError, yaml.YAMLError) as error:
+    except (
+        ValueError,
+        TypeError,
+        AttributeError,
+        IndexError,
+        ArithmeticError,
+        RecursionError,
+        yaml.YAMLError,
+    ) as error:
         # vcrpy says in its own words which tags it does not load; the cause knows where.
         why = str(error).splitlines()[0].rstrip(".: ") if str(error) else type(error).__name__
-        raise corrupt(source, why, line=_line(error.__cause__)) from None
+        raise corrupt(source, why, line=_line(error.__cause__, line)) from None
+
+
+class _PlainRequest(NamedTuple):
+    """What vcrpy makes of the fields of a request, without its body's kinds and its parts of the URI."""
+
+    method: str
+    uri: str
+    headers: Mapping[str, str]
+    body_bytes: str | None
+
+
+def _converted(fields: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+    """What vcrpy makes of the fields of an interaction."""
+    from vcr.serializers import compat  # noqa: PLC0415 - keeps vcr out of `import toolkit`
+
+    request = fields["request"]
+    headers = _sent(tuple((name, tuple(values)) for name, values in request["headers"].items()))
+    sent = _PlainRequest(request["method"], request["uri"], headers, request["body"])
+    return [sent], [compat.convert_to_bytes(fields["response"])]
+
+
+@lru_cache(maxsize=256)
+def _sent(headers: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, str]:
+    """Headers of a request as vcrpy has them: one value each, of names that differ in case the last."""
+    from vcr.request import HeadersDict  # noqa: PLC0415 - keeps vcr out of `import toolkit`
+
+    return dict(HeadersDict(headers).items())
 
 
 def _deserialize(data: bytes, text: str) -> tuple[list[Any], list[Any]]:
@@ -63,16 +136,16 @@ def _deserialize(data: bytes, text: str) -> tuple[list[Any], list[Any]]:
     return requests, responses
 
 
-def _line(error: BaseException | None) -> int | None:
+def _line(error: BaseException | None, first: int) -> int | None:
     mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
-    return None if mark is None else mark.line + 1
+    return None if mark is None else mark.line + first
 
 
 def _interaction(request: Any, response: Mapping[str, Any]) -> Interaction:
     recorded = _response(response)
     return Interaction(
         request=RecordedRequest(
-            request.method,
+            str(request.method),
             checked_uri(request.uri),
             tuple((str(name), header_text(value)) for name, value in request.headers.items()),
             _body(request.body_bytes),
@@ -88,7 +161,7 @@ def _response(response: Mapping[str, Any]) -> RecordedResponse:
     else:
         status, reason = response["status"]["code"], str(response["status"].get("message") or "")
         body = _body(response["body"].get("string"))
-    return RecordedResponse(int(status), reason, _fitting(_headers(response["headers"]), body), body)
+    return RecordedResponse(checked_status(status), reason, _fitting(_headers(response["headers"]), body), body)
 
 
 def _headers(headers: Mapping[str, Any] | None) -> HeaderList:
@@ -103,14 +176,21 @@ def _headers(headers: Mapping[str, Any] | None) -> HeaderList:
 def _fitting(headers: HeaderList, body: bytes) -> HeaderList:
     """The headers that fit the body: of some clients vcrpy recorded it decoded, and how it was encoded."""
     codings = [(name, value) for name, value in headers if name.lower() == "content-encoding"]
-    if not codings or not body:
+    if not codings or not body or not any(map(_is_decoded, ",".join(value for _, value in codings).split(","))):
         return headers
     try:
-        httpx.Response(200, headers=codings, content=body)
-    except httpx.DecodingError:
+        open_body(codings, body)
+    except SecretLeak:  # it is not encoded so, or is a bomb, which nobody is to open
         kept = [pair for pair in headers if pair[0].lower() not in ("content-encoding", "content-length")]
         return (*kept, ("Content-Length", str(len(body))))
     return headers
+
+
+@lru_cache(maxsize=64)
+def _is_decoded(coding: str) -> bool:
+    """Whether httpx decodes it here; it hands on what it has no decoder for."""
+    modules = _DECODERS.get(coding.strip().lower(), ())
+    return any(find_spec(name) is not None for name in modules)
 
 
 def _body(body: Any) -> bytes:

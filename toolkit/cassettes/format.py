@@ -22,6 +22,14 @@ HeaderList = tuple[tuple[str, str], ...]
 MARKER: Final = b"# service-access-toolkit cassette 1\n"
 HEADER: Final = MARKER + b"version: 1\ninteractions:\n"
 EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)  # when a foreign cassette does not say
+# Names of httpx's errors for a request that got no answer; no other is ever made of what a file says.
+FAILURES: Final = frozenset(
+    {
+        *("TimeoutException", "ConnectTimeout", "ReadTimeout", "WriteTimeout", "PoolTimeout"),
+        *("NetworkError", "ConnectError", "ReadError", "WriteError", "CloseError"),
+        *("RemoteProtocolError", "ProxyError"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +68,28 @@ class RecordedResponse:
     http_version: str = ""
 
 
+# What stands in the place of a response where none came, so that stock vcrpy loads the file. No standard gives this
+# status a meaning, and no server is likely to.
+NO_ANSWER: Final = RecordedResponse(599, "No Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """How a request failed that got no answer.
+
+    Attributes:
+        type: name of httpx's error, one of FAILURES.
+        message: its text.
+    """
+
+    type: str
+    message: str = ""
+
+    def __post_init__(self) -> None:
+        if self.type not in FAILURES:
+            raise ValueError(f"{self.type!r} is no failure of a request")
+
+
 @dataclass(frozen=True, slots=True)
 class Interaction:
     """One request and its response, with what the recorder noted beside them.
@@ -69,6 +99,7 @@ class Interaction:
         elapsed: from sending to the end of the body; None in foreign cassettes.
         authorized_by: how the call was authorized; None for token requests and foreign cassettes.
         token_obtained: what the token that this token request obtained authorizes; None for other calls.
+        failure: how it failed; then its response is NO_ANSWER. None where a response came.
     """
 
     request: RecordedRequest
@@ -77,6 +108,7 @@ class Interaction:
     elapsed: timedelta | None = None
     authorized_by: Authorization | None = None
     token_obtained: Authorization | None = None
+    failure: Failure | None = None
 
 
 def encode(interaction: Interaction) -> bytes:
@@ -105,6 +137,8 @@ def encode(interaction: Interaction) -> bytes:
         item["recorded_at"] = instant_text(interaction.recorded_at)
     if interaction.elapsed is not None:
         item["elapsed"] = interaction.elapsed.total_seconds()
+    if interaction.failure is not None:
+        item["failure"] = {"type": interaction.failure.type, "message": interaction.failure.message}
     if interaction.authorized_by is not None:
         item["authorized_by"] = interaction.authorized_by.to_fields()
     if interaction.token_obtained is not None:
@@ -165,7 +199,10 @@ def corrupt(source: str, why: str, *, line: int | None = None) -> CassetteCorrup
 
 def _interaction(fields: Mapping[str, Any]) -> Interaction:
     request, response = fields["request"], fields["response"]
-    recorded_at, elapsed = fields.get("recorded_at"), fields.get("elapsed")
+    at, seconds = fields.get("recorded_at"), fields.get("elapsed")
+    recorded_at = None if at is None else parse_instant(str(at))
+    elapsed = None if seconds is None else timedelta(seconds=seconds)
+    _ = (recorded_at or EPOCH) + (elapsed or timedelta(0))  # a call that never ends is none
     return Interaction(
         request=RecordedRequest(
             str(request["method"]),
@@ -174,16 +211,17 @@ def _interaction(fields: Mapping[str, Any]) -> Interaction:
             _bytes(request.get("body")),
         ),
         response=RecordedResponse(
-            int(response["status"]["code"]),
+            checked_status(response["status"]["code"]),
             str(response["status"].get("message") or ""),
             _flattened(response["headers"], fields.get("header_order")),
             _bytes(response["body"]["string"]),
             str(fields.get("http_version") or ""),
         ),
-        recorded_at=None if recorded_at is None else parse_instant(str(recorded_at)),
-        elapsed=None if elapsed is None else timedelta(seconds=elapsed),
+        recorded_at=recorded_at,
+        elapsed=elapsed,
         authorized_by=_authorization(fields.get("authorized_by")),
         token_obtained=_authorization(fields.get("token_obtained")),
+        failure=_failure(fields.get("failure")),
     )
 
 
@@ -197,8 +235,24 @@ def checked_uri(uri: str) -> str:
     return uri
 
 
+def checked_status(code: Any) -> int:
+    """The status code itself.
+
+    Raises:
+        ValueError, TypeError, OverflowError: it is none.
+    """
+    status = int(code)
+    if not 0 <= status <= 999:
+        raise ValueError("a status code has three digits")
+    return status
+
+
 def _authorization(fields: Mapping[str, Any] | None) -> Authorization | None:
     return None if fields is None else Authorization.from_fields(fields)
+
+
+def _failure(fields: Mapping[str, Any] | None) -> Failure | None:
+    return None if fields is None else Failure(str(fields["type"]), str(fields.get("message") or ""))
 
 
 def _grouped(headers: HeaderList) -> dict[str, list[str | bytes]]:

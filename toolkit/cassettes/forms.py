@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Final
 from urllib.parse import quote, quote_plus
@@ -36,6 +37,14 @@ _ESCAPED_LETTERS: Final = tuple(
     )
 )
 _IN_BASE64: Final = rb"(?:[a-z0-9+/_-]|" + _PERCENT + rb"2[bf])"
+# One character of ASCII as URLs, JSON, code and HTML escape it.
+_ESCAPED_ASCII: Final = re.compile(
+    rb"%([0-7][0-9a-f])|\\+(?:u00|x)([0-7][0-9a-f])|&#(?:0{0,5}([1-9][0-9]{0,2})|x0{0,5}([0-7]?[0-9a-f]));",
+    re.IGNORECASE,
+)
+_MAY_ESCAPE_LETTERS: Final = re.compile(rb"[%\\#]")
+_LEVELS: Final = 12  # of escapes within escapes that are undone; the patterns know no more
+SHORTEST_ANCHOR: Final = 7  # characters
 
 
 class Forms:
@@ -86,6 +95,32 @@ class Forms:
                 data = core.pattern().sub(lambda _: placeholder, data)
         return data
 
+    def spans_in(self, data: bytes) -> Iterator[tuple[int, int]]:
+        """Where in `data` each form starts and ends; they may overlap."""
+        patterns = [re.compile(b"|".join(map(re.escape, (self._literal, *self._hex))))]
+        patterns += [core.pattern() for core in self._base64 if core.is_in(data)]
+        if self._may_be_spelled_in(data):
+            patterns.append(self._pattern())
+        for pattern in patterns:
+            yield from (match.span() for match in pattern.finditer(data))
+
+    def anchors(self) -> tuple[bytes, ...] | None:
+        """A run of letters and digits of each form, one of which is in whatever holds the secret.
+
+        That is, in what holds it or in what `less_escaped` makes of that. None when a form has no run of
+        SHORTEST_ANCHOR characters, or undoing escapes would change the secret itself.
+        """
+        if any(True for _ in less_escaped(self._literal)):
+            return None
+        runs = [self._last_run(_RUN.findall(self._text)), *(form.decode("ascii") for form in self._hex)]
+        runs += [self._last_run(core.runs) for core in self._base64]
+        return None if "" in runs else tuple(run.encode("ascii") for run in runs)
+
+    @staticmethod
+    def _last_run(runs: list[str]) -> str:
+        # The last one: signed tokens have their first runs in common.
+        return next((run for run in reversed(runs) if len(run) >= SHORTEST_ANCHOR), "")
+
     def _may_be_spelled_in(self, data: bytes) -> bool:
         if not _ESCAPES.search(data):
             return False
@@ -95,6 +130,24 @@ class Forms:
         if self._spelled is None:
             self._spelled = re.compile(_spellings(self._text), re.IGNORECASE)
         return self._spelled
+
+
+def less_escaped(data: bytes) -> Iterator[bytes]:
+    """`data` with escapes of ASCII undone, level by level, as long as there are any that hide a letter or a digit."""
+    for _ in range(_LEVELS):
+        if not _MAY_ESCAPE_LETTERS.search(data) or not any(pattern.search(data) for pattern in _ESCAPED_LETTERS):
+            return
+        plainer = _ESCAPED_ASCII.sub(_unescaped, data)
+        if plainer == data:
+            return
+        data = plainer
+        yield data
+
+
+def _unescaped(match: re.Match[bytes]) -> bytes:
+    percent, backslash, decimal, hexadecimal = match.groups()
+    code = int(decimal) if decimal else int(percent or backslash or hexadecimal, 16)
+    return bytes((code,)) if code < 0x80 else match[0]
 
 
 class PlacedForms:
@@ -108,7 +161,11 @@ class PlacedForms:
 
     def __init__(self, text: str, names: bytes) -> None:
         quotes = rb"(?:" + _BEFORE + rb"[\"']|" + _PERCENT + rb"22)?"
-        between = rb"(?:\s*(?:[:=]|" + _PERCENT + rb"3[ad])\s*|[^\n]{0,200}\r?\n(?:[^\r\n]{1,200}\r?\n){0,8}\r?\n)"
+        # A sign, the rest of a tag of XML, or the head of a part of a form.
+        between = (
+            rb"(?:\s*(?:[:=]|" + _PERCENT + rb"3[ad])\s*|(?:\s[^<>\n]{0,200})?>\s*"
+            rb"|[^\n]{0,200}\r?\n(?:[^\r\n]{1,200}\r?\n){0,8}\r?\n)"
+        )
         before = rb"((?<![a-z_-])" + names + quotes + between + quotes + rb")"
         self._pattern = re.compile(before + _spellings(text) + rb"(?![a-z0-9])", re.IGNORECASE)
 
@@ -124,12 +181,13 @@ class PlacedForms:
 class _Core:
     """What every base64 text of something must contain, whatever stands before and after it."""
 
-    __slots__ = ("_core", "_edges", "_literal", "_pattern", "_runs")
+    __slots__ = ("_core", "_edges", "_literal", "_pattern", "_runs", "runs")
 
     def __init__(self, core: str, *, before: bool, after: bool) -> None:
         self._core = core
         self._literal = core.encode("ascii")
-        self._runs = tuple(run.encode("ascii") for run in _RUN.findall(core))  # URLs and JSON escape the rest
+        self.runs: list[str] = _RUN.findall(core)  # URLs and JSON escape the rest
+        self._runs = tuple(run.encode("ascii") for run in self.runs)
         self._edges = (_IN_BASE64 if before else b"", _IN_BASE64 if after else b"")
         self._pattern: re.Pattern[bytes] | None = None
 

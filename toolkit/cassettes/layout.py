@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bisect
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -17,12 +18,10 @@ from toolkit.ledger import parse_instant
 
 _END: Final = b"\n  complete: true\n"
 _START: Final = b"- request:\n"
-_ITEM_START: Final = re.compile(rb"^- request:\n", re.MULTILINE)
 _HEAD: Final = re.compile(rb"- request:\n    method: (?P<method>[^\n]+)\n    uri: (?P<uri>[^\n]+)\n")
-_ENVIRONMENT: Final = re.compile(rb"^  authorized_by:\n    kind: [^\n]+\n    environment: ([^\n]+)\n", re.MULTILINE)
-_TOKEN_OBTAINED: Final = re.compile(rb"^  token_obtained:\n", re.MULTILINE)
-_TOKEN_NUMBER: Final = re.compile(rb"^    token: ([0-9]+)\n", re.MULTILINE)
-_RECORDED_AT: Final = re.compile(rb"^  recorded_at: '?([0-9T:.Z-]+)'?\n", re.MULTILINE)
+_ENVIRONMENT: Final = re.compile(rb"    kind: [^\n]+\n    environment: ([^\n]+)\n")
+_TOKEN_NUMBER: Final = re.compile(rb"([0-9]{1,9})\n")
+_RECORDED_AT: Final = re.compile(rb"'?([0-9T:.Z-]{1,40})'?\n")
 _PLAIN: Final = re.compile(rb"[A-Za-z][!-~]*\Z")
 
 
@@ -67,7 +66,7 @@ def lay_out(data: bytes) -> Layout | None:
         data = data.replace(b"\r\n", b"\n")
     if not data.startswith(HEADER):
         return Layout(b"", (), is_torn=True) if HEADER.startswith(data) else None
-    starts = [match.start() for match in _ITEM_START.finditer(data)]
+    starts = [end - len(_START) for end in _ends(data, _START)]
     if not starts:
         return Layout(b"", (), is_torn=True) if _START.startswith(data[len(HEADER) :]) else None
     if starts[0] != len(HEADER):
@@ -118,27 +117,39 @@ def head(layout: Layout, number: int) -> tuple[str, str] | None:
 
 def environments(layout: Layout) -> list[str]:
     """Names of the environments whose calls it holds, in order of appearance."""
-    return list(dict.fromkeys(name.decode("ascii", "replace") for name in _ENVIRONMENT.findall(layout.data)))
+    callers = (_ENVIRONMENT.match(layout.data, end) for end in _ends(layout.data, b"  authorized_by:\n"))
+    names = dict.fromkeys(match[1] for match in callers if match)
+    return list(dict.fromkeys(name.decode("ascii", "replace") for name in names))
 
 
 def token_requests(layout: Layout) -> list[int]:
     """Numbers of the items that are token requests."""
     starts = [item.start for item in layout.items]
-    return [bisect.bisect(starts, match.start()) - 1 for match in _TOKEN_OBTAINED.finditer(layout.data)]
+    return [bisect.bisect(starts, end) - 1 for end in _ends(layout.data, b"  token_obtained:\n")]
 
 
 def last_token_number(layout: Layout) -> int:
     """The highest token number, 0 without any."""
-    return max((int(number) for number in _TOKEN_NUMBER.findall(layout.data)), default=0)
+    numbers = (_TOKEN_NUMBER.match(layout.data, end) for end in _ends(layout.data, b"    token: "))
+    return max((int(match[1]) for match in numbers if match), default=0)
 
 
 def first_recorded_at(layout: Layout) -> datetime | None:
     """When the first interaction was recorded."""
-    match = _RECORDED_AT.search(layout.data)
+    end = next(_ends(layout.data, b"  recorded_at: "), None)
+    match = None if end is None else _RECORDED_AT.match(layout.data, end)
     try:
         return None if match is None else parse_instant(match[1].decode("ascii"))
     except ValueError:
         return None
+
+
+def _ends(data: bytes, text: bytes) -> Iterator[int]:
+    """Where each line that begins with a text goes on behind it; never the first line."""
+    at = data.find(b"\n" + text)
+    while at >= 0:
+        yield at + 1 + len(text)
+        at = data.find(b"\n" + text, at + len(text))
 
 
 def _scalar(raw: bytes) -> str | None:

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from toolkit.cassettes.places import FIELD_NAMES
-from toolkit.cassettes.scrub import KnownSecrets
+from toolkit.cassettes.fields import FIELD_NAMES
+from toolkit.cassettes.findings import FindingList
+from toolkit.cassettes.known import KnownSecrets
+from toolkit.cassettes.lines import joined
+from toolkit.cassettes.packed import contents_of, may_be_packed
 from toolkit.errors import ConfigurationError, SecretLeak
 from toolkit.secret import Secret
 
-# Line breaks as bytes and as JSON and URLs write them: long base64 is written in lines.
-_SPACE: Final = re.compile(rb"(?:\s|\\+[nrt]|%0[AaDd9])+")
 # A value; in angle brackets it is a placeholder.
 _VALUE: Final = rb"(?!<|%3C)[A-Za-z0-9._~+/=%-]{8,}"
 # What stands in its place in prose and in code: words, and names of variables, functions and attributes.
@@ -73,14 +74,32 @@ def check(data: bytes, known: KnownSecrets, *, where: str) -> None:
     Raises:
         SecretLeak: says of what kind and in what form, not what.
     """
-    # Once more without white space: a binary body is base64 with line breaks in it.
-    hit = known.find(data) or known.find(_SPACE.sub(b"", data))
+    # Also without white space: a binary body is base64 with line breaks in it.
+    hit = known.find_across_lines(data)
     if hit is not None:
         placeholder, form = hit
         raise SecretLeak(
             f"{where} would hold the secret that {placeholder} stands for, {form}; nothing was written.",
             "Please report this with the shape of the request; the live response is in the error's `response`.",
         )
+    check_packed(joined(data), known)  # such as a compressed body, recorded before a secret in it was known
+
+
+def check_packed(data: bytes, known: KnownSecrets) -> None:
+    """Refuse something compressed with a known secret in it, which cannot be taken out of there.
+
+    Raises:
+        SecretLeak: says of what kind; or what is compressed cannot be opened.
+    """
+    if not len(known) or not may_be_packed(data):
+        return
+    for inner in contents_of(data):
+        hit = known.find_across_lines(inner)
+        if hit is not None:
+            raise SecretLeak(
+                f"Something compressed in a body holds the secret that {hit[0]} stands for; nothing was written.",
+                "It cannot be rewritten in there. Ask for it uncompressed, or make this call without a cassette.",
+            )
 
 
 def scan(
@@ -101,7 +120,7 @@ def scan(
     known = KnownSecrets()
     known.add_texts(secrets)
     given = [paths] if isinstance(paths, str | Path) else list(paths)
-    return [finding for path in given for file in _files(Path(path)) for finding in _scan_file(file, known)]
+    return FindingList(finding for path in given for file in _files(Path(path)) for finding in _scan_file(file, known))
 
 
 def _files(path: Path) -> Iterator[Path]:
@@ -139,7 +158,7 @@ def _scan_file(path: Path, known: KnownSecrets) -> list[Finding]:
         hit = known.find(line)
         if hit is not None:
             found.add((number, f"known secret, {hit[1]}"))
-    squeezed = known.find(_SPACE.sub(b"", data))
+    squeezed = known.find_across_lines(data)
     if squeezed is not None and not any(kind.startswith("known secret") for _, kind in found):
         found.add((1, f"known secret across lines, {squeezed[1]}"))
     return [Finding(path, line, kind) for line, kind in sorted(found)]

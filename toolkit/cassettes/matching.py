@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from itertools import takewhile
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from toolkit.cassettes.format import Interaction, RecordedRequest
 from toolkit.cassettes.places import header_place
 from toolkit.errors import ConfigurationError
-from toolkit.escaping import excerpt
 
 OURS: Final = ("lane", "method", "scheme", "host", "port", "path", "query", "body")
 VCRPY_DEFAULT: Final = ("method", "scheme", "host", "port", "path", "query")
@@ -42,7 +40,15 @@ _NOBODY: Final = Lane("", "")  # of recordings that do not say who called: they 
 
 
 def _query(request: RecordedRequest) -> Hashable:
-    return tuple(sorted(parse_qsl(urlsplit(request.uri).query, keep_blank_values=True)))
+    return tuple(sorted(query_fields(urlsplit(request.uri).query)))
+
+
+def query_fields(query: str) -> list[tuple[str, str]]:
+    """Names and values in a query, in their order, decoded."""
+    if "%" in query or "+" in query:
+        return parse_qsl(query, keep_blank_values=True)
+    pairs = (pair.partition("=") for pair in query.split("&") if pair)  # the same, in a third of the time
+    return [(name, value) for name, _, value in pairs]
 
 
 def _port(request: RecordedRequest) -> Hashable:
@@ -90,7 +96,7 @@ def canonical_body(request: RecordedRequest) -> Hashable:
     return body
 
 
-_HEAD_PARTS: Final[dict[str, Callable[[RecordedRequest], Hashable]]] = {
+HEAD_PARTS: Final[dict[str, Callable[[RecordedRequest], Hashable]]] = {
     "method": lambda request: request.method,
     "uri": _uri,
     "url": _uri,
@@ -100,7 +106,7 @@ _HEAD_PARTS: Final[dict[str, Callable[[RecordedRequest], Hashable]]] = {
     "path": _path,
     "query": _query,
 }
-_FINE_PARTS: Final[dict[str, Callable[[RecordedRequest], Hashable]]] = {
+FINE_PARTS: Final[dict[str, Callable[[RecordedRequest], Hashable]]] = {
     "headers": _headers,
     "body": canonical_body,
     "raw_body": lambda request: request.body,
@@ -110,19 +116,24 @@ _FINE_PARTS: Final[dict[str, Callable[[RecordedRequest], Hashable]]] = {
 class Matcher:
     """The parts of a request that must be equal.
 
+    Attributes:
+        names: vcrpy's names of them, and `lane`.
+        looks_inside: whether more than method and URI counts, so that recordings must be parsed to be told apart.
+
     Raises:
         ConfigurationError: a name is none of vcrpy's.
     """
 
     def __init__(self, match_on: Sequence[str]) -> None:
-        known = ("lane", *_HEAD_PARTS, *_FINE_PARTS)
+        known = ("lane", *HEAD_PARTS, *FINE_PARTS)
         for name in match_on:
             if name not in known:
                 raise ConfigurationError(f"Cannot match on {name!r}.", f"vcrpy's names are {', '.join(known[1:])}.")
         self.names = tuple(match_on)
         self._lanes = "lane" in match_on
-        self._head = tuple(_HEAD_PARTS[name] for name in match_on if name in _HEAD_PARTS)
-        self._fine = tuple(_FINE_PARTS[name] for name in match_on if name in _FINE_PARTS)
+        self._head = tuple(HEAD_PARTS[name] for name in match_on if name in HEAD_PARTS)
+        self._fine = tuple(FINE_PARTS[name] for name in match_on if name in FINE_PARTS)
+        self.looks_inside = self._lanes or bool(self._fine)
 
     def head_key(self, request: RecordedRequest) -> Hashable:
         """What is known of a recorded request before it is parsed: its method and URI."""
@@ -149,19 +160,6 @@ class Matcher:
         for lane in lanes:
             yield self.key(lane, interaction.request)
 
-    def differences(self, lane: Lane, request: RecordedRequest, recorded: Interaction) -> dict[str, str]:
-        """Parts that keep a recorded interaction from answering: name of the part to what differs."""
-        found = {}
-        for name in self.names:
-            part = _HEAD_PARTS.get(name) or _FINE_PARTS.get(name)
-            if part is None:
-                by = recorded.authorized_by
-                if by and lane.environment and not _lane_answers(lane, Lane(by.environment, by.profile)):
-                    found["credentials"] = f"recorded by {by.profile} ({by.environment}), asked by {_lane_text(lane)}"
-            elif part(request) != part(recorded.request):
-                found[name] = f"recorded {_part_text(part(recorded.request))}, asked {_part_text(part(request))}"
-        return found
-
 
 class Track:
     """Recordings of the same request, played in order; the last one repeats, so a cell can run again."""
@@ -177,6 +175,10 @@ class Track:
         self._next += 1
         return number
 
+    def go_on_after(self, played: Container[int]) -> None:
+        """Begin behind those that were played."""
+        self._next = next((place for place, one in enumerate(self.numbers) if one not in played), len(self.numbers))
+
 
 class Index:
     """Items by what a request must equal. Items are parsed only when a request shares method and URI.
@@ -191,54 +193,43 @@ class Index:
         self._parse = parse
         self._unparsed: dict[Hashable, list[int]] = {}
         self._tracks: dict[Hashable, dict[Hashable, Track]] = {}
+        # What the recorded methods and URIs come to: most requests are written just as they were recorded.
+        self._heads: dict[tuple[str, str], Hashable] = {}
 
     def file(self, number: int, request: RecordedRequest) -> None:
         """File an item under its method and URI."""
-        self._unparsed.setdefault(self._matcher.head_key(request), []).append(number)
+        written = request.method, request.uri
+        head = self._heads.get(written)
+        if head is None:
+            head = self._heads[written] = self._matcher.head_key(request)
+        self._unparsed.setdefault(head, []).append(number)
+
+    def refile(self, requests: Iterable[RecordedRequest], played: Container[int]) -> None:
+        """File all items anew, in their order; those that were played stay so."""
+        self._unparsed, self._tracks, self._heads = {}, {}, {}
+        for number, request in enumerate(requests):
+            self.file(number, request)
+        for head in self._unparsed if played else ():
+            for track in self._tracks_of(head).values():
+                track.go_on_after(played)
 
     def find(self, lane: Lane, request: RecordedRequest) -> Track | None:
         """The recordings that answer this request, or None."""
-        head = self._matcher.head_key(request)
-        if head not in self._tracks and head in self._unparsed:
-            tracks: dict[Hashable, Track] = {}
-            for number in self._unparsed[head]:
+        head = self._heads.get((request.method, request.uri)) or self._matcher.head_key(request)
+        tracks = self._tracks_of(head)
+        if not tracks:
+            return None
+        return next((tracks[key] for key in self._matcher.asked(lane, request) if key in tracks), None)
+
+    def _tracks_of(self, head: Hashable) -> dict[Hashable, Track]:
+        tracks = self._tracks.get(head)
+        if tracks is None and head in self._unparsed:
+            tracks = {}
+            if not self._matcher.looks_inside:
+                tracks[(ANYONE,)] = whole = Track()
+                whole.numbers = self._unparsed[head]
+            for number in self._unparsed[head] if self._matcher.looks_inside else ():
                 for key in self._matcher.keys(self._parse(number)):
                     tracks.setdefault(key, Track()).numbers.append(number)
             self._tracks[head] = tracks
-        tracks = self._tracks.get(head, {})
-        return next((tracks[key] for key in self._matcher.asked(lane, request) if key in tracks), None)
-
-
-def nearest(
-    matcher: Matcher, lane: Lane, request: RecordedRequest, interactions: Iterable[Interaction], *, limit: int = 3
-) -> list[str]:
-    """The recorded requests that come nearest and what keeps each from answering, best first."""
-    ranked = sorted(
-        ((matcher.differences(lane, request, recorded), recorded.request) for recorded in interactions),
-        key=lambda pair: (len(pair[0]), -_shared_prefix(pair[1].uri, request.uri)),
-    )
-    best: dict[str, str] = {}
-    for differences, recorded in ranked:
-        what = "; ".join(f"{name}: {how}" for name, how in differences.items())
-        best.setdefault(f"{recorded.method} {excerpt(recorded.uri, 120)}", what)
-    return [f"{line}  ({what})" for line, what in list(best.items())[:limit]]
-
-
-def _lane_answers(asked: Lane, recorded: Lane) -> bool:
-    return asked.environment == recorded.environment and asked.profile in (None, recorded.profile)
-
-
-def _lane_text(lane: Lane) -> str:
-    return f"{lane.profile or 'no profile'} ({lane.environment})"
-
-
-def _part_text(part: Hashable) -> str:
-    if isinstance(part, tuple) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in part):
-        return excerpt("&".join(f"{name}={value}" for name, value in part) or "none", 160)
-    if isinstance(part, tuple):
-        part = part[-1]
-    return excerpt(part.decode("utf-8", "replace") if isinstance(part, bytes) else str(part), 160) or "none"
-
-
-def _shared_prefix(left: str, right: str) -> int:
-    return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False))))
+        return tracks or {}

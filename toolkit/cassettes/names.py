@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Final, Literal, get_args
 
@@ -11,6 +12,9 @@ from toolkit.settings import Settings, is_offline
 
 Mode = Literal["none", "once", "new_episodes", "all"]
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
+# What Windows takes for something else than a part of a file's name; a recording is passed on to others.
+_NOT_IN_NAMES: Final = re.compile(r'[\x00-\x1f<>:"/\\|?*]')
+_DEVICES: Final = re.compile(r"(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(?:COM|LPT)[0-9¹²³])\s*\Z", re.IGNORECASE)
 
 
 def as_mode(mode: str | None) -> Mode:
@@ -31,12 +35,17 @@ def find_cassette(cassette: str | Path, settings: Settings | None = None) -> Pat
     anything else is an ordinary path.
 
     Raises:
-        ConfigurationError: it is empty or no path.
+        ConfigurationError: it is empty or no path, or a name that not every system takes for a file.
     """
     if not isinstance(cassette, str | os.PathLike) or not str(cassette).strip() or "\0" in str(cassette):
         raise ConfigurationError("A cassette is a name or a path.", 'Give a name such as "tour".')
     path = Path(cassette)
     if isinstance(cassette, str) and not path.suffix and path.parts in ((), (cassette,)) and not path.is_absolute():
+        if _NOT_IN_NAMES.search(cassette) or _DEVICES.match(cassette):
+            raise ConfigurationError(
+                f"A cassette cannot be called {cassette!r}: on some systems that is no name of a file.",
+                'Choose a name of letters, digits, spaces, "-" and "_"; or give a path with its suffix.',
+            )
         return (settings or Settings.load()).cassettes_folder / f"{cassette}.yaml"
     try:
         return path.expanduser()

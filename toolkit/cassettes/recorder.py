@@ -1,123 +1,308 @@
 """The single way to the disk: complete interactions, checked for secrets, appended one by one.
 
-A recording is append-only. What is written was leak-checked as the very bytes it is written in.
+A recording is append-only. What is written was leak-checked as the very bytes it is written in; when a secret
+becomes known later, what was written before is looked through for it.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import tempfile
-import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final, NoReturn
 
-from toolkit.cassettes import contents, layout, leaks
-from toolkit.cassettes import format as cassette_format
+from toolkit.cassettes import claims, layout, leaks, mending
+from toolkit.cassettes.claims import Claim, Stamp
 from toolkit.cassettes.format import HEADER, Interaction
 from toolkit.cassettes.scrub import Scrubber
-from toolkit.errors import CassetteError
+from toolkit.errors import CassetteBusy, CassetteError, SecretLeak
+
+# A service may set a new cookie with each answer, and each may hold new personal data: they are taken out where they
+# stand, and looked for elsewhere once, at the end, or the cost of an interaction would grow with the file.
+_OFTEN_NEW: Final = frozenset({"COOKIE", ""})
+
+
+def part_of(path: Path) -> Path:
+    """Where a recording that is to replace a file is kept until it ends well: beside the file, links followed."""
+    real = Path(os.path.realpath(path))
+    return real.with_name(f"{real.stem}.part{real.suffix}")
 
 
 class Recorder:
-    """Appends interactions to one file.
+    """Appends interactions to one file, together with every other recorder of that file in this process.
 
     Args:
-        path: the file; made with its folder when the first interaction is complete.
+        path: the file; made with its folder when the first interaction is complete. A link is followed.
         scrubber: takes out the secrets that must not be in what is written.
-        anew: whether what the file holds goes. Otherwise it stays: a torn tail is cut off before the
-            first append, and a file that is not laid out as we write it is rewritten once, atomically.
+        anew: whether to record beside the file, to `part`, until `finish` replaces it. Otherwise what it holds
+            stays: a torn tail is cut off before the first append, and a file that is not laid out as we write
+            it, or holds a secret, is rewritten once, atomically.
+
+    Attributes:
+        count: how many interactions were appended.
     """
 
     def __init__(self, path: Path, scrubber: Scrubber, *, anew: bool = False) -> None:
-        self.path = path
+        self.path = Path(os.path.realpath(path))
+        self.part = part_of(path)
         self.count = 0
         self._scrubber = scrubber
         self._anew = anew
-        self._is_prepared = False
-        self._lock = threading.Lock()
+        self._claim: Claim | None = None
+        self._made: list[Path] = []  # folders, as long as nothing is in them
+        self._is_unchecked = False  # whether a secret became known that what was written may hold
+        self._is_owed = False  # whether one did that is looked for when the recording ends
+        self._looked_for = 0  # how many secrets were known when this was last asked
+        self._is_checking = False
+        scrubber.known.subscribe(self._look_again)
+
+    def claim(self) -> Claim:
+        """Have the file to record to until it is given up; before a request is sent that is to be recorded.
+
+        Raises:
+            CassetteBusy: another process records to it.
+        """
+        claim = self._claim
+        if claim is None or not claim.is_held:
+            claim = self._claim = claims.take(self.path, self)
+            self._is_unchecked = True  # others may have written what holds secrets that only this one knows
+        return claim
+
+    def give_up(self) -> None:
+        """Let another process record to it. Appending claims it again."""
+        claim, self._claim = self._claim, None
+        self._is_unchecked = False
+        if claim is not None:
+            with claim.lock:  # not in the midst of what another thread writes
+                claims.give_up(claim, self)
 
     def append(self, interaction: Interaction) -> None:
         """Scrub an interaction and write it.
 
         Raises:
+            CassetteBusy: another process records to the file.
             SecretLeak: it cannot be checked, or would hold a known secret; nothing was written.
             CassetteCorrupt: what the file holds by now is no cassette; it is left as it is.
             CassetteError: the disk is full, or the folder cannot be written; what was recorded is intact.
         """
-        item = cassette_format.encode(self._scrubber.interaction(interaction))
-        self._check(item, f"The recording of {interaction.request.method} in {self.path.name}")
-        with self._lock:
-            try:
-                self._prepare()
-                self._write(item)
-            except OSError as error:
-                raise CassetteError(
-                    f"Cannot record to {self.path}: {error.strerror or error}.",
-                    "What was recorded before is intact. Free space or mend the folder, then run the call again.",
-                ) from None
-            self.count += 1
+        while not self._append(*self._checked(interaction)):
+            pass  # a secret became known in between
 
-    def _prepare(self) -> None:
-        """Once, bring the file into a shape that can be appended to, as it is at this moment."""
-        if self._is_prepared:
-            return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        data = self.path.read_bytes() if self.path.exists() else b""
-        whole = b"" if self._anew else self._whole(data)
-        if whole != data:
-            if data.startswith(whole):
-                os.truncate(self.path, len(whole))
+    def cut_torn_tail(self) -> bool:
+        """Cut off an interaction whose writing was interrupted, and leave no file in which there is no other.
+
+        Returns:
+            False when the file is not torn after all: another process is recording to it, or just ended a write.
+        """
+        try:
+            claim = self.claim()
+        except CassetteBusy:
+            return False
+        try:
+            with claim.lock:
+                return self._cut_torn_tail(claim)
+        except OSError:  # the next append will tell
+            return True
+        finally:
+            self.give_up()
+
+    def _cut_torn_tail(self, claim: Claim) -> bool:
+        data = self.path.read_bytes()
+        found = layout.lay_out(data)
+        if found is None or not found.is_torn:
+            return False
+        if claim.is_locked:
+            self._bring_to(layout.mended(found), data, self.path)
+            if not found.items:
+                self.path.unlink()
+        return True
+
+    def finish(self) -> None:
+        """Put what was recorded anew in place of the file, and give the file up.
+
+        Raises:
+            CassetteBusy: given up before, it is by now recorded to by another process.
+            CassetteError: it cannot be put there; it stays where it was recorded.
+        """
+        if self._is_owed and self._claim is not None:
+            self._is_unchecked, self._is_owed = True, False
+        if self._is_unchecked or (self._anew and self.count):
+            with self.claim().lock, self._in_words():
+                self._check_written()
+                if self._anew and self.count:
+                    self._put_in_place()
+        self.give_up()
+
+    def _put_in_place(self) -> None:
+        try:
+            self.part.replace(self.path)
+        except OSError as error:
+            what = f"Cannot put {self.part} in place of {self.path}: {error.strerror}."
+            raise CassetteError(what, "Rename it by hand.") from None
+        claim = self.claim()
+        claim.is_anew = False
+        claim.prepared.clear()
+        for one in claim.users:
+            if one.count:  # what it recorded was in there, too
+                one._anew = False  # noqa: SLF001 - of this class
+
+    def _checked(self, interaction: Interaction) -> tuple[bytes, int]:
+        """An interaction as the bytes to write, and how many secrets it was checked for."""
+        known = self._scrubber.known
+        where = f"The recording of {interaction.request.method} in {self.path.name}"
+        while True:
+            count = len(known)
+            try:
+                item = mending.encoded(interaction, self._scrubber)
+                leaks.check(item, known, where=where)
+            except SecretLeak:
+                if len(known) == count:
+                    raise
             else:
-                replace_atomically(self.path, whole)
-        self._is_prepared = True
+                if len(known) == count:
+                    return item, count
 
-    def _whole(self, data: bytes) -> bytes:
-        held = contents.read(data, source=str(self.path))
-        if isinstance(held, contents.Unparsed):
-            return layout.mended(held.layout)
-        if not len(held):
-            return b""
-        interactions = [self._scrubber.interaction(held.interaction(number)) for number in range(len(held))]
-        whole = HEADER + b"".join(map(cassette_format.encode, interactions))
-        self._check(whole, f"{self.path.name}, as it is rewritten in our layout,")
-        return whole
+    def _append(self, item: bytes, known: int) -> bool:
+        claim = self.claim()
+        with claim.lock, self._in_words():
+            if not claim.is_held:  # given up in between
+                return False
+            file = self._prepare(claim)
+            if len(self._scrubber.known) != known:
+                return False
+            self._write(claim, file, item)
+            self.count += 1
+            return True
 
-    def _check(self, data: bytes, where: str) -> None:
-        leaks.check(data, self._scrubber.known, where=where)
+    def _prepare(self, claim: Claim) -> Path:
+        """The file to append to; once, it is brought into a shape that can be, as it is at this moment."""
+        claim.is_anew = claim.is_anew or self._anew
+        file = self.part if claim.is_anew else self.path
+        if file in claim.prepared and claim.prepared[file] == _stamp(file):
+            self._check_written()
+            return file
+        if file not in claim.prepared:  # a folder that vanishes later is not made again, but told
+            self._made = [folder for folder in (file.parent, *file.parent.parents) if not folder.exists()]
+            file.parent.mkdir(parents=True, exist_ok=True)
+            mending.clear_away(file)
+        data = b"" if _stamp(file) is None else file.read_bytes()
+        stays = file == self.path or file in claim.prepared or self.count > 0  # an abandoned recording may go on
+        whole = mending.mended(data, self._scrubber, source=str(file)) if stays else b""
+        self._bring_to(whole, data, file)
+        self._is_unchecked = False
+        claim.prepared[file] = _stamp(file)
+        return file
 
-    def _write(self, item: bytes) -> None:
+    def _bring_to(self, whole: bytes, data: bytes, file: Path) -> None:
+        if whole != data and data.startswith(whole):
+            os.truncate(file, len(whole))
+        elif whole != data:
+            mending.replace_atomically(file, whole)
+
+    def _write(self, claim: Claim, file: Path, item: bytes) -> None:
         """One write at the end of the file; a short one (disk full) is taken back."""
-        with self.path.open("ab", buffering=0) as file:
-            before = file.tell()
-            if self.count and not before:
-                warnings.warn(
-                    f"{self.path} vanished while it was recorded; it begins anew without the {self.count} interactions "
-                    "that were in it.",
-                    stacklevel=2,
-                )
-            data = item if before else HEADER + item
+        is_new = claim.prepared[file] is None
+        try:
+            with file.open("ab", buffering=0) as stream:
+                before = stream.tell()
+                data = item if before else HEADER + item
+                try:
+                    if stream.write(data) != len(data):
+                        _no_space()
+                except BaseException:
+                    stream.truncate(before)
+                    raise
+        except BaseException:
+            if is_new:
+                self._leave_nothing(claim, file)
+            raise
+        finally:
+            if file in claim.prepared:
+                claim.prepared[file] = _stamp(file)
+        self._made.clear()
+        if is_new and self.count:
+            warnings.warn(
+                f"{file} vanished while it was recorded; it begins anew without the {self.count} interactions "
+                "that were in it.",
+                stacklevel=2,
+            )
+
+    def _leave_nothing(self, claim: Claim, file: Path) -> None:
+        """Remove the empty file, and the folders made for it."""
+        with suppress(OSError):
+            file.unlink(missing_ok=True)
+            for folder in self._made:
+                folder.rmdir()
+        if self._made:
+            del claim.prepared[file]  # the folders are to be made again
+
+    @contextmanager
+    def _in_words(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise CassetteError(
+                f"Cannot record to {self.path}: {error.strerror or error}.",
+                "What was recorded before is intact. Free space or mend the folder, then run the call again.",
+            ) from None
+
+    def _look_again(self) -> None:
+        """A secret became known: take it out of what was written before."""
+        claim, known = self._claim, self._scrubber.known
+        kinds, self._looked_for = known.kinds_after(self._looked_for), len(known)
+        if claim is None or not claim.is_held or not claim.prepared:
+            return  # nothing was written yet, and _prepare looks through what is there
+        if kinds <= _OFTEN_NEW:
+            self._is_owed = True
+            return
+        with claim.lock:
+            self._is_unchecked = True
+            if self._is_checking:
+                return
             try:
-                written = file.write(data)
-            except BaseException:
-                file.truncate(before)
-                raise
-            if written != len(data):
-                file.truncate(before)
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                self._check_written()
+            except (OSError, CassetteError) as error:
+                why = error.what if isinstance(error, CassetteError) else f"{error.strerror or error}."
+                warnings.warn(
+                    f"{self.path} holds a secret that became known only now, and could not be rewritten: {why} "
+                    "It is tried again before anything is added to it, and when the recording ends.",
+                    stacklevel=4,
+                )
+
+    def _check_written(self) -> None:
+        self._is_checking = True
+        try:
+            while self._is_unchecked:  # once more if others become known by their place in what is rewritten
+                self._is_unchecked = False
+                try:
+                    for file in tuple(self.claim().prepared):
+                        self._check_file(file)
+                except BaseException:
+                    self._is_unchecked = True
+                    raise
+        finally:
+            self._is_checking = False
+
+    def _check_file(self, file: Path) -> None:
+        try:
+            data = file.read_bytes()
+        except FileNotFoundError:
+            return
+        if mending.holds_secret(data, self._scrubber.known):
+            mending.replace_atomically(file, mending.mended(data, self._scrubber, source=str(file)))
+            self.claim().prepared[file] = _stamp(file)
 
 
-def replace_atomically(path: Path, data: bytes) -> None:
-    """Replace a file in one step: readers see the old bytes or the new ones, never half."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+def _no_space() -> NoReturn:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _stamp(file: Path) -> Stamp:
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            Path(name).chmod(path.stat().st_mode)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink()
-        raise
+        status = file.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns

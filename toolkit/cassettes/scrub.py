@@ -1,21 +1,21 @@
 """Scrubbing: every secret that is known becomes a placeholder before anything is recorded.
 
 Secrets become known when credentials load, when a token reply names one, and by the place at which
-they stand (an Authorization header, a password field); from then on they are looked for by value,
-everywhere and in every form. Addresses become symbolic in the same pass.
+they stand (an Authorization header, a cookie, a password field); from then on they are looked for by value,
+everywhere and in every form. Addresses become symbolic in the same pass, and a user's own rules are followed.
 """
 
 from __future__ import annotations
 
 import re
-import threading
-import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import unquote, urlsplit
 
+from toolkit.cassettes.cookies import with_cookies_replaced
 from toolkit.cassettes.encodings import open_body
+from toolkit.cassettes.fields import COOKIE, COOKIE_HEADERS, header_place, is_placeholder
 from toolkit.cassettes.format import (
     HeaderList,
     Interaction,
@@ -24,12 +24,19 @@ from toolkit.cassettes.format import (
     header_bytes,
     header_text,
 )
-from toolkit.cassettes.forms import Forms, PlacedForms
-from toolkit.cassettes.places import FIELD_NAMES, header_place, is_placeholder, secrets_by_place
-from toolkit.credentials import SHORTEST_SECRET
+from toolkit.cassettes.known import KnownSecrets
+from toolkit.cassettes.leaks import check_packed
+from toolkit.cassettes.places import secrets_by_place
+from toolkit.cassettes.rules import Rules
+from toolkit.cassettes.ruling import Ruling, rules_of
 from toolkit.errors import SecretLeak
 from toolkit.secret import Secret
 from toolkit.service import ADDRESS_NAMES, DEFAULT_HEADER_PREFIX, symbolic_address
+
+__all__ = ["KnownSecrets", "Scrubber"]
+
+# What exchanges secrets and addresses in bytes, as they stand in a URL or elsewhere.
+_Change = Callable[[bytes, bool], bytes]
 
 _LENGTH_HEADERS: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 _LINK_HEADERS: Final = frozenset({"location", "content-location", "link", "refresh", "referer"})
@@ -44,97 +51,6 @@ def _symbolic_host(address_name: str) -> str:
 _SYMBOLIC_HOSTS: Final = frozenset(map(_symbolic_host, ADDRESS_NAMES))
 
 
-class KnownSecrets:
-    """The secrets known so far, each with the placeholder that stands for it. Grows, never shrinks.
-
-    Distinct secrets of one kind keep distinct placeholders (`<ACCESS_TOKEN>`, `<ACCESS_TOKEN-2>`), or
-    one request would be answered by another's recording.
-    """
-
-    def __init__(self, secrets: Iterable[tuple[str, Secret]] = ()) -> None:
-        self._lock = threading.Lock()
-        self._placeholders: dict[Secret, str] = {}
-        self._forms: tuple[tuple[Forms | PlacedForms, bytes, int], ...] = ()
-        self._counts: dict[str, int] = {}
-        self._kinds: dict[Secret, str] = {}
-        self._followers: list[KnownSecrets] = []
-        for kind, secret in secrets:
-            self.add(kind, secret)
-
-    def add(self, kind: str, secret: Secret) -> None:
-        """Know one more secret, of a kind such as "ACCESS_TOKEN"."""
-        text = secret.reveal()
-        if not text or is_placeholder(text):
-            return
-        with self._lock:
-            if secret in self._placeholders:
-                return
-            count = self._counts[kind] = self._counts.get(kind, 0) + 1
-            placeholder = f"<{kind}>" if count == 1 else f"<{kind}-{count}>"
-            is_short = len(text) < SHORTEST_SECRET
-            forms = PlacedForms(text, FIELD_NAMES) if is_short else Forms(text)
-            # Longest first, so that a secret that contains another is replaced whole.
-            entries = [*self._forms, (forms, placeholder.encode(), len(text))]
-            self._forms = tuple(sorted(entries, key=lambda entry: entry[2], reverse=True))
-            self._placeholders[secret] = placeholder
-            self._kinds[secret] = kind
-            followers = tuple(self._followers)
-        for follower in followers:
-            follower.add(kind, secret)
-        if is_short:
-            warnings.warn(
-                f"A secret of kind {kind} has fewer than {SHORTEST_SECRET} characters; in recordings it is replaced "
-                "only where credentials stand, not wherever its text occurs.",
-                stacklevel=2,
-            )
-
-    def share_with(self, other: KnownSecrets) -> None:
-        """Have another know these secrets too, and those that become known from here on."""
-        with self._lock:
-            if other is self or any(other is one for one in self._followers):
-                return
-            self._followers.append(other)
-            known = list(self._kinds.items())
-        for secret, kind in known:
-            other.add(kind, secret)
-
-    def add_texts(self, secrets: str | Secret | Iterable[str | Secret]) -> None:
-        """Know what a caller names besides credentials: one text or several."""
-        for secret in (secrets,) if isinstance(secrets, str | Secret) else secrets:
-            self.add("SECRET", Secret(secret))
-
-    def scrub(self, data: bytes, *, in_url: bool = False) -> bytes:
-        """`data` with a placeholder for every known secret, in whatever form it is there.
-
-        Args:
-            data: anything.
-            in_url: whether placeholders are written as they stand in a URL.
-        """
-        for forms, placeholder, _ in self._forms:
-            data = forms.replaced_in(data, quote(placeholder).encode() if in_url else placeholder)
-        return data
-
-    def scrub_text(self, text: str) -> str:
-        """The same for text."""
-        if not self._forms:
-            return text
-        return self.scrub(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
-
-    def find(self, data: bytes) -> tuple[str, str] | None:
-        """Placeholder and form of a known secret that is in `data`, or None."""
-        for forms, placeholder, _ in self._forms:
-            form = forms.found_in(data)
-            if form is not None:
-                return placeholder.decode(), form
-        return None
-
-    def __len__(self) -> int:
-        return len(self._placeholders)
-
-    def __repr__(self) -> str:
-        return f"<KnownSecrets: {len(self)}>"
-
-
 class Scrubber:
     """Makes interactions fit to be recorded: secrets to placeholders, addresses and header names to symbols.
 
@@ -142,6 +58,7 @@ class Scrubber:
         known: the secrets; discoveries are added to it.
         addresses: name of an address to its text, as in the settings.
         header_prefix: the service's own prefix of the key headers.
+        rules: what is taken out besides.
     """
 
     def __init__(
@@ -150,9 +67,27 @@ class Scrubber:
         *,
         addresses: Mapping[str, str] | None = None,
         header_prefix: str = DEFAULT_HEADER_PREFIX,
+        rules: Rules | None = None,
     ) -> None:
         self.known = known
+        self._ruling: Ruling | None = None
+        self._recorded = b""
         self.adopt(addresses or {}, header_prefix)
+        self.follow(rules)
+
+    def follow(self, rules: Rules | None) -> None:
+        """Follow these rules too."""
+        before = self._ruling.rules if self._ruling else None
+        together = rules_of(before, rules)
+        if together is not None and together != before:
+            self._ruling = Ruling(together, self.known)
+            self.recall(self._recorded)
+
+    def recall(self, recorded: bytes) -> None:
+        """Know what is recorded already: a stand-in that a replay hands out comes back in later requests."""
+        self._recorded = recorded
+        if self._ruling is not None:
+            self._ruling.pseudonyms.recall(recorded)
 
     def adopt(self, addresses: Mapping[str, str], header_prefix: str) -> None:
         """Take on the addresses and header prefix of a session that uses this cassette."""
@@ -160,56 +95,113 @@ class Scrubber:
         self._hosts = {urlsplit(address).netloc: _symbolic_host(name) for name, address in addresses.items()}
         self._prefix = f"{header_prefix}-".lower()
         self._renames_headers = header_prefix.upper() != DEFAULT_HEADER_PREFIX
+        # Those of the request before, for how many known secrets and which host they were scrubbed, and to what.
+        self._last_headers: tuple[HeaderList, int, str, HeaderList] = ((), -1, "", ())
 
     def interaction(self, interaction: Interaction) -> Interaction:
         """The interaction as it may be recorded.
 
         Raises:
-            SecretLeak: a body has a content encoding that cannot be opened, so it cannot be checked.
+            SecretLeak: a body cannot be opened or holds something compressed with a secret in it, so that it
+                cannot be checked or scrubbed.
         """
         request, response = interaction.request, interaction.response
-        self._learn(request)
-        self._learn(response)
-        headers, body = self._message(response.headers, response.body)
+        bodies = open_body(request.headers, request.body), open_body(response.headers, response.body)
+        self._learn(request, bodies[0])
+        self._learn(response, bodies[1])
+        change = self._change_for(_whole(request, bodies[0]), _whole(response, bodies[1]))
+        headers, body, _ = self._message(response, bodies[1], change, records=True)
         return replace(
             interaction,
-            request=self.request(request),
+            request=self._request(request, bodies[0], change, records=True),
             response=replace(response, reason=self.known.scrub_text(response.reason), headers=headers, body=body),
         )
 
     def subject(self, request: RecordedRequest) -> RecordedRequest:
         """The request as it is looked up: as it would be recorded."""
+        if request.body or self._ruling is not None:
+            return self._subject(request)
+        seen, known, host, scrubbed = self._last_headers
+        if seen == request.headers and known == len(self.known):  # most requests of a client carry the same
+            found = self._subject(RecordedRequest(request.method, request.uri))
+            if known == len(self.known) and host == urlsplit(found.uri).netloc:
+                return RecordedRequest(found.method, found.uri, scrubbed)
+        known = len(self.known)
+        found = self._subject(request)
+        if known == len(self.known):
+            self._last_headers = request.headers, known, urlsplit(found.uri).netloc, found.headers
+        return found
+
+    def _subject(self, request: RecordedRequest) -> RecordedRequest:
         try:
-            self._learn(request)
-            return self.request(request)
+            body = open_body(request.headers, request.body)
+            self._learn(request, body, records=False)
+            return self._request(request, body, self._change_for(_whole(request, body)), records=False)
         except SecretLeak:  # its body cannot be opened; recording it will say so
             return replace(self.request(replace(request, body=b"")), body=request.body)
 
     def request(self, request: RecordedRequest) -> RecordedRequest:
-        """The request as it would be recorded."""
-        uri = self.uri(request.uri)
-        headers, body = self._message(request.headers, request.body, host=urlsplit(uri).netloc)
-        return RecordedRequest(request.method, uri, headers, body)
+        """The request as it would be recorded.
+
+        Raises:
+            SecretLeak: its body cannot be opened, or not be scrubbed.
+        """
+        return self._request(request, open_body(request.headers, request.body), self._plain, records=True)
 
     def uri(self, uri: str) -> str:
         """A URI with a symbolic address and without secrets or userinfo."""
+        return self._uri(uri, self._plain)
+
+    def _learn(self, message: RecordedRequest | RecordedResponse, body: bytes, *, records: bool = True) -> None:
+        found = list(secrets_by_place(message, body))
+        if found:
+            self.known.add_all(found)
+        if self._ruling is not None:
+            is_request = isinstance(message, RecordedRequest)
+            uri = message.uri if isinstance(message, RecordedRequest) else ""
+            self._ruling.learn(uri, message.headers, body, is_request=is_request, records=records)
+
+    def _change_for(self, *wholes: bytes) -> _Change:
+        """What is to be done to each piece of messages: no more than what is in any of them asks for."""
+        if any(map(self.known.may_hold, wholes)):
+            return self._plain
+        has_address = any(address in whole for address, _, _ in self._addresses for whole in wholes)
+        return self._symbolic if has_address else _unchanged
+
+    def _request(self, request: RecordedRequest, body: bytes, change: _Change, *, records: bool) -> RecordedRequest:
+        headers, body, uri = self._message(request, body, change, records=records)
+        return RecordedRequest(request.method, uri, headers, body)
+
+    def _uri(self, uri: str, change: _Change) -> str:
         parts = urlsplit(uri)
         if parts.username is not None:
             uri = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
-        return self._plain(uri.encode("utf-8", "surrogatepass"), in_url=True).decode("utf-8", "surrogatepass")
+        raw = uri.encode("utf-8", "surrogatepass")
+        changed = change(raw, True)
+        return uri if changed is raw else changed.decode("utf-8", "surrogatepass")
 
-    def _learn(self, message: RecordedRequest | RecordedResponse) -> None:
-        for kind, secret in secrets_by_place(message):
-            self.known.add(kind, secret)
-
-    def _message(self, headers: HeaderList, body: bytes, *, host: str = "") -> tuple[HeaderList, bytes]:
-        scrubbed = self._body(headers, body)
-        if scrubbed is not body:
+    def _message(
+        self, message: RecordedRequest | RecordedResponse, opened: bytes, change: _Change, *, records: bool
+    ) -> tuple[HeaderList, bytes, str]:
+        """Headers, body and URI as they may be recorded; the body is the very same object if nothing was in it."""
+        is_request = isinstance(message, RecordedRequest)
+        uri = message.uri if isinstance(message, RecordedRequest) else ""
+        headers, body = message.headers, opened
+        if self._ruling is not None:
+            uri, headers, body = self._ruling.applied(uri, headers, body, is_request=is_request, records=records)
+        if body:
+            check_packed(body, self.known)
+            body = change(body, False)
+        uri = self._uri(uri, change) if uri else ""
+        if body == opened:
+            body = message.body
+        else:
             kept = [(name, value) for name, value in headers if name.lower() not in _LENGTH_HEADERS]
-            headers = (*kept, ("Content-Length", str(len(scrubbed))))
-        return tuple(self._header(name, value, host) for name, value in headers), scrubbed
+            headers = (*kept, ("Content-Length", str(len(body))))
+        host = urlsplit(uri).netloc if uri else ""
+        return tuple([self._header(name, value, host, change) for name, value in headers]), body, uri
 
-    def _header(self, name: str, value: str, host: str) -> tuple[str, str]:
+    def _header(self, name: str, value: str, host: str, change: _Change) -> tuple[str, str]:
         lower = name.lower()
         if self._renames_headers and lower.startswith(self._prefix):
             name = f"{DEFAULT_HEADER_PREFIX}-{name[len(self._prefix) :]}"
@@ -219,23 +211,38 @@ class Scrubber:
         place = header_place(name)
         if place is not None and not is_placeholder(value):
             return name, f"<{place}>"
-        raw = header_bytes(value)
-        scrubbed = self._plain(raw, in_url=lower in _LINK_HEADERS)
-        return name, value if scrubbed == raw else header_text(scrubbed)
+        if change is not _unchanged:
+            raw = header_bytes(value)
+            scrubbed = change(raw, lower in _LINK_HEADERS)
+            value = value if scrubbed == raw else header_text(scrubbed)
+        if lower in COOKIE_HEADERS:
+            value = with_cookies_replaced(lower, value, self._cookie)
+        return name, value
 
-    def _body(self, headers: HeaderList, body: bytes) -> bytes:
-        """The body without secrets: the very same object if there were none, else decoded and changed."""
-        if not body:
-            return body
-        opened = open_body(headers, body)
-        scrubbed = self._plain(opened)
-        return body if scrubbed == opened else scrubbed
+    def _cookie(self, value: str) -> str:
+        if is_placeholder(value):
+            return value
+        return self.known.placeholder_of(Secret(unquote(value))) or f"<{COOKIE}>"
 
-    def _plain(self, data: bytes, *, in_url: bool = False) -> bytes:
+    def _plain(self, data: bytes, in_url: bool = False) -> bytes:
+        return self.known.scrub(self._symbolic(data), in_url=in_url)
+
+    def _symbolic(self, data: bytes, in_url: bool = False) -> bytes:  # noqa: ARG002 - as _Change has it
         for address, pattern, symbol in self._addresses:
             if address in data:
                 data = pattern.sub(symbol, data)
-        return self.known.scrub(data, in_url=in_url)
+        return data
+
+
+def _unchanged(data: bytes, in_url: bool) -> bytes:  # noqa: ARG001 - as _Change has it
+    return data
+
+
+def _whole(message: RecordedRequest | RecordedResponse, body: bytes) -> bytes:
+    """All of a message that may hold something, in one piece."""
+    first = message.uri if isinstance(message, RecordedRequest) else message.reason
+    texts = [header_bytes(value) for _, value in message.headers]
+    return b"\n".join((first.encode("utf-8", "surrogatepass"), *texts, body))
 
 
 def _address_patterns(addresses: Mapping[str, str]) -> tuple[tuple[bytes, re.Pattern[bytes], bytes], ...]:

@@ -7,6 +7,7 @@ on, and what comes back is recorded when its body is complete; the caller gets i
 from __future__ import annotations
 
 import contextlib
+import sys
 import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import timedelta
@@ -15,16 +16,16 @@ from typing import Any
 import httpx
 
 from toolkit.cassettes.cassette import Cassette
+from toolkit.cassettes.failures import RECORDABLE, as_error, record_failure
 from toolkit.cassettes.format import (
     HeaderList,
     Interaction,
     RecordedRequest,
     RecordedResponse,
     header_bytes,
-    header_text,
 )
 from toolkit.clock import Clock, SystemClock
-from toolkit.errors import SecretLeak
+from toolkit.errors import CassetteError
 from toolkit.flow import Flow, Read, run, run_async
 from toolkit.ledger import Call
 
@@ -60,7 +61,7 @@ class ObservedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
     def note_end(self) -> None:
         """Note how long the call took, the first time."""
         if self._call.elapsed is None:
-            self._call.elapsed = timedelta(seconds=self._clock.monotonic() - self._since)
+            self._call.elapsed = timedelta(0, self._clock.monotonic() - self._since)
 
 
 class RecordedStream(ObservedStream):
@@ -97,6 +98,10 @@ class RecordedStream(ObservedStream):
         await super().aclose()
         self._abandon()
 
+    def __del__(self) -> None:
+        if not sys.is_finalizing():
+            self._abandon()
+
     def _end(self) -> None:
         if self._ended:
             return
@@ -105,8 +110,8 @@ class RecordedStream(ObservedStream):
         body = b"".join(self._chunks)
         try:
             self._record(body)
-        except SecretLeak as leak:
-            leak.response = _readable(self._response, body)
+        except CassetteError as error:
+            error.response = _readable(self._response, body)
             raise
 
     def _abandon(self) -> None:
@@ -170,8 +175,17 @@ def as_recorded_response(response: httpx.Response, body: bytes, *, headers: Head
     )
 
 
-def as_response(interaction: Interaction) -> httpx.Response:
-    """A recorded response as if it had just arrived, its body unread."""
+def as_response(interaction: Interaction, request: httpx.Request | None = None) -> httpx.Response:
+    """A recorded response as if it had just arrived, its body unread.
+
+    Args:
+        request: what it answers, for the error.
+
+    Raises:
+        httpx.TransportError: what was recorded is that no response came.
+    """
+    if interaction.failure is not None:
+        raise as_error(interaction.failure, request)
     recorded = interaction.response
     extensions: dict[str, bytes] = {}
     if recorded.reason or recorded.http_version.startswith("HTTP/1"):  # without it, httpx derives one from the status
@@ -242,9 +256,14 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         recorded = yield from as_recorded(request)
         found = self._cassette.find(self._cassette.scrubber.subject(recorded))
         if found is not None:
-            return as_response(found)
+            return as_response(found, request)
         sent_at, since = self._clock.now(), self._clock.monotonic()
-        response: httpx.Response = yield request
+        try:
+            response: httpx.Response = yield request
+        except RECORDABLE as error:
+            elapsed = timedelta(seconds=self._clock.monotonic() - since)
+            record_failure(self._cassette, recorded, error, sent_at=sent_at, elapsed=elapsed)
+            raise
         call = Call(sent_at, request.url.host, request.method, request.url.path, response.status_code)
         record = recording(self._cassette, recorded, response, call)
         return observe(response, call, since, self._clock, record)
@@ -262,4 +281,4 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
 def header_list(headers: httpx.Headers) -> HeaderList:
     """Names and values of headers in the order and case in which they came."""
-    return tuple((header_text(name), header_text(value)) for name, value in headers.raw)
+    return tuple([(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers.raw])

@@ -22,6 +22,11 @@ _DEEPEST: Final = 500  # levels; an interaction has six
 _MOST_NODES: Final = 20_000_000
 _FEW_ALIASES: Final = 20  # with which nothing repeats often
 _ALIAS: Final = re.compile(rb"[\s\[,{:]\*\w")
+_INDENTED: Final = b" " * (_DEEPEST // 2)  # a level on a line of its own is a column further in, a list may be none
+# YAML 1.1 reads 1:30:00 as a number of base 60; one of many places takes time that grows with their square.
+_SIXTIES: Final = re.compile(r"[0-9_](?::[0-5]?[0-9]){20}")
+_SIXTIES_BYTES: Final = re.compile(_SIXTIES.pattern.encode("ascii"))
+_WIDE: Final = (b"\xff\xfe", b"\xfe\xff")  # of UTF-16, in which the characters below are not found
 _PLAIN: Final = re.compile(r"[\x20-\x7e\n]*\Z")
 # A literal block cannot tell these apart: space at either end, or before a line's end, or empty last lines.
 _NOT_A_BLOCK: Final = re.compile(r"\A\s| \n|\n\n\Z|[^\S\n]\Z")
@@ -66,10 +71,14 @@ def check(data: bytes) -> None:
     """Refuse YAML that would crash a loader, or whose value would fill the memory when it is walked.
 
     Raises:
-        NotYaml: it is nested too deep, or aliases repeat too much of it.
+        NotYaml: it is nested too deep, aliases repeat too much of it, or a number takes long to read.
     """
     # Only what has as many as this takes of the characters that make levels and aliases is looked at.
-    if sum(map(data.count, (b"[", b"{", b"- ", b"? "))) <= _DEEPEST and len(_ALIAS.findall(data)) <= _FEW_ALIASES:
+    if data.startswith(_WIDE):
+        raise NotYaml("it is not UTF-8 text", 0)
+    levels = sum(map(data.count, (b"[", b"{", b"- ", b"-\n", b"? ", b"?\n")))
+    is_odd = _INDENTED in data or _SIXTIES_BYTES.search(data) is not None
+    if levels <= _DEEPEST and not is_odd and len(_ALIAS.findall(data)) <= _FEW_ALIASES:
         return
     sizes, anchors = [0], [""]  # of the collections that are open: how many nodes they stand for, and their names
     named: dict[str, int] = {}
@@ -84,6 +93,8 @@ def check(data: bytes) -> None:
             sizes[-1] += named.get(event.anchor or "", 1)
         elif isinstance(event, yaml.ScalarEvent):
             sizes[-1] += 1
+            if (event.tag or event.implicit[0]) and _SIXTIES.search(event.value):
+                raise NotYaml("a number is too long", event.start_mark.line if event.start_mark else 0)
         if len(sizes) > _DEEPEST or sizes[-1] > _MOST_NODES:
             what = "it is nested too deep" if len(sizes) > _DEEPEST else "its aliases repeat too much"
             raise NotYaml(what, event.start_mark.line if event.start_mark else 0)

@@ -14,8 +14,8 @@ from toolkit.credentials import Credentials
 from toolkit.errors import ToolkitError
 from toolkit.notebook import form
 from toolkit.notebook.display import problem_html, real_account_html
-from toolkit.notebook.form import Field, Mode, New, Who
-from toolkit.notebook.problems import Problem, missing_profile, no_cassettes
+from toolkit.notebook.form import PASSPHRASE, Field, Mode, New, Who
+from toolkit.notebook.problems import NOT_FOR_VISITORS, Problem, missing_profile, no_cassettes
 from toolkit.notebook.secret_input import SecretInput
 from toolkit.notebook.slot import Slot, set_options
 from toolkit.service import Environment
@@ -36,8 +36,10 @@ class Controls:
         profile: the saved profile that the notebook names.
         held: credentials that the notebook gives.
         settings: where saved profiles and cassettes are.
+        offers_saved: whether saved profiles may be chosen from.
         pressed: called when the form is to be connected with.
         answered: called when the texts that were asked for have come.
+        edited: called when something was chosen.
 
     Attributes:
         slots: what to show, from top to bottom, by the places that a `Problem` names.
@@ -53,13 +55,17 @@ class Controls:
         profile: str | None,
         held: Sequence[Credentials],
         settings: Settings,
+        offers_saved: bool = True,
         pressed: Callable[[], None],
         answered: Callable[[], None],
+        edited: Callable[[], None],
     ) -> None:
         self._settings = settings
         self._named_cassette = cassette
         self._named_profile = profile
         self._held = [*held]
+        self._offers_saved = offers_saved
+        self._takes_passphrase = False
         self._pressed = pressed
         self._answered = answered
         # A panel that replays what its notebook names looks for others only once somebody sees it.
@@ -80,10 +86,12 @@ class Controls:
             "credentials": Slot(layout=self.layout),
             "connect": Slot(self._button, layout=self.layout),
         }
-        self._environment.observe(self._changed, "value")
+        self._edited: Callable[[], None] = lambda: None  # nothing is edited before there is a form
+        self._environment.observe(self._moved, "value")
         self._mode.observe(self._changed, "value")
         self._button.on_click(lambda _: pressed())
         self._changed()
+        self._edited = edited
 
     @property
     def environment(self) -> Environment:
@@ -115,7 +123,15 @@ class Controls:
     @property
     def fields(self) -> tuple[Field, ...]:
         """The fields that are shown to type credentials into."""
-        return form.FIELDS[self.who.kind] if isinstance(self.who, New) else ()
+        if not isinstance(self.who, New):
+            return ()
+        fields = form.FIELDS[self.who.kind]
+        return (*fields, PASSPHRASE) if self._takes_passphrase and any(each.is_key for each in fields) else fields
+
+    @property
+    def choice(self) -> tuple[object, ...]:
+        """All that is chosen, to tell whether it is something else than before."""
+        return self.environment, self.mode, self.cassette, self.who
 
     def ask(self) -> None:
         """Ask the page for what was typed."""
@@ -128,6 +144,7 @@ class Controls:
     def hold(self, credentials: Credentials) -> None:
         """Offer credentials that were typed and accepted, for as long as the kernel lives, and choose them."""
         self._held = [*(each for each in self._held if not form.is_replaced(each, credentials)), credentials]
+        self._forget()
         self._arrange(credentials)
         self.clear()
 
@@ -147,9 +164,20 @@ class Controls:
             self._inputs.problems = {}
 
     def complain(self, problem: Problem) -> None:
-        """Say what is wrong beside the control that it is about."""
-        if problem.place in {field.name for field in self.fields}:
+        """Say what is wrong beside the control that it is about; of what was typed, a refused secret goes.
+
+        What is no mistake stays where it is, in the page. A problem with the passphrase asks for one.
+        """
+        if problem.place == PASSPHRASE.name and not self._takes_passphrase:
+            self._takes_passphrase = True
+            self._arrange()
+        field = next((each for each in self.fields if each.name == problem.place), None)
+        if field is not None:
             self._inputs.problems = {problem.place: f"{problem.what} {problem.next_step}".strip()}
+            if field.is_key:
+                self._inputs.forget([each.name for each in self.fields if each.is_proof])
+            elif field.is_proof:
+                self._inputs.forget([field.name])
         else:
             slot = self.slots.get(problem.place, self.slots["connect"])
             slot.say(self._standing_words(problem.place) + problem_html(problem))
@@ -179,7 +207,9 @@ class Controls:
 
     @cached_property
     def _new_cassette(self) -> Any:
-        return ipywidgets.Text(description="Name", placeholder="tour", continuous_update=False, layout=self.layout)
+        name = ipywidgets.Text(description="Name", placeholder="tour", continuous_update=False, layout=self.layout)
+        name.observe(self._changed, "value")
+        return name
 
     @cached_property
     def _who(self) -> Any:
@@ -194,6 +224,8 @@ class Controls:
     @cached_property
     def _profiles(self) -> list[Profile]:
         """Saved profiles, looked for when something is to be sent; a replay needs none of it."""
+        if not self._offers_saved:
+            return []
         from toolkit.profiles import saved_credentials  # noqa: PLC0415
 
         try:
@@ -206,10 +238,21 @@ class Controls:
 
     _profiles_problem: Problem | None = None
 
+    def _moved(self, _: object) -> None:
+        """Another environment was chosen: what was typed for the one before does not belong to it."""
+        self._forget()
+        self._changed()
+
     def _changed(self, _: object = None) -> None:
         """Something was chosen: what can be chosen now is offered, and words about before are gone."""
         self._arrange()
         self.clear()
+        self._edited()
+
+    def _forget(self) -> None:
+        self._takes_passphrase = False
+        if "_inputs" in vars(self):
+            self._inputs.forget()
 
     def _arrange(self, chosen: Who | None = None) -> None:
         if self.mode is Mode.LIVE:
@@ -255,6 +298,8 @@ class Controls:
             return problem_html(no_cassettes(self._settings))
         if place == "credentials" and self.mode is not Mode.REPLAY:
             missing = missing_profile(self.environment, self._profiles, self._named_profile)
+            if missing and not self._offers_saved:
+                missing = NOT_FOR_VISITORS
             problem = self._profiles_problem or (missing if isinstance(self.who, New) else None)
             return problem_html(problem) if problem else ""
         return ""

@@ -6,20 +6,19 @@ is worked out in the page that shows it, so that a saved notebook holds none of 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from toolkit.credentials import Credentials
 from toolkit.escaping import as_html, printable
 from toolkit.ledger import instant_text
 from toolkit.notebook.connection import Connection
 from toolkit.notebook.form import Mode
 from toolkit.notebook.problems import Problem
+from toolkit.rich_display.words import KEY_PAIR, REAL_ACCOUNT, count_text, date_text, minutes_text, who_text
 from toolkit.service import CredentialKind, Environment, Interface
 
-_MODE_WORDS = {Mode.LIVE: "live", Mode.RECORD: "recording", Mode.REPLAY: "replay"}
-_KEY_PAIR = "none: the key pair goes with every call"
+# An environment is called live, too: a mode is called by what it does.
+_MODE_WORDS = {Mode.LIVE: "calls the service", Mode.RECORD: "records", Mode.REPLAY: "replay"}
 _NOT_YET = "none yet: it comes with the first replayed call"
 
 
@@ -30,7 +29,7 @@ class Facts:
     Attributes:
         environment: which environment is called.
         mode: live, record or replay.
-        who: name and kind of the credentials; empty in a replay without any.
+        who: who calls, in words.
         has_tokens: whether this caller uses access tokens.
         cassette: file name of the cassette; empty when live.
         interactions: how many interactions the cassette holds.
@@ -38,6 +37,8 @@ class Facts:
         accounts: how many accounts the call had that proved the credentials; None without one.
         remaining: lifetime left of the replayed token; None without one, and always None when not replayed.
         lifetime: whole lifetime of that token.
+        renewals: how many tokens have followed the first.
+        variable: what the panel is called in the notebook.
     """
 
     environment: Environment
@@ -50,6 +51,8 @@ class Facts:
     accounts: int | None = None
     remaining: timedelta | None = None
     lifetime: timedelta | None = None
+    renewals: int = 0
+    variable: str = "panel"
 
     @property
     def interfaces(self) -> tuple[Interface, ...]:
@@ -64,7 +67,7 @@ def facts_of(connection: Connection) -> Facts:
     return Facts(
         environment=session.environment,
         mode=connection.mode,
-        who=_who(session.credentials),
+        who=who_text(session.environment, session.credentials),
         has_tokens=CredentialKind.KEY_PAIR not in session.environment.rules.credentials,
         cassette=cassette.path.name if cassette else "",
         interactions=len(cassette) if cassette else 0,
@@ -79,7 +82,7 @@ def status_text(facts: Facts) -> str:
     """In one line what connecting came to."""
     if facts.mode is Mode.REPLAY:
         return f"Replaying {facts.cassette}. Nothing is sent, and no credentials are needed."
-    proof = f"The service knows these credentials: {_count(facts.accounts or 0, 'account')}."
+    proof = f"The service knows these credentials: {count_text(facts.accounts or 0, 'account')}."
     recorded = f" Calls are recorded to {facts.cassette}." if facts.mode is Mode.RECORD else ""
     return f"Connected. {proof}{recorded}"
 
@@ -90,9 +93,9 @@ def summary_text(facts: Facts) -> str:
     if facts.cassette:
         words[-1] += f" {printable(facts.cassette)}"
     if facts.mode is Mode.REPLAY and facts.recorded_at:
-        words[-1] += f", recorded {_date(facts.recorded_at)}"
+        words[-1] += f", recorded {date_text(facts.recorded_at)}"
     if facts.environment.rules.real_account:
-        words.insert(1, "real account")
+        words.insert(1, REAL_ACCOUNT)
     return " · ".join(words)
 
 
@@ -100,8 +103,8 @@ def summary_html(facts: Facts) -> str:
     """The session as badges and a list of facts."""
     rows = [
         ("Session", _badges_html(facts)),
-        ("You are", as_html(_you_are(facts))),
-        ("You may call", " ".join(f"<code>session.{one}</code>" for one in facts.interfaces)),
+        ("You are", as_html(facts.who)),
+        ("You may call", " ".join(_code(facts, one) for one in facts.interfaces)),
     ]
     if facts.cassette:
         rows.append(("Cassette", _cassette_html(facts)))
@@ -112,7 +115,7 @@ def summary_html(facts: Facts) -> str:
 
 def real_account_html(environment: Environment) -> str:
     """A badge for an environment whose calls reach a real account; empty for the others."""
-    return '<span class="toolkit-badge toolkit-real">real account</span>' if environment.rules.real_account else ""
+    return f'<span class="toolkit-badge toolkit-real">{REAL_ACCOUNT}</span>' if environment.rules.real_account else ""
 
 
 def problem_html(problem: Problem) -> str:
@@ -121,45 +124,41 @@ def problem_html(problem: Problem) -> str:
     return f'<div class="toolkit-problem" role="alert">{lines}</div>'
 
 
-def minutes_text(left: timedelta) -> str:
-    """A lifetime as minutes and seconds, `12:07`."""
-    minutes, seconds = divmod(max(0, math.ceil(left.total_seconds())), 60)
-    return f"{minutes}:{seconds:02}"
-
-
-def _who(credentials: Credentials | None) -> str:
-    return f"{credentials.name} · {credentials.kind}" if credentials else ""
-
-
-def _you_are(facts: Facts) -> str:
-    holder = facts.environment.rules.holder
-    return f"{facts.who} · {holder}" if facts.who else f"{holder}, as recorded"
-
-
 def _badges_html(facts: Facts) -> str:
     mode = f'<span class="toolkit-badge">{_MODE_WORDS[facts.mode]}</span>'
     badges = f"<strong>{facts.environment}</strong>{mode}{real_account_html(facts.environment)}"
     return f'<span class="toolkit-badges">{badges}</span>'
 
 
+def _code(facts: Facts, interface: Interface) -> str:
+    return f"<code>{as_html(facts.variable)}.session.{interface}</code>"
+
+
 def _cassette_html(facts: Facts) -> str:
-    shown = f"{as_html(facts.cassette)} · {_count(facts.interactions, 'interaction')}"
+    shown = f"{as_html(facts.cassette)} · {count_text(facts.interactions, 'interaction')}"
     if facts.recorded_at is None:
         return shown
     # The page adds how long ago that was.
     instant = instant_text(facts.recorded_at)
-    return f'{shown}, recorded <time datetime="{instant}">{_date(facts.recorded_at)}</time>'
+    return f'{shown}, recorded <time datetime="{instant}">{date_text(facts.recorded_at)}</time>'
 
 
 def _token_html(facts: Facts) -> str:
     if not facts.has_tokens:
-        return _KEY_PAIR
+        return KEY_PAIR
     if facts.mode is not Mode.REPLAY:
-        return _bar_html(0, "…", live=True)
+        return _bar_html(0, "…", live=True) + _renewals_html(facts)
     if facts.remaining is None or facts.lifetime is None:
         return _NOT_YET
     percent = round(100 * facts.remaining / facts.lifetime)
-    return _bar_html(percent, f"{minutes_text(facts.remaining)} of {minutes_text(facts.lifetime)} left, as recorded")
+    text = f"{minutes_text(facts.remaining)} of {minutes_text(facts.lifetime)} left, as recorded"
+    return _bar_html(percent, text) + _renewals_html(facts)
+
+
+def _renewals_html(facts: Facts) -> str:
+    if not facts.renewals:
+        return ""
+    return f'<span class="toolkit-renewals">renewed {count_text(facts.renewals, "time")}</span>'
 
 
 def _bar_html(percent: int, text: str, *, live: bool = False) -> str:
@@ -171,11 +170,3 @@ def _bar_html(percent: int, text: str, *, live: bool = False) -> str:
         f'<span style="width:{percent}%"></span></span>'
         f'<span class="toolkit-left">{text}</span></span>'
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _date(instant: datetime) -> str:
-    return f"{instant.day} {instant:%B %Y}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,16 +11,13 @@ from typing import TYPE_CHECKING, Final
 from toolkit.cassettes.cassette import find_cassette
 from toolkit.credentials import ClientKey, ClientSecret, Credentials, KeyPair
 from toolkit.errors import ConfigurationError
+from toolkit.secret import Secret
 from toolkit.service import CredentialKind, Environment
 from toolkit.settings import Settings, is_offline
 
 if TYPE_CHECKING:
     from toolkit.profiles import Profile
-    from toolkit.secret import Secret
 
-_PEM: Final = re.compile(r"(-----BEGIN [A-Z ]+-----)(.*?)(-----END [A-Z ]+-----)", re.DOTALL)
-_SPACE: Final = re.compile(r"\s+")
-_PEM_LINE: Final = 64  # characters; RFC 7468 section 2
 NEW_CASSETTE: Final = ""
 DEFAULT_NAME: Final = "default"
 HOW_TO_GIVE_A_KEY: Final = "Choose its file, or paste it: PEM or JWK."
@@ -35,10 +31,11 @@ class Mode(StrEnum):
     REPLAY = "replay"
 
 
+# An environment is called live, too: the panel calls this mode by what it does.
 _MODES: Final[Mapping[Mode, str]] = {
-    Mode.LIVE: "calls go out",
-    Mode.RECORD: "calls go out and are recorded",
-    Mode.REPLAY: "nothing is sent",
+    Mode.LIVE: "call the service",
+    Mode.RECORD: "record · call the service and keep the answers",
+    Mode.REPLAY: "replay · nothing is sent",
 }
 
 
@@ -51,12 +48,14 @@ class Field:
         label: what it is called on the panel.
         masked: whether what is typed is hidden.
         is_key: whether it takes a private key, which may come from a file.
+        is_proof: whether it proves who calls, rather than saying it: a refused proof is to be typed anew.
     """
 
     name: str
     label: str
     masked: bool = True
     is_key: bool = False
+    is_proof: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +74,13 @@ class New:
 
 Who = Credentials | Saved | New
 
-_CLIENT_ID: Final = Field("client_id", "Client ID", masked=False)
+_CLIENT_ID: Final = Field("client_id", "Client ID", masked=False, is_proof=False)
 FIELDS: Final[Mapping[CredentialKind, tuple[Field, ...]]] = {
-    CredentialKind.KEY_PAIR: (Field("key_id", "Key ID"), Field("secret_key", "Secret key")),
+    CredentialKind.KEY_PAIR: (Field("key_id", "Key ID", is_proof=False), Field("secret_key", "Secret key")),
     CredentialKind.CLIENT_SECRET: (_CLIENT_ID, Field("client_secret", "Client secret")),
     CredentialKind.CLIENT_KEY: (_CLIENT_ID, Field("private_key", "Private key", is_key=True)),
 }
+PASSPHRASE: Final = Field("passphrase", "Passphrase")  # asked for once a key turns out to be encrypted
 
 
 def first_mode(cassette: str | Path | None, settings: Settings) -> Mode:
@@ -104,7 +104,7 @@ def first_environment(profiles: Iterable[Profile]) -> Environment:
 
 def mode_choices() -> list[tuple[str, Mode]]:
     """Label and value of the modes that can be chosen now."""
-    return [(f"{mode} · {_MODES[mode]}", mode) for mode in Mode if mode is Mode.REPLAY or not is_offline()]
+    return [(_MODES[mode], mode) for mode in Mode if mode is Mode.REPLAY or not is_offline()]
 
 
 def environment_choices() -> list[tuple[str, str]]:
@@ -157,9 +157,16 @@ def chosen_at_first(choices: Sequence[tuple[str, Who]], named: str | None) -> Wh
 
 
 def make_credentials(
-    kind: CredentialKind, environment: Environment, texts: Mapping[str, Secret], *, name: str
+    kind: CredentialKind, environment: Environment, texts: Mapping[str, Secret | Path], *, name: str
 ) -> Credentials:
     """The credentials of what was typed.
+
+    Args:
+        kind: what they are.
+        environment: what they are for.
+        texts: by the names of the fields, a private key as its text or as a path to its file; a passphrase
+            that is empty or missing is none.
+        name: what they are called in this notebook.
 
     Raises:
         ToolkitError: a text is missing or malformed, or the environment takes no such credentials.
@@ -171,7 +178,10 @@ def make_credentials(
         return ClientSecret(_stripped(first), _stripped(second), environment=environment, name=name)
     if not _stripped(second):
         raise ConfigurationError("The private key is missing.", HOW_TO_GIVE_A_KEY)
-    return ClientKey(_stripped(first), second, environment=environment, name=name)
+    # Space around a passphrase may be meant.
+    passphrase = texts.get(PASSPHRASE.name)
+    given = passphrase if isinstance(passphrase, Secret) and passphrase.reveal() else None
+    return ClientKey(_stripped(first), second, environment=environment, name=name, passphrase=given)
 
 
 def is_replaced(earlier: Credentials, later: Credentials) -> bool:
@@ -179,6 +189,6 @@ def is_replaced(earlier: Credentials, later: Credentials) -> bool:
     return (earlier.environment, earlier.kind, earlier.name) == (later.environment, later.kind, later.name)
 
 
-def _stripped(text: Secret) -> str:
+def _stripped(text: Secret | Path) -> str:
     """Space around what was pasted is never meant."""
-    return text.reveal().strip()
+    return (text.reveal() if isinstance(text, Secret) else str(text)).strip()

@@ -1,4 +1,4 @@
-"""`%load_ext toolkit`: cell and line magics.
+"""`%load_ext toolkit`: known secrets are masked in what is shown, and there are cell and line magics.
 
 `%%cassette NAME [--mode MODE]` records or replays what the sessions of a cell do; `%calls` and `%tokens`
 show the tables of a session.
@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from typing import TYPE_CHECKING, Any, NoReturn
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from toolkit.cassettes import ambient
 from toolkit.cassettes.cassette import MODES, Cassette
 from toolkit.errors import ConfigurationError
+from toolkit.escaping import printable
+from toolkit.notebook.masking import Masking
 from toolkit.session import AsyncSession, Session
 
 if TYPE_CHECKING:
     import pandas as pd
     from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
 
-_CELL_MAGIC = "%%cassette"
-_USAGE = "%%cassette NAME [--mode none|once|new_episodes|all]"
+_CELL_MAGIC: Final = "%%cassette"
+_LINE_MAGICS: Final = ("cassette", "calls", "tokens")
+_USAGE: Final = "%%cassette NAME [--mode none|once|new_episodes|all]"
 
 
 class _Arguments(argparse.ArgumentParser):
@@ -33,6 +38,9 @@ class Magics:
 
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
+        self.masking = Masking(shell)
+        # What each cassette that a session brought along had played and held when the cell began.
+        self._brought: dict[Cassette, tuple[int, int]] | None = None
         self._arguments = _Arguments(prog=_CELL_MAGIC, add_help=False)
         self._arguments.add_argument("name")
         self._arguments.add_argument("--mode", choices=MODES)
@@ -40,13 +48,15 @@ class Magics:
     def cassette(self, line: str) -> None:
         """Record or replay what the sessions of this cell do: %%cassette NAME [--mode MODE].
 
-        Sessions with a cassette of their own keep it. A session opened in the cell stays with the cassette.
+        Sessions with a cassette of their own keep it, and the cell says so when it used one. A session
+        opened in the cell stays with the cassette.
         """
         try:
             given = self._arguments.parse_args(shlex.split(line))
         except ValueError as error:
             raise ConfigurationError(f"%%cassette: {error}.", f"Usage: {_USAGE}") from None
         ambient.put_in_place(Cassette(given.name, given.mode))
+        self._brought = {own: _extent(own) for _, own in self._own_cassettes()}
 
     def calls(self, line: str) -> pd.DataFrame:
         """The calls of a session: %calls [NAME OF ITS VARIABLE]."""
@@ -56,16 +66,50 @@ class Magics:
         """The tokens of a session: %tokens [NAME OF ITS VARIABLE]."""
         return self._session(line).tokens()
 
-    def end_of_cell(self, result: ExecutionResult) -> None:
-        """Put the cell's cassette away, however the cell ended."""
-        ambient.take_away(well=bool(result.success))
+    def end_of_cell(self, result: ExecutionResult | None) -> None:
+        """Put the cell's cassette away, however the cell ended; an interrupted one may have no result."""
+        cassette = ambient.current()
+        try:
+            ambient.take_away(well=result is not None and bool(result.success))
+        finally:
+            brought, self._brought = self._brought, None
+            if cassette is not None and brought is not None:
+                self._tell_of_kept(cassette, brought)
+
+    def _tell_of_kept(self, cassette: Cassette, brought: dict[Cassette, tuple[int, int]]) -> None:
+        for name, own in self._own_cassettes():
+            if own in brought:
+                was_used = _extent(own) != brought[own]
+            else:
+                was_used = own.play_count > 0 or (own.records and len(own) > 0)
+            if was_used:
+                # In a line of its own: a warning would show a place in this file, and its path.
+                what = f"{name} keeps its own cassette {own.path.name}: its calls are not in {cassette.path.name}."
+                print(printable(f"{_CELL_MAGIC}: {what}"), file=sys.stderr)  # noqa: T201 - words for the cell's output
+
+    def _own_cassettes(self) -> Iterator[tuple[str, Cassette]]:
+        for name, session in self._sessions().items():
+            if session.cassette is not None:
+                yield name, session.cassette
+
+    def _sessions(self) -> dict[str, Session | AsyncSession]:
+        """The sessions in variables, those of panels included, the one that was assigned last at the end."""
+        panels = sys.modules.get("toolkit.notebook.panel")  # whoever has a panel has loaded its module
+        found: dict[str, Session | AsyncSession] = {}
+        for name, value in self._shell.user_ns.items():
+            if name.startswith("_"):
+                continue
+            if isinstance(value, Session | AsyncSession):
+                found[name] = value
+            elif panels is not None and isinstance(value, panels.Panel):
+                try:
+                    found[f"{name}.session"] = value.session
+                except ConfigurationError:
+                    continue  # it is not connected
+        return found
 
     def _session(self, line: str) -> Session | AsyncSession:
-        found: dict[str, Session | AsyncSession] = {
-            name: value
-            for name, value in self._shell.user_ns.items()
-            if isinstance(value, Session | AsyncSession) and not name.startswith("_")
-        }
+        found = self._sessions()
         name = line.strip()
         if name in found or (not name and found):
             # Without a name the one that was assigned last.
@@ -76,6 +120,10 @@ class Magics:
             else 'Open one first, such as session = tk.Session(cassette="tour").'
         )
         raise ConfigurationError(f"There is no session {name}." if name else "There is no session yet.", known)
+
+
+def _extent(cassette: Cassette) -> tuple[int, int]:
+    return cassette.play_count, len(cassette)
 
 
 def without_cell_magic(lines: list[str]) -> list[str]:
@@ -91,19 +139,26 @@ def without_cell_magic(lines: list[str]) -> list[str]:
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """Called by `%load_ext toolkit`."""
+    unload_ipython_extension(shell)  # once is enough
     magics = Magics(shell)
+    magics.masking.start()
     manager: Any = shell.magics_manager
-    for magic in (magics.cassette, magics.calls, magics.tokens):
-        manager.register_function(magic, "line")
+    for name in _LINE_MAGICS:
+        manager.register_function(getattr(magics, name), "line", name)
     shell.input_transformers_cleanup.append(without_cell_magic)
     shell.events.register("post_run_cell", magics.end_of_cell)
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
-    """Called by `%unload_ext toolkit`."""
+    """Called by `%unload_ext toolkit`: nothing is masked any more, and the magics are gone."""
     shell.input_transformers_cleanup[:] = [
         one for one in shell.input_transformers_cleanup if one is not without_cell_magic
     ]
     for callback in list(shell.events.callbacks["post_run_cell"]):
-        if isinstance(getattr(callback, "__self__", None), Magics):
+        magics = getattr(callback, "__self__", None)
+        if isinstance(magics, Magics):
+            magics.end_of_cell(None)
+            magics.masking.stop()
+            for name in _LINE_MAGICS:
+                shell.magics_manager.magics["line"].pop(name, None)
             shell.events.unregister("post_run_cell", callback)

@@ -18,7 +18,7 @@ from toolkit.errors import (
     UnsafeAddress,
 )
 from toolkit.escaping import excerpt
-from toolkit.notebook.form import HOW_TO_GIVE_A_KEY, Field, Mode
+from toolkit.notebook.form import HOW_TO_GIVE_A_KEY, PASSPHRASE, Field, Mode
 from toolkit.service import Environment
 from toolkit.settings import Settings
 
@@ -44,6 +44,10 @@ class Problem:
 
 
 NO_CASSETTE_NAMED: Final = Problem("cassette", "The cassette has no name.", "Give one, such as tour.")
+KEY_IS_ENCRYPTED: Final = Problem(PASSPHRASE.name, "This private key is encrypted.", "Type its passphrase.")
+NOT_FOR_VISITORS: Final = Problem(
+    "credentials", "The saved credentials that this notebook names are not offered to its visitors.", "Type yours."
+)
 
 
 def missing_profile(environment: Environment, profiles: Iterable[Profile], named: str | None) -> Problem | None:
@@ -80,7 +84,10 @@ def problem_of(error: ToolkitError, *, mode: Mode, fields: Sequence[Field] = ())
 
 def problem_of_text(error: ToolkitError, fields: Sequence[Field]) -> Problem:
     """What is wrong with a text that was typed, as words beside its field."""
-    field = next((each for each in fields if each.label.lower() in error.what.lower()), fields[-1])
+    if "encrypted with a passphrase" in error.what:
+        return KEY_IS_ENCRYPTED
+    # Words about a passphrase name the private key, too.
+    field = next((each for each in reversed(fields) if each.label.lower() in error.what.lower()), _proof(fields))
     # In code a key may be a Path or an object, on the panel it is one of these two.
     next_step = HOW_TO_GIVE_A_KEY if field.is_key and "pathlib" in error.next_step else error.next_step
     return Problem(field.name, error.what, next_step)
@@ -91,7 +98,7 @@ def _place(error: ToolkitError, mode: Mode, fields: Sequence[Field]) -> str:
         return "mode" if mode is Mode.LIVE else "cassette"
     if isinstance(error, ServiceError | TokenRefused):
         if error.status in _REFUSED:
-            return fields[-1].name if fields else "credentials"
+            return _proof(fields).name if fields else "credentials"
         return "connect"
     if isinstance(error, Unreachable | UnsafeAddress | TokenResponseInvalid):
         return "environment"
@@ -100,3 +107,7 @@ def _place(error: ToolkitError, mode: Mode, fields: Sequence[Field]) -> str:
     if isinstance(error, ConfigurationError):
         return "environment" if mode is Mode.REPLAY or "address" in error.what else "credentials"
     return "connect"
+
+
+def _proof(fields: Sequence[Field]) -> Field:
+    return next(field for field in fields if field.is_proof)

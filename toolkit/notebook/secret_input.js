@@ -14,16 +14,18 @@ export default () => {
   const texts = new Map(); // name of a field -> its text
   const views = new Set(); // functions that draw the fields of one view anew
   let answered = 0;
+  let forgotten = 0; // how often texts were forgotten: a file that was chosen before is not kept after
   let reading = Promise.resolve(); // done when no chosen file is being read any more
 
   const redraw = () => views.forEach((draw) => draw());
 
   const initialize = ({ model }) => {
     model.on("change:fields", () => {
-      texts.clear();
-      redraw();
+      const names = model.get("fields").map(({ name }) => name);
+      forget([...texts.keys()].filter((name) => !names.includes(name)));
     });
     model.on("msg:custom", (message) => {
+      if (message.type === "forget") forget(message.names);
       // The same question may come twice; by the second time the fields are empty.
       if (message.type !== "ask" || message.number === answered) return;
       answered = message.number;
@@ -35,10 +37,13 @@ export default () => {
 
   const handOver = (model) => {
     const encoder = new TextEncoder();
-    const fields = model.get("fields");
-    const buffers = fields.map(({ name }) => encoder.encode(texts.get(name) ?? ""));
+    const buffers = model.get("fields").map(({ name }) => encoder.encode(texts.get(name) ?? ""));
     model.send({ type: "texts", number: answered }, undefined, buffers);
-    for (const { name, masked } of fields) if (masked) texts.delete(name);
+  };
+
+  const forget = (names) => {
+    names.forEach((name) => texts.delete(name));
+    if (names.length) forgotten += 1;
     redraw();
   };
 
@@ -52,28 +57,35 @@ export default () => {
       spellcheck: "false",
       "aria-describedby": `${id}-problem`,
     });
-    input.value = texts.get(field.name) ?? "";
     input.addEventListener("input", () => texts.set(field.name, input.value));
     input.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") model.send({ type: "submit" });
+      if (event.key === "Enter" && !event.isComposing) model.send({ type: "submit" });
+      if (event.key === "Escape") forget([field.name]);
     });
     const problem = make("div", { id: `${id}-problem`, class: "toolkit-problem", role: "alert" });
     const controls = make("div", { class: "toolkit-controls" }, input);
-    if (field.isKey) {
+    const file = field.isKey ? fileInput(field, input, problem) : null;
+    if (file) {
       input.placeholder = "paste it here, or choose its file";
-      controls.append(fileRow(field, input, problem));
+      controls.append(file);
     }
     controls.append(problem);
     const row = make("div", { class: "toolkit-field" }, make("label", { for: id }, field.label), controls);
+    const showText = () => {
+      const text = texts.get(field.name) ?? "";
+      if (file && !text) file.value = "";
+      if (!file?.value) input.value = text;
+    };
     const showProblem = () => {
       const words = model.get("problems")[field.name] ?? "";
       problem.textContent = words;
       input.setAttribute("aria-invalid", words ? "true" : "false");
+      return words ? input : null;
     };
-    return { row, showProblem };
+    return { field, row, showText, showProblem };
   };
 
-  const fileRow = (field, input, problem) => {
+  const fileInput = (field, input, problem) => {
     const file = make("input", { type: "file", "aria-label": `${field.label} file` });
     file.addEventListener("change", () => {
       const chosen = file.files[0];
@@ -83,7 +95,9 @@ export default () => {
         problem.textContent = "This file is too large to be a private key.";
         return;
       }
+      const before = forgotten;
       const keep = (text) => {
+        if (before !== forgotten) return;
         texts.set(field.name, text);
         input.value = "";
       };
@@ -100,11 +114,22 @@ export default () => {
   const render = ({ model, el }) => {
     el.classList.add("toolkit-fields");
     let rows = [];
-    const showProblems = () => rows.forEach((row) => row.showProblem());
+    const showProblems = () => {
+      const [first] = rows.map((row) => row.showProblem()).filter(Boolean);
+      const focused = document.activeElement;
+      // Nobody who went on elsewhere in the notebook is called back.
+      if (first && (focused === document.body || el.closest(".toolkit-panel")?.contains(focused))) first.focus();
+    };
     const draw = () => {
-      rows = model.get("fields").map((field) => inputRow(model, field));
-      el.replaceChildren(...rows.map(({ row }) => row));
-      showProblems();
+      const fields = model.get("fields");
+      const isSame = fields.length === rows.length && fields.every(({ name }, at) => rows[at].field.name === name);
+      if (!isSame) {
+        // Rows that stay are not made anew: a file that was chosen cannot be put into another input.
+        rows = fields.map((field) => rows.find((row) => row.field.name === field.name) ?? inputRow(model, field));
+        el.replaceChildren(...rows.map(({ row }) => row));
+        showProblems();
+      }
+      rows.forEach((row) => row.showText());
     };
     views.add(draw);
     model.on("change:problems", showProblems);

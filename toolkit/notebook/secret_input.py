@@ -2,12 +2,13 @@
 
 A trait is saved with the notebook, even one that was typed into and not submitted. Here what is typed
 lives in the page. Asked for it, the page hands it over as the binary part of a message, which neither
-notebook nor widget state nor a kernel's debug log keeps, and empties the fields.
+notebook nor widget state nor a kernel's debug log keeps. The fields are emptied when they are told to
+forget: all of them once the texts were accepted, the one that was refused when they were not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,7 +31,7 @@ class SecretInput(anywidget.AnyWidget):
         traits: those of any widget, such as `layout`.
 
     Attributes:
-        fields: what is asked for; what was typed is forgotten when it changes.
+        fields: what is asked for; what was typed into those that are no more is forgotten.
         problems: words to show beside fields, by their names.
     """
 
@@ -49,7 +50,7 @@ class SecretInput(anywidget.AnyWidget):
         self.on_msg(self._receive)
 
     def show(self, fields: Sequence[Field]) -> None:
-        """Offer these fields, empty and without problems; the same ones again are left as they are."""
+        """Offer these fields, without problems. One that was there keeps its text; the same ones are left as they are."""
         wanted = [
             {"name": field.name, "label": field.label, "masked": field.masked, "isKey": field.is_key}
             for field in fields
@@ -71,6 +72,14 @@ class SecretInput(anywidget.AnyWidget):
         """What the page handed over, by field; once."""
         texts, self._texts = self._texts, {}
         return texts
+
+    def forget(self, names: Iterable[str] | None = None) -> None:
+        """Empty these fields in the page; None empties all, and drops what was asked for."""
+        if names is None:
+            self._is_waiting = False
+            self._texts.clear()
+            names = [field["name"] for field in self.fields]
+        self.send({"type": "forget", "names": [*names]})
 
     def __repr__(self) -> str:
         return f"<SecretInput {', '.join(field['label'] for field in self.fields)}>"

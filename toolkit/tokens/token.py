@@ -48,6 +48,11 @@ class Token:
         issued, expires = (f"{instant:%Y-%m-%d %H:%M:%S}" for instant in (self.issued_at, self.expires_at))
         return f"<Token {self.access_token}, issued {issued}, expires {expires} UTC>"
 
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        from toolkit.rich_display.values import token_bundle  # noqa: PLC0415 - for notebooks only
+
+        return token_bundle(self)
+
     @property
     def lifetime(self) -> timedelta:
         """From issue to expiry."""

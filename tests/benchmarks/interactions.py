@@ -1,0 +1,82 @@
+"""Cassettes for the figures of replay and recording: distinct requests with JSON answers of about 0.5 KB."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from toolkit.cassettes.format import HEADER, Interaction, RecordedRequest, RecordedResponse, encode
+from toolkit.ledger import Authorization
+from toolkit.service import CredentialKind, Environment
+
+PLAIN = "https://service.example"
+SYMBOLIC = "https://broker-sandbox.svc.invalid"
+_START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
+_CALLER = Authorization(
+    CredentialKind.CLIENT_SECRET, Environment.BROKER_SANDBOX, "default", 1, _START, _START + timedelta(seconds=899)
+)
+
+
+def path_of(number: int) -> str:
+    """Path and query of a request."""
+    return f"/v1/accounts/{number:06}/orders?page={number % 7}&status=open"
+
+
+def body_of(number: int) -> bytes:
+    """An account as a service might send it."""
+    account = {
+        "id": f"{number * 7919:032x}",
+        "account_number": f"{number:09}",
+        "status": "ACTIVE",
+        "currency": "USD",
+        "created_at": (_START + timedelta(seconds=number)).isoformat(),
+        "contact": {"email": f"a{number}@example.com", "city": "Lisbon", "postal_code": f"{number % 99_999:05}"},
+        "amounts": {f"amount_{index}": f"{(number * 31 + index * 977) % 10**7 / 100:.2f}" for index in range(10)},
+    }
+    return json.dumps(account).encode()
+
+
+def headers_of(body: bytes) -> tuple[tuple[str, str], ...]:
+    """Headers of an answer."""
+    return (
+        ("Content-Type", "application/json"),
+        ("Content-Length", str(len(body))),
+        ("Date", "Tue, 12 May 2026 09:30:00 GMT"),
+    )
+
+
+def interactions(count: int, *, address: str = PLAIN, is_session: bool = False) -> Iterator[Interaction]:
+    """Recorded calls: of a plain client, or of a session."""
+    sent = (("Accept", "*/*"), ("Accept-Encoding", "gzip, deflate"), ("Connection", "keep-alive"))
+    for number in range(count):
+        body = body_of(number)
+        yield Interaction(
+            RecordedRequest("GET", address + path_of(number), sent),
+            RecordedResponse(200, "OK", headers_of(body), body, "HTTP/1.1"),
+            recorded_at=_START + timedelta(seconds=number),
+            elapsed=timedelta(milliseconds=3),
+            authorized_by=_CALLER if is_session else None,
+        )
+
+
+def write_ours(path: Path, count: int, *, is_session: bool = False) -> None:
+    """Write a cassette of ours."""
+    address = SYMBOLIC if is_session else PLAIN
+    path.write_bytes(HEADER + b"".join(map(encode, interactions(count, address=address, is_session=is_session))))
+
+
+def write_foreign(path: Path, count: int) -> None:
+    """Write a cassette with stock vcrpy's own serializer."""
+    from vcr.request import Request
+    from vcr.serialize import serialize
+    from vcr.serializers import yamlserializer
+
+    requests, responses = [], []
+    for one in interactions(count):
+        requests.append(Request(one.request.method, one.request.uri, b"", dict(one.request.headers)))
+        headers = {name: [value] for name, value in one.response.headers}
+        status = {"code": one.response.status, "message": one.response.reason}
+        responses.append({"status": status, "headers": headers, "body": {"string": one.response.body}})
+    path.write_text(serialize({"requests": requests, "responses": responses}, yamlserializer))

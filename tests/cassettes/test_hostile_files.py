@@ -1,0 +1,248 @@
+"""Whatever bytes a file holds, opening and reading it gives a cassette or CassetteCorrupt, soon, and nothing else."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+import tracemalloc
+from datetime import timedelta
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.cassettes import contents, foreign
+from toolkit.cassettes.cassette import Cassette
+from toolkit.cassettes.format import EPOCH, HEADER, MARKER, encode
+from toolkit.cassettes.matching import ANYONE
+from toolkit.errors import CassetteCorrupt
+
+FOREIGN = """\
+interactions:
+- request:
+    body: null
+    headers: {}
+    method: GET
+    uri: http://h/
+  response:
+    body:
+      string: x
+    headers: {}
+    status:
+      code: 200
+      message: OK
+version: 1
+"""
+ODD = st.sampled_from(
+    [
+        *(b"", b"\x00", b"\xff", b"\xef\xbb\xbf", b"\xff\xfe", b"\r", b"\t", b"\x85", b"\xe2\x80\xa8", b"\xed\xa0\x80"),
+        *(
+            b"- ",
+            b"? ",
+            b": ",
+            b"[",
+            b"{",
+            b"}",
+            b"&a ",
+            b"*a",
+            b"<<: *a",
+            b"!!int ",
+            b"!!float ",
+            b"!!binary ",
+            b"!!set ",
+        ),
+        *(
+            b"!!timestamp ",
+            b"!!omap ",
+            b"!!null ",
+            b"!!bool ",
+            b"!!python/tuple ",
+            b"!<x> ",
+            b"%TAG ! x\n---\n",
+            b"...\n",
+        ),
+        *(
+            b"~",
+            b".nan",
+            b"-.inf",
+            b"1e999",
+            b"1:30:30",
+            b"9" * 5000,
+            b"0x" + b"f" * 5000,
+            b"2026-99-99",
+            b"1.0",
+            b"-1",
+        ),
+        *(b"'", b'"', b"|\n", b">-\n", b"\\ud800", b"version: 1\n", b"- request:\n", b"  complete: true\n", b"\n"),
+    ]
+)
+
+
+def read_all(data):
+    """Everything that may be asked of contents; None when it is refused."""
+    try:
+        held = contents.read(data, source="x.yaml")
+        facts = held.environments, held.last_token_number, held.token_requests, held.recorded_at
+        for number in range(len(held)):
+            held.head(number)
+            held.interaction(number)
+    except CassetteCorrupt as error:
+        return None if str(error).startswith("x.yaml") else pytest.fail(f"no file in {error}")
+    return facts
+
+
+@given(st.binary(max_size=200) | st.lists(ODD | st.binary(max_size=4), max_size=8).map(b"".join))
+def test_any_bytes(data):
+    """Any bytes at all, alone, below our marker and as the only item."""
+    for before in (b"", MARKER, HEADER, HEADER + b"- request:\n", b"interactions:\n- request:\n    body:"):
+        read_all(before + data)
+
+
+@given(st.data())
+def test_a_cassette_with_something_put_into_it(interactions, data):
+    """A whole cassette of either kind with odd bytes at some places."""
+    ours = HEADER + encode(data.draw(interactions())) + encode(data.draw(interactions()))
+    for whole in (ours, FOREIGN.encode(), json.dumps(yaml.safe_load(FOREIGN)).encode()):
+        file = whole
+        for _ in range(data.draw(st.integers(1, 3))):
+            start = data.draw(st.integers(0, len(file)))
+            end = data.draw(st.integers(start, min(len(file), start + 8)))
+            file = file[:start] + data.draw(ODD) + file[end:]
+        read_all(file)
+
+
+VALUES = st.sampled_from(
+    ["", "~", "[]", "{}", "7", "-1", "1e9", ".inf", ".nan", "9" * 5000, "0x" + "f" * 5000, "0b1", "'\\0'"]
+)
+
+
+@given(VALUES, st.integers(0, 60))
+def test_a_value_of_another_kind(interaction, authorization, value, place):
+    """Any field with a value of another kind, or an absurd number, is refused or read; a table can be made of it."""
+    headers = (("A", "b"), ("C", "d"), ("A", "e"))
+    one = interaction(authorized_by=authorization(), response={"headers": headers})
+    for file in (HEADER + encode(one), FOREIGN.encode()):
+        lines = file.decode().splitlines()
+        at = place % len(lines)
+        lines[at] = lines[at].partition(":")[0] + ": " + value
+        data = "\n".join(lines).encode() + b"\n"
+        if read_all(data) is not None:
+            held = contents.read(data, source="")
+            assert len(held.table()) == len(held)
+            for one in map(held.interaction, range(len(held))):
+                assert (one.recorded_at or EPOCH) + (one.elapsed or timedelta(0)) >= EPOCH - timedelta(days=1)
+
+
+LEVELS = 200_000
+BOMB = "a0: &a0 [x, x, x]\n" + "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 40)) + "\n"
+HOSTILE = {
+    "deep lists": "interactions: " + "[" * LEVELS,
+    "deep lists in an item": FOREIGN.replace("string: x", "string: " + "[" * LEVELS),
+    "deep JSON": '{"interactions": ' + "[" * LEVELS,
+    "aliases": BOMB + "interactions: *a39\n",
+    "aliases in an item": FOREIGN.replace(
+        "headers: {}", "headers:\n" + "".join(f"      {b}\n" for b in BOMB.splitlines())
+    ),
+    "a long number of base 60": FOREIGN.replace("code: 200", "code: 1" + ":59" * LEVELS),
+    "a long number": FOREIGN.replace("code: 200", "code: " + "9" * LEVELS),
+    "digits": FOREIGN.replace("string: x", "string: " + "1" * LEVELS),
+    "colons": FOREIGN.replace("string: x", "string: " + "1:1:1:1:" * LEVELS),
+    "quotes": FOREIGN.replace("string: x", "string: '" + "''" * LEVELS + "'"),
+    "an open quote": FOREIGN.replace("string: x", "string: '" + "a b" * LEVELS),
+    "lines": FOREIGN.replace("string: x", "string: '" + "a\n        " * LEVELS + "b'"),
+    "blank lines": FOREIGN.replace("string: x", "string: 'a" + "\n" * LEVELS + "b'"),
+    "spaces": FOREIGN.replace("string: x", "string: a" + " " * LEVELS + "b"),
+    "many headers": FOREIGN.replace(
+        "headers: {}", "headers:\n" + "".join(f"      a{n}:\n      - b\n" for n in range(20_000))
+    ),
+    "heads": FOREIGN.replace(
+        "string: x", 'string: "' + "\n    method: GET\n    uri: http://h/\n  response:" * 10_000 + '"'
+    ),
+    "items": FOREIGN.replace("version: 1\n", "- request:\n    body:\n" * 20_000 + "version: 1\n"),
+    "ampersands and stars": FOREIGN.replace("string: x", "string: x" + " &a" * LEVELS + " *b" * LEVELS),
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_soon(text):
+    """What is made to take long, or all memory, takes neither: else this test would not end."""
+    read_all(text.encode())
+    read_all(MARKER + text.encode())
+
+
+def test_soon_in_ours(interaction):
+    """The same put into an item of ours."""
+    ours = (HEADER + encode(interaction())).decode()
+    for value in (
+        "[" * LEVELS,
+        "1" + ":59" * LEVELS,
+        "a: " * LEVELS,
+        "'" + "''" * LEVELS,
+        "a " * LEVELS,
+        "&a" * LEVELS,
+    ):
+        read_all(ours.replace("string: '{\"id\": 1}'", "string: " + value).encode())
+        read_all(ours.replace("message: OK", "message: " + value).encode())
+    read_all(ours.replace("complete: true", "token_obtained:\n    token: " + "9" * LEVELS).encode())
+
+
+def test_a_bomb_in_a_body():
+    """A body that grows without measure when it is opened is not opened, neither whole nor for its headers."""
+    bomb = gzip.compress(bytes(200 << 20))
+    item = yaml.safe_load(FOREIGN)["interactions"][0]
+    item["response"] = {
+        "status": {"code": 200, "message": "OK"},
+        "headers": {"Content-Encoding": ["gzip"]},
+        "body": {"string": bomb},
+    }
+    data = yaml.safe_dump({"interactions": [item], "version": 1}).encode()
+    tracemalloc.start()
+    (one,) = foreign.load(data, source="")
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert one.response.body == bomb
+    assert most < 100 << 20
+
+
+def test_encoded_in_what_is_not_decoded_here():
+    """Headers of an encoding that httpx hands on as it came stay."""
+    item = yaml.safe_load(FOREIGN)["interactions"][0]
+    item["response"]["headers"] = {"Content-Encoding": ["unheard-of"]}
+    (one,) = foreign.load(yaml.safe_dump({"interactions": [item]}).encode(), source="")
+    assert one.response.headers == (("Content-Encoding", "unheard-of"),)
+
+
+def test_nothing_runs(tmp_path):
+    """No tag of a file of either kind runs anything, whole or in an item."""
+    made = tmp_path / "made"
+    call = f"!!python/object/apply:os.mkdir [{str(made)!r}]"
+    for text in (FOREIGN.replace("string: x", f"string: {call}"), f"interactions: {call}\n"):
+        for before in (b"", MARKER):
+            read_all(before + text.encode())
+    with pytest.raises(CassetteCorrupt, match=r"mkdir"):
+        contents.read(FOREIGN.replace("string: x", f"string: {call}").encode(), source="").interaction(0)
+    assert not made.exists()
+
+
+def test_deep_in_a_process_of_its_own(tmp_path):
+    """Nesting below the limit that is looked for, but deep, ends a process neither by a crash nor by a traceback."""
+    path = tmp_path / "deep.yaml"
+    path.write_text(FOREIGN.replace("string: x", "string: " + "[" * 490 + "]" * 490))
+    code = (
+        "import sys; from toolkit.cassettes import contents; from toolkit.errors import CassetteCorrupt\n"
+        "try: contents.read(open(sys.argv[1], 'rb').read(), source='').interaction(0)\n"
+        "except CassetteCorrupt: pass\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code, str(path)], check=False).returncode == 0
+
+
+def test_names_that_climb(tmp_path):
+    """What a file holds never becomes the name of another."""
+    path = tmp_path / "a.yaml"
+    path.write_text(FOREIGN.replace("http://h/", "http://h/../../etc/passwd"))
+    cassette = Cassette(path, "none")
+    assert cassette.find(contents.read(path.read_bytes(), source="").head(0), ANYONE) is not None
+    assert [one.name for one in tmp_path.iterdir()] == ["a.yaml"]

@@ -1,0 +1,93 @@
+"""What is known grows without end, and a search does not take longer for it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+
+import pytest
+
+from toolkit.cassettes.forms import Forms
+from toolkit.cassettes.known import KnownSecrets
+from toolkit.secret import Secret
+
+PEM = (
+    "-----BEGIN PRIVATE KEY-----\nobviouslyfake0123456789abcdefghij\nklmnopqrstuvwxyz+/==\n-----END PRIVATE KEY-----\n"
+)
+
+
+def known(*texts):
+    return KnownSecrets(("ACCESS_TOKEN", Secret(text)) for text in texts)
+
+
+def test_the_first_of_many_is_not_forgotten(monkeypatch):
+    """Among thousands each is still found, and only those that may be there are searched for exactly."""
+    texts = [f"fake-{hashlib.sha256(b'%d' % number).hexdigest()}" for number in range(2000)]
+    many = known(*texts)
+    searched = []
+    monkeypatch.setattr(Forms, "replaced_in", counted(searched, Forms.replaced_in))
+    assert many.scrub(b"nothing of interest " * 50) == b"nothing of interest " * 50
+    assert len(searched) < 5
+    encoded = base64.b64encode(b"x" + texts[0].encode())
+    assert (
+        many.scrub(texts[1999].encode() + b" " + encoded) == b"<ACCESS_TOKEN-2000> e<ACCESS_TOKEN>"
+    )  # the e is of the x
+    assert len(searched) < 50
+
+
+def counted(calls, function):
+    def wrapper(*arguments):
+        calls.append(1)
+        return function(*arguments)
+
+    return wrapper
+
+
+def test_listeners_and_followers():
+    """Several secrets that become known together are told of once, and with their stand-ins."""
+
+    class Listener:
+        heard = 0
+
+        def hear(self):
+            self.heard += 1
+
+    listener, first, second = Listener(), known(), known()
+    first.subscribe(listener.hear)
+    first.add_stand_ins([(Secret("4711000815"), "1234567890")])
+    first.share_with(second)
+    first.share_with(second)
+    first.add_all([("SECRET", Secret("one-fake-secret")), ("SECRET", Secret("another-fake-secret"))])
+    first.add("SECRET", Secret("one-fake-secret"))
+    assert listener.heard == 2
+    assert second.scrub_text("4711000815 another-fake-secret") == "1234567890 <SECRET-2>"
+    assert second.placeholder_of(Secret("4711000815")) == "1234567890"
+    assert second.placeholder_of(Secret("something else")) is None
+    del listener
+    first.add("SECRET", Secret("a third fake secret"))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        json.dumps({"key": PEM}),
+        PEM.replace("\n", ""),
+        "".join(PEM.split("\n")[1:3]),
+        "  " + PEM.replace("\n", "\n  "),
+    ],
+)
+def test_a_private_key_in_lines_of_any_length(data):
+    """The text of a private key is found however it is broken into lines."""
+    key = KnownSecrets([("PRIVATE_KEY", Secret(PEM))])
+    assert key.find_across_lines(data.encode())
+    assert "obviouslyfake" not in key.scrub(data.encode()).decode()
+
+
+def test_may_hold():
+    """Whether it is worth looking is told without looking closely, lines included."""
+    one = known("obviously-fake-token-1")
+    assert not known().may_hold(b"obviously-fake-token-1")
+    assert not one.may_hold(b"nothing of it")
+    assert one.may_hold(b"see obviously-fake-token-1")
+    assert one.may_hold(base64.encodebytes(b"x" * 50 + b"obviously-fake-token-1"))

@@ -1,0 +1,345 @@
+"""Pictures are the same bytes each time, say where they come from, and change nothing around them."""
+
+from __future__ import annotations
+
+import base64
+import io
+import subprocess
+import sys
+import zlib
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import matplotlib as mpl
+import pandas as pd
+import pytest
+from matplotlib import colors
+from PIL import Image
+
+import toolkit
+from toolkit.charts import balances, call_latencies, token_timeline
+from toolkit.charts.picture import BLUE, INK, RED, Picture
+from toolkit.errors import TabulationError
+from toolkit.ledger import Authorization, Call
+from toolkit.service import CredentialKind, Environment
+from toolkit.session import Session
+from toolkit.tables import calls_table, tabulate, tokens_table
+
+START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
+ROOT = Path(toolkit.__file__).parents[1]
+SOURCE = "replayed, recorded 12 May 2026"
+
+
+def history(tokens, *, status=200, paths=("/v1/accounts",)):
+    """Tables of some tokens, each with a token request and a call of each path."""
+    calls = []
+    for number in range(1, tokens + 1):
+        issued = START + timedelta(minutes=14 * (number - 1))
+        ends = issued + timedelta(seconds=899)
+        by = Authorization(CredentialKind.CLIENT_SECRET, Environment.BROKER_SANDBOX, "desk", number, issued, ends)
+        calls.append(Call(issued, "auth", "POST", "/v1/oauth2/token", 200, timedelta(milliseconds=80)))
+        for index, path in enumerate(paths):
+            at = issued + timedelta(seconds=30 * (index + 1))
+            calls.append(Call(at, "broker", "GET", path, status, timedelta(milliseconds=20 + index), by))
+    return {"tokens": tokens_table(calls, calls[-1].ended_at if calls else START), "calls": calls_table(calls)}
+
+
+def accounts(count=3, **more):
+    records = [
+        {"account_number": f"0{number}", "status": "open", "currency": "USD", "equity": f"{1000 * number}.50", **more}
+        for number in range(1, count + 1)
+    ]
+    return tabulate(records)
+
+
+def words_of(picture):
+    """Every text in a picture."""
+    picture.draw_without_rendering()
+    return [text.get_text() for text in picture.findobj(mpl.text.Text) if text.get_text()]
+
+
+def rows_of(picture):
+    return [label.get_text() for label in picture.axes[0].get_yticklabels()]
+
+
+def marks_of(picture, marker):
+    return sum(len(line.get_xdata()) for line in picture.axes[0].lines if line.get_marker() == marker)
+
+
+ALL = {
+    "timeline": lambda: token_timeline(**history(3), source=SOURCE),
+    "latencies": lambda: call_latencies(calls=history(3)["calls"], source=SOURCE),
+    "balances": lambda: balances(accounts(), source=SOURCE),
+}
+
+
+@pytest.fixture(params=ALL)
+def draw(request):
+    return ALL[request.param]
+
+
+def test_the_same_bytes_each_time(draw):
+    """Drawn twice or shown twice; without a date or a version; twice as fine as it is wide on the page."""
+    picture = draw()
+    data, metadata = picture._repr_mimebundle_()
+    assert data == picture._repr_mimebundle_()[0] == draw()._repr_mimebundle_()[0]
+    image = Image.open(io.BytesIO(picture._repr_png_()))
+    assert set(image.info) <= {"dpi"}
+    size = metadata["image/png"]
+    assert (size["width"], size["height"]) == (image.width // 2, image.height // 2)
+    for kind in ("svg", "pdf"):
+        files = [io.BytesIO(), io.BytesIO()]
+        for file in files:
+            draw().savefig(file, format=kind)
+        assert files[0].getvalue() == files[1].getvalue()
+        assert mpl.__version__.encode() not in files[0].getvalue()
+
+
+def test_the_same_bytes_in_another_process():
+    """Whatever the order of sets there, its time zone, and its styles."""
+    code = (
+        "import sys, zlib; sys.path.insert(0, 'tests/charts'); import matplotlib; import test_pictures as pictures;"
+        "matplotlib.rcParams.update({'axes.facecolor': 'red', 'font.size': 30, 'timezone': 'Asia/Tokyo'});"
+        "print(*[zlib.crc32(draw()._repr_png_()) for draw in pictures.ALL.values()])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.split() == [str(zlib.crc32(draw()._repr_png_())) for draw in ALL.values()]
+
+
+def test_no_style_of_others_is_changed(draw):
+    """Neither by drawing nor by showing; and no window's back end is loaded."""
+    before = dict(mpl.rcParams)
+    draw()._repr_png_()
+    assert dict(mpl.rcParams) == before
+
+
+def test_it_reads_on_light_and_on_dark(draw):
+    """The ground is transparent; text has 4.3 to 1 on white and on #111, bars and marks 3 to 1."""
+    image = Image.open(io.BytesIO(draw()._repr_png_())).convert("RGBA")
+    assert image.getpixel((0, 0))[3] == 0
+
+    def luminance(colour):
+        linear = [
+            part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colors.to_rgb(colour)
+        ]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    for colour, least in ((INK, 4.3), (BLUE, 3), (RED, 3)):
+        for ground in ("#ffffff", "#111111"):
+            lighter, darker = sorted([luminance(colour) + 0.05, luminance(ground) + 0.05], reverse=True)
+            assert lighter / darker >= least
+
+
+def test_each_says_live_or_replayed_and_of_when(draw):
+    """In the picture and in the words for those who cannot see it."""
+    picture = draw()
+    assert SOURCE in words_of(picture)
+    assert repr(picture) == str(picture) == f"<Picture: {picture.axes[0].get_title(loc='left')}; {SOURCE}>"
+    assert isinstance(picture, Picture)
+
+
+def test_the_source_is_that_of_the_session_or_of_the_table(settings, service, make_credentials):
+    """A session says it, with a mark for a real account; a table by its attribute; else it is said to be unknown."""
+    session = Session(credentials=make_credentials("live"), settings=settings, transport=service)
+    assert "live · real account · live, no call yet" in words_of(call_latencies(session))
+    session.accounts()
+    assert "live · real account · live, as of " in repr(call_latencies(session))
+    table = accounts()
+    assert "source not known" in repr(balances(table))
+    table.attrs["source"] = SOURCE
+    assert repr(balances(table[table["status"] == "open"])).endswith(f"; {SOURCE}>")
+
+
+def test_a_session_that_replays(settings, service, make_credentials):
+    """Its pictures are those of its recording."""
+    service.answer = lambda request: service.reply([{"account_number": "01", "equity": "5.50"}])
+    credentials = make_credentials("broker-sandbox")
+    with Session(credentials=credentials, cassette="one", settings=settings, transport=service) as session:
+        session.accounts()
+    replayed = Session(cassette="one", mode="none", settings=settings)
+    table = replayed.accounts()
+    recorded = f"recorded {datetime.now(UTC).day} "
+    for picture in (token_timeline(replayed), call_latencies(replayed), balances(table, source=replayed)):
+        assert f"broker-sandbox · replayed, {recorded}" in repr(picture)
+        assert picture._repr_png_()
+
+
+def test_a_token_is_a_bar_with_its_calls():
+    """With its state, its lifetime left and its calls in words beside it."""
+    picture = token_timeline(**history(2, paths=("/a", "/b")), source=SOURCE)
+    assert rows_of(picture) == ["token 1", "token 2"]
+    assert marks_of(picture, "o") == 4
+    assert {"replaced, 2 calls", "valid, 13:59 left, 2 calls"} <= set(words_of(picture))
+    assert picture.axes[0].get_legend() is None
+
+
+def test_of_many_tokens_the_first_share_a_bar():
+    """Eight rows at most; all calls are on them."""
+    picture = token_timeline(**history(12), source=SOURCE)
+    assert rows_of(picture) == ["5 tokens before", *(f"token {number}" for number in range(6, 13))]
+    assert marks_of(picture, "o") == 12
+    assert rows_of(token_timeline(**history(8), source=SOURCE))[0] == "token 1"
+
+
+@pytest.mark.parametrize("status", [404, 503, 599])
+def test_calls_that_failed_are_crosses(status):
+    """And a legend says what a cross is; 599 is a call without an answer."""
+    tables = history(2, status=status)
+    for picture, count in ((token_timeline(**tables), 2), (call_latencies(calls=tables["calls"]), 2)):
+        assert marks_of(picture, "X") == count
+        assert [text.get_text() for text in picture.axes[0].get_legend().get_texts()] == ["a call", "one that failed"]
+
+
+def test_endpoints_by_their_median():
+    """The slowest first, with a stroke at the median of three calls or more."""
+    picture = call_latencies(calls=history(3)["calls"], source=SOURCE)
+    assert rows_of(picture) == ["POST /v1/oauth2/token (3)", "GET /v1/accounts (3)"]
+    strokes = [one for one in picture.axes[0].collections if isinstance(one, mpl.collections.LineCollection)]
+    assert [stroke.get_segments()[0][0][0] for stroke in strokes] == [80, 20]
+    assert "milliseconds" in picture.axes[0].get_xlabel()
+
+
+def test_of_many_endpoints_the_rare_share_a_line():
+    """Eight rows at most, and no call is lost."""
+    picture = call_latencies(calls=history(2, paths=[f"/v1/accounts/{number}" for number in range(20)])["calls"])
+    assert len(rows_of(picture)) == 8
+    assert rows_of(picture)[-1] == "14 other endpoints (28)"
+    assert marks_of(picture, "o") == 42
+
+
+def test_times_far_apart_are_on_a_logarithmic_scale():
+    """So that the short ones are told apart."""
+    calls = history(1)["calls"]
+    calls["elapsed"] = [0.001, 5.0]
+    picture = call_latencies(calls=calls)
+    assert picture.axes[0].get_xscale() == "log"
+    assert picture.axes[0].get_xlabel().startswith("seconds")
+
+
+def test_bars_are_as_long_as_the_balances():
+    """The longest first, with the amount beside it and the currency below; one below zero goes the other way."""
+    table = accounts()
+    table.loc[0, "equity"] = -5000.0
+    picture = balances(table)
+    assert rows_of(picture) == ["01", "03", "02"]
+    assert [bar.get_width() for bar in picture.axes[0].patches] == [-5000, 3000.5, 2000.5]
+    assert {"-5,000", "3,000", "equity in USD", "Equity by account number: 3 accounts"} <= set(words_of(picture))
+
+
+def test_balances_of_decimals_and_other_columns():
+    """Any column of numbers, decimals too, by any column."""
+    table = tabulate(
+        [{"id": "a", "cash": "1.25", "desk": "x"}, {"id": "b", "cash": "2.50", "desk": None}], numbers="decimal"
+    )
+    picture = balances(table, by="desk", amount="cash")
+    assert rows_of(picture) == ["without (1)", "x (1)"]
+    assert [bar.get_width() for bar in picture.axes[0].patches] == [2.5, 1.25]
+    assert rows_of(balances(table)) == ["b", "a"]
+
+
+def test_of_many_accounts_the_small_ones_are_summed():
+    """Eight bars at most, the last one the sum of the rest."""
+    picture = balances(accounts(10))
+    assert rows_of(picture)[-1] == "3 others"
+    assert picture.axes[0].patches[-1].get_width() == 6001.5
+
+
+def test_currencies_are_not_added_up():
+    """Not by a column, not into "others"; by currency they may."""
+    table = accounts(9)
+    table.loc[8, "currency"] = "EUR"
+    table.loc[0, "currency"] = "EUR"
+    with pytest.raises(TabulationError, match="different currencies"):
+        balances(table, by="status")
+    with pytest.raises(TabulationError, match="different currencies"):
+        balances(table)
+    assert rows_of(balances(table, by="currency")) == ["USD (7)", "EUR (2)"]
+    assert "each in its own currency" in balances(table.head(8)).axes[0].get_xlabel()
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "said"),
+    [
+        (pd.DataFrame({"a": [1]}), {}, "has none of equity"),
+        (accounts(), {"amount": "nope"}, "no column nope"),
+        (accounts(), {"amount": "status"}, "not of numbers"),
+        (accounts(), {"by": "nope"}, "no column nope"),
+    ],
+)
+def test_tables_without_balances(table, options, said):
+    """An error of ours that names the columns there are."""
+    with pytest.raises(TabulationError, match=said):
+        balances(table, **options)
+
+
+def test_tables_that_are_others():
+    """A picture of tokens or calls needs tables of tokens or calls, and one of both."""
+    with pytest.raises(TabulationError, match="no column"):
+        call_latencies(calls=accounts())
+    with pytest.raises(TabulationError, match="no column"):
+        token_timeline(tokens=accounts(), calls=history(1)["calls"])
+    with pytest.raises(TypeError, match="takes a session"):
+        token_timeline()
+    with pytest.raises(TypeError, match="takes a session"):
+        call_latencies()
+
+
+def test_nothing_to_draw():
+    """Without tokens, calls or accounts a picture says so."""
+    empty = history(0)
+    assert "No call was authorized by an access token." in words_of(token_timeline(**empty))
+    assert "No call was finished." in words_of(call_latencies(calls=empty["calls"]))
+    assert "No account has a balance." in words_of(balances(accounts().head(0)))
+
+
+def test_words_of_others_are_words():
+    """What a server calls an account is drawn as it is, cut, and is no formula."""
+    table = accounts()
+    table["account_number"] = ["$\\frac$", "\u202eabc\x1b[2J", "x" * 500]
+    picture = balances(table)
+    assert picture._repr_png_()
+    assert rows_of(picture) == ["x" * 31 + "…", "abc[2J", "$\\frac$"]
+
+
+def test_without_matplotlib():
+    """The error says what to install, and `import toolkit` does not need it."""
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "import toolkit as tk\n"
+        "try:\n    import toolkit.charts\nexcept tk.ConfigurationError as error:\n    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert "Pictures need matplotlib" in done.stdout
+    assert "service-access-toolkit[lab]" in done.stdout
+    heavy = subprocess.run(
+        [sys.executable, "-c", "import sys, toolkit, toolkit.session; print('matplotlib' in sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
+    assert heavy.stdout.strip() == "False"
+
+
+KERNEL_CELLS = [
+    "import matplotlib.pyplot as plt\nplt.style.use('dark_background')",
+    "from toolkit.charts import balances\nimport pandas as pd",
+    "picture = balances(pd.DataFrame({'id': ['a', 'b'], 'cash': [1, 2]}))\npicture",
+    "display(picture, picture.axes[0].get_title(loc='left'))",
+]
+
+
+def test_in_a_notebook_it_shows_itself(tmp_path):
+    """Once, at half its size in dots, without matplotlib's version, whatever style and back end are in force."""
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in KERNEL_CELLS])
+    nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    (shown,), (again, title) = (cell.outputs for cell in notebook.cells[2:])
+    assert title.data["text/plain"] == "'Cash by id: 2 accounts'"
+    assert shown.data == again.data
+    assert shown.data["text/plain"].startswith("<Picture: Cash by id")
+    assert shown.metadata["image/png"]["width"] > 600
+    png = base64.b64decode(shown.data["image/png"])
+    assert b"matplotlib" not in png.lower()
+    own = balances(pd.DataFrame({"id": ["a", "b"], "cash": [1, 2]}))
+    assert png == own._repr_png_()

@@ -1,0 +1,192 @@
+"""What differs is found to the byte, named, and told apart: results from how they look."""
+
+import base64
+import io
+import json
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from toolkit.verification.comparing import differences
+from toolkit.verification.normal import CellResult, RunResult, as_bytes, normal_form
+from toolkit.verification.readable import diff_lines, hint_at, kind_of
+from toolkit.verification.stored import NotANotebook, parse_notebook
+from toolkit.verification.verdict import Kind
+
+TABLE = "   a     b\n0  1  0.50\n1  2  0.25"
+PAGE = "<table>\n<tr><td>1</td><td>0.50</td></tr></table>"
+SOURCES = [("markdown", "# Title\n\nWords."), ("code", "print(1)\nprint(2)"), ("code", "table"), ("code", "fail()")]
+OUTPUTS = {
+    1: [{"output_type": "stream", "name": "stdout", "text": "1\n2\n"}],
+    2: [
+        {
+            "output_type": "execute_result",
+            "execution_count": 2,
+            "data": {"text/plain": TABLE, "text/html": PAGE, "image/png": "iVBORw0KGgo=", "application/json": {"a": 1}},
+            "metadata": {},
+        }
+    ],
+    3: [{"output_type": "error", "ename": "KeyError", "evalue": "'x'", "traceback": ["line 1\nline 2"]}],
+}
+RESULT = RunResult({place: CellResult(outputs, place) for place, outputs in OUTPUTS.items()})
+
+
+def expected_of(content, result=RESULT):
+    return normal_form(content, result, places={}, versions=content["metadata"]["toolkit"].get("versions", {}))
+
+
+def made():
+    cells = []
+    for number, (kind, source) in enumerate(SOURCES):
+        cell = {"cell_type": kind, "id": f"id-{number}", "metadata": {}, "source": source}
+        cells.append(cell if kind == "markdown" else {**cell, "outputs": [], "execution_count": None})
+    content = {"cells": cells, "metadata": {"toolkit": {}}, "nbformat": 4, "nbformat_minor": 5}
+    return as_bytes(expected_of(content))
+
+
+STORED = made()
+END = STORED.index(b'\n ],\n "metadata"')  # of the cells
+BEGINS = [STORED.index(b"  {\n   " + first) for first in (b'"cell_type": "markdown"',)]
+BEGINS += [at for at in range(END) if STORED.startswith(b'  {\n   "cell_type": "code"', at)]
+
+
+def compared(data, result=RESULT):
+    stored = parse_notebook(data)
+    expected = expected_of(stored.content, result)
+    return differences(stored, as_bytes(expected), expected)
+
+
+def test_what_was_stored_is_the_same():
+    """Without a change there is no difference."""
+    assert compared(STORED) == ()
+
+
+@given(st.integers(BEGINS[0], END - 1), st.integers(0, 255))
+def test_any_byte_of_a_source_or_an_output_that_is_changed_is_seen_in_its_cell(at, byte):
+    """Whatever byte of a cell becomes another: the file is refused, or the difference names that very cell."""
+    assume(STORED[at] != byte)
+    changed = STORED[:at] + bytes([byte]) + STORED[at + 1 :]
+    try:
+        found = compared(changed)
+    except NotANotebook:
+        return
+    assert found
+    if parse_notebook(changed).content != parse_notebook(STORED).content:
+        cell = sum(at >= begin for begin in BEGINS)
+        assert cell in [each.cell.number for each in found if each.cell is not None]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place", "kind"),
+    [
+        (b"0  1  0.50", b"0  1  0.51", "output 1, text/plain", Kind.DATA),
+        (b"0  1  0.50", b"0  1 0.500", "output 1, text/plain", Kind.PRESENTATION),
+        (b"<td>0.50", b"<th>0.50", "output 1, text/html", Kind.PRESENTATION),
+        (b"<td>0.50", b"<td>0.75", "output 1, text/html", Kind.DATA),
+        (b"iVBORw0KGgo=", b"iVBORw0KGgp=", "output 1, image/png", Kind.PRESENTATION),
+        (b'"stdout"', b'"stderr"', "output 1 is of another kind", Kind.DATA),
+        (b"line 2", b"line 3", "output 1, traceback", Kind.PRESENTATION),
+        (b"KeyError", b"KeyErro ", "output 1, ename", Kind.DATA),
+        (b"print(2)", b"print(3)", "source", Kind.SOURCE),
+        (b"Words.", b"Words!", "source", Kind.SOURCE),
+        (b'"name": "python"', b'"name": "Python"', "metadata/language_info/name", Kind.METADATA),
+        (b'    "id-0"', b'    "id-9"', "source", Kind.SOURCE),
+    ],
+)
+def test_a_difference_says_where_and_of_what_kind(old, new, place, kind):
+    """Results, looks, sources and metadata are told apart."""
+    assert old in STORED
+    found = compared(STORED.replace(old, new, 1))
+    assert (place, kind) in [(each.place, each.kind) for each in found]
+
+
+def test_outputs_that_came_or_went_are_shown():
+    """More or fewer outputs than stored are results that differ, with what they say."""
+    fewer = RunResult({**RESULT.cells, 1: CellResult([], 1)})
+    gone = compared(STORED, fewer)
+    assert [(each.place, each.cell.number) for each in gone] == [("output 1 is gone", 2)]
+    assert gone[0].diff == ("-[stream: stdout]", "-1", "-2")
+
+
+def test_a_file_written_otherwise_differs_in_its_layout_alone():
+    """The same content in another layout is a difference of the bytes, shown by line."""
+    data = json.dumps(json.loads(STORED), sort_keys=True, indent=2).encode()
+    found = compared(data)
+    assert [each.kind for each in found] == [Kind.LAYOUT]
+    assert found[0].diff
+
+
+def test_a_notebook_without_our_label_says_that_it_is_missing():
+    """A notebook that was never updated differs in its metadata."""
+    content = json.loads(STORED)
+    del content["metadata"]["toolkit"]
+    stored = parse_notebook(json.dumps(content).encode())
+    expected = normal_form(stored.content, RESULT, places={}, versions={})
+    assert "metadata/toolkit" in [each.place for each in differences(stored, as_bytes(expected), expected)]
+
+
+def test_texts_are_shown_by_line_and_pages_by_tag():
+    """Lines that stay the same give the context of those that do not."""
+    assert diff_lines("a\nb\nc\n", "a\nx\nc\n", "text/plain") == (" a", "-b", "+x", " c")
+    assert diff_lines("<p><b>1</b></p>", "<p><b>2</b></p>", "text/html") == (" <p>", "-<b>1</b>", "+<b>2</b>", " </p>")
+    assert diff_lines({"a": 1}, {"a": 2}, "application/json") == (" {", '- "a": 1', '+ "a": 2', " }")
+    assert diff_lines(None, "x", "text/plain") == ("+x",)
+    assert diff_lines("x", "x\n", "text/plain") == (" x", "+")
+
+
+def test_pictures_are_shown_by_size_and_pixels():
+    """Two pictures differ by so many pixels; the same pixels packed otherwise are told as that."""
+    image = pytest.importorskip("PIL.Image")
+
+    def encoded(picture, **options):
+        held = io.BytesIO()
+        picture.save(held, "PNG", **options)
+        return base64.b64encode(held.getvalue()).decode()
+
+    one, two = image.new("RGBA", (4, 3)), image.new("RGBA", (4, 3))
+    two.putpixel((1, 1), (0, 0, 0, 255))
+    two.putpixel((2, 1), (9, 0, 0, 255))
+    stored, now, _ = lines = diff_lines(encoded(one), encoded(two), "image/png")
+    assert stored.startswith("-4x3 pixels, ")
+    assert now.startswith("+4x3 pixels, ")
+    assert lines[2] == " 2 of 12 pixels differ"
+    packed = diff_lines(encoded(one), encoded(one, compress_level=0), "image/png")
+    assert "no pixel differs" in packed[2]
+    assert "sizes differ" in diff_lines(encoded(one), encoded(image.new("RGBA", (1, 1))), "image/png")[2]
+    assert "cannot be compared" in diff_lines("AAAA", "%", "image/png")[2]
+
+
+@pytest.mark.parametrize(
+    ("stored", "now", "form", "kind"),
+    [
+        ("a  1", "a 1.0", "text/plain", Kind.PRESENTATION),
+        ("a -1", "a 1", "text/plain", Kind.DATA),
+        ("<Panel: x>", "<Panel: y>", "text/plain", Kind.PRESENTATION),
+        ("a │ 1", "a | 1", "text/plain", Kind.PRESENTATION),
+        ("<style>a</style><p>1", "<b>1</b>", "text/html", Kind.PRESENTATION),
+        ("&lt;1", "<i>&#60;1</i>", "text/html", Kind.PRESENTATION),
+        (None, "1", "text/html", Kind.PRESENTATION),
+        (None, "1", "text/plain", Kind.DATA),
+        ({"a": 1}, {"a": 2}, "application/x", Kind.PRESENTATION),
+    ],
+)
+def test_results_are_told_from_how_they_look(stored, now, form, kind):
+    """The words and numbers of an output are its results; space, rules, tags and styles are not."""
+    assert kind_of(stored, now, form) is kind
+
+
+@pytest.mark.parametrize(
+    ("stored", "now", "words"),
+    [
+        ("<x 0x7f12345678>", "<x 0x7f12345679>", "memory address"),
+        ("at 2026-01-02 10:11:12.5", "at 2026-01-02 10:11:13.25", "time of the run"),
+        ("1" * 32, "2" * 32, "random identifier"),
+        ("10:11:12 and 1", "10:11:13 and 2", ""),
+        (None, "10:11:13", ""),
+    ],
+)
+def test_what_is_another_at_every_run_is_guessed(stored, now, words):
+    """An address, a time or an identifier that is all that differs is named; nothing is said on a mere guess."""
+    assert words in hint_at(stored, now)
+    assert bool(words) == bool(hint_at(stored, now))

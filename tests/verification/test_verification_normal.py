@@ -1,0 +1,94 @@
+"""The stored form: what is a run's or a machine's own is gone, everything else is there."""
+
+import base64
+import struct
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.verification.normal import (
+    CellResult,
+    RunResult,
+    as_bytes,
+    normal_form,
+    normal_output,
+    without_places,
+    without_remarks,
+    without_times,
+)
+from toolkit.verification.stored import parse_notebook
+
+CODE = {"cell_type": "code", "id": "a", "metadata": {}, "source": "1", "outputs": [], "execution_count": None}
+NOTEBOOK = {"cells": [CODE], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+
+
+def chunk(kind, content):
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+
+def png(*extra):
+    head = struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)
+    chunks = [chunk(b"IHDR", head), *extra, chunk(b"IDAT", zlib.compress(b"\0\0")), chunk(b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_picture_loses_its_remarks_and_nothing_else(end):
+    """Versions and times in a PNG go, its pixels stay; how Jupyter ends the base64 stays too."""
+    remarks = chunk(b"tEXt", b"Software\0Matplotlib version 3.1"), chunk(b"tIME", b"\x07\xea\x0b\x14\0\0\0")
+    encoded = base64.b64encode(png(*remarks)).decode() + end
+    assert without_remarks(encoded) == base64.b64encode(png()).decode() + end
+
+
+@given(st.binary(max_size=60), st.integers(0, 60))
+def test_any_text_in_place_of_a_picture_is_taken(data, cut):
+    """What is no PNG, or half of one, is stored as it is or cut short, never an error."""
+    for each in (data, png()[:cut], png() + data):
+        without_remarks(base64.b64encode(each).decode())
+    without_remarks(data.decode("latin-1"))
+
+
+def test_folders_of_this_machine_are_named_by_what_they_are():
+    """Longest first, as whole names, also right behind a colour; other names that begin so stay."""
+    places = {"/home/ann/proj/nb": "<notebooks>", "/home/ann": "~"}
+    texts = ["/home/ann/proj/nb/x.py", "\x1b[32m/home/ann/a.py\x1b[39m", "'/home/ann'", "/home/anna", "x/home/ann"]
+    told = ["<notebooks>/x.py", "\x1b[32m~/a.py\x1b[39m", "'~'", "/home/anna", "x/home/ann"]
+    assert without_places({"a": texts}, places) == {"a": told}
+    assert without_places("/x", {}) == "/x"
+
+
+def test_a_default_repr_has_no_address():
+    """An address is another one in each run; other hexadecimal numbers are results."""
+    given_data = {"text/plain": "<Styler at 0x7fa40bb8fc90> 0x7fa40bb8fc90"}
+    normal = normal_output({"output_type": "display_data", "data": given_data, "metadata": {}}, {})
+    assert normal["data"]["text/plain"] == "<Styler at 0x...> 0x7fa40bb8fc90"
+
+
+def test_times_and_trust_leave_a_cells_metadata():
+    """When a cell ran is of one run, and trust of one user; tags are the author's."""
+    assert without_times({"execution": {}, "ExecuteTime": {}, "trusted": True, "tags": ["x"]}) == {"tags": ["x"]}
+
+
+def test_the_stored_form_is_what_the_run_gave():
+    """Outputs and counts are the run's, kernel and language are fixed, a widget state is kept when there is one."""
+    result = RunResult({0: CellResult([{"output_type": "stream", "name": "stdout", "text": "x\n"}], 1)})
+    normal = normal_form(NOTEBOOK, result, places={}, versions={"pandas": "1"})
+    assert normal["cells"][0]["outputs"][0]["text"] == "x\n"
+    assert normal["cells"][0]["execution_count"] == 1
+    assert normal["metadata"]["language_info"] == {"name": "python"}
+    assert normal["metadata"]["toolkit"]["versions"] == {"pandas": "1"}
+    assert "widgets" not in normal["metadata"]
+    assert NOTEBOOK["metadata"] == {}
+    with_state = normal_form(NOTEBOOK, RunResult({}, {"state": 1}), places={}, versions={})
+    assert with_state["metadata"]["widgets"] == {"state": 1}
+
+
+def test_writing_and_reading_is_stable():
+    """What is written is read as it was, and written as the same bytes."""
+    result = RunResult({0: CellResult([{"output_type": "stream", "name": "stdout", "text": "ä\nb"}], 1)})
+    data = as_bytes(normal_form(NOTEBOOK, result, places={}, versions={}))
+    read = parse_notebook(data)
+    assert as_bytes(read.content) == data
+    assert as_bytes(normal_form(read.content, result, places={}, versions={})) == data

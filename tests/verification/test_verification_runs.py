@@ -1,0 +1,336 @@
+"""Notebooks that are really run: what passes, what differs, what fails, what is left behind.
+
+A kernel takes a second to start, so notebooks of many cells are run once and asked about many times.
+"""
+
+import asyncio
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import toolkit
+from toolkit.errors import ConfigurationError
+from toolkit.verification import Kind, Outcome, verify
+from toolkit.verification.running import raised
+from toolkit.verification.verdict import CellPlace
+
+pytest.importorskip("nbclient")
+SECRET = "AWS_SECRET_ACCESS_KEY"
+
+LOOKS = (
+    "# Everything that Jupyter shows, and what it makes anew in each process",
+    "import sys, warnings\nprint('out')\nprint('err', file=sys.stderr)\nwarnings.warn('careful')",
+    "import asyncio\nawait asyncio.sleep(0)\n{str(n) for n in range(9)}",
+    "import pandas as pd\nframe = pd.DataFrame({'a': [1, 2], 'b': [0.5, 0.25]})\nframe",
+    "frame.style.highlight_max()",
+    "import ipywidgets\nslider = ipywidgets.IntSlider(description='x')\nslider",
+    "captured = ipywidgets.Output()\nwith captured:\n    print('inside')\ncaptured",
+    "%%html\n<b onclick='x'>page</b>",
+    "object()",
+    ("frame['missing']", "raises-exception"),
+    "def divide():\n    return 1 / 0",
+    ("divide()", "raises-exception"),
+    "import pathlib, tempfile\npathlib.Path.home(), pathlib.Path.cwd(), tempfile.gettempdir()",
+    "import toolkit\ntoolkit.Session(cassette='tour').accounts().shape",
+    "slider.value = 7",
+    "",
+)
+PICTURES = (
+    "import matplotlib.pyplot as plt\nplt.plot([1, 3, 2])",
+    "%config InlineBackend.figure_formats = ['svg']\nplt.plot([1, 3, 2]);",
+)
+SHUT = (
+    "import os\n[name for name in os.environ if 'SECRET' in name or 'KEY' in name.replace('KEYRING', '')]",
+    "import httpx\ntry:\n    httpx.get('http://127.0.0.1:9')\nexcept httpx.ConnectError as error:\n    print(error)",
+    "import keyring\ntype(keyring.get_keyring()).__module__",
+    "os.environ['TOOLKIT_OFFLINE'], os.environ['TZ'], sorted(os.listdir(os.path.expanduser('~')))",
+    "get_ipython().history_manager.hist_file",
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, write_notebook):
+    """A project with notebooks of every sort and the shipped recording."""
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "pyproject.toml").touch()
+    cassettes = folder / "cassettes"
+    cassettes.mkdir()
+    recording = Path(__file__).resolve().parents[2] / "cassettes" / "tour.yaml"
+    (cassettes / "tour.yaml").write_bytes(recording.read_bytes())
+    write_notebook(folder / "good" / "looks.ipynb", *LOOKS, widgets={})
+    write_notebook(folder / "good" / "shut.ipynb", *SHUT)
+    write_notebook(folder / "bad" / "raises.ipynb", "1", "# Words", "x = 1\nint('abc')", "never")
+    write_notebook(folder / "bad" / "ends.ipynb", "import os\nos._exit(3)")
+    write_notebook(folder / "bad" / "calls.ipynb", "import httpx\nhttpx.get('http://127.0.0.1:9')")
+    write_notebook(folder / "bad" / "misses.ipynb", "import toolkit as tk\ntk.Session(cassette='none-such').accounts()")
+    write_notebook(folder / "bad" / "clock.ipynb", "import time", "print(time.time_ns())")
+    (folder / "bad" / "torn.ipynb").write_text('{"cells": [')
+    return folder
+
+
+@pytest.fixture(scope="module")
+def updated(folder):
+    """All of them with update=True, once: the verdicts by name, and what was told of the progress."""
+    told = []
+    secret = secrets.token_hex(16)
+    os.environ[SECRET] = secret
+    try:
+        verdicts = verify([folder / "good", folder / "bad"], update=True, watch=told.append)
+    finally:
+        del os.environ[SECRET]
+    assert secret not in "".join(path.read_text() for path in folder.rglob("*.ipynb"))
+    return {verdict.path.stem: verdict for verdict in verdicts}, told
+
+
+@pytest.fixture(scope="module")
+def good(folder, updated):
+    """Stored contents of the notebooks that were updated, by name."""
+    return {path.stem: json.loads(path.read_text()) for path in (folder / "good").iterdir()}
+
+
+def outputs(content, number):
+    return content["cells"][number - 1]["outputs"]
+
+
+def text_of(output):
+    return "".join(output.get("text") or output["data"]["text/plain"])
+
+
+def test_what_is_updated_is_the_same_afterwards(folder, updated):
+    """Verified right after the update, and in a folder that nobody may write to, everything is the same."""
+    verdicts, _ = updated
+    assert [verdicts[name].outcome for name in ("looks", "shut")] == [Outcome.UPDATED] * 2
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    good = folder / "good"
+    good.chmod(0o555)
+    try:
+        again = verify([good])
+    finally:
+        good.chmod(0o755)
+    assert [(each.outcome, each.differences, each.failure) for each in again] == [(Outcome.SAME, (), None)] * 2
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.usefixtures("updated")
+def test_one_changed_byte_of_an_output_is_named(folder, good, tmp_path):
+    """A digit of a stored table changed, and a version: the cell, the output, the lines, and what changed are said."""
+    file = tmp_path / "shut.ipynb"
+    data = (folder / "good" / "shut.ipynb").read_bytes()
+    running = good["shut"]["metadata"]["toolkit"]["versions"]["pandas"]
+    changed = data.replace(b"'UTC', ", b"'UTD', ").replace(f'"{running}"'.encode(), b'"0.1"')
+    file.write_bytes(changed)
+    (verdict,) = verify([file])
+    (difference,) = verdict.differences
+    assert verdict.outcome is Outcome.DIFFERS
+    assert difference.cell.number == 4
+    assert difference.place == "output 1, text/plain"
+    assert difference.kind is Kind.DATA
+    assert difference.diff == ("-('1', 'UTD', ['.ipython'])", "+('1', 'UTC', ['.ipython'])")
+    assert [(each.name, each.stored, each.running) for each in verdict.versions] == [("pandas", "0.1", running)]
+    assert file.read_bytes() == changed
+
+
+def test_what_jupyter_makes_anew_is_stored_in_one_form(good):
+    """No address, time, identifier of one run, or folder of this machine is in what is stored."""
+    looks = good["looks"]
+    stored = json.dumps(looks)
+    assert text_of(outputs(looks, 9)[0]) == "<object at 0x...>"
+    assert text_of(outputs(looks, 13)[0]) == "(PosixPath('~'),\n PosixPath('<project>/good'),\n '<temporary>')"
+    assert "<packages>/pandas" in stored
+    assert "site-packages" not in stored
+    assert str(Path.home()) not in stored
+    assert all(set(cell["metadata"]) <= {"tags"} for cell in looks["cells"])
+    assert looks["metadata"]["language_info"] == {"name": "python"}
+
+
+def test_streams_are_whole_and_warnings_name_the_cell(good):
+    """Printed lines come as one text a stream, and code is named by its cell's number."""
+    out, err = outputs(good["looks"], 2)
+    assert (out["name"], text_of(out)) == ("stdout", "out\n")
+    assert text_of(err).startswith("err\n<cell 1>:4: UserWarning: careful\n")
+    assert text_of(outputs(good["looks"], 3)[0]).startswith("{")
+
+
+def test_a_traceback_shows_the_lines_of_the_right_cells(good):
+    """Code of an earlier cell is quoted from that cell."""
+    (error,) = outputs(good["looks"], 12)
+    shown = "\n".join(error["traceback"])
+    assert error["ename"] == "ZeroDivisionError"
+    assert "return" in shown
+    assert "In[10]" in shown
+
+
+def test_widgets_are_named_the_same_and_their_state_is_compared(good):
+    """The view in the output is that of the state that is stored, which holds what a later cell set."""
+    (shown,) = outputs(good["looks"], 6)
+    model = shown["data"]["application/vnd.jupyter.widget-view+json"]["model_id"]
+    state = good["looks"]["metadata"]["widgets"]["application/vnd.jupyter.widget-state+json"]["state"]
+    assert state[model]["state"]["value"] == 7
+    assert "widgets" not in good["shut"]["metadata"]
+
+
+def test_a_recording_replays(good):
+    """The toolkit finds the project's cassette, without credentials and settings."""
+    assert text_of(outputs(good["looks"], 14)[0]).startswith("(")
+
+
+def test_no_secret_and_no_network_is_there(good):
+    """The environment, the network, the keyring, the home folder and the history are none of the user's."""
+    shown = [text_of(outputs(good["shut"], number)[0]) for number in range(1, 6)]
+    assert shown[0] == "[]"
+    assert "the network is shut" in shown[1]
+    assert shown[2] == "'keyring.backends.null'"
+    assert shown[3] == "('1', 'UTC', ['.ipython'])"
+    assert shown[4] == "':memory:'"
+
+
+@pytest.mark.parametrize(
+    ("name", "cell", "words", "next_step"),
+    [
+        ("raises", 3, "ValueError: invalid literal for int() with base 10: 'abc' (line 2)", "JupyterLab"),
+        ("ends", 1, "The kernel ended in it.", "JupyterLab"),
+        ("calls", 1, "the network is shut", "replay a recording"),
+        ("misses", 1, "CassetteMiss: ", "TOOLKIT_OFFLINE"),
+    ],
+)
+def test_what_fails_is_told_in_words(updated, name, cell, words, next_step):
+    """The cell by its number, the error by its last line, what to do; no traceback."""
+    verdicts, _ = updated
+    failure = verdicts[name].failure
+    assert verdicts[name].outcome is Outcome.FAILED
+    assert failure.cell.number == cell
+    assert words in failure.what
+    assert next_step in failure.next_step
+    assert "\n" not in failure.what
+
+
+def test_a_torn_file_fails_alone(updated):
+    """The others are run all the same."""
+    verdicts, _ = updated
+    assert "is not JSON" in verdicts["torn"].failure.what
+    assert verdicts["torn"].failure.cell is None
+
+
+def test_what_is_another_at_every_run_is_not_written(folder, updated):
+    """An update that would not verify is refused, with what differs between two runs."""
+    verdicts, _ = updated
+    assert verdicts["clock"].outcome is Outcome.UNSTABLE
+    assert [each.cell.number for each in verdicts["clock"].differences] == [2]
+    assert '"outputs": []' in (folder / "bad" / "clock.ipynb").read_text()
+
+
+def test_progress_is_told_cell_by_cell(updated):
+    """Each cell that begins and each notebook that is done."""
+    verdicts, told = updated
+    of_raises = [each.cell for each in told if each.path.stem == "raises"]
+    assert of_raises == [1, 2, 3, None]
+    done = [each.verdict for each in told if each.cell is None]
+    assert sorted(each.path.stem for each in done) == sorted(verdicts)
+
+
+def test_pictures_are_the_same_bytes(tmp_path, write_notebook):
+    """Drawn twice in two processes, a PNG and an SVG are the same, and name no version."""
+    pytest.importorskip("matplotlib")
+    file = write_notebook(tmp_path / "a.ipynb", *PICTURES)
+    (verdict,) = verify([file], update=True)
+    assert verdict.outcome is Outcome.UPDATED
+    png, svg = (each["outputs"][-1]["data"] for each in json.loads(file.read_text())["cells"])
+    assert "image/png" in png
+    assert "image/svg+xml" in svg
+
+
+def test_a_cell_that_hangs_is_named(tmp_path, write_notebook):
+    """After the seconds it may take, the cell is told, and its kernel is gone."""
+    file = write_notebook(
+        tmp_path / "hangs.ipynb",
+        "import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\nwhile True: time.sleep(0.01)",
+    )
+    (verdict,) = verify([file], timeout=0.5)
+    assert verdict.failure.cell.number == 1
+    assert "0.5 seconds" in verdict.failure.what
+    assert is_gone(int((tmp_path / "pid").read_text()))
+
+
+def test_it_works_within_a_running_loop(tmp_path, write_notebook):
+    """In a notebook, which has a loop of its own, it is called like anywhere else."""
+    file = write_notebook(tmp_path / "a.ipynb", "1")
+
+    async def call():
+        return verify([file])
+
+    assert asyncio.run(call())[0].outcome is Outcome.DIFFERS
+
+
+def is_gone(process):
+    """Whether a process that is no child of ours has ended, or is about to be buried."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_the_kernels_and_leaves_nothing(tmp_path, write_notebook, number):
+    """Ctrl+C, or CI's request to end: no kernel, no child of it, no temporary file, no traceback stays."""
+    code = (
+        "import os, pathlib, subprocess, time\n"
+        "child = subprocess.Popen(['sleep', '600'])\n"
+        "pathlib.Path('part').write_text(f'{os.getpid()} {child.pid}')\n"
+        "os.rename('part', 'pids')\n"
+        "time.sleep(600)"
+    )
+    write_notebook(tmp_path / "hangs.ipynb", code)
+    temporary = tmp_path / "t"
+    temporary.mkdir()
+    program = "import typer; from toolkit.commands.verify import verify; typer.run(verify)"
+    environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(Path(toolkit.__file__).parents[1])}
+    command = [sys.executable, "-c", program, str(tmp_path / "hangs.ipynb")]
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    ) as running:
+        try:
+            while not (tmp_path / "pids").exists():
+                assert running.poll() is None, running.stdout.read()
+                time.sleep(0.05)
+            running.send_signal(number)
+            said, _ = running.communicate(timeout=60)
+        finally:
+            running.kill()
+    assert running.returncode not in (0, 1, 2)
+    assert "Traceback" not in said
+    assert [is_gone(int(each)) for each in (tmp_path / "pids").read_text().split()] == [True, True]
+    assert list(temporary.iterdir()) == []
+
+
+def test_arguments_that_make_no_sense_are_refused(tmp_path, write_notebook, monkeypatch):
+    """A timeout of nothing, no jobs, and a missing extra are told before anything runs."""
+    file = write_notebook(tmp_path / "a.ipynb", "1")
+    for wrong in ({"timeout": 0}, {"jobs": 0}):
+        with pytest.raises(ConfigurationError, match="above 0"):
+            verify([file], **wrong)
+    monkeypatch.setattr("toolkit.verification.running.find_spec", lambda _: None)
+    with pytest.raises(ConfigurationError, match="nbclient and ipykernel are not installed") as refused:
+        verify([file])
+    assert "pip install" in refused.value.next_step
+
+
+def test_an_error_is_told_by_its_last_line():
+    """Where the cell's own line is known it is told; of an error of the toolkit, its second line is the next step."""
+    place = CellPlace(4, "x")
+    shown = raised(place, "KeyError", "'a'", "\x1b[36mCell \x1b[32mIn[2]\x1b[32m, line 7\x1b[39m\n")
+    assert shown.what == "KeyError: 'a' (line 7)"
+    assert raised(place, "KeyError", "", "").what == "KeyError"
+    ours = raised(place, "CassetteMiss", "Nothing matches.\nRecord it.", "CassetteMiss: Nothing matches.\nRecord it.")
+    assert (ours.what, ours.next_step) == ("CassetteMiss: Nothing matches.", "Record it.")

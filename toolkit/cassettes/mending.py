@@ -1,0 +1,115 @@
+"""What becomes of a file that is to be appended to: complete, laid out as we write it, and without known secrets."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from toolkit.cassettes import contents, layout, leaks
+from toolkit.cassettes import format as cassette_format
+from toolkit.cassettes.contents import Unparsed
+from toolkit.cassettes.format import HEADER, Interaction
+from toolkit.cassettes.scrub import KnownSecrets, Scrubber
+from toolkit.errors import SecretLeak
+
+_UNFINISHED: Final = ".rewritten"
+
+
+def encoded(interaction: Interaction, scrubber: Scrubber) -> bytes:
+    """An interaction as it may be written.
+
+    Raises:
+        SecretLeak: it cannot be checked for secrets.
+    """
+    failure = interaction.failure
+    if failure is None:
+        return cassette_format.encode(scrubber.interaction(interaction))
+    # Its message may name an address or hold a secret, as a body may.
+    told = replace(interaction.response, headers=(), body=failure.message.encode("utf-8", "replace"))
+    scrubbed = scrubber.interaction(replace(interaction, response=told))
+    message = scrubbed.response.body.decode("utf-8", "replace")
+    return cassette_format.encode(
+        replace(scrubbed, response=interaction.response, failure=replace(failure, message=message))
+    )
+
+
+def mended(data: bytes, scrubber: Scrubber, *, source: str) -> bytes:
+    """What is to stay of a file's bytes, and can be appended to; none when it holds no interaction.
+
+    Interactions stand as they stood, unless something else laid them out or a known secret is in them.
+
+    Raises:
+        CassetteCorrupt: it is no cassette.
+        SecretLeak: a secret cannot be taken out.
+    """
+    held = contents.read(data, source=source)
+    while True:
+        known = len(scrubber.known)
+        whole = _mended_items(held, scrubber, source) if isinstance(held, Unparsed) else _laid_out(held, scrubber)
+        if len(scrubber.known) == known:  # else some are known by their place in a later interaction
+            break
+    leaks.check(whole, scrubber.known, where=f"{source}, as it is rewritten,")
+    return whole
+
+
+def holds_secret(data: bytes, known: KnownSecrets) -> bool:
+    """Whether bytes of a file hold a known secret."""
+    try:
+        leaks.check(data, known, where="")
+    except SecretLeak:
+        return True
+    return False
+
+
+def _laid_out(held: contents.Contents, scrubber: Scrubber) -> bytes:
+    items = [encoded(held.interaction(number), scrubber) for number in range(len(held))]
+    return HEADER + b"".join(items) if items else b""
+
+
+def _mended_items(held: Unparsed, scrubber: Scrubber, source: str) -> bytes:
+    whole = layout.mended(held.layout)
+    if not holds_secret(whole, scrubber.known):
+        return whole
+    items = held.layout.items
+    pieces = [HEADER]
+    for number, item in enumerate(items):
+        piece = whole[item.start : item.end if number + 1 < len(items) else len(whole)]
+        if holds_secret(piece, scrubber.known):
+            piece = encoded(held.interaction(number), scrubber)
+            if holds_secret(piece, scrubber.known):
+                raise SecretLeak(
+                    f"{source}, line {item.line}: the interaction there holds a secret that cannot be taken out.",
+                    "Remove that interaction, or the file, and change the secret if the file was passed on.",
+                )
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def replace_atomically(path: Path, data: bytes) -> None:
+    """Replace a file in one step: readers see the old bytes or the new ones, never half.
+
+    Raises:
+        OSError: it cannot be written; the old bytes stay, and nothing beside them.
+    """
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=_UNFINISHED, dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if path.exists():
+            Path(name).chmod(path.stat().st_mode)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def clear_away(path: Path) -> None:
+    """Remove what a process that was killed left of replacing a file."""
+    for left in path.parent.iterdir():
+        if left.name.startswith(f".{path.name}.") and left.name.endswith(_UNFINISHED):
+            left.unlink(missing_ok=True)

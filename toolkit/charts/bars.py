@@ -1,0 +1,135 @@
+"""Balances as bars: of each account, or of accounts taken together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pandas as pd
+
+from toolkit.charts.given import AT_MOST, Source, need, source_of
+from toolkit.charts.picture import BLUE, INK, RED, Picture, nothing_to_show, picture, rows_of
+from toolkit.errors import TabulationError
+from toolkit.escaping import excerpt
+from toolkit.rich_display.words import count_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# The service's document shows no payload: these are tried in turn, and any other may be named.
+_AMOUNTS: Final = ("equity", "balance", "portfolio_value", "cash")
+_ACCOUNTS: Final = ("account_number", "number", "name", "id")
+_CURRENCY: Final = "currency"
+
+
+def balances(
+    accounts: pd.DataFrame, by: str | None = None, *, amount: str | None = None, source: Source = None
+) -> Picture:
+    """Balances as bars, the largest first; of more than eight, seven and the sum of the others.
+
+    Args:
+        accounts: a table such as `session.accounts()`.
+        by: column whose values have a bar each, the balances of their accounts summed; by default each
+            account has its own.
+        amount: column of the balances; by default the first there is of equity, balance,
+            portfolio_value and cash.
+        source: the session that the table came from, or words that say live or replayed and of when,
+            for a table that does not say so.
+
+    Returns:
+        A figure of matplotlib.
+
+    Raises:
+        ConfigurationError: matplotlib is not installed.
+        TabulationError: there is no such column, it holds no numbers, or a bar would add up currencies.
+    """
+    amount = _chosen(accounts, amount, _AMOUNTS, "amount")
+    label = by if by is not None else _chosen(accounts, None, _ACCOUNTS, "by")
+    need(accounts, label, amount)
+    numbers = _numbers(accounts, amount)
+    bars = _bars(accounts, label, numbers, is_grouped=by is not None)
+    title = f"{_title(amount)} by {_title(label).lower()}: {count_text(int(numbers.notna().sum()), 'account')}"
+    with picture(title, height=0.36 * max(len(bars), 2), source=source_of(source, accounts)) as (figure, axes):
+        if not bars:
+            nothing_to_show(axes, "No account has a balance.")
+            return figure
+        _draw(axes, bars)
+        axes.set_xlabel(_unit(accounts, amount))
+    return figure
+
+
+def _chosen(table: pd.DataFrame, name: str | None, usual: tuple[str, ...], argument: str) -> str:
+    found = name or next((each for each in usual if each in table.columns), None)
+    if found is None:
+        has = ", ".join(excerpt(str(column), 40) for column in table.columns) or "none"
+        raise TabulationError(f"The table has none of {', '.join(usual)}.", f"Name a column as {argument}: {has}.")
+    return found
+
+
+def _numbers(table: pd.DataFrame, amount: str) -> pd.Series[Any]:
+    if not pd.api.types.is_numeric_dtype(table[amount].dtype) or pd.api.types.is_bool_dtype(table[amount].dtype):
+        raise TabulationError(
+            f"The column {excerpt(amount, 40)} is of {table[amount].dtype}, not of numbers.", "Name another as amount."
+        )
+    return table[amount]
+
+
+def _bars(table: pd.DataFrame, label: str, numbers: pd.Series[Any], *, is_grouped: bool) -> list[tuple[str, float]]:
+    """Label and length of each bar, the longest first."""
+    has = numbers.notna()
+    names = (
+        table[label].astype("object").where(table[label].notna(), "without").map(lambda name: excerpt(str(name), 32))
+    )
+    if is_grouped:
+        _refuse_mixture(table[has], names[has], label)
+        sums = numbers[has].groupby(names[has], sort=True).agg(["sum", "count"])
+        found = [(f"{name} ({count})", float(total)) for name, total, count in sums.itertuples()]
+    else:
+        found = [(name, float(number)) for name, number in zip(names[has], numbers[has], strict=True)]
+    found = sorted(found, key=lambda bar: -abs(bar[1]))
+    if len(found) <= AT_MOST:
+        return found
+    if not is_grouped:
+        _refuse_mixture(table[has], pd.Series("others", index=table.index[has]), label)
+    rest = found[AT_MOST - 1 :]
+    return [*found[: AT_MOST - 1], (f"{len(rest)} others", sum(length for _, length in rest))]
+
+
+def _refuse_mixture(table: pd.DataFrame, names: pd.Series[Any], label: str) -> None:
+    if _CURRENCY not in table.columns or label == _CURRENCY:
+        return
+    if table[_CURRENCY].groupby(names).nunique().max() > 1:
+        raise TabulationError(
+            "A bar would add up balances in different currencies.",
+            'Draw by="currency", or choose one: accounts[accounts["currency"] == "USD"].',
+        )
+
+
+def _draw(axes: Axes, bars: list[tuple[str, float]]) -> None:
+    lengths = [length for _, length in bars]
+    axes.barh(range(len(bars)), lengths, height=0.62, color=[RED if length < 0 else BLUE for length in lengths])
+    rows_of(axes, [label for label, _ in bars])
+    axes.axvline(0, color=INK, linewidth=1)
+    for height, length in enumerate(lengths):
+        side = -1 if length < 0 else 1
+        axes.annotate(
+            f"{length:,.0f}" if max(map(abs, lengths)) >= 1000 else f"{length:,.2f}",
+            (length, height),
+            (5 * side, 0),
+            textcoords="offset points",
+            va="center",
+            ha="left" if side > 0 else "right",
+            fontsize=9,
+        )
+    axes.margins(x=0.14)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+
+
+def _unit(table: pd.DataFrame, amount: str) -> str:
+    currencies = sorted(set(table[_CURRENCY].dropna().astype(str))) if _CURRENCY in table.columns else []
+    if len(currencies) == 1:
+        return f"{amount} in {excerpt(currencies[0], 10)}"
+    return f"{amount}, each in its own currency" if currencies else amount
+
+
+def _title(column: str) -> str:
+    return excerpt(column.replace("_", " ").replace(".", " "), 40).capitalize()

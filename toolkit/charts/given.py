@@ -1,0 +1,37 @@
+"""What pictures are drawn from: a session, or tables that came from one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from toolkit.errors import TabulationError
+from toolkit.escaping import excerpt
+from toolkit.rich_display import words
+from toolkit.session import AsyncSession, Session
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ATTRIBUTE: Final = "source"
+UNKNOWN: Final = "source not known: drawn from a table"
+AT_MOST: Final = 8  # bars or lines, before the rest is summed up
+
+Source = Session | AsyncSession | str | None
+
+
+def source_of(given: Source, *tables: pd.DataFrame) -> str:
+    """Live or replayed, and of when, in words: as given, or as a table says of itself."""
+    if isinstance(given, Session | AsyncSession):
+        real = f" · {words.REAL_ACCOUNT}" if given.environment.rules.real_account else ""
+        ended = given._caller.ledger.last_ended_at()  # noqa: SLF001 - what `calls()` is made from
+        return f"{given.environment}{real} · {words.source_text(given.cassette, ended)}"
+    told = given or next((str(table.attrs[ATTRIBUTE]) for table in tables if ATTRIBUTE in table.attrs), UNKNOWN)
+    return excerpt(told, 120)
+
+
+def need(table: pd.DataFrame, *columns: str) -> None:
+    """Raise TabulationError unless the table has these columns."""
+    missing = [column for column in columns if column not in table.columns]
+    if missing:
+        has = ", ".join(excerpt(str(column), 40) for column in table.columns) or "none"
+        raise TabulationError(f"The table has no column {', '.join(missing)}.", f"Its columns: {has}.")

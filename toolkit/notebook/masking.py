@@ -1,0 +1,208 @@
+"""Known secrets masked in what a kernel shows: displays, results, stdout, stderr, tracebacks, help.
+
+What sessions know is replaced by its placeholder, in whatever form it is there; everything else passes
+as it was. It takes place on the shell's own objects, so it holds for threads and tasks alike, and for
+whoever kept a reference to a stream. Messages of widgets are left alone: a widget of ours holds no secret.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Final
+
+from toolkit.session_secrets import SESSION_SECRETS
+
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+_UNCHECKED: Final = "<not shown: it could not be checked for secrets>"
+_STREAMS: Final = ("stdout", "stderr")
+
+
+def masked(value: Any) -> Any:
+    """A value of a message without secrets: text, bytes, and whatever holds them; the same object when there are none.
+
+    Never raises: what cannot be checked is not shown.
+    """
+    try:
+        return _masked(value)
+    except Exception:  # noqa: BLE001 - a display must not break a cell
+        return _UNCHECKED
+
+
+def _masked(value: Any) -> Any:
+    if isinstance(value, str):
+        return SESSION_SECRETS.scrub_text(value)
+    if isinstance(value, bytes | bytearray):
+        return SESSION_SECRETS.scrub(bytes(value))
+    if isinstance(value, Mapping):
+        pairs = {_masked(key): _masked(item) for key, item in value.items()}
+        return value if _same(pairs.items(), value.items()) else pairs
+    if isinstance(value, list | tuple):
+        items = [_masked(item) for item in value]
+        return value if _same(enumerate(items), enumerate(value)) else type(value)(items)
+    return value
+
+
+def _same(new: Iterable[tuple[Any, Any]], old: Iterable[tuple[Any, Any]]) -> bool:
+    return all(mine == key and _is_same(item, other) for (mine, item), (key, other) in zip(new, old, strict=True))
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    return one is other or (isinstance(one, str | bytes) and one == other)
+
+
+class Masking:
+    """Masks what one shell shows, from `start` to `stop`. Both may be called again."""
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        self._shell: Any = shell
+        self._undo: list[Callable[[], None]] = []
+
+    def start(self) -> None:
+        if self._undo:
+            return
+        shell = self._shell
+        SESSION_SECRETS.keep()
+        self._undo.append(SESSION_SECRETS.let_go)
+        self._replace(shell.display_formatter, "format", _of_format)
+        self._replace(shell.display_pub, "publish", _of_publish)
+        self._replace(shell, "_showtraceback", _of_traceback)
+        self._replace(shell.payload_manager, "write_payload", _of_payload)
+        self._undo += [mask_stream(name) for name in _STREAMS]
+
+    def stop(self) -> None:
+        while self._undo:
+            self._undo.pop()()
+
+    def _replace(self, owner: Any, name: str, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+        own = vars(owner).get(name)
+        inner = getattr(owner, name)
+        outer = wraps(inner)(wrapper(inner))
+        setattr(owner, name, outer)
+
+        def undo() -> None:
+            if vars(owner).get(name) is not outer:
+                return  # somebody else has wrapped it since, and calls on through this one
+            if own is None:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, own)
+
+        self._undo.append(undo)
+
+
+def mask_stream(name: str) -> Callable[[], None]:
+    """Mask what is written to `sys.stdout` or `sys.stderr`.
+
+    The stream changes its class, so that it is masked for whoever holds it, a log handler say, and stays
+    what it was to those who ask for its kind. A stream of C cannot, and is replaced.
+
+    Returns:
+        what undoes it.
+    """
+    stream: Any = getattr(sys, name)
+    kind = type(stream)
+    if isinstance(stream, _MaskedStream | _MaskedWrite):
+        return lambda: None
+    try:
+        stream.__class__ = type(kind.__name__, (_MaskedWrite, kind), {"__module__": kind.__module__})
+    except TypeError:
+        replacement = _MaskedStream(stream)
+        setattr(sys, name, replacement)
+
+        def put_back() -> None:
+            if getattr(sys, name) is replacement:
+                setattr(sys, name, stream)
+
+        return put_back
+
+    def change_back() -> None:
+        stream.__class__ = kind
+
+    return change_back
+
+
+class _MaskedWrite:
+    """Put before the class of a stream that is written in Python.
+
+    `write` is a property, since IPython puts a function of its own in its place while a cell runs, and
+    then puts back what was there.
+    """
+
+    __slots__ = ()
+
+    @property
+    def write(self) -> Any:
+        return _Write(self, vars(self).get("write") or super().write)  # type: ignore[misc]
+
+    @write.setter
+    def write(self, function: Any) -> None:
+        while isinstance(function, _Write):
+            function = function.inner
+        vars(self)["write"] = function
+
+
+class _Write:
+    """What writes to a stream, masked for as long as the stream is."""
+
+    def __init__(self, stream: object, inner: Callable[[Any], Any]) -> None:
+        self._stream, self.inner = stream, inner
+
+    def __call__(self, text: Any) -> Any:
+        return self.inner(masked(text) if isinstance(self._stream, _MaskedWrite) else text)
+
+
+class _MaskedStream:
+    """Stands in for a stream that is written in C."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: Any) -> Any:
+        return self._stream.write(masked(text))
+
+    def writelines(self, lines: Iterable[Any]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _of_format(inner: Callable[..., Any]) -> Callable[..., Any]:
+    def formatted(*args: Any, **more: Any) -> Any:
+        data, metadata = inner(*args, **more)
+        return masked(data), masked(metadata)
+
+    return formatted
+
+
+def _of_publish(inner: Callable[..., Any]) -> Callable[..., Any]:
+    def publish(data: Any, metadata: Any = None, *args: Any, **more: Any) -> Any:
+        return inner(masked(data), masked(metadata), *args, **more)
+
+    return publish
+
+
+def _of_traceback(inner: Callable[..., Any]) -> Callable[..., Any]:
+    def show(kind: type[BaseException], error: BaseException, lines: Any) -> Any:
+        try:
+            said = str(error)
+        except Exception:  # noqa: BLE001 - whatever an error's own __str__ raises
+            said = _UNCHECKED
+        shown = masked(said)
+        return inner(kind, error if shown == said else Exception(shown), masked(lines))
+
+    return show
+
+
+def _of_payload(inner: Callable[..., Any]) -> Callable[..., Any]:
+    def write(data: Any, *args: Any, **more: Any) -> Any:
+        # A pager's is shown, and saved with the cell; another's is code for the next cell.
+        is_shown = isinstance(data, Mapping) and data.get("source") == "page"
+        return inner(masked(data) if is_shown else data, *args, **more)
+
+    return write

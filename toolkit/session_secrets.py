@@ -1,0 +1,60 @@
+"""The secrets of every live session in one place, for whatever shows text: logs, displays, stdout."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+
+from toolkit.cassettes.scrub import KnownSecrets
+
+
+class SessionSecrets:
+    """The secrets that sessions know, each session's for as long as it lives. Threads share it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        # Both are replaced as a whole, so that a text is scrubbed without a lock.
+        self._known: tuple[weakref.ref[KnownSecrets], ...] = ()
+        self._kept: tuple[KnownSecrets, ...] = ()
+        self._keepers = 0
+
+    def know(self, known: KnownSecrets) -> None:
+        """Know the secrets of one more session, and those that become known to it."""
+        with self._lock:
+            living = [reference for reference in self._known if reference() is not None]
+            if all(reference() is not known for reference in living):
+                self._known = (*living, weakref.ref(known))
+            if self._keepers and all(one is not known for one in self._kept):
+                self._kept = (*self._kept, known)
+
+    def keep(self) -> None:
+        """From here on remember secrets when their session is gone, as often as this is called, until `let_go`."""
+        with self._lock:
+            self._keepers += 1
+            self._kept = tuple(known for known in (reference() for reference in self._known) if known is not None)
+
+    def let_go(self) -> None:
+        """Undo one `keep`."""
+        with self._lock:
+            self._keepers = max(0, self._keepers - 1)
+            if not self._keepers:
+                self._kept = ()
+
+    def scrub_text(self, text: str) -> str:
+        """The text with a placeholder for every secret in it, in whatever form it is there."""
+        for reference in self._known:
+            known = reference()
+            if known is not None:
+                text = known.scrub_text(text)
+        return text
+
+    def scrub(self, data: bytes) -> bytes:
+        """The same for bytes."""
+        for reference in self._known:
+            known = reference()
+            if known is not None:
+                data = known.scrub(data)
+        return data
+
+
+SESSION_SECRETS = SessionSecrets()

@@ -1,0 +1,155 @@
+"""What differs between a notebook as it is stored and as it should be."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from toolkit.verification.normal import LABEL
+from toolkit.verification.readable import diff_lines, hint_at, kind_of
+from toolkit.verification.running import cell_place
+from toolkit.verification.stored import StoredNotebook
+from toolkit.verification.verdict import CellPlace, Difference, Kind
+
+_MOST_LAYOUT: Final = 20  # lines
+_MISSING: Final = object()
+
+
+def differences(stored: StoredNotebook, data: bytes, expected: Mapping[str, Any]) -> tuple[Difference, ...]:
+    """What is stored otherwise than it should be, in the order of the file; none when the bytes are the same.
+
+    Args:
+        data: the bytes as they should be.
+        expected: their content.
+    """
+    if stored.data == data:
+        return ()
+    found = [*_of_cells(stored.cells, expected["cells"]), *_of_notebook(stored.content, expected)]
+    return tuple(found) or (_of_layout(stored.data, data),)
+
+
+def _of_cells(stored: Sequence[dict[str, Any]], expected: Sequence[dict[str, Any]]) -> Iterator[Difference]:
+    for number, (before, after) in enumerate(zip(stored, expected, strict=True)):
+        place = cell_place(list(stored), number)
+        if before["cell_type"] == "code":
+            if before["execution_count"] != after["execution_count"]:
+                diff = (f"-{before['execution_count']}", f"+{after['execution_count']}")
+                yield Difference("execution count", Kind.METADATA, place, diff)
+            yield from _of_outputs(place, before["outputs"], after["outputs"])
+        for name in sorted({*before, *after} - {"outputs", "execution_count"}):
+            yield from _of_metadata(name, before.get(name, _MISSING), after.get(name, _MISSING), place)
+
+
+def _of_outputs(place: CellPlace, stored: Sequence[Any], expected: Sequence[Any]) -> Iterator[Difference]:
+    for number in range(max(len(stored), len(expected))):
+        name = f"output {number + 1}"
+        before = stored[number] if number < len(stored) else None
+        after = expected[number] if number < len(expected) else None
+        if before is None or after is None or _sort(before) != _sort(after):
+            diff = tuple(line for sign, it in (("-", before), ("+", after)) if it for line in _summary(sign, it))
+            what = "is new" if before is None else "is gone" if after is None else "is of another kind"
+            yield Difference(f"{name} {what}", Kind.DATA, place, diff)
+            continue
+        yield from _of_one_output(place, name, before, after)
+
+
+def _of_one_output(
+    place: CellPlace, name: str, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> Iterator[Difference]:
+    shown, shown_now = before.get("data", {}), after.get("data", {})
+    for form in sorted({*shown, *shown_now}):
+        if shown.get(form) != shown_now.get(form):
+            yield _difference(f"{name}, {form}", place, shown.get(form), shown_now.get(form), form)
+    if "text" in before and before["text"] != after["text"]:
+        stream = before["name"]
+        found = _difference(f"{name}, {stream}", place, before["text"], after["text"], "text/plain")
+        # What libraries warn of on stderr is worded by them.
+        yield found if stream == "stdout" else Difference(found.place, Kind.PRESENTATION, place, found.diff, found.hint)
+    for key in sorted({*before, *after} - {"data", "text"}):
+        if before.get(key, _MISSING) != after.get(key, _MISSING):
+            kind = Kind.DATA if key in {"ename", "evalue"} else Kind.PRESENTATION
+            kind = Kind.METADATA if key in {"metadata", "execution_count"} else kind
+            old, new = ("\n".join(it) if isinstance(it, list) else it for it in (before.get(key), after.get(key)))
+            yield Difference(f"{name}, {key}", kind, place, diff_lines(old, new, "text/plain"), hint_at(old, new))
+
+
+def _difference(where: str, place: CellPlace, before: Any, after: Any, form: str) -> Difference:
+    return Difference(
+        where, kind_of(before, after, form), place, diff_lines(before, after, form), hint_at(before, after)
+    )
+
+
+def _of_notebook(stored: Mapping[str, Any], expected: Mapping[str, Any]) -> Iterator[Difference]:
+    sources = _part(stored, "sources"), _part(expected, "sources")
+    cells = expected["cells"]
+    if isinstance(sources[0], Mapping):
+        identifiers = [cell.get("id", f"cell-{number}") for number, cell in enumerate(cells, start=1)]
+        for number, identifier in enumerate(identifiers):
+            if sources[0].get(identifier) != sources[1][identifier]:
+                yield Difference(
+                    "source",
+                    Kind.SOURCE,
+                    cell_place(list(cells), number),
+                    hint="It changed after the outputs were stored, or is new.",
+                )
+        for identifier in sorted(set(map(str, sources[0])) - set(identifiers)):
+            yield Difference(f"source of a cell {identifier} that is gone", Kind.SOURCE)
+    for name in sorted({*stored, *expected} - {"cells", "metadata"}):
+        yield from _of_metadata(name, stored.get(name, _MISSING), expected.get(name, _MISSING))
+    before, after = stored["metadata"], expected["metadata"]
+    for name in sorted({*before, *after}):
+        old, new = before.get(name, _MISSING), after.get(name, _MISSING)
+        if name == LABEL and isinstance(sources[0], Mapping) and isinstance(old, Mapping):
+            old, new = ({key: it for key, it in value.items() if key != "sources"} for value in (old, new))
+        yield from _of_metadata(f"metadata/{name}", old, new)
+
+
+def _part(notebook: Mapping[str, Any], name: str) -> Any:
+    ours = notebook["metadata"].get(LABEL)
+    return ours.get(name) if isinstance(ours, Mapping) else None
+
+
+def _of_metadata(path: str, before: Any, after: Any, cell: CellPlace | None = None) -> Iterator[Difference]:
+    """What differs in a tree of metadata, by path."""
+    if before == after:
+        return
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for name in sorted({*before, *after}):
+            yield from _of_metadata(f"{path}/{name}", before.get(name, _MISSING), after.get(name, _MISSING), cell)
+        return
+    lines = (f"{sign}{_json(it)}" for sign, it in (("-", before), ("+", after)) if it is not _MISSING)
+    yield Difference(path, Kind.METADATA, cell, tuple(lines))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+def _sort(output: Mapping[str, Any]) -> tuple[object, object]:
+    return output["output_type"], output.get("name")
+
+
+def _summary(sign: str, output: Mapping[str, Any]) -> Iterator[str]:
+    text = output.get("text") or output.get("data", {}).get("text/plain") or output.get("evalue") or ""
+    shown = text if isinstance(text, str) else _json(text)
+    named = output.get("name") or ", ".join(sorted(output.get("data", {}))) or output.get("ename") or ""
+    yield f"{sign}[{output['output_type']}: {named}]"
+    for line in shown.splitlines():
+        yield f"{sign}{line}"
+
+
+def _of_layout(stored: bytes, data: bytes) -> Difference:
+    before, after = (each.decode(errors="replace").split("\n") for each in (stored, data))
+    lines = [
+        line
+        for line in difflib.unified_diff(before, after, lineterm="", n=0)
+        if not line.startswith(("---", "+++", "@@"))
+    ]
+    return Difference(
+        "how the JSON is written",
+        Kind.LAYOUT,
+        diff=tuple(lines[:_MOST_LAYOUT]),
+        hint="The content is the same: indents, order, escapes or line ends differ.",
+    )
