@@ -152,7 +152,8 @@ class Caller:
         self.ledger.add(call)
         if cassette is None or recorded is None:
             return observe(response, call, since, clock)
-        return observe(response, call, since, clock, recording(cassette, _as_sent(recorded, authorizer), response, call))
+        record = recording(cassette, _as_sent(recorded, authorizer), response, call)
+        return observe(response, call, since, clock, record)
 
     def number(self, token: Token) -> int:
         """The number of a token in this session, whoever obtained it; from here on no recording shows the token."""

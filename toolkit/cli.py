@@ -1,4 +1,4 @@
-"""The command line: `toolkit demo`, `practice`, `record`, `lab`, `credentials` and `keys`.
+"""The command line: `toolkit demo`, `practice`, `record`, `lab`, `verify`, `credentials`, `keys`.
 
 Thin: each command wires parts of the package and prints. Errors of the toolkit are two lines on
 standard error and exit status 1, never a traceback.
@@ -22,7 +22,7 @@ from rich.console import Console
 
 from toolkit import __version__, terminal, tour
 from toolkit.cassettes.cassette import Cassette, find_cassette
-from toolkit.commands import credentials, keys
+from toolkit.commands import credentials, keys, verify
 from toolkit.credentials import ClientSecret, KeyPair
 from toolkit.errors import CassetteError, ConfigurationError, ToolkitError
 from toolkit.service import Environment
@@ -44,6 +44,7 @@ app = typer.Typer(
 )
 app.add_typer(credentials.app, name="credentials")
 app.add_typer(keys.app, name="keys")
+app.command("verify", epilog=verify.EPILOG)(verify.verify)
 
 
 def _examples(*lines: str) -> str:
