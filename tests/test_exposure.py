@@ -700,6 +700,8 @@ COVERED = {
     "TokenResponseInvalid": test_a_token_endpoint_that_echoes,
     "Unreachable": test_a_network_that_fails,
     "UnsafeAddress": test_requests_that_are_refused,
+    "balances": "a picture of numbers and of names in a table of its caller's",
+    "call_latencies": "a picture of a session's calls, whose paths are scrubbed",
     "compare": "gives a table of what its caller has in two tables",
     "load_ipython_extension": "registers magics, which show the tables of a session",
     "offline": "sets one variable",
@@ -710,6 +712,7 @@ COVERED = {
     "saved_credentials": test_saved_profiles,
     "scan": test_files_that_are_broken,
     "tabulate": test_sessions,
+    "token_timeline": "a picture of the tables of a session",
     "unload_ipython_extension": "takes magics away",
 }
 ABSTRACT = {"AccessError", "CassetteError", "TokenError", "ToolkitError"}

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
     from toolkit.cassettes.leaks import scan
     from toolkit.cassettes.rules import Rules
+    from toolkit.charts import balances, call_latencies, token_timeline
     from toolkit.credentials import ClientKey, ClientSecret, KeyPair
     from toolkit.errors import (
         AccessError,
@@ -56,6 +57,7 @@ _HOMES = {
     "toolkit.cassettes.cassette": ("Cassette",),
     "toolkit.cassettes.leaks": ("scan",),
     "toolkit.cassettes.rules": ("Rules",),
+    "toolkit.charts": ("balances", "call_latencies", "token_timeline"),
     "toolkit.credentials": ("ClientKey", "ClientSecret", "KeyPair"),
     "toolkit.errors": (
         "AccessError",
@@ -121,6 +123,8 @@ __all__ = [
     "ToolkitError",
     "Unreachable",
     "UnsafeAddress",
+    "balances",
+    "call_latencies",
     "compare",
     "load_ipython_extension",
     "offline",
@@ -131,6 +135,7 @@ __all__ = [
     "saved_credentials",
     "scan",
     "tabulate",
+    "token_timeline",
     "unload_ipython_extension",
 ]
 

@@ -164,7 +164,7 @@ class _Session(Generic[ClientType]):
         from toolkit.tables import tokens_table  # noqa: PLC0415 - keeps pandas out of `import toolkit`
 
         calls = self._caller.ledger.calls()
-        return tokens_table(calls, self._caller.ledger.last_ended_at() or self.now())
+        return self._said(tokens_table(calls, self._caller.ledger.last_ended_at() or self.now()))
 
     def calls(self) -> pd.DataFrame:
         """One row a call, token requests included; see `toolkit.tables.calls_table` for the columns."""
@@ -172,7 +172,7 @@ class _Session(Generic[ClientType]):
 
         table = calls_table(self._caller.ledger.calls())
         table["path"] = table["path"].map(self._known.scrub_text).astype(table["path"].dtype)
-        return table
+        return self._said(table)
 
     def describe(self) -> str:
         """Whether calls go out, are recorded or replayed, in words."""
@@ -248,7 +248,14 @@ class _Session(Generic[ClientType]):
         from toolkit.answers import tabulated  # noqa: PLC0415 - keeps pandas out of `import toolkit`
 
         replayed_from = self.cassette.path.name if self.cassette is not None and self.replays_only else None
-        return tabulated(response, known=self._known, replayed_from=replayed_from)
+        return self._said(tabulated(response, known=self._known, replayed_from=replayed_from))
+
+    def _said(self, table: pd.DataFrame) -> pd.DataFrame:
+        """A table that says where it comes from, for pictures that are drawn from it."""
+        from toolkit.rich_display.words import session_source  # noqa: PLC0415 - for tables only
+
+        table.attrs["source"] = session_source(self.environment, self.cassette, self._caller.ledger.last_ended_at())
+        return table
 
     def _transports(self) -> Iterator[Any]:
         """What this session closes, the clients first."""

@@ -66,10 +66,17 @@ def marks_of(picture, marker):
     return sum(len(line.get_xdata()) for line in picture.axes[0].lines if line.get_marker() == marker)
 
 
+def large_accounts():
+    """So large that the numbers below the axis need room of their own."""
+    table = accounts(9)
+    table["equity"] *= 119_942.48
+    return table
+
+
 ALL = {
     "timeline": lambda: token_timeline(**history(3), source=SOURCE),
     "latencies": lambda: call_latencies(calls=history(3)["calls"], source=SOURCE),
-    "balances": lambda: balances(accounts(), source=SOURCE),
+    "balances": lambda: balances(large_accounts(), source=SOURCE),
 }
 
 
@@ -99,7 +106,7 @@ def test_the_same_bytes_in_another_process():
     """Whatever the order of sets there, its time zone, and its styles."""
     code = (
         "import sys, zlib; sys.path.insert(0, 'tests/charts'); import matplotlib; import test_pictures as pictures;"
-        "matplotlib.rcParams.update({'axes.facecolor': 'red', 'font.size': 30, 'timezone': 'Asia/Tokyo'});"
+        "matplotlib.rcParams.update({'axes.linewidth': 5, 'xtick.major.size': 20, 'timezone': 'Asia/Tokyo'});"
         "print(*[zlib.crc32(draw()._repr_png_()) for draw in pictures.ALL.values()])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)

@@ -47,7 +47,7 @@ def call_off(finish: Callable[[], None]) -> None:
 
 
 def _after_cell(result: Any) -> None:
-    if result.success:
+    if result is not None and result.success:  # an interrupted cell may have none
         _finish_all()
 
 

@@ -22,9 +22,8 @@ Source = Session | AsyncSession | str | None
 def source_of(given: Source, *tables: pd.DataFrame) -> str:
     """Live or replayed, and of when, in words: as given, or as a table says of itself."""
     if isinstance(given, Session | AsyncSession):
-        real = f" · {words.REAL_ACCOUNT}" if given.environment.rules.real_account else ""
         ended = given._caller.ledger.last_ended_at()  # noqa: SLF001 - what `calls()` is made from
-        return f"{given.environment}{real} · {words.source_text(given.cassette, ended)}"
+        return words.session_source(given.environment, given.cassette, ended)
     told = given or next((str(table.attrs[ATTRIBUTE]) for table in tables if ATTRIBUTE in table.attrs), UNKNOWN)
     return excerpt(told, 120)
 

@@ -43,7 +43,7 @@ def card(title: str, badges: Iterable[str], rows: Iterable[tuple[str, str]]) -> 
         rows: name of a fact as text, and the fact as HTML.
     """
     head = " · ".join([f"<strong>{as_html(title)}</strong>", *badges])
-    name = f"{_CELL};font-weight:normal;{_MUTED}"
+    name = f"{_CELL};vertical-align:top;white-space:nowrap;font-weight:normal;{_MUTED}"
     body = "".join(
         f'<tr style="background:none"><th scope="row" style="{name}">{as_html(label)}</th>'
         f'<td style="{_CELL}">{value}</td></tr>'

@@ -61,4 +61,10 @@ def source_text(cassette: Cassette | None, ended: datetime | None) -> str:
     return f"replayed and added to, {recorded}" if cassette.records else f"replayed, {recorded}"
 
 
+def session_source(environment: Environment, cassette: Cassette | None, ended: datetime | None) -> str:
+    """The same for a session, with whose account it is."""
+    real = f" · {REAL_ACCOUNT}" if environment.rules.real_account else ""
+    return f"{environment}{real} · {source_text(cassette, ended)}"
+
+
 _MONTHS: Final = "January February March April May June July August September October November December".split()
