@@ -1,55 +1,196 @@
 """Record the shipped cassettes anew, against the practice service.
 
-Run it as `python cassettes/record.py` with the practice extra installed. Nothing but this machine is
-called. Times are those of the recording; between two steps of the tour both sides' clocks leap 20
-minutes, so that a token expires and is renewed.
+`python cassettes/record.py` records them all, `python cassettes/record.py tour sharing` these two. It needs
+the practice extra, and calls nothing but this machine. Both sides go by a clock that is set to a made-up
+day and moved between calls, so that a recording made again tells the same story: only how long calls took
+is the machine's own. Afterwards `toolkit verify notebooks --update` stores what the notebooks then give.
 """
 
-from datetime import datetime, timedelta
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
+
+import httpx
 
 import toolkit as tk
 from toolkit import tour
 from toolkit.clock import SystemClock
+from toolkit.practice_service.service import PracticeService
 
 FOLDER = Path(__file__).resolve().parent
+SYMBOLS = {"symbols": "ALFA,BRVO"}
+CALLS_AT = (0, 6, 12, 14, 18, 24, 29, 32, 36, 40)  # minutes after the first call
+# Of one tutorial and of nobody's data; whoever records for real leaves it out and gets one of their own.
+EXAMPLE_KEY = "the key of an example"
+RULES = tk.Rules(names=("city",), pseudonyms=("id", "account_number"), key=tk.Secret(EXAMPLE_KEY))
+DEPOSITS = {1: "2500.00", 4: "-18000.00", 6: "0.75"}  # row of an account to amount
 
 
-class LeapingClock(SystemClock):
-    """The machine's clock half an hour ago, moved ahead on demand."""
+class SetClock(SystemClock):
+    """The machine's clock, set to another instant and moved ahead on demand."""
 
-    def __init__(self) -> None:
-        self._ahead = -30.0 * 60  # seconds; so that no recording is of the future
+    def __init__(self, start: datetime) -> None:
+        self._behind = super().now() - start
+        self._ahead = 0.0  # seconds
 
     def leap(self, minutes: float) -> None:
         self._ahead += minutes * 60
 
     def now(self) -> datetime:
-        return super().now() + timedelta(seconds=self._ahead)
+        return super().now() - self._behind + timedelta(seconds=self._ahead)
 
     def monotonic(self) -> float:
         return super().monotonic() + self._ahead
 
 
+class FourDaysLater(httpx.HTTPTransport):
+    """The network, and accounts as they are after a few deposits: the practice service knows one day only."""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        response = super().handle_request(request)
+        if not request.url.path.endswith("/accounts"):
+            return response
+        accounts = json.loads(response.read())
+        for row, deposit in DEPOSITS.items():
+            for field in ("cash", "equity", "buying_power"):
+                accounts[row][field] = str(Decimal(accounts[row][field]) + Decimal(deposit))
+        accounts[2]["status"] = "restricted"
+        return httpx.Response(200, json=accounts, headers={"Date": response.headers["Date"]})
+
+
+def at(day: int, hour: int, minute: int = 0) -> SetClock:
+    """A clock that starts at this instant of November 2026."""
+    return SetClock(datetime(2026, 11, day, hour, minute, tzinfo=UTC))
+
+
+@contextmanager
+def calling(
+    path: Path,
+    *,
+    clock: SetClock,
+    who: str = "sandbox-secret",
+    accounts: int = 12,
+    delays: tuple[float, float] = (0.0, 0.0),
+    transport: httpx.BaseTransport | None = None,
+    rules: tk.Rules | None = None,
+) -> Iterator[tk.Session]:
+    """A session that records its calls to a practice service; delays in seconds: of all answers, of tokens on top."""
+    with (
+        tk.practice(accounts=accounts, clock=clock, delay=delays[0], token_delay=delays[1]) as service,
+        tk.Cassette(path, settings=service.settings, rules=rules) as cassette,
+        open_session(service, who, cassette, clock, transport) as session,
+    ):
+        yield session
+
+
+def open_session(
+    service: PracticeService,
+    who: str,
+    cassette: tk.Cassette,
+    clock: SetClock,
+    transport: httpx.BaseTransport | None = None,
+) -> tk.Session:
+    """A session of one of the practice service's own credentials."""
+    return tk.Session(
+        credentials=service.credentials[who],
+        settings=service.settings,
+        cassette=cassette,
+        clock=clock,
+        transport=transport,
+    )
+
+
 def record_tour(path: Path) -> None:
     """A sandbox broker partner with a client secret reads accounts and quotes, and does so again later."""
-    clock = LeapingClock()
+    clock = at(20, 16, 30)
+    with calling(path, clock=clock) as session:
+        for _ in tour.take(session, before_later=lambda: clock.leap(20)):
+            pass
+
+
+def record_authentication(path: Path) -> None:
+    """A caller of each environment reads accounts and quotes; each kind of credentials is used."""
+    clock = at(9, 9, 30)
     with (
-        tk.practice(accounts=12, clock=clock) as service,
-        tk.Session(
-            credentials=service.credentials["sandbox-secret"],
-            settings=service.settings,
-            cassette=path,
-            mode="all",
-            clock=clock,
-        ) as session,
+        tk.practice(accounts=3, clock=clock) as service,
+        tk.Cassette(path, settings=service.settings) as cassette,
     ):
-        for step, table in tour.take(session, before_later=lambda: clock.leap(20)):
-            print(f"{step.title}: {len(table)} rows")
+        for who in ("live", "paper", "broker-key", "sandbox-secret"):
+            with open_session(service, who, cassette, clock) as session:
+                session.accounts()
+                session.market_data.get(tour.QUOTES_PATH, params=SYMBOLS).raise_for_status()
+            clock.leap(1)
 
 
-if __name__ == "__main__":
-    record_tour(FOLDER / f"{tour.CASSETTE}.yaml")
+def record_first_recording(path: Path) -> None:
+    """What the notebook about recording does when there is no recording yet."""
+    with calling(path, clock=at(10, 14)) as session:
+        session.accounts(limit=4)
+        session.market_data.get(tour.QUOTES_PATH, params=SYMBOLS).raise_for_status()
+
+
+def record_accounts_monday(path: Path) -> None:
+    """Accounts on a Monday, and quotes every few minutes; answers take a moment."""
+    clock = at(2, 10)
+    with calling(path, clock=clock, delays=(0.02, 0.09)) as session:
+        session.accounts()
+        for symbol in ("ALFA", "BRVO", "CHRL", "DLTA"):
+            clock.leap(6)
+            session.market_data.get(tour.QUOTES_PATH, params={"symbols": symbol}).raise_for_status()
+
+
+def record_accounts_friday(path: Path) -> None:
+    """The same accounts on the Friday after, and one more; money came and went."""
+    with calling(path, clock=at(6, 10), accounts=13, transport=FourDaysLater()) as session:
+        session.accounts()
+
+
+def record_forty_minutes(path: Path) -> None:
+    """Quotes now and then for 40 minutes, with the tokens that it takes."""
+    clock = at(11, 9)
+    with calling(path, clock=clock, delays=(0.03, 0.12)) as session:
+        for earlier, minute in zip((0, *CALLS_AT), CALLS_AT, strict=False):
+            clock.leap(minute - earlier)
+            session.market_data.get(tour.QUOTES_PATH, params=SYMBOLS).raise_for_status()
+
+
+def record_sharing(path: Path) -> None:
+    """Accounts, recorded under rules of one's own: two fields get stand-ins, one is taken out."""
+    with calling(path, clock=at(12, 11), rules=RULES) as session:
+        session.accounts(limit=4)
+
+
+RECORDINGS: dict[str, Callable[[Path], None]] = {
+    tour.CASSETTE: record_tour,
+    "authentication": record_authentication,
+    "first-recording": record_first_recording,
+    "accounts-monday": record_accounts_monday,
+    "accounts-friday": record_accounts_friday,
+    "forty-minutes": record_forty_minutes,
+    "sharing": record_sharing,
+}
+
+
+def main(names: list[str]) -> None:
+    unknown = set(names) - set(RECORDINGS)
+    if unknown:
+        raise SystemExit(f"There is no {', '.join(sorted(unknown))}. There are: {', '.join(RECORDINGS)}.")
+    for name in names or RECORDINGS:
+        path = FOLDER / f"{name}.yaml"
+        with tempfile.TemporaryDirectory() as folder:
+            new = Path(folder) / path.name
+            RECORDINGS[name](new)
+            path.write_bytes(new.read_bytes())
+        print(f"{path.name}: {len(tk.Cassette(path, 'none'))} interactions, {path.stat().st_size:,} bytes")
     findings = tk.scan(FOLDER)
     if findings:
         raise SystemExit("\n".join(map(str, findings)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

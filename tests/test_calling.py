@@ -817,6 +817,15 @@ def test_replay(make_credentials, service, tmp_path, is_async):
     assert len(service.requests) == sent
 
 
+def test_recorded_anew(make_credentials, service, tmp_path):
+    """A story recorded anew with mode all is told from its beginning: its first token is number 1."""
+    for _ in range(2):
+        way = taped(make_credentials, service, tmp_path / "c.yaml", "all")
+        way.send()
+        way.caller._cassette.close()
+        assert [call.authorized_by.token for call in way.caller.ledger.calls() if call.authorized_by] == [1]
+
+
 def test_replay_is_unread(make_credentials, service, tmp_path):
     """A replayed response streams as a live one."""
     path = tmp_path / "one.yaml"

@@ -1,11 +1,21 @@
 """The tour: the same calls live and replayed, and the files that are shipped with it."""
 
+import runpy
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
 
 import toolkit as tk
 from toolkit import tour
 from toolkit.cassettes.leaks import scan
 from toolkit.practice_service import practice
+
+RECORDINGS: dict[str, Callable[[Path], None]] = runpy.run_path(
+    str(Path(__file__).resolve().parents[1] / "cassettes" / "record.py"), run_name="record"
+)["RECORDINGS"]
 
 
 def test_the_shipped_cassette_replays_the_whole_tour() -> None:
@@ -42,3 +52,29 @@ def test_the_shipped_notebook_is_there() -> None:
 def test_no_cassette_is_left_half_recorded() -> None:
     """The cassettes folder holds no part of an interrupted recording."""
     assert not list(Path(tour.shipped("cassettes")).glob("*.part.yaml"))
+
+
+def test_each_shipped_cassette_can_be_recorded_anew() -> None:
+    """The script knows every cassette there is, and no other; together they are small."""
+    shipped = list(tour.shipped("cassettes").glob("*.yaml"))
+    assert {path.stem for path in shipped} == set(RECORDINGS)
+    assert sum(path.stat().st_size for path in shipped) < 100_000
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_a_recording_made_again_tells_the_same_story(name: str, tmp_path: Path) -> None:
+    """Only how long calls took, down to the second of when they were sent, may differ."""
+    again = tmp_path / f"{name}.yaml"
+    RECORDINGS[name](again)
+    assert list(story(again)) == list(story(tour.shipped("cassettes") / again.name))
+
+
+def story(path: Path) -> Iterator[tuple[Any, ...]]:
+    """What each interaction asked and got, to the minute, with whose token."""
+    for one in yaml.safe_load(path.read_text(encoding="utf-8"))["interactions"]:
+        request, response = one["request"], one["response"]
+        by = one.get("authorized_by") or one["token_obtained"]
+        who = (by["kind"], by["environment"], by["profile"], by.get("token"))
+        sent_at = one["recorded_at"][: len("2026-11-20T16:30")]
+        asked = (request["method"], request["uri"], request["body"])
+        yield sent_at, *who, *asked, response["status"]["code"], response["body"]["string"]

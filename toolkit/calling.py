@@ -73,7 +73,7 @@ class Caller:
         self._make_authorizer = authorizer
         self._join = join
         self._authorizer: Authorizer | None = None
-        self._numbers = TokenNumbers(after=cassette.last_token_number if cassette else 0)
+        self._numbers = TokenNumbers(after=cassette.last_token_number if cassette and cassette.replays else 0)
 
     @property
     def token(self) -> Token | None:

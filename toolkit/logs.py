@@ -38,6 +38,7 @@ LOGGERS: Final = (
     "asyncio",  # a failed task is logged there, error and all
     "py.warnings",  # warnings, once logging.captureWarnings is on
     "toolkit",
+    "toolkit.verification.kernels",
 )
 _FAMILIES: Final = ("httpx", "httpcore", "hpack", "h2", "h11", "hyperframe", "socksio", "toolkit")
 _OWN_ATTRIBUTES: Final = frozenset({*vars(logging.makeLogRecord({})), "message", "asctime"})

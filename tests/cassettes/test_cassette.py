@@ -176,6 +176,17 @@ def test_all_that_cannot_be_put_in_place(path, counting, monkeypatch):
     assert bodies_in(path) == ["/b 2"]
 
 
+def test_all_that_is_gone_when_it_is_to_be_put_in_place(path, counting):
+    """A recording that somebody removed before it ended is not to be looked for."""
+    cassette = Cassette(path, "all")
+    get(cassette, counting, "/a")
+    path.with_name("tour.part.yaml").unlink()
+    with pytest.raises(CassetteError, match="No such file") as caught:
+        cassette.close()
+    assert caught.value.next_step == "It is gone: record it again."
+    cassette.abandon()
+
+
 def test_offline(path, counting, monkeypatch):
     """Offline, every mode is none."""
     get(Cassette(path), counting, "/a")

@@ -32,12 +32,19 @@ def test_replaced(name, value, replaced):
 @pytest.mark.parametrize(
     ("value", "found"),
     [
-        ("a=12345678; b=1234567", ["12345678"]),
+        ("a=1234567a; b=123456a", ["1234567a"]),
         ('a="quoted value"', ["quoted value"]),
         ("seen=2026-05-12; at=2026-05-12T10:00:00Z; consent=accepted", []),
         ("a=abcdefghijkl", ["abcdefghijkl"]),
+        ("seen=1716200000123; rate=0.00000000; account=12345678", []),
+        ("session=1234567890123456", ["1234567890123456"]),
+        ("tz=America/Argentina/Buenos_Aires; region=us-east-1; locale=zh-Hant-TW; choice=variant-b; at=California", []),
+        (
+            "a=aGVsbGb-WqhdkT; b=us-east-1-us-east-1; c=correct-horse7",
+            ["aGVsbGb-WqhdkT", "us-east-1-us-east-1", "correct-horse7"],
+        ),
     ],
 )
 def test_values(value, found):
-    """A value that is long, and neither a date nor a word, is one to be looked for elsewhere."""
+    """A value that is long, and neither a date, a number nor words, is one to be looked for elsewhere."""
     assert list(cookie_values("cookie", value)) == found

@@ -81,7 +81,7 @@ NESTED = {
     "percent-encoded in small letters": ("percent-encoded in small letters", "JSON"),
     "a path": ("percent-encoded", "JSON"),
     "a form field": ("a form field", "JSON", "JSON as PHP writes it", "percent-encoded"),
-    "HTML": ("JSON", "percent-encoded", "a form field"),
+    "HTML": ("HTML", "HTML by number", "HTML by hexadecimal number", "JSON", "percent-encoded", "a form field"),
     "YAML": ("JSON", "percent-encoded", "a form field"),
     "YAML in single quotes": ("JSON", "a form field"),
 }

@@ -91,3 +91,12 @@ def test_may_hold():
     assert not one.may_hold(b"nothing of it")
     assert one.may_hold(b"see obviously-fake-token-1")
     assert one.may_hold(base64.encodebytes(b"x" * 50 + b"obviously-fake-token-1"))
+
+
+@pytest.mark.parametrize("times", [0, 1, 2, 4])
+def test_letters_as_entities(times):
+    """A secret whose letters are entities of HTML is found, escaped again or not."""
+    text = "".join(f"&{'amp;' * times}#{ord(one)};" for one in "fake-secret-4f9aQ7").encode()
+    known = KnownSecrets([("SECRET", Secret("fake-secret-4f9aQ7"))])
+    assert known.may_hold(text)
+    assert known.scrub(b"<p>" + text + b"</p>") == b"<p><SECRET></p>"

@@ -117,6 +117,22 @@ def test_in_compressed_bodies(tmp_path, search, place, coding):
     assert not search(record(tmp_path / "a.yaml", {}, response, known=[CANARY]), CANARY)
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"])
+@pytest.mark.parametrize("is_known", [True, False], ids=["known", "by place"])
+def test_in_wide_text(tmp_path, encoding, is_known):
+    """A secret in UTF-16 or UTF-32 is not recorded; other text in it is, as it came."""
+    path, kind = tmp_path / "a.yaml", {"Content-Type": f"application/json; charset={encoding}"}
+    body = json.dumps({"access_token": PLAIN}).encode(encoding)
+    with pytest.raises(SecretLeak, match="UTF-16"):
+        record(path, {}, {"headers": kind, "content": body}, known=[PLAIN] if is_known else [])
+    assert not path.exists()
+    innocent = json.dumps({"name": "Ann Lee"}).encode(encoding)
+    record(path, {}, {"headers": kind, "content": innocent}, known=[PLAIN])
+    cassette = Cassette(path, "none")
+    with httpx.Client(transport=cassette.transport()) as client:
+        assert client.get(HOST).content == innocent
+
+
 def zipped(data, times=1):
     for _ in range(times):
         file = io.BytesIO()

@@ -133,11 +133,29 @@ def test_password_in_a_url():
 @pytest.mark.parametrize(
     "message",
     [
+        response([("Location", "https://me:hunter-2-and%20more@h.example/")]),
+        response(body=b'{"a": "see https:\\/\\/me:hunter-2-and%20more@h.example\\/b"}'),
+        response([("Content-Type", "text/plain")], b"x postgres://me:hunter-2-and%20more@h.example/b"),
+        request("https://h.example/?next=https%3A%2F%2Fme%3Ahunter-2-and%252520more%40h.example%2F"),
+        request(body=b"next=https%3A%2F%2Fme%3Ahunter-2-and%2520more%40h.example%2F"),
+    ],
+    ids="header JSON text query form".split(),
+)
+def test_password_in_a_url_in_a_message(message):
+    """So is that in a URL in a header, in text, or in another URL."""
+    assert ("PASSWORD", SECRET) in found(message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
         request("https://h.example/password?passwords=a&my_password=b&client_id=me", body=b"password"),
         response(body=b'{"password": null, "access_token": 7, "token_type": "Bearer", "expires_in": 899}'),
         response(body=b"password=not-in-text"),
         response(body=b'{"password'),
         response([("Authorization", "no request")]),
+        response(body=b'{"a": "https://me:password@h.example/ https://me:{your key}@h/ https://h:8080/a@b:c"}'),
+        response(body=b"https://user:PASSWORD@h.example/ https://h.example/mail:someone-1234@h.example"),
     ],
 )
 def test_nothing_found(message):

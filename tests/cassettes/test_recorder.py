@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import stat
 import sys
 import threading
@@ -266,10 +267,27 @@ def test_disk_full(path, scrubber, interaction, monkeypatch, error, recorded):
         ) as caught:
             recorder.append(interaction("/lost"))
     assert "What was recorded before is intact" in caught.value.next_step
+    assert "call again" not in caught.value.next_step  # it was made, and may have been an order
     assert (path.read_bytes() if path.parent.parent.exists() else None) == before
     assert recorder.count == recorded
     recorder.append(interaction("/more"))
     assert paths_in(path) == [*map(str, range(recorded)), "more"]
+
+
+def test_vanished_folder(path, scrubber, interaction):
+    """A folder that is gone is told as such. The call is not to be made again: its answer is at hand."""
+    recorder = Recorder(path, scrubber)
+    recorder.append(interaction("/0"))
+    shutil.rmtree(path.parent)
+    with pytest.raises(CassetteError, match="Cannot record to") as caught:
+        recorder.append(interaction("/1"))
+    assert "The folder is gone" in caught.value.next_step
+    assert "`response`" in caught.value.next_step
+    assert "again" not in caught.value.next_step.replace("make it again", "")
+    path.parent.mkdir()
+    with pytest.warns(UserWarning, match="vanished"):
+        recorder.append(interaction("/2"))
+    assert paths_in(path) == ["2"]
 
 
 def test_interrupted(path, scrubber, interaction, monkeypatch):

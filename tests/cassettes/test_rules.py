@@ -62,6 +62,14 @@ def test_names(interaction, content_type, body, expected):
     assert scrubbed(interaction, body, content_type, names=("pin",)) == expected
 
 
+def test_short_and_long_values_stay_distinct(interaction):
+    """A value too short to be looked for elsewhere has a placeholder that no longer one has."""
+    body = b'[{"city": "Osaka"}, {"city": "Montreal"}, {"city": "Bern"}, {"city": "Montreal"}]'
+    shown = [each["city"] for each in json.loads(scrubbed(interaction, body, names=("city",)))]
+    assert len(set(shown)) == 3
+    assert shown[1] == shown[3]
+
+
 def test_names_in_requests(interaction):
     """Named headers and fields of a query are exchanged too, in any case; a long value then goes everywhere."""
     request = {

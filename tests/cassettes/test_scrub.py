@@ -355,3 +355,20 @@ def test_header_bytes_stay(interaction):
     headers = (("X-A", "é\xff"), ("X-B", f"Ã© {TOKEN} \xff"))
     scrubbed = scrubber(TOKEN).interaction(interaction(response={"headers": headers})).response.headers
     assert scrubbed == (("X-A", "é\xff"), ("X-B", "Ã© <ACCESS_TOKEN> \xff"))
+
+
+@pytest.mark.parametrize(
+    ("body", "scrubbed"),
+    [
+        (b'[{"a": 40112233, "b": "40112233", "c": 1.5}]', b'[{"a": "<PASSWORD>", "b": "<PASSWORD>", "c": 1.5}]'),
+        (b"[-40112233,\n 7401122339 ]", b'["-<PASSWORD>",\n "7<PASSWORD>9" ]'),
+        (b'\xef\xbb\xbf{"a":40112233}', b'\xef\xbb\xbf{"a":"<PASSWORD>"}'),
+        (b'{"a": "[40112233, 2]"}', b'{"a": "[<PASSWORD>, 2]"}'),
+        (b"a,40112233\nb,1\n", b"a,<PASSWORD>\nb,1\n"),
+    ],
+    ids="fields items BOM text CSV".split(),
+)
+def test_a_secret_of_digits_in_json(interaction, body, scrubbed):
+    """JSON stays JSON where a number was a secret; text of other formats gets no quotes."""
+    recorded = Scrubber(known("40112233", kind="PASSWORD")).interaction(interaction(body=body))
+    assert recorded.response.body == scrubbed

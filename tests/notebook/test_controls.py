@@ -14,7 +14,9 @@ from toolkit.service import CredentialKind, Environment
 def make_controls(settings):
     made = []
 
-    def make(environment=Environment.BROKER_SANDBOX, mode=Mode.LIVE, *, cassette=None, profile=None, held=()):
+    def make(
+        environment=Environment.BROKER_SANDBOX, mode=Mode.LIVE, *, cassette=None, profile=None, held=(), edited=None
+    ):
         made.append(
             Controls(
                 environment,
@@ -25,6 +27,7 @@ def make_controls(settings):
                 settings=settings,
                 pressed=lambda: None,
                 answered=lambda: None,
+                edited=edited or (lambda: None),
             )
         )
         return made[-1]
@@ -124,3 +127,20 @@ def test_the_button_waits(make_controls):
     assert controls._button.disabled
     controls.set_busy(is_busy=False)
     assert not controls._button.disabled
+
+
+def test_every_choice_is_told(make_controls):
+    """So that words about the choices of before do not stand beside others; offers that change tell nothing."""
+    told = []
+    controls = make_controls(edited=lambda: told.append(controls.choice))
+    assert told == []
+    controls.environment = Environment.PAPER
+    controls._mode.value = Mode.RECORD
+    controls._new_cassette.value = "mine"
+    assert [(choice[0], choice[1], choice[2]) for choice in told] == [
+        ("paper", "live", None),
+        ("paper", "record", None),
+        ("paper", "record", "mine"),
+    ]
+    controls.list_cassettes()
+    assert len(told) == 3

@@ -66,7 +66,7 @@ def test_a_replay_says_that_it_is_one_and_of_when():
 def test_a_live_session_of_a_real_account_carries_a_badge():
     """In the summary and in the plain text."""
     assert "real account" in summary_html(LIVE)
-    assert summary_text(LIVE) == "live · real account · live"
+    assert summary_text(LIVE) == "live · real account · calls the service"
     assert "real account" in real_account_html(Environment.BROKER_LIVE)
     assert real_account_html(Environment.PAPER) == ""
 

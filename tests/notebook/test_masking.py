@@ -104,11 +104,12 @@ def test_what_cannot_be_checked_is_not_shown(monkeypatch):
 def test_displays_and_results_are_masked(shell, secret):
     """Each face of an object, the text/plain of a result, its entry in the history, and what is published as it is."""
     shell.user_ns |= {"shown": Shown(secret), "secret": secret}
-    for cell in ("shown", "display(shown)", "display({'text/plain': secret}, raw=True)"):
-        shell.run_cell(cell).raise_error()
+    shell.run_cell("shown").raise_error()
+    shell.display_pub.publish({"text/plain": secret}, {"text/plain": {"title": secret}}, update=True)
     data, _ = shell.display_formatter.format(Shown(secret))
     assert set(data) == {"text/plain", "text/html", "application/json", "image/png"}
-    seen = repr((shell.published, data, shell.history_manager.output_hist_reprs))
+    assert shell.published == [({"text/plain": MARK}, {"text/plain": {"title": MARK}})]
+    seen = repr((data, shell.history_manager.output_hist_reprs))
     assert MARK in seen
     assert secret not in seen
     assert html.escape(secret) not in seen
@@ -142,6 +143,7 @@ def test_it_holds_in_the_cell_that_turns_it_on_and_in_those_after(shell, secret,
         shell.run_cell("print(secret)")
     print(secret)
     assert secret not in capsys.readouterr().out
+    assert not isinstance(vars(sys.stdout)["write"], type(sys.stdout.write))  # or each cell would add a layer
     shell.run_cell("masking.stop()")
     print(secret)
     shell.run_cell("print(secret)")
@@ -201,6 +203,14 @@ def test_all_is_as_it_was_afterwards(shell):
     assert (vars(shell.display_formatter), vars(shell.display_pub), shell._showtraceback) == before
 
 
+def test_a_session_that_is_gone_is_masked_all_the_same(shell):
+    """Its token may be in a variable, or in an answer."""
+    other = secrets.token_urlsafe(24)
+    SESSION_SECRETS.know(KnownSecrets([("ACCESS_TOKEN", Secret(other))]))
+    gc.collect()
+    assert shell.display_formatter.format(other)[0] == {"text/plain": f"'{MARK}'"}
+
+
 def test_secrets_are_remembered_while_the_extension_is_loaded(secret):
     """A session that is gone may have left its token in a variable; without a keeper nothing is kept alive."""
     registry = SessionSecrets()
@@ -230,6 +240,7 @@ early = logging.StreamHandler()""",
     "await asyncio.sleep(0); print('async', secret); {'result': secret}",
     "thread = threading.Thread(target=print, args=('thread', secret)); thread.start(); thread.join()",
     "display(HTML(f'<b>{secret}</b>'), JSON({'a': [secret]}))",
+    "display({'text/plain': secret}, raw=True)",
     "handle = display(secret, display_id=True); handle.update('now ' + secret)",
     "early.emit(logging.makeLogRecord({'msg': secret}))",
     "bar = ipywidgets.IntProgress(value=3); display(bar); bar.value = 5; [bar.value, type(sys.stdout).__name__]",
@@ -253,10 +264,10 @@ def test_in_a_kernel(tmp_path):
     shown = json.dumps(notebook.metadata) + "".join(outputs[:-2])
     assert secret not in shown
     assert base64.b64encode(secret.encode()).decode() not in shown
-    for number in range(1, 12):
-        if number != 8:
+    for number in range(1, 13):
+        if number != 9:
             assert "<CLIENT_SECRET>" in outputs[number], KERNEL_CELLS[number]
-    assert "[5, 'OutStream']" in outputs[8]
-    assert "ValueError" in outputs[11]
+    assert "[5, 'OutStream']" in outputs[9]
+    assert "ValueError" in outputs[12]
     assert outputs[-2].count(secret) == 1
     assert "the end" in outputs[-1]

@@ -16,8 +16,15 @@ from toolkit.errors import (
     Unreachable,
     UnsafeAddress,
 )
-from toolkit.notebook.form import FIELDS, Mode
-from toolkit.notebook.problems import missing_profile, no_cassettes, problem_of, problem_of_text, unexpected
+from toolkit.notebook.form import FIELDS, PASSPHRASE, Mode
+from toolkit.notebook.problems import (
+    KEY_IS_ENCRYPTED,
+    missing_profile,
+    no_cassettes,
+    problem_of,
+    problem_of_text,
+    unexpected,
+)
 from toolkit.profiles import Profile
 from toolkit.service import CredentialKind, Environment
 from toolkit.settings import Settings
@@ -66,6 +73,17 @@ def test_a_text_that_is_malformed_is_found_by_the_name_of_its_field():
     """Where no name is in the words, it is the secret."""
     assert problem_of_text(ConfigurationError("The client ID is empty."), TYPED).place == "client_id"
     assert problem_of_text(ConfigurationError("This RSA key has 1024 bits."), TYPED).place == "client_secret"
+
+
+def test_words_about_a_passphrase_stand_beside_it():
+    """An encrypted key is asked for one; a wrong one is no fault of the key."""
+    key, both = FIELDS[CredentialKind.CLIENT_KEY], (*FIELDS[CredentialKind.CLIENT_KEY], PASSPHRASE)
+    encrypted = ConfigurationError("This private key is encrypted with a passphrase.", "Give it too.")
+    assert problem_of_text(encrypted, key) is KEY_IS_ENCRYPTED
+    wrong = ConfigurationError("The private key cannot be decrypted with this passphrase.")
+    assert problem_of_text(wrong, both).place == "passphrase"
+    refused = TokenRefused("refused", status=401)
+    assert problem_of(refused, mode=Mode.LIVE, fields=both).place == "private_key"
 
 
 def test_advice_about_a_key_is_what_can_be_done_on_the_panel():

@@ -112,7 +112,7 @@ def test_enter_is_told(page):
 
 
 def test_the_same_fields_again_keep_what_is_typed(page):
-    """The page forgets its texts when `fields` changes, and what was wrong with them goes with it."""
+    """The page forgets the texts of fields that are no more, and what was wrong with them goes with it."""
     changes = []
     page.input.observe(changes.append, "fields")
     page.input.problems = {"key_id": "empty"}
@@ -122,6 +122,18 @@ def test_the_same_fields_again_keep_what_is_typed(page):
     page.input.show(FIELDS[CredentialKind.CLIENT_SECRET])
     assert len(changes) == 1
     assert page.input.problems == {}
+
+
+def test_the_page_is_told_what_to_forget(page):
+    """Some of the fields, or all of them; then an answer that is under way is dropped as well."""
+    page.input.ask()
+    page.input.forget(["secret_key"])
+    assert page.events[-1] == {"type": "forget", "names": ["secret_key"]}
+    page.input.forget()
+    assert page.events[-1] == {"type": "forget", "names": ["key_id", "secret_key"]}
+    page.receive({"type": "texts", "number": 1}, b"a", b"b")
+    assert "answered" not in page.events
+    assert page.input.take() == {}
 
 
 def test_the_module_for_the_page_keeps_to_itself():

@@ -12,8 +12,12 @@ _ATTRIBUTES: Final = frozenset(
     {"expires", "max-age", "domain", "path", "secure", "httponly", "samesite", "partitioned", "priority", "version"}
 )
 _SEPARATOR: Final = re.compile(r"(\s*;\s*|\s*,\s*(?=[!#$%&'*+.^_`|~0-9A-Za-z-]+=))")
-# What may be long and is no credential all the same: a date, a word.
-_ORDINARY: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][0-9:.]+Z?)?|[a-z]{1,11}")
+# What may be long and is no credential all the same: a date, an instant or another number, words such as those of a
+# region, a time zone or a choice. Taken out wherever they occur, they would be missing in data, and JSON be none.
+_ORDINARY: Final = re.compile(
+    r"\d{4}-\d\d-\d\d(?:[T ][0-9:.]+Z?)?|-?\d{1,15}(?:\.\d{1,15})?"
+    r"|[A-Z]?[a-z]{1,10}(?:[/_-](?:[A-Z]?[a-z]{1,10}|[A-Z]{2,3}|\d{1,2})){0,3}|[a-z]{11}"
+)
 
 
 def cookie_values(header: str, value: str) -> Iterator[str]:

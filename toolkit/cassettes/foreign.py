@@ -95,6 +95,8 @@ def _refusing(data: bytes, *, source: str, line: int) -> Iterator[None]:
     ) as error:
         # vcrpy says in its own words which tags it does not load; the cause knows where.
         why = str(error).splitlines()[0].rstrip(".: ") if str(error) else type(error).__name__
+        if isinstance(error, TypeError | AttributeError | IndexError):  # Python's words, about code
+            why = "it is not laid out like one"
         raise corrupt(source, why, line=_line(error.__cause__, line)) from None
 
 

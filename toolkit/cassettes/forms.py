@@ -19,7 +19,7 @@ _RUN: Final = re.compile(r"[A-Za-z0-9]+")
 _PERCENT: Final = rb"%(?:25){0,4}"  # a URL in a URL encodes the sign itself
 _BACKSLASH: Final = rb"(?:\\|" + _PERCENT + rb"5c)"
 _BEFORE: Final = _BACKSLASH + rb"{0,15}"  # one more for each level of JSON in JSON
-_AND: Final = rb"(?:&|" + _PERCENT + rb"26|" + _BACKSLASH + rb"{1,15}u0026)"
+_AND: Final = rb"(?:&(?:amp;){0,4}|" + _PERCENT + rb"26|" + _BACKSLASH + rb"{1,15}u0026)"
 _NUMBER: Final = rb"(?:#|" + _PERCENT + rb"23)"
 _END: Final = rb"(?:;|" + _PERCENT + rb"3b)"
 _ESCAPED_BEFORE: Final = frozenset("\"'/<>&")  # some encoders write these with a backslash before them
@@ -39,7 +39,7 @@ _ESCAPED_LETTERS: Final = tuple(
 _IN_BASE64: Final = rb"(?:[a-z0-9+/_-]|" + _PERCENT + rb"2[bf])"
 # One character of ASCII as URLs, JSON, code and HTML escape it.
 _ESCAPED_ASCII: Final = re.compile(
-    rb"%([0-7][0-9a-f])|\\+(?:u00|x)([0-7][0-9a-f])|&#(?:0{0,5}([1-9][0-9]{0,2})|x0{0,5}([0-7]?[0-9a-f]));",
+    rb"%([0-7][0-9a-f])|\\+(?:u00|x)([0-7][0-9a-f])|&(?:amp;){0,4}#(?:0{0,5}([1-9][0-9]{0,2})|x0{0,5}([0-7]?[0-9a-f]));",
     re.IGNORECASE,
 )
 _MAY_ESCAPE_LETTERS: Final = re.compile(rb"[%\\#]")

@@ -104,6 +104,11 @@ class KnownSecrets:
             self._told.append((secret, kind, stand_in))
         return True
 
+    def next_placeholder(self, kind: str) -> str:
+        """A placeholder that stands for nothing yet: for what is replaced by its place only."""
+        with self._lock:
+            return self._next(kind)
+
     def _next(self, kind: str) -> str:
         count = self._counts[kind] = self._counts.get(kind, 0) + 1
         return f"<{kind}>" if count == 1 else f"<{kind}-{count}>"

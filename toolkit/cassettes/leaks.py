@@ -102,6 +102,25 @@ def check_packed(data: bytes, known: KnownSecrets) -> None:
             )
 
 
+def check_wide(data: bytes, known: KnownSecrets) -> None:
+    """Refuse a known secret in UTF-16 or UTF-32, in which it is not looked for elsewhere.
+
+    Args:
+        data: a body from which what is in it in other ways was taken out already.
+
+    Raises:
+        SecretLeak: says of what kind.
+    """
+    if not len(known) or b"\0" not in data:
+        return
+    hit = known.find_across_lines(data.replace(b"\0", b""))
+    if hit is not None:
+        raise SecretLeak(
+            f"A body in UTF-16 or UTF-32 holds the secret that {hit[0]} stands for; nothing was written.",
+            "It is not rewritten in there. Ask for the answer in UTF-8, or make this call without a cassette.",
+        )
+
+
 def scan(
     paths: str | Path | Iterable[str | Path], *, secrets: str | Secret | Iterable[str | Secret] = ()
 ) -> list[Finding]:

@@ -192,6 +192,6 @@ def _loaded(text: str) -> tuple[list[Any], str]:
 
 
 def _text_of(body: bytes) -> str:
-    if body[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return body.decode("utf-16", "replace")
+    if body[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in body[:4]:
+        return body.decode(json.detect_encoding(body[:4]), "replace").removeprefix(_BYTE_ORDER_MARK)
     return body.decode("utf-8", "replace").removeprefix(_BYTE_ORDER_MARK)

@@ -141,7 +141,8 @@ class Recorder:
             self.part.replace(self.path)
         except OSError as error:
             what = f"Cannot put {self.part} in place of {self.path}: {error.strerror}."
-            raise CassetteError(what, "Rename it by hand.") from None
+            next_step = "Rename it by hand." if self.part.exists() else "It is gone: record it again."
+            raise CassetteError(what, next_step) from None
         claim = self.claim()
         claim.is_anew = False
         claim.prepared.clear()
@@ -244,10 +245,15 @@ class Recorder:
         try:
             yield
         except OSError as error:
-            raise CassetteError(
-                f"Cannot record to {self.path}: {error.strerror or error}.",
-                "What was recorded before is intact. Free space or mend the folder, then run the call again.",
-            ) from None
+            why = error.strerror or str(error)
+            raise CassetteError(f"Cannot record to {self.path}: {why}.", self._after(error)) from None
+
+    def _after(self, error: OSError) -> str:
+        """What to do next: not the call again, which was made and may have been an order."""
+        answer = "The answer, if one came, is this error's `response`."
+        if isinstance(error, FileNotFoundError) and not self.path.parent.exists():
+            return f"The folder is gone, and what was recorded in it: make it again. {answer}"
+        return f"What was recorded before is intact. Free space or mend the folder. {answer}"
 
     def _look_again(self) -> None:
         """A secret became known: take it out of what was written before."""

@@ -18,6 +18,7 @@ Replace = Callable[[str, str, bool], str]
 
 _TOKEN: Final = re.compile(r'([{}\[\],:])|("(?:[^"\\]|\\.)*")|([^\s{}\[\],:"]+)', re.DOTALL)
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_BARE: Final = re.compile(rb"[:\[,]\s*[-+.0-9eE]*<[A-Z]")
 _TRUTHS: Final = frozenset({"true", "false"})
 _TAG_VALUE: Final = (
     r"(?i)(<(?:[\w.-]{{1,40}}:)?({names})(?:\s[^<>]{{0,400}})?>)(?:<!\[CDATA\[)?([^<\]]{{1,16384}})"
@@ -199,3 +200,24 @@ def _name(written: str) -> str:
         return str(json.loads(written, strict=False))
     except ValueError:
         return written
+
+
+def json_still(before: bytes, after: bytes) -> bytes:
+    """What became of JSON when texts in it were replaced, as JSON: a number that became none is put in quotes.
+
+    Args:
+        before: any body.
+        after: the same with placeholders, which have capital letters in angle brackets.
+    """
+    if after == before or not _BARE.search(after) or not _is_json(before) or _is_json(after):
+        return after
+    quoted = _TOKEN.sub(lambda match: f'"{match[3]}"' if "<" in (match[3] or "") else match[0], after.decode("utf-8"))
+    return quoted.encode("utf-8") if _is_json(quoted.encode("utf-8")) else after
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        json.loads(data)
+    except (ValueError, RecursionError):
+        return False
+    return True

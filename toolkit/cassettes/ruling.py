@@ -35,8 +35,7 @@ class Ruling:
         key = rules.key
         self.pseudonyms = Pseudonyms(key_in() if key is None else lambda _: key.reveal().encode())
         self._short: dict[str, str] = {}  # a value to its stand-in
-        self._numbers: dict[tuple[str, str], int] = {}
-        self._counts: dict[str, int] = {}
+        self._placeholders: dict[tuple[str, str], str] = {}
         self._lock = threading.Lock()
 
     def learn(self, uri: str, headers: HeaderList, body: bytes, *, is_request: bool, records: bool = True) -> None:
@@ -117,11 +116,10 @@ class Ruling:
     def _placeholder(self, kind: str, text: str) -> str:
         """What stands for a text that is too short to be looked for; distinct ones stay distinct."""
         with self._lock:
-            number = self._numbers.get((kind, text))
-            if number is None:
-                number = self._counts[kind] = self._counts.get(kind, 0) + 1
-                self._numbers[kind, text] = number
-        return f"<{kind}>" if number == 1 else f"<{kind}-{number}>"
+            placeholder = self._placeholders.get((kind, text))
+            if placeholder is None:
+                placeholder = self._placeholders[kind, text] = self.known.next_placeholder(kind)
+        return placeholder
 
     def _matches_replaced(self, text: str, *, in_url: bool = False) -> str:
         def replaced(match: re.Match[str], group: int, kind: str) -> str:

@@ -25,8 +25,9 @@ from toolkit.cassettes.format import (
     header_text,
 )
 from toolkit.cassettes.known import KnownSecrets
-from toolkit.cassettes.leaks import check_packed
+from toolkit.cassettes.leaks import check_packed, check_wide
 from toolkit.cassettes.places import secrets_by_place
+from toolkit.cassettes.rewriting import json_still
 from toolkit.cassettes.rules import Rules
 from toolkit.cassettes.ruling import Ruling, rules_of
 from toolkit.errors import SecretLeak
@@ -191,7 +192,8 @@ class Scrubber:
             uri, headers, body = self._ruling.applied(uri, headers, body, is_request=is_request, records=records)
         if body:
             check_packed(body, self.known)
-            body = change(body, False)
+            body = json_still(body, change(body, False))
+            check_wide(body, self.known)
         uri = self._uri(uri, change) if uri else ""
         if body == opened:
             body = message.body

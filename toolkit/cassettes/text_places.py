@@ -42,18 +42,26 @@ _SETTING: Final = re.compile(
     rf"|(?![<\"'\[{{|>]){_NO_WORD}([^\s\"'<>&,;\\]{{{SHORTEST_SECRET},{_LONGEST}}}))",
     re.IGNORECASE,
 )
+_PASSWORD_OF_URL: Final = re.compile(r"(?<=://)[^\s/?#@:\"'<>\\]{0,200}:([^\s/?#@\"'<>\\]{1,400})@")
+# What examples show in its place: a word, or any text within brackets.
+_SHOWN_FOR_ONE: Final = re.compile(r"[A-Za-z]?[a-z]{0,10}|[A-Z_]{1,20}|[\[({$%*].*")
+_MAY_HOLD_PASSWORD_OF_URL: Final = re.compile(rb"(?:://|:\\+/\\+/|%3a%2f%2f)[^\s/?#@\"'<>]{1,600}?(?:@|%40)")
 # Some part of every name above; far quicker to look for than the names.
 _STEMS: Final = (b"token", b"secret", b"pass", b"key", b"assertion", b"code", b"auth", b"signature", b"sig=", b"sig%")
 
 
 def may_name_credentials(data: bytes) -> bool:
-    """Whether a name of credentials may be in `data`: never False when one is. Cheap."""
+    """Whether a name of credentials, or a URL with a password, may be in `data`: never False when one is. Cheap."""
     return any(_has_stem(one) for one in (data, *less_escaped(data)))
 
 
 def _has_stem(data: bytes) -> bool:
     lower = data.lower()
-    return any(stem in lower for stem in _STEMS)
+    if b"\0" in lower:  # UTF-16 and UTF-32
+        lower = lower.replace(b"\0", b"")
+    if any(stem in lower for stem in _STEMS):
+        return True
+    return (b"@" in lower or b"%40" in lower) and _MAY_HOLD_PASSWORD_OF_URL.search(lower) is not None
 
 
 def secrets_in_text(text: str) -> Iterator[tuple[str, Secret]]:
@@ -75,12 +83,16 @@ def secrets_in_text(text: str) -> Iterator[tuple[str, Secret]]:
 
 
 def secrets_in_links(text: str) -> Iterator[tuple[str, Secret]]:
-    """What stands in the query or fragment of a URL in a text, or of a URL in that URL."""
+    """What stands before the host, in the query or in the fragment of a URL in a text, or of a URL in that URL."""
     for _ in range(_LEVELS):
         for match in _LINK.finditer(text):
             value = unquote_plus(match[2])
             if not is_url_name_only(match[1]) or len(value) >= SHORTEST_SECRET:
                 yield url_place(match[1]) or "SECRET", Secret(value)
+        for match in _PASSWORD_OF_URL.finditer(text):
+            value = unquote(match[1])
+            if len(value) >= SHORTEST_SECRET and not _SHOWN_FOR_ONE.fullmatch(value):
+                yield "PASSWORD", Secret(value)
         plainer = unquote(text) if "%" in text else text
         if plainer == text:
             return

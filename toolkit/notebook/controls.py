@@ -241,7 +241,9 @@ class Controls:
     def _moved(self, _: object) -> None:
         """Another environment was chosen: what was typed for the one before does not belong to it."""
         self._forget()
-        self._changed()
+        self._arrange(anew=True)
+        self.clear()
+        self._edited()
 
     def _changed(self, _: object = None) -> None:
         """Something was chosen: what can be chosen now is offered, and words about before are gone."""
@@ -254,7 +256,7 @@ class Controls:
         if "_inputs" in vars(self):
             self._inputs.forget()
 
-    def _arrange(self, chosen: Who | None = None) -> None:
+    def _arrange(self, chosen: Who | None = None, *, anew: bool = False) -> None:
         if self.mode is Mode.LIVE:
             self.slots["cassette"].show()
         else:
@@ -264,7 +266,7 @@ class Controls:
         if self.mode is Mode.REPLAY:
             self.slots["credentials"].show()
             return
-        self._offer_credentials(chosen or self._who.value)
+        self._offer_credentials(None if anew else chosen or self._who.value)
         if self.fields:
             self._inputs.show(self.fields)
             self.slots["credentials"].show(self._who, self._inputs)

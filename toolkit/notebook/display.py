@@ -14,12 +14,20 @@ from toolkit.ledger import instant_text
 from toolkit.notebook.connection import Connection
 from toolkit.notebook.form import Mode
 from toolkit.notebook.problems import Problem
+from toolkit.rich_display.elements import badge, card
 from toolkit.rich_display.words import KEY_PAIR, REAL_ACCOUNT, count_text, date_text, minutes_text, who_text
 from toolkit.service import CredentialKind, Environment, Interface
 
 # An environment is called live, too: a mode is called by what it does.
 _MODE_WORDS = {Mode.LIVE: "calls the service", Mode.RECORD: "records", Mode.REPLAY: "replay"}
 _NOT_YET = "none yet: it comes with the first replayed call"
+# Whoever reads the saved notebook without the panel reads the words in its place, and not that a widget is
+# missing. Only front ends that keep a style and know these classes hide either.
+_ONE_OF_BOTH = (
+    "<style>.jp-OutputArea-child:has(.toolkit-saved):has(+ .jp-OutputArea-child .toolkit-panel),"
+    ".jp-OutputArea-child:has(.toolkit-saved) + .jp-OutputArea-child .jupyter-widgets:not(:has(*), .toolkit-panel *)"
+    "{display:none}</style>"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +121,16 @@ def summary_html(facts: Facts) -> str:
     return f'<dl class="toolkit-facts">{listed}</dl>'
 
 
+def saved_html(text: str) -> str:
+    """What stands for a panel where its widgets are not: on a code-hosting site, on paper, after the kernel is gone.
+
+    Args:
+        text: the panel in a few words, as text.
+    """
+    told = card("Panel", [badge(text)], [("To use it", "run this cell again")])
+    return f'<div class="toolkit-saved">{told}</div>{_ONE_OF_BOTH}'
+
+
 def real_account_html(environment: Environment) -> str:
     """A badge for an environment whose calls reach a real account; empty for the others."""
     return f'<span class="toolkit-badge toolkit-real">{REAL_ACCOUNT}</span>' if environment.rules.real_account else ""
@@ -158,7 +176,8 @@ def _token_html(facts: Facts) -> str:
 def _renewals_html(facts: Facts) -> str:
     if not facts.renewals:
         return ""
-    return f'<span class="toolkit-renewals">renewed {count_text(facts.renewals, "time")}</span>'
+    often = "once" if facts.renewals == 1 else count_text(facts.renewals, "time")
+    return f'<span class="toolkit-renewals">renewed {often}</span>'
 
 
 def _bar_html(percent: int, text: str, *, live: bool = False) -> str:

@@ -6,26 +6,42 @@ The widgets hold what may be seen. What is computed is computed in plain functio
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import ipywidgets
 from IPython.core.getipython import get_ipython
+from IPython.display import display as show
 
 from toolkit.credentials import Credentials, as_environment
 from toolkit.errors import ConfigurationError, CredentialsMismatch, ToolkitError
 from toolkit.escaping import printable
-from toolkit.notebook import display, form, problems
+from toolkit.notebook import asking, display, form, problems
+from toolkit.notebook.audience import is_for_visitors
 from toolkit.notebook.connection import Connection, connect
 from toolkit.notebook.controls import Controls
 from toolkit.notebook.form import Mode, New, Saved
 from toolkit.notebook.problems import Problem
+from toolkit.notebook.recent_calls import recent_calls_html, renewals
 from toolkit.notebook.session_view import SessionView
 from toolkit.service import Environment
 from toolkit.session import Session
 from toolkit.settings import Settings
 
+if TYPE_CHECKING:
+    from toolkit.secret import Secret
+
 _PRESS_CONNECT: Final = "Press Connect, then run this cell again."
+_NOT_CONNECTED: Final = "Not connected."
+_EDITED: Final = "Not connected to what is chosen above: press Connect. Below is still the session of before."
+_ASK_ELSEWHERE: Final = Problem(
+    "connect",
+    "Waiting for the page to hand over what was typed.",
+    "If it shows no fields to type into, run {}.connect() in a cell: it asks there.",
+)
 
 
 def panel(
@@ -38,7 +54,8 @@ def panel(
     """A form to connect with; the session is then `panel.session`.
 
     Whatever is given is chosen beforehand. If the cassette exists, the panel connects by itself: it
-    replays, which sends nothing and needs no credentials.
+    replays, which sends nothing and needs no credentials. In Voila, whose visitors are not the owner of the
+    machine, saved credentials are not offered.
 
     Args:
         environment: "live", "paper", "broker-live" or "broker-sandbox".
@@ -71,6 +88,9 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         self._connection: Connection | None = None
         self._failure: Problem | None = None
         self._token_told: Any = None
+        self._is_seen = False
+        self._connected_to: tuple[object, ...] = ()
+        self._shell = get_ipython()
         self._controls = Controls(
             asked,
             mode,
@@ -78,14 +98,15 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
             profile=credentials if isinstance(credentials, str) else None,
             held=[credentials] if isinstance(credentials, Credentials) else [],
             settings=settings,
+            offers_saved=not is_for_visitors(os.environ),
             pressed=self._pressed,
             answered=self._answered,
+            edited=self._edited,
         )
         self._view = SessionView(greeted=self._greeted, layout=self._controls.layout)
         super().__init__([*self._controls.slots.values(), self._view], layout=self._controls.layout)
         self.add_class("toolkit-panel")
-        self._say("Not connected.", "idle")
-        self._shell = get_ipython()
+        self._say(_NOT_CONNECTED, "idle")
         if self._shell is not None:
             self._shell.events.register("post_run_cell", self._after_cell)
         if cassette is not None and mode is Mode.REPLAY:
@@ -108,6 +129,24 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         """The environment of the session; before connecting, the one that is chosen."""
         return self._connection.session.environment if self._connection else self._controls.environment
 
+    def connect(self) -> Session:
+        """Connect with what is chosen, as the button does, and give the session.
+
+        What would be typed into the panel is asked for below the cell, unseen: for a front end that does
+        not show its fields. A private key is asked for by the path of its file.
+
+        Raises:
+            ConfigurationError: what keeps the panel from connecting, or nobody is there to be asked.
+        """
+        self._controls.clear()
+        who = self._controls.who
+        if self._check_form():
+            if isinstance(who, New):
+                self._connect_asking(who)
+            else:
+                self._connect_chosen(who)
+        return self.session
+
     def close(self) -> None:
         """Close the session and take the panel off the page."""
         if getattr(self, "comm", None) is not None:
@@ -119,38 +158,93 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         super().close()
 
     def __repr__(self) -> str:
+        return f"<Panel: {self._words()}>"
+
+    def _repr_mimebundle_(self, **more: Any) -> Any:
+        """The widget, and words for a front end that has none."""
+        bundle = super()._repr_mimebundle_(**more)
+        return bundle and bundle | self._saved()
+
+    def _ipython_display_(self) -> None:
+        """Words first, the widget after them: where it is missing later, the words tell what to do."""
+        show(self._saved(), raw=True)  # type: ignore[no-untyped-call]
+        bundle = super()._repr_mimebundle_()
+        if bundle is not None:
+            show({kind: data for kind, data in bundle.items() if kind != "text/plain"}, raw=True)  # type: ignore[no-untyped-call]
+
+    def _saved(self) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": display.saved_html(self._words())}
+
+    def _words(self) -> str:
         if self._connection is None:
-            return f"<Panel: {self.environment}, not connected>"
-        return f"<Panel: {display.summary_text(display.facts_of(self._connection))}>"
+            return f"{self.environment}, not connected"
+        return display.summary_text(display.facts_of(self._connection))
 
     def _pressed(self) -> None:
         """Connect with what the form holds, after asking the page for what was typed into it."""
-        controls, who = self._controls, self._controls.who
-        controls.clear()
-        if controls.mode is not Mode.LIVE and controls.cassette is None:
-            self._fail(problems.NO_CASSETTE_NAMED)
-        elif isinstance(who, New):
+        self._controls.clear()
+        who = self._controls.who
+        if not self._check_form():
+            return
+        if isinstance(who, New):
             self._say("Waiting for the page to hand over what was typed …", "busy")
-            controls.ask()
-        elif controls.mode is Mode.REPLAY:
-            self._connect(controls.environment, self._replayed_as(controls.environment))
+            if not self._is_seen:
+                step = _ASK_ELSEWHERE.next_step.format(self._variable())
+                self._controls.complain(replace(_ASK_ELSEWHERE, next_step=step))
+            self._controls.ask()
         else:
-            self._connect(controls.environment, who.name if isinstance(who, Saved) else who)
+            self._connect_chosen(who)
+
+    def _check_form(self) -> bool:
+        """Whether all is chosen that must be; what is not is said."""
+        if self._controls.mode is not Mode.LIVE and self._controls.cassette is None:
+            self._fail(problems.NO_CASSETTE_NAMED)
+            return False
+        return True
+
+    def _connect_chosen(self, who: Credentials | Saved | None) -> None:
+        environment = self._controls.environment
+        if self._controls.mode is Mode.REPLAY:
+            self._connect(environment, self._replayed_as(environment))
+        else:
+            self._connect(environment, who.name if isinstance(who, Saved) else who)
+
+    def _connect_asking(self, who: New) -> None:
+        texts: dict[str, Secret | Path] = {}
+        while missing := [field for field in self._controls.fields if field.name not in texts]:
+            texts |= asking.ask(missing, self._controls.environment)
+            self._connect_typed(who, texts)
+            if self._connection is not None:
+                return
 
     def _answered(self) -> None:
         """Connect with what the page handed over, unless something else was chosen meanwhile."""
-        texts, who, fields = self._controls.take(), self._controls.who, self._controls.fields
-        if not isinstance(who, New) or texts.keys() != {field.name for field in fields}:
-            return
+        texts, who = self._controls.take(), self._controls.who
+        if isinstance(who, New) and texts.keys() == {field.name for field in self._controls.fields}:
+            self._controls.clear()
+            self._connect_typed(who, texts)
+
+    def _connect_typed(self, who: New, texts: Mapping[str, Secret | Path]) -> None:
+        environment, fields = self._controls.environment, self._controls.fields
         name = self._named if isinstance(self._named, str) else form.DEFAULT_NAME
         try:
-            credentials = form.make_credentials(who.kind, self._controls.environment, texts, name=name)
+            credentials = form.make_credentials(who.kind, environment, texts, name=name)
         except ToolkitError as error:
             self._fail(problems.problem_of_text(error, fields))
         else:
-            self._connect(self._controls.environment, credentials)
+            self._connect(environment, credentials)
             if self._connection is not None:
                 self._controls.hold(credentials)
+                self._connected_to = self._controls.choice
+
+    def _edited(self) -> None:
+        """Something was chosen: what was said of the session of before must not seem to be said of it."""
+        if self._connection is None:
+            self._say(_NOT_CONNECTED, "idle")
+        elif self._controls.choice == self._connected_to:
+            self._say_connected()
+        elif self._connected_to:
+            self._say(_EDITED, "idle")
 
     def _replayed_as(self, environment: Environment) -> Credentials | str | None:
         """Whose recordings are replayed: those of the credentials that the notebook names, else anybody's."""
@@ -174,7 +268,8 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
             self._fail(problems.unexpected(error))
         else:
             self._controls.environment = self._connection.session.environment
-            self._say(display.status_text(display.facts_of(self._connection)), "good")
+            self._connected_to = self._controls.choice
+            self._say_connected()
             self._refresh()
         finally:
             self._controls.set_busy(is_busy=False)
@@ -182,6 +277,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
     def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
         self._failure = self._token_told = None
+        self._connected_to = ()
         self._view.html = ""
         if connection is not None:
             connection.session.close()
@@ -190,7 +286,11 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         self._disconnect()
         self._failure = problem
         self._controls.complain(problem)
-        self._say("Not connected.", "bad")
+        self._say(_NOT_CONNECTED, "bad")
+
+    def _say_connected(self) -> None:
+        if self._connection is not None:
+            self._say(display.status_text(display.facts_of(self._connection)), "good")
 
     def _say(self, status: str, tone: str) -> None:
         with self._view.hold_sync():
@@ -201,7 +301,9 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         connection = self._connection
         if connection is None:
             return
-        self._view.html = display.summary_html(display.facts_of(connection))
+        calls, variable = connection.session.calls(), self._variable()
+        facts = replace(display.facts_of(connection), renewals=renewals(calls), variable=variable)
+        self._view.html = display.summary_html(facts) + recent_calls_html(calls, variable)
         if not connection.session.replays_only and connection.token is not self._token_told:
             self._tell()
 
@@ -213,8 +315,14 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
 
     def _greeted(self) -> None:
         """Somebody looks at the panel in a page."""
+        self._is_seen = True
         self._controls.list_cassettes()
         self._tell()
+
+    def _variable(self) -> str:
+        """What the notebook calls this panel."""
+        names = getattr(self._shell, "user_ns", {})
+        return next((name for name, value in [*names.items()] if value is self and not name.startswith("_")), "panel")
 
     def _after_cell(self, _: object) -> None:
         """After each cell, which may have made calls."""

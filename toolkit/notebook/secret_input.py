@@ -50,7 +50,7 @@ class SecretInput(anywidget.AnyWidget):
         self.on_msg(self._receive)
 
     def show(self, fields: Sequence[Field]) -> None:
-        """Offer these fields, without problems. One that was there keeps its text; the same ones are left as they are."""
+        """Offer these fields, without problems; one that was there keeps its text, the same ones all."""
         wanted = [
             {"name": field.name, "label": field.label, "masked": field.masked, "isKey": field.is_key}
             for field in fields

@@ -7,6 +7,10 @@ const UNITS = [
   ["minute", 60],
 ];
 const PATIENCE = 4000; // milliseconds until a kernel that does not answer is said to be absent
+const ABSENT = "The kernel is busy, or gone: this shows the panel as it last was.";
+const GONE = "From an earlier run of the kernel. To use the panel, run its cell again.";
+// What the widgets of JupyterLab, Notebook and exported pages carry when no kernel holds them any more.
+const DISCONNECTED = "jupyter-widgets-disconnected";
 
 const clockText = (seconds) => {
   const whole = Math.max(0, Math.ceil(seconds));
@@ -33,7 +37,7 @@ export default () => {
     });
   };
 
-  const render = ({ model, el }) => {
+  const render = ({ model, el, signal }) => {
     el.classList.add("toolkit-session");
     const status = document.createElement("div");
     status.className = "toolkit-status";
@@ -41,13 +45,16 @@ export default () => {
     const summary = document.createElement("div");
     const absent = document.createElement("div");
     absent.className = "toolkit-absent";
-    absent.textContent = "The kernel is busy, or gone: this shows the panel as it last was.";
+    absent.setAttribute("role", "status");
+    absent.textContent = ABSENT;
     absent.hidden = true;
     el.replaceChildren(status, summary, absent);
 
+    const isGone = () => el.closest(`.${DISCONNECTED}`) !== null;
     const showStatus = () => {
-      status.textContent = model.get("status");
-      status.dataset.tone = model.get("tone");
+      const words = isGone() ? GONE : model.get("status");
+      if (status.textContent !== words) status.textContent = words; // said again, it would be read out again
+      status.dataset.tone = isGone() ? "gone" : model.get("tone");
     };
     const showToken = () => {
       const place = summary.querySelector("[data-counting]");
@@ -58,11 +65,14 @@ export default () => {
       bar.setAttribute("aria-valuenow", percent);
       bar.firstElementChild.style.width = `${percent}%`;
       place.querySelector(".toolkit-left").textContent =
-        left > 0
-          ? `${clockText(left)} of ${clockText(token.lifetime)} left`
-          : isAnswered
-            ? "expired; the next call gets a new one"
-            : "…";
+        isGone()
+          ? "its lifetime is known while the kernel runs"
+          : left > 0
+            ? `${clockText(left)} of ${clockText(token.lifetime)} left`
+            : isAnswered
+              ? "expired; the next call gets a new one"
+              : "…";
+      bar.hidden = isGone();
     };
     const showSummary = () => {
       summary.innerHTML = model.get("html"); // escaped where it is made
@@ -70,22 +80,57 @@ export default () => {
       showToken();
     };
     const update = () => {
+      clearTimeout(patience);
       absent.hidden = true;
+      showStatus();
       showToken();
+    };
+
+    let patience = 0;
+    let asked = 0;
+    let later = 0;
+    const miss = () => {
+      absent.hidden = isGone();
+      status.dataset.tone = "gone";
+    };
+    // Whether the kernel is still there is found out when somebody looks, and not by asking all the time.
+    const greet = () => {
+      if (isGone()) return;
+      const wait = asked + PATIENCE - Date.now();
+      clearTimeout(later);
+      if (wait > 0) return void (later = setTimeout(greet, wait));
+      asked = Date.now();
+      clearTimeout(patience);
+      patience = setTimeout(miss, PATIENCE);
+      try {
+        model.send({ type: "hello" });
+      } catch {
+        miss(); // its connection is closed
+      }
     };
 
     model.on("change:status change:tone", showStatus);
     model.on("change:html", showSummary);
+    model.on("comm_live_update", () => setTimeout(update)); // once the panel around it carries the class, or does not
     views.add(update);
     showStatus();
     showSummary();
+    greet();
     const second = setInterval(() => token && !document.hidden && showToken(), 1000);
-    const patience = setTimeout(() => (absent.hidden = isAnswered), PATIENCE);
-    model.send({ type: "hello" });
+    const enter = () => {
+      const panel = el.closest(".toolkit-panel");
+      if (!panel) return void (entering = setTimeout(enter, 50)); // a view is in its page some time after it was drawn
+      for (const name of ["pointerenter", "focusin"]) panel.addEventListener(name, greet, { signal });
+      // Else a letter typed at a list of choices is a command to the notebook: "b" adds a cell, "x" cuts one.
+      panel.addEventListener("focusin", ({ target }) => (target.dataset.lmSuppressShortcuts = "true"), { signal });
+    };
+    let entering = setTimeout(enter);
     return () => {
       views.delete(update);
       clearInterval(second);
       clearTimeout(patience);
+      clearTimeout(entering);
+      clearTimeout(later);
     };
   };
 

@@ -1,0 +1,568 @@
+"""What vcrpy's integration tests for httpx ask of a cassette, asked of ours, over a socket.
+
+Each test keeps the behaviour of one of theirs; where ours differs, it says what happens instead, and why.
+Their filters, persisters and serializers are not ours: rules and one format stand for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import http.server
+import json
+import threading
+from urllib.parse import parse_qsl, urlsplit
+
+import httpx
+import pytest
+import vcr
+
+import toolkit as tk
+from toolkit.errors import CassetteError, CassetteMiss
+from toolkit.tokens.slot import MemoryTokenStore
+
+
+class Bin(http.server.BaseHTTPRequestHandler):
+    """Answers as httpbin does where these tests need it."""
+
+    protocol_version = "HTTP/1.1"
+
+    def answer(self):
+        body = self.body()
+        self.server.asked.append(self.path)
+        cookies = dict(one.split("=", 1) for one in (self.headers["Cookie"] or "").split("; ") if one)
+        told = {
+            "url": self.path,
+            "headers": dict(self.headers),
+            "body": body.decode("latin-1"),
+            "cookies": cookies,
+            "count": len(self.server.asked),
+        }
+        if urlsplit(self.path).path == "/v1/oauth2/token":
+            told = {"access_token": "fake-bin-token", "expires_in": 890, "token_type": "Bearer"}
+        content = json.dumps(told).encode()
+        status, headers = self.special()
+        if ("Content-Encoding", "gzip") in headers:
+            content = gzip.compress(content, mtime=0)
+        self.send_response(status)
+        for name, value in (("Content-Type", "application/json"), *headers):
+            self.send_header(name, value)
+        if ("Transfer-Encoding", "chunked") in headers:
+            content = b"".join(b"40\r\n%b\r\n" % (bytes([number]) * 64) for number in range(8)) + b"0\r\n\r\n"
+        else:
+            self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def body(self):
+        """What came with the request, in one piece or in chunks."""
+        if self.headers.get("Transfer-Encoding") != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        pieces = []
+        while size := int(self.rfile.readline(), 16):
+            pieces.append(self.rfile.read(size))
+            self.rfile.readline()
+        self.rfile.readline()
+        return b"".join(pieces)
+
+    def special(self):
+        """Status and headers for a path."""
+        url = urlsplit(self.path)
+        if url.path.startswith("/redirect/"):
+            status, _, left = url.path.removeprefix("/redirect/").partition("/")
+            return int(status), [("Location", f"./{int(left) - 1}" if int(left) > 1 else "./../../get")]
+        if url.path == "/cookies/set":
+            cookies = [("Set-Cookie", f"{name}={value}; Path=/") for name, value in parse_qsl(url.query)]
+            return 302, [("Location", "/cookies"), *cookies]
+        headers = {
+            "/gzip": [("Content-Encoding", "gzip")],
+            "/repeats": [("X-Repeated", "one"), ("x-other", "between"), ("X-Repeated", "two")],
+            "/stream": [("Transfer-Encoding", "chunked")],
+        }
+        return 200, headers.get(url.path, [])
+
+    do_GET = do_POST = do_PUT = answer  # noqa: N815 - names that http.server looks for
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def bin_server():
+    """A server on loopback; `asked` are the paths, `url` its address."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Bin) as running:
+        running.daemon_threads = True
+        running.asked = []
+        running.url = f"http://127.0.0.1:{running.server_address[1]}"
+        thread = threading.Thread(target=running.serve_forever, args=(0.01,))
+        thread.start()
+        yield running
+        running.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "whatever.yaml"
+
+
+class Caller:
+    """One httpx client of either kind, used alike; the body of each response is read.
+
+    Args:
+        cassette: None to call without one.
+        options: of the client, and `inner`, the transport below the cassette.
+    """
+
+    def __init__(self, is_async, cassette, *, inner=None, **options):
+        if cassette is not None:
+            options["transport"] = cassette.transport(inner)
+        self._runner = asyncio.Runner() if is_async else None
+        self.client = (httpx.AsyncClient if is_async else httpx.Client)(**options)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self._runner is None:
+            self.client.close()
+        else:
+            self._runner.run(self.client.aclose())
+            self._runner.close()
+
+    def __call__(self, method, url, **request):
+        if self._runner is None:
+            return self.client.request(method, url, **request)
+        return self._runner.run(self.client.request(method, url, **request))
+
+    def stream(self, url):
+        """The pieces of a streamed body."""
+        if self._runner is None:
+            with self.client.stream("GET", url) as response:
+                return list(response.iter_bytes())
+
+        async def pieces():
+            async with self.client.stream("GET", url) as response:
+                return [piece async for piece in response.aiter_bytes()]
+
+        return self._runner.run(pieces())
+
+
+@pytest.fixture(params=["async", "sync"])
+def make(request):
+    """Makes a client on a cassette, of each kind."""
+    return lambda cassette, **options: Caller(request.param == "async", cassette, **options)
+
+
+def twice(make, path, url, method="GET", **request):
+    """One call recorded and the same replayed; both responses, and the cassette that replayed."""
+    with make(tk.Cassette(path)) as call:
+        live = call(method, url, **request)
+    cassette = tk.Cassette(path)
+    with make(cassette) as call:
+        return live, call(method, url, **request), cassette
+
+
+def test_status(make, bin_server, path):
+    """A status is replayed, and the play is counted."""
+    live, replayed, cassette = twice(make, path, f"{bin_server.url}/get")
+    assert (replayed.status_code, replayed.reason_phrase) == (live.status_code, live.reason_phrase) == (200, "OK")
+    assert (cassette.play_count, len(bin_server.asked)) == (1, 1)
+
+
+def test_case_insensitive_headers(make, bin_server, path):
+    """Headers of a replay are found in any case."""
+    _, replayed, _ = twice(make, path, f"{bin_server.url}/get")
+    assert "Content-Type" in replayed.headers
+    assert "content-type" in replayed.headers
+
+
+def test_content_and_json(make, bin_server, path):
+    """Bytes and JSON are those that came."""
+    live, replayed, _ = twice(make, path, f"{bin_server.url}/get")
+    assert replayed.content == live.content
+    assert replayed.json() == live.json()
+
+
+def test_same_url_with_other_parameters(make, bin_server, path):
+    """The query counts; one that is not recorded is a miss that is never sent, in vcrpy a refusal to overwrite."""
+    url, params = f"{bin_server.url}/get", {"a": 1, "b": False, "c": "c"}
+    live, replayed, _ = twice(make, path, url, params=params)
+    assert replayed.request.url == live.request.url
+    assert replayed.json() == live.json()
+    with make(tk.Cassette(path)) as call, pytest.raises(CassetteMiss):
+        call("GET", url, params={"other": "params"})
+    assert len(bin_server.asked) == 1
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_redirects(make, bin_server, path, status):
+    """Every step of relative redirects is recorded and replayed; the last request is the same one."""
+    url = f"{bin_server.url}/redirect/{status}/2"
+    with make(tk.Cassette(path), follow_redirects=True) as call:
+        live = call("GET", url)
+    cassette = tk.Cassette(path)
+    with make(cassette, follow_redirects=True) as call:
+        replayed = call("GET", url)
+    assert [one.status_code for one in replayed.history] == [one.status_code for one in live.history] == [status] * 2
+    assert len(cassette) == cassette.play_count == len(bin_server.asked) == 3
+    assert replayed.request.url == live.request.url
+    assert replayed.request.method == live.request.method
+    assert replayed.request.headers.raw == live.request.headers.raw
+
+
+def test_redirect_not_followed(make, bin_server, path):
+    """Without following, the first response is all that there is."""
+    url = f"{bin_server.url}/redirect/308/5"
+    for _ in range(2):
+        cassette = tk.Cassette(path)
+        with make(cassette, follow_redirects=False) as call:
+            response = call("GET", url)
+        assert str(response.url) == url
+        assert response.status_code == 308
+    assert (len(cassette), cassette.play_count) == (1, 1)
+
+
+def test_gzip(make, bin_server, path):
+    """A compressed body stays compressed on disk, and the client opens it: vcrpy's default, too."""
+    live, replayed, _ = twice(make, path, f"{bin_server.url}/gzip")
+    assert replayed.headers["content-encoding"] == "gzip"
+    assert replayed.json() == live.json()
+    with vcr.use_cassette(str(path), record_mode="none") as theirs:
+        assert theirs.responses[0]["body"]["string"][:2] == b"\x1f\x8b"
+
+
+def test_gzip_with_something_to_scrub(make, bin_server, path):
+    """It is opened where something in it was replaced: vcrpy's `decode_compressed_response`, when it is needed.
+
+    Otherwise not, since a recording is to be what came, byte for byte.
+    """
+    secret = "fake-secret-within-gzip"
+    with make(tk.Cassette(path, secrets=secret)) as call:
+        live = call("GET", f"{bin_server.url}/gzip", headers={"X-Echoed": secret})
+    with make(tk.Cassette(path)) as call:
+        replayed = call("GET", f"{bin_server.url}/gzip", headers={"X-Echoed": "<SECRET>"})
+    assert live.json()["headers"]["X-Echoed"] == secret
+    assert replayed.json()["headers"]["X-Echoed"] == "<SECRET>"
+    assert "content-encoding" not in replayed.headers
+    assert int(replayed.headers["content-length"]) == len(replayed.content)
+
+
+def test_several_urls(make, bin_server, path):
+    """A replayed response belongs to the URL that was asked for."""
+    urls = [f"{bin_server.url}/get/{number}" for number in range(3, 6)]
+    with make(tk.Cassette(path)) as call:
+        for url in urls:
+            call("GET", url)
+    with make(tk.Cassette(path)) as call:
+        assert [call("GET", url).json()["url"] for url in reversed(urls)] == ["/get/5", "/get/4", "/get/3"]
+
+
+def test_proxy(make, bin_server, path):
+    """A proxied call is recorded under the URL that was asked for; a replay needs no proxy."""
+    kind = type(make(None).client)
+    proxied = (httpx.AsyncHTTPTransport if kind is httpx.AsyncClient else httpx.HTTPTransport)(proxy=bin_server.url)
+    url = "http://service.svc.invalid/headers"
+    with make(tk.Cassette(path), inner=proxied) as call:
+        live = call("GET", url)
+    with make(tk.Cassette(path)) as call:
+        replayed = call("GET", url)
+    assert bin_server.asked == [url]
+    assert replayed.request.url == live.request.url == url
+    assert replayed.json() == live.json()
+
+
+def test_cookies(make, bin_server, path):
+    """Cookies are set by a replay, along a redirect, under their names.
+
+    Their values are placeholders, where vcrpy replays them: a cookie's value is a credential.
+    """
+    url = f"{bin_server.url}/cookies/set?k1=v1&k2=v2"
+    with make(tk.Cassette(path), follow_redirects=True) as call:
+        assert list(call.client.cookies) == []
+        live = call("GET", url)
+        assert list(live.history[0].cookies) == ["k1", "k2"]
+        assert list(live.cookies) == []
+        assert live.json()["cookies"] == dict(call.client.cookies) == {"k1": "v1", "k2": "v2"}
+    cassette = tk.Cassette(path)
+    with make(cassette, follow_redirects=True) as call:
+        replayed = call("GET", url)
+        assert list(replayed.history[0].cookies) == ["k1", "k2"]
+        assert list(replayed.cookies) == []
+        assert dict(call.client.cookies) == {"k1": "<COOKIE>", "k2": "<COOKIE>"}
+    assert cassette.play_count == 2
+
+
+def test_same_cookies_set_twice(make, bin_server, path):
+    """A second call, which carries the cookies of the first, is recorded too, and the replay of both sets them."""
+    url = f"{bin_server.url}/cookies/set?k1=v1&k2=v2"
+    for _ in range(2):
+        with make(tk.Cassette(path), follow_redirects=False) as call:
+            for _ in range(2):
+                assert list(call("GET", url).cookies) == ["k1", "k2"]
+            assert list(call.client.cookies) == ["k1", "k2"]
+    assert len(bin_server.asked) == 2
+
+
+def test_stream(make, bin_server, path):
+    """A streamed body is recorded whole."""
+    with make(tk.Cassette(path)) as call:
+        live = b"".join(call.stream(f"{bin_server.url}/stream"))
+    cassette = tk.Cassette(path)
+    with make(cassette) as call:
+        replayed = b"".join(call.stream(f"{bin_server.url}/stream"))
+    assert replayed == live
+    assert (len(replayed), cassette.play_count) == (512, 1)
+
+
+def test_repeated_headers(make, bin_server, path):
+    """Headers that came twice come twice, in their order and case; vcrpy groups them by name."""
+    live, replayed, _ = twice(make, path, f"{bin_server.url}/repeats")
+    assert replayed.headers.raw == live.headers.raw
+    assert replayed.headers.get_list("x-repeated") == ["one", "two"]
+
+
+UPLOADS = {
+    "form": {"data": {"a": "1", "b": "two words"}},
+    "JSON": {"json": {"a": [1, {"b": None}]}},
+    "file": {"files": {"file": ("a.csv", b"1,2\n\xff\x00", "text/csv")}, "data": {"a": "1"}},
+    "bytes": {"content": bytes(range(256))},
+}
+
+
+@pytest.mark.parametrize("kind", UPLOADS)
+def test_uploads(make, bin_server, path, kind):
+    """What is sent is part of what is matched, the random boundary of a form aside; vcrpy leaves bodies out of it."""
+    live, replayed, _ = twice(make, path, f"{bin_server.url}/post", "POST", **UPLOADS[kind])
+    assert replayed.json() == live.json()
+    with make(tk.Cassette(path)) as call, pytest.raises(CassetteMiss):
+        call("POST", f"{bin_server.url}/post", content=b"something else")
+
+
+def test_streamed_upload(make, bin_server, path):
+    """A body that can be read once is sent, recorded and matched like any other."""
+
+    def body(is_async):
+        async def pieces():
+            yield b"one "
+            yield b"two"
+
+        return pieces() if is_async else iter((b"one ", b"two"))
+
+    for _ in range(2):
+        with make(tk.Cassette(path)) as call:
+            response = call("PUT", f"{bin_server.url}/put", content=body(isinstance(call.client, httpx.AsyncClient)))
+        assert response.json()["body"] == "one two"
+    assert bin_server.asked == ["/put"]
+
+
+def test_sync_in_a_running_loop(bin_server, path):
+    """A synchronous client works on the thread of a running loop."""
+
+    async def run():
+        for _ in range(2):
+            cassette = tk.Cassette(path)
+            with Caller(False, cassette) as call:
+                call("GET", f"{bin_server.url}/get")
+        assert cassette.play_count == 1
+
+    asyncio.run(run())
+
+
+def test_recorded_by_one_kind_of_client_and_replayed_by_the_other(bin_server, path):
+    """A recording does not tell which kind of client made it."""
+    with Caller(True, tk.Cassette(path)) as call:
+        live = call("GET", f"{bin_server.url}/gzip")
+    with Caller(False, tk.Cassette(path)) as call:
+        assert call("GET", f"{bin_server.url}/gzip").content == live.content
+
+
+def test_transport_of_the_callers_own(make, path):
+    """What a caller's own transport answers is recorded; on replay it is not asked."""
+    asked = []
+
+    def hello(request):
+        asked.append(request)
+        return httpx.Response(200, json={"text": "Hello"})
+
+    for _ in range(2):
+        with make(tk.Cassette(path), inner=httpx.MockTransport(hello)) as call:
+            assert call("GET", "https://service.svc.invalid/").json() == {"text": "Hello"}
+    assert len(asked) == 1
+
+
+def test_connection_is_given_back(make, bin_server, path):
+    """With a pool of one connection, a call that is recorded leaves it to the next."""
+    limits = httpx.Limits(max_connections=1)
+    with make(None) as one:
+        kind = httpx.AsyncHTTPTransport if isinstance(one.client, httpx.AsyncClient) else httpx.HTTPTransport
+    with make(tk.Cassette(path), inner=kind(limits=limits), timeout=5) as call:
+        for number in range(3):
+            call("GET", f"{bin_server.url}/get/{number}")
+    assert len(tk.Cassette(path)) == 3
+
+
+def test_elapsed(make, bin_server, path):
+    """httpx gives a replay an `elapsed` of its own; the recorded one is in the table."""
+    _, replayed, cassette = twice(make, path, f"{bin_server.url}/get")
+    assert replayed.elapsed.total_seconds() >= 0
+    assert cassette.table()["elapsed"].iloc[0] > 0
+
+
+OLD_FORMAT = """\
+interactions:
+- request:
+    body: ''
+    headers: {accept: ['*/*'], host: [service.svc.invalid]}
+    method: GET
+    uri: https://service.svc.invalid/old
+  response:
+    content: '{"method": "GET"}'
+    headers: {content-type: [application/json]}
+    http_version: HTTP/1.1
+    status_code: 200
+version: 1
+"""
+
+
+def test_old_format_of_httpx(make, path):
+    """What vcrpy wrote for httpx before version 6, without a reason phrase, is replayed with the usual one."""
+    path.write_text(OLD_FORMAT)
+    cassette = tk.Cassette(path)
+    with make(cassette) as call:
+        response = call("GET", "https://service.svc.invalid/old")
+    assert (response.status_code, response.reason_phrase, response.json()) == (200, "OK", {"method": "GET"})
+    assert cassette.play_count == 1
+
+
+# Record modes ---------------------------------------------------------------------------------------------------------
+
+
+def test_mode_once(make, bin_server, path):
+    """Records a new file, replays it later, and refuses to add to it."""
+    twice(make, path, f"{bin_server.url}/get")
+    with make(tk.Cassette(path)) as call, pytest.raises(CassetteMiss):
+        call("GET", f"{bin_server.url}/get/other")
+    assert bin_server.asked == ["/get"]
+
+
+def test_mode_once_asked_twice(make, bin_server, path):
+    """A second call of one recording gets the last answer again, so that a cell may be run again; vcrpy raises.
+
+    Strict is vcrpy's way: what was recorded once is played once.
+    """
+    twice(make, path, f"{bin_server.url}/get")
+    with make(tk.Cassette(path)) as call:
+        assert call("GET", f"{bin_server.url}/get").content == call("GET", f"{bin_server.url}/get").content
+    with make(tk.Cassette(path, strict=True)) as call:
+        call("GET", f"{bin_server.url}/get")
+        with pytest.raises(CassetteError):
+            call("GET", f"{bin_server.url}/get")
+    assert len(bin_server.asked) == 1
+
+
+def test_same_call_several_times(make, bin_server, path):
+    """Answers to the same request are played in the order in which they came."""
+    for _ in range(2):
+        cassette = tk.Cassette(path)
+        with make(cassette) as call:
+            assert [call("GET", f"{bin_server.url}/get").json()["count"] for _ in range(3)] == [1, 2, 3]
+    assert cassette.play_count == 3
+
+
+def test_mode_new_episodes(make, bin_server, path):
+    """Replays what there is, adds what is new, and replays that next time."""
+    twice(make, path, f"{bin_server.url}/get")
+    for _ in range(2):
+        with make(tk.Cassette(path, "new_episodes")) as call:
+            assert call("GET", f"{bin_server.url}/get").json()["count"] == 1
+            assert call("GET", f"{bin_server.url}/get/new").json()["count"] == 2
+    assert bin_server.asked == ["/get", "/get/new"]
+
+
+def test_mode_new_episodes_asked_twice(make, bin_server, path):
+    """What is recorded already is replayed as often as it is asked for; vcrpy sends the second call.
+
+    A cell that is run again is to change neither the file nor anything at the service.
+    """
+    twice(make, path, f"{bin_server.url}/get")
+    with make(tk.Cassette(path, "new_episodes")) as call:
+        assert [call("GET", f"{bin_server.url}/get").json()["count"] for _ in range(2)] == [1, 1]
+    assert len(bin_server.asked) == 1
+
+
+def test_mode_all(make, bin_server, path):
+    """Records everything anew in place of what was there, once the recording ended well."""
+    twice(make, path, f"{bin_server.url}/get")
+    before = path.read_bytes()
+    with tk.Cassette(path, "all") as cassette, make(cassette) as call:
+        assert call("GET", f"{bin_server.url}/get").json()["count"] == 2
+        assert cassette.play_count == 0
+        assert path.read_bytes() == before
+    assert len(tk.Cassette(path)) == 1
+    with make(tk.Cassette(path)) as call:
+        assert call("GET", f"{bin_server.url}/get").json()["count"] == 2
+
+
+def test_mode_none(make, bin_server, path):
+    """Sends nothing. A file that is not there is an error at once, in vcrpy at the first call."""
+    twice(make, path, f"{bin_server.url}/get")
+    with make(tk.Cassette(path, "none")) as call, pytest.raises(CassetteMiss):
+        call("GET", f"{bin_server.url}/get/other")
+    with pytest.raises(CassetteMiss):
+        tk.Cassette(path.with_name("other.yaml"), "none")
+    assert bin_server.asked == ["/get"]
+
+
+# The same through a session -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def open_session(bin_server):
+    """Opens a session on a cassette; `is_async` as for `Caller`."""
+
+    def open_one(path, *, is_async=False, **options):
+        settings = tk.Settings({"broker_sandbox": bin_server.url, "auth_sandbox": bin_server.url})
+        credentials = tk.ClientSecret("bin-client", "fake-bin-client-secret", environment="broker-sandbox")
+        kind = tk.AsyncSession if is_async else tk.Session
+        return kind(
+            credentials=credentials, cassette=path, settings=settings, token_store=MemoryTokenStore(), **options
+        )
+
+    return open_one
+
+
+def test_session(bin_server, path, open_session):
+    """Redirects, cookies, compression, streams and uploads replay through a session, with one token request."""
+
+    def story(session):
+        client = session.broker
+        yield client.get("/redirect/302/2", follow_redirects=True).json()["url"]
+        yield list(client.get("/cookies/set?k1=v1", follow_redirects=True).history[0].cookies)
+        yield client.get("/gzip").json()["count"]
+        with client.stream("GET", "/stream") as response:
+            yield b"".join(response.iter_bytes())
+        yield client.post("/post", files={"file": ("a.csv", b"1,2")}).json()["url"]
+        yield client.get("/repeats").headers.get_list("x-repeated")
+
+    with open_session(path) as session:
+        live = list(story(session))
+    asked = list(bin_server.asked)
+    assert asked.count("/v1/oauth2/token") == 1
+    with open_session(path) as session:
+        assert list(story(session)) == live
+        assert session.cassette.unplayed == []
+    assert bin_server.asked == asked
+
+
+def test_session_asynchronously(bin_server, path, open_session):
+    """Tasks that call at the same time are recorded each on its own, and replay in any order."""
+
+    async def story(numbers):
+        async with open_session(path, is_async=True) as session:
+            responses = await asyncio.gather(*(session.broker.get(f"/get/{number}") for number in numbers))
+            return {number: response.json()["url"] for number, response in zip(numbers, responses, strict=True)}
+
+    live = asyncio.run(story(range(5)))
+    assert asyncio.run(story(range(4, -1, -1))) == live == {number: f"/get/{number}" for number in range(5)}
+    assert len(bin_server.asked) == 6

@@ -1,0 +1,47 @@
+"""What would be typed into the panel is asked for below the cell, unseen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from toolkit.errors import ConfigurationError
+from toolkit.notebook.asking import ask
+from toolkit.notebook.form import FIELDS, PASSPHRASE
+from toolkit.secret import Secret
+from toolkit.service import CredentialKind, Environment
+
+KEY = FIELDS[CredentialKind.CLIENT_KEY]
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        (" keys/broker.pem ", Path("keys/broker.pem")),
+        ("-----BEGIN PRIVATE KEY-----", Secret("-----BEGIN PRIVATE KEY-----")),
+        ("", Secret("")),
+    ],
+    ids=["a path", "a key", "nothing"],
+)
+def test_a_private_key_is_asked_for_by_its_path(given, taken):
+    """Whoever pastes the key itself meant it; what is empty is left to those who read it."""
+    answers = iter(["the-client", given])
+    assert ask(KEY, Environment.BROKER_LIVE, lambda _: next(answers)) == {
+        "client_id": Secret("the-client"),
+        "private_key": taken,
+    }
+
+
+def test_the_question_names_field_and_environment():
+    """Nobody types a secret of one environment for another."""
+    asked = []
+    ask([PASSPHRASE], Environment.BROKER_SANDBOX, lambda question: asked.append(question) or "x")
+    assert asked == ["Passphrase of broker-sandbox: "]
+
+
+def test_where_nobody_can_be_asked_it_is_said(monkeypatch):
+    """As when nbclient executes the notebook."""
+    monkeypatch.setattr("toolkit.notebook.asking.can_ask", lambda: False)
+    with pytest.raises(ConfigurationError, match="Nobody is there"):
+        ask(KEY, Environment.BROKER_LIVE)
