@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.clock import ManualClock, SystemClock
-from toolkit.flow import Flight, Pause, Read, Wait, WhichLoop, run, run_async
+from toolkit.flow import Flight, Pause, Read, Shielded, Wait, WhichLoop, run, run_async
 
 URL = "https://service.example.com/"
 
@@ -297,3 +297,53 @@ def test_wait_for_a_loop_that_is_slow(is_async):
         flight = other.flight()
         other.loop.call_soon_threadsafe(other.loop.call_later, 0.3, flight.landed.set_result, True)
         assert drive(waiting(flight), is_async=is_async) is True
+
+
+@BOTH
+def test_shielded(is_async):
+    """What a shielded flow returns or raises is what its caller gets."""
+
+    def inner(path):
+        return (yield httpx.Request("GET", f"{URL}{path}")).status_code
+
+    def flow():
+        assert (yield Shielded(inner("ok"))) == 200
+        with pytest.raises(httpx.ConnectError):
+            yield Shielded(inner("fails"))
+        return "done"
+
+    assert drive(flow(), is_async=is_async) == "done"
+
+
+def test_shielded_from_cancellation():
+    """A shielded flow goes on when its caller is cancelled, and says nothing when it then fails."""
+    ended = []
+
+    def inner(path):
+        yield Pause(0.01, SystemClock())
+        try:
+            ended.append((yield httpx.Request("GET", f"{URL}{path}")).status_code)
+        except httpx.ConnectError:
+            ended.append("failed")
+            raise
+
+    def flow(path):
+        shielded = Shielded(inner(path))
+        try:
+            yield shielded
+        finally:
+            assert shielded.is_under_way
+
+    async def main():
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: ended.append(context["message"]))
+        for path in ("ok", "fails"):
+            task = asyncio.create_task(run_async(flow(path), Transport()))
+            await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert len(ended) == ("ok", "fails").index(path)
+            await asyncio.sleep(0.05)
+
+    asyncio.run(main())
+    assert ended == [200, "failed"]

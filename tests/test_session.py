@@ -534,7 +534,7 @@ def test_tasks(open_session, service):
 
 
 def test_cancelled_leader(open_session, service):
-    """When the task that asks is cancelled, the next one who waits asks; cancelled waiters take nobody with them."""
+    """When the task that asks is cancelled, its request goes on for the others; waiters take nobody with them."""
     service.answer_token = Slow(service).awaited
 
     async def main():
@@ -549,7 +549,34 @@ def test_cancelled_leader(open_session, service):
     outcomes = asyncio.run(main())
     assert [type(outcomes[number]) for number in (0, 5)] == [asyncio.CancelledError] * 2
     assert sum(isinstance(outcome, httpx.Response) for outcome in outcomes) == 8
-    assert len(service.token_requests) == 2
+    assert len(service.token_requests) == 1
+
+
+@pytest.mark.parametrize("calls", [1, 5])
+def test_time_limits_shorter_than_the_endpoint_takes(open_session, service, calls):
+    """Callers who give up before the token is there find it later: nobody's request is in vain."""
+    service.answer_token = Slow(service).awaited
+
+    async def main():
+        session = open_session(is_async=True)
+        outcomes = []
+        for _ in range(4):
+            several = (asyncio.wait_for(session.broker.get("/v1/accounts"), 0.06) for _ in range(calls))
+            outcomes.append(await asyncio.gather(*several, return_exceptions=True))
+        return outcomes
+
+    first, *_, last = asyncio.run(main())
+    assert all(isinstance(outcome, TimeoutError) for outcome in first)
+    assert all(isinstance(outcome, httpx.Response) for outcome in last)
+    assert len(service.token_requests) == 1
+
+
+@pytest.mark.parametrize(("timeout", "seconds"), [(2.5, 2.5), (httpx.Timeout(7, connect=1), 7), (None, 30)])
+def test_timeout_of_token_requests(open_session, service, timeout, seconds):
+    """A session's timeout is that of its token requests as well, which are never without one."""
+    session = open_session(timeout=timeout)
+    call(session)
+    assert service.token_requests[0].extensions["timeout"]["read"] == seconds
 
 
 def test_closed_loop(open_session, service):

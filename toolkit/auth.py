@@ -32,7 +32,7 @@ from toolkit.tokens.token import Token
 Headers = tuple[tuple[str, str], ...]
 RawHeaders = list[tuple[bytes, bytes]]
 _UNAUTHORIZED: Final = 401  # RFC 9110 section 15.5.2
-TOKEN_REQUEST_TIMEOUT: Final = 30.0  # seconds
+TOKEN_REQUEST_TIMEOUT: Final = 30.0  # seconds, for a session whose own calls may take as long as they like
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +148,7 @@ class TokenAuthorizer:
         store: where tokens are kept: in this process, or for several.
         number: the number of a token in its session.
         retries: how often and how long a token request that may fare better is tried.
+        timeout: of each token request, as httpx takes it; by default 30 seconds.
     """
 
     recorded_headers: Headers = (("Authorization", f"Bearer {Placeholder.ACCESS_TOKEN}"),)
@@ -163,6 +164,7 @@ class TokenAuthorizer:
         number: Callable[[Token], int],
         new_jti: Callable[[], str] = lambda: str(uuid.uuid4()),
         retries: RetryPolicy = RetryPolicy(),  # noqa: B008 - a frozen value
+        timeout: float | httpx.Timeout | None = None,
     ) -> None:
         self._credentials = credentials
         self._token_url = f"{auth_address}{TOKEN_PATH}"
@@ -173,6 +175,8 @@ class TokenAuthorizer:
         self._grant: Grant | None = None
         self._new_jti = new_jti
         self._retries = retries
+        # Built by hand, a request has no timeout unless given one.
+        self._timeout = httpx.Timeout(TOKEN_REQUEST_TIMEOUT if timeout is None else timeout).as_dict()
         self._slot = slot_of(store, credentials, self._token_url)
 
     @property
@@ -228,7 +232,7 @@ class TokenAuthorizer:
             self._token_url,
             headers={"Accept": "application/json"},
             data=fields,
-            extensions={"timeout": httpx.Timeout(TOKEN_REQUEST_TIMEOUT).as_dict()},
+            extensions={"timeout": dict(self._timeout)},
         )
         return TokenRequest(request, urlencode(shown, safe="<>").encode("ascii"), secrets)
 

@@ -8,6 +8,8 @@ A flow is a generator that yields what it needs done and is sent the outcome, li
 - `Read(message)`: read the body of a request or response; the outcome is its bytes;
 - `Pause(seconds, clock)`: let time pass; the outcome is None;
 - `WhichLoop()`: the outcome is the event loop that drives this flow, or None on a thread of its own;
+- `Shielded(flow)`: drive another flow to its end, in a task of its own where there are tasks, so that it goes on
+  when this caller is cancelled; the outcome is what it returns;
 - `Wait(flight)`: wait for what another caller is fetching; the outcome is False when there is no use in
   waiting, since the one who fetches cannot go on.
 """
@@ -28,9 +30,10 @@ from toolkit.clock import Clock, sleep, sleep_async
 from toolkit.tracebacks import without_frames
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop, Lock
+    from asyncio import AbstractEventLoop, Lock, Task
 
 T = TypeVar("T")
+_under_way: Final[set[Task[Any]]] = set()
 _LONGEST_SILENCE: Final = 1.0  # seconds that an event loop may run nothing before it counts as stuck
 
 
@@ -56,6 +59,11 @@ class Flight:
     def __post_init__(self) -> None:
         # A running future cannot be cancelled, so one cancelled waiter does not cancel it for all.
         self.landed.set_running_or_notify_cancel()
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it never lands: the process that fetches forked this one, or the loop that fetches is closed."""
+        return self.process != getpid() or (self.loop is not None and self.loop.is_closed())
 
     def sign_of_life(self) -> Callable[[], bool]:
         """Ask the loop that fetches for a sign of life; what is returned tells whether it gave one since.
@@ -93,6 +101,19 @@ class WhichLoop:
     """Have it said which event loop drives this flow, if one does."""
 
 
+@dataclass(slots=True)
+class Shielded:
+    """Have a flow driven to its end, whatever becomes of the caller.
+
+    Attributes:
+        flow: the flow.
+        is_under_way: whether a driver has taken it over, and sees to its end.
+    """
+
+    flow: Flow[Any]
+    is_under_way: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Wait:
     """Have a flight of another caller waited for."""
@@ -100,7 +121,7 @@ class Wait:
     flight: Flight
 
 
-Effect = Request | Read | Pause | WhichLoop | Wait
+Effect = Request | Read | Pause | WhichLoop | Shielded | Wait
 Flow = Generator[Effect, Any, T]
 
 
@@ -124,6 +145,9 @@ def run(flow: Flow[T], transport: httpx.BaseTransport) -> T:
                 outcome = effect.message.read()
             elif isinstance(effect, Pause):
                 sleep(effect.clock, effect.seconds)
+            elif isinstance(effect, Shielded):
+                effect.is_under_way = True
+                outcome = run(effect.flow, transport)
             elif isinstance(effect, Wait):
                 outcome = _landed(effect.flight)
         except BaseException as error:  # noqa: BLE001 - every failure is the flow's to handle or pass on
@@ -155,11 +179,23 @@ async def run_async(flow: Flow[T], transport: httpx.AsyncBaseTransport) -> T:
                 await sleep_async(effect.clock, effect.seconds)
             elif isinstance(effect, WhichLoop):
                 outcome = asyncio.get_running_loop()
+            elif isinstance(effect, Shielded):
+                task = asyncio.create_task(run_async(effect.flow, transport))
+                effect.is_under_way = True
+                _under_way.add(task)  # the loop itself keeps a task by a weak reference only
+                task.add_done_callback(_ended)
+                outcome = await asyncio.shield(task)
             else:
                 outcome = await _landed_async(effect.flight)
         except BaseException as error:  # noqa: BLE001 - every failure is the flow's to handle or pass on
             without_frames(error)
             failure = error
+
+
+def _ended(task: Task[Any]) -> None:
+    _under_way.discard(task)
+    if not task.cancelled():
+        task.exception()  # else asyncio complains of one that the caller, cancelled meanwhile, never fetched
 
 
 def _landed(flight: Flight) -> bool:

@@ -81,7 +81,7 @@ class _Session(Generic[ClientType]):
             token_store: where tokens are kept; by default in this process, shared by its sessions. "shared"
                 keeps them encrypted in the user's cache folder, for all processes that have the credentials
                 (in memory all the same when the private key is kept by a Signer); or a store of one's own.
-            timeout: seconds, or an httpx.Timeout.
+            timeout: seconds, or an httpx.Timeout; of token requests, too.
             verify: TLS verification as httpx takes it; False is for loopback only.
             proxy: a proxy for everything but loopback; by default the proxy variables.
             transport: an httpx transport in place of the network, mainly for tests.
@@ -238,6 +238,7 @@ class _Session(Generic[ClientType]):
             store=self._store,
             exchange=lambda token_request: self._caller.exchange(credentials, name, token_request),
             number=self._caller.number,
+            timeout=self._timeout,
         )
 
     def _accounts_call(self) -> tuple[ClientType, str]:

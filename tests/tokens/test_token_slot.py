@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import itertools
 import os
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from toolkit.clock import ManualClock
 from toolkit.errors import TokenRefused, Unreachable
-from toolkit.flow import Wait, WhichLoop
+from toolkit.flow import Shielded, Wait, WhichLoop
 from toolkit.secret import Secret
 from toolkit.tokens.slot import MemoryTokenStore, TokenSlot
 from toolkit.tokens.token import Token
@@ -372,9 +373,47 @@ def test_leader_on_a_loop():
     slot = Slot()
     leader = slot.slot.obtain(slot.clock, slot.fetch)
     next(leader)
-    loop = object()
-    assert leader.send(loop) == "fetching"
-    assert next(slot.obtain()).flight.loop is loop
+    loop = asyncio.new_event_loop()
+    shielded = leader.send(loop)
+    assert isinstance(shielded, Shielded)
+    flight = next(slot.obtain()).flight
+    assert flight.loop is loop
+    # Whoever drives it sees to its end, also when the leader is cancelled.
+    assert next(shielded.flow) == "fetching"
+    shielded.is_under_way = True
+    leader.close()
+    assert not flight.landed.done()
+    assert ended(shielded.flow) is slot.obtained()
+    assert flight.landed.done()
+    loop.close()
+
+
+def test_leader_that_is_not_taken_over():
+    """A leader that ends before anybody drives its fetch leaves no flight behind."""
+    slot = Slot()
+    leader = slot.slot.obtain(slot.clock, slot.fetch)
+    next(leader)
+    loop = asyncio.new_event_loop()
+    leader.send(loop)
+    flight = next(slot.obtain()).flight
+    leader.close()
+    assert flight.landed.done()
+    loop.close()
+    assert slot.obtained()
+
+
+def test_leader_of_a_closed_loop():
+    """A flight of a loop that is closed is lost: the next one asks, and those after wait for that one."""
+    slot = Slot()
+    leader = slot.slot.obtain(slot.clock, slot.fetch)
+    next(leader)
+    loop = asyncio.new_event_loop()
+    shielded = leader.send(loop)
+    shielded.is_under_way = True
+    loop.close()
+    second, third = slot.obtain(), slot.obtain()
+    assert next(second) == "fetching"
+    assert isinstance(next(third), Wait)
 
 
 @pytest.mark.parametrize("error", [*LASTING, Unreachable("no connection"), TokenRefused("bad", status=400)])

@@ -6,7 +6,6 @@ is fetching, or fetch. The lock is never held across a request, neither a token 
 
 from __future__ import annotations
 
-import os
 import threading
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
@@ -15,7 +14,7 @@ from weakref import WeakKeyDictionary
 from toolkit.clock import Clock
 from toolkit.credentials import Credentials
 from toolkit.errors import TokenError, Unreachable
-from toolkit.flow import Flight, Flow, Wait, WhichLoop
+from toolkit.flow import Flight, Flow, Shielded, Wait, WhichLoop
 from toolkit.tokens.retrying import seconds_until_another_try
 from toolkit.tokens.store import TokenStore
 from toolkit.tokens.token import Token
@@ -89,8 +88,9 @@ class TokenSlot:
     def obtain(self, clock: Clock, fetch: Fetch) -> Flow[Token]:
         """The token: the current one, the one that another caller is fetching, or a new one.
 
-        A fetch that is cancelled or fails in an unforeseen way concerns only the caller who made it; the
-        next one who waited makes the next. A refusal that no other try would change is remembered for a
+        A fetch of a task goes on when that task is cancelled, for those who wait for it and who come later. One
+        that fails in an unforeseen way concerns only the caller who made it; the next one who waited makes the
+        next. A refusal that no other try would change is remembered for a
         little while, so that a hundred callers do not make a hundred requests. A token that has not ended yet
         is used when no new one is to be had.
 
@@ -98,6 +98,7 @@ class TokenSlot:
             TokenError, Unreachable: there is no token to be had.
         """
         mine: Flight | None = None
+        shielded: Shielded | None = None
         alone = False
         loop = yield WhichLoop()
         try:  # from here on, so that no interrupt can leave behind a flight that never lands
@@ -110,24 +111,40 @@ class TokenSlot:
                     if refusal is not None:
                         return self._spare(refusal, clock)
                     flight = self._flight
-                    if flight is None or flight.process != os.getpid():
+                    if flight is None or flight.is_lost:
                         mine = self._flight = Flight(loop)
                     elif alone:
                         mine = Flight(loop)
                 if mine is None and flight is not None:
                     alone = not (yield Wait(flight))
-            token = yield from self._fetched(clock, fetch, alone=alone)
-            with self._lock:
-                if token is not self.token:
-                    self.doubted = token if self._rejected is not None else None
-                    self.token, self._rejected, self._refusal = token, None, None
-            return token
+            if loop is None:
+                return (yield from self._renewed(clock, fetch, alone=alone))
+            # Others wait for it, and their time limits are not those of this caller.
+            shielded = Shielded(self._landing(mine, clock, fetch, alone=alone))
+            return (yield shielded)  # type: ignore[no-any-return]
         finally:
-            if mine is not None:
-                with self._lock:
-                    if self._flight is mine:
-                        self._flight = None
-                mine.landed.set_result(True)
+            if mine is not None and not (shielded and shielded.is_under_way):
+                self._land(mine)
+
+    def _landing(self, mine: Flight, clock: Clock, fetch: Fetch, *, alone: bool) -> Flow[Token]:
+        try:
+            return (yield from self._renewed(clock, fetch, alone=alone))
+        finally:
+            self._land(mine)
+
+    def _land(self, flight: Flight) -> None:
+        with self._lock:
+            if self._flight is flight:
+                self._flight = None
+        flight.landed.set_result(True)
+
+    def _renewed(self, clock: Clock, fetch: Fetch, *, alone: bool) -> Flow[Token]:
+        token = yield from self._fetched(clock, fetch, alone=alone)
+        with self._lock:
+            if token is not self.token:
+                self.doubted = token if self._rejected is not None else None
+                self.token, self._rejected, self._refusal = token, None, None
+        return token
 
     def _fetched(self, clock: Clock, fetch: Fetch, *, alone: bool) -> Flow[Token]:
         failure: TokenError | Unreachable
