@@ -323,3 +323,48 @@ def test_cache_folder_that_cannot_be_used(path, caches):
         assert other.ask("/more") == "other"
     assert paths_in(path) == ["/theirs", "/ours", "/more"]
     assert not claims.is_held_elsewhere(path)
+
+
+class Knot:
+    """A user in a reference cycle, as a session is."""
+
+    def __init__(self):
+        self.itself = self
+
+
+def test_users_that_nobody_has_any_more(path):
+    """What only a reference cycle keeps, such as the session of a cell that ran again, keeps no claim."""
+    gc.disable()
+    try:
+        lost, last, other = Knot(), Knot(), Knot()
+        claim = claims.take(path, lost)
+        for user in (last, other):
+            claims.take(path, user)
+        del lost
+        claims.give_up(claim, last)
+        assert claim.is_held  # by the other, which is in use
+        assert list(claim.users) == [other]
+        rerun = Knot()
+        claims.take(path, rerun)
+        del other, user
+        claims.give_up(claim, rerun)
+        assert not claim.is_held
+    finally:
+        gc.enable()
+
+
+def test_busy_after_the_call(path):
+    """A call that was made by the time that another process has the file is not said to be unsent."""
+    cassette = tk.Cassette(path, "new_episodes")
+    with Other(path) as other:
+
+        def answer(request):
+            cassette.finish()
+            assert other.ask("/theirs") == "other"
+            return httpx.Response(200, text="ours")
+
+        with pytest.raises(CassetteBusy, match="the call was made, and is not recorded") as caught:
+            get(cassette, "/ours", service=answer)
+    assert "nothing was sent" not in str(caught.value)
+    assert "`response`" in caught.value.next_step
+    assert caught.value.response.text == "ours"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import secrets
 import textwrap
@@ -12,7 +13,8 @@ import yaml
 
 import toolkit as tk
 from toolkit.cassettes.format import HEADER, encode
-from toolkit.cassettes.leaks import Finding, check, scan
+from toolkit.cassettes.leaks import Finding, check, check_packed, check_wide, scan
+from toolkit.cassettes.packed import contents_of
 from toolkit.cassettes.scrub import KnownSecrets, Scrubber
 from toolkit.errors import ConfigurationError, SecretLeak
 from toolkit.secret import Secret
@@ -49,6 +51,24 @@ def test_check(data):
     assert "<ACCESS_TOKEN>" in caught.value.what
     assert TOKEN not in str(caught.value)
     check(b"a: <ACCESS_TOKEN>\n", known, where="")
+
+
+@pytest.mark.parametrize(
+    "refuse",
+    [
+        lambda known: check(TOKEN.encode(), known, where=""),
+        lambda known: check_packed(gzip.compress(TOKEN.encode()), known),
+        lambda known: check_wide(TOKEN.encode("utf-16"), known),
+        lambda known: list(contents_of(b"PK\x03\x04" + bytes([0, 0, 1, 0, 0, 0]) + bytes(40))),
+    ],
+    ids="plain packed wide zip".split(),
+)
+def test_advice(refuse):
+    """What is refused was sent already, and may have been an order: nothing says to make that call again."""
+    with pytest.raises(SecretLeak) as caught:
+        refuse(KnownSecrets([("ACCESS_TOKEN", Secret(TOKEN))]))
+    assert "The call was made; the answer, if one came, is this error's `response`." in caught.value.next_step
+    assert "this call" not in caught.value.next_step
 
 
 # Scanning -------------------------------------------------------------------------------------------------------------

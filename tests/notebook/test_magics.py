@@ -153,6 +153,16 @@ def test_a_session_with_its_own_cassette_keeps_it_and_the_cell_says_so(
     assert capsys.readouterr().err == ""
 
 
+def test_nothing_is_told_of_the_cells_own_cassette(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
+    """A session opened in the cell records to it, and so does one with a cassette of the same file."""
+    opened = "tk.Session(credentials=credentials, settings=service.settings"
+    run(shell, f"%%cassette mine --mode all\nu = {opened}); u.accounts()")
+    assert capsys.readouterr().err == ""
+    named = 'cassette="cassettes/mine.yaml", mode="new_episodes"'
+    run(shell, f"%%cassette mine\nv = {opened}, {named}); v.accounts(limit=1)")
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.parametrize("cell", ["1 / 0", "await service.nothing()", "raise KeyboardInterrupt", "def"])
 def test_it_is_put_away_however_the_cell_ends(shell: InteractiveShell, cell: str) -> None:
     """After an exception, in a cell that awaits, when interrupted, and when it is no Python."""

@@ -6,6 +6,7 @@ be litter in a repository. It is gone with its process. Where that folder cannot
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import threading
@@ -83,10 +84,19 @@ def take(file: Path, user: object) -> Claim:
 
 def give_up(claim: Claim, user: object) -> None:
     """End one user's part in a claim, and with the last one the claim."""
+    if not _ended_without(claim, user):
+        # Users that nobody has any more, such as the session of a cell that ran again, may live on in reference
+        # cycles. Outside of the lock, which what is collected may ask for.
+        gc.collect()
+        _ended_without(claim, user)
+
+
+def _ended_without(claim: Claim, user: object) -> bool:
     with _registry.lock:
         claim.users.discard(user)
         if not claim.users:
             claim.end()
+        return not claim.users
 
 
 def is_held_elsewhere(file: Path) -> bool:

@@ -16,7 +16,9 @@ MOST_OPENED: Final = 64 << 20  # bytes
 MOST_TIMES_LARGER: Final = 250  # than it came; text packs 5 to 50 times
 _FREELY_OPENED: Final = 4 << 20  # bytes, however many times larger
 _STEP: Final = 1 << 20
-_ADVICE: Final = "Send the header Accept-Encoding: identity, so that the answer comes as plain bytes."
+# What is to be recorded has happened, and may have been an order: no advice is to make the call again.
+AFTER_THE_CALL: Final = "The call was made; the answer, if one came, is this error's `response`. For the next one:"
+_ADVICE: Final = f"{AFTER_THE_CALL} send the header Accept-Encoding: identity, so that it comes as plain bytes."
 _GZIP: Final = zlib.MAX_WBITS | 16
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
@@ -82,7 +84,7 @@ def capped(chunks: Iterable[bytes], packed: int) -> bytes:
             raise SecretLeak(
                 f"A compressed body opens to more than {limit >> 20} MiB, too much to check for secrets; "
                 "nothing was written.",
-                "Ask for less at a time, or make this call without a cassette.",
+                f"{AFTER_THE_CALL} ask for less at a time, or make it without a cassette.",
             )
         parts.append(chunk)
     return b"".join(parts)

@@ -106,6 +106,7 @@ _KINDS: Final = (
     *_URL_PLACES.values(),
     COOKIE,
     "CLIENT_ID",
+    "SIGNED_TOKEN",
     "SECRET",
 )
 # Other text in angle brackets may be a secret.

@@ -11,27 +11,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from toolkit.cassettes.encodings import AFTER_THE_CALL
 from toolkit.cassettes.fields import FIELD_NAMES
 from toolkit.cassettes.findings import FindingList
 from toolkit.cassettes.known import KnownSecrets
 from toolkit.cassettes.lines import joined
 from toolkit.cassettes.packed import contents_of, may_be_packed
+from toolkit.cassettes.shapes import BEARER, PRIVATE_KEY, SIGNED_TOKEN
 from toolkit.errors import ConfigurationError, SecretLeak
 from toolkit.secret import Secret
 
 # A value; in angle brackets it is a placeholder.
 _VALUE: Final = rb"(?!<|%3C)[A-Za-z0-9._~+/=%-]{8,}"
-# What stands in its place in prose and in code: words, and names of variables, functions and attributes.
-_NO_WORD: Final = rb"(?!(?-i:[A-Za-z]?[a-z]*(?:[_-][a-z]+)*)(?![A-Za-z0-9._~+/=%-])|[a-z_]+=\\*\")"
+# What stands in its place in code: names of variables, functions and attributes.
 _NO_CODE: Final = rb"(?![a-z_]+(?:\.[a-z_]+)+(?![a-z0-9._~+/=%-])|[a-z_]+\s*[,()\[])"
 _BETWEEN: Final = rb"(?:\\*[\"'])?(?:\s*[=:]\s*)(?:\[\s*|-\s+)?(?:\\*[\"'])?"
 _PLACES: Final = tuple(
     (kind, re.compile(pattern, re.IGNORECASE))
     for kind, pattern in (
-        ("private key", rb"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----"),
-        ("bearer token", rb"\bbearer +" + _NO_WORD + _VALUE),
+        ("private key", PRIVATE_KEY.encode("ascii")),
+        ("bearer token", BEARER.encode("ascii") + _VALUE),
         ("basic credentials", rb"authorization" + _BETWEEN + rb"basic +(?!<)[A-Za-z0-9+/=]{8,}"),
-        ("signed token", rb"\b(?-i:eyJ)[A-Za-z0-9_-]{8,}\.(?-i:eyJ)[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
+        ("signed token", SIGNED_TOKEN.encode("ascii")),
         (
             "secret field",
             rb"(?<![a-z])(?:"
@@ -80,7 +81,7 @@ def check(data: bytes, known: KnownSecrets, *, where: str) -> None:
         placeholder, form = hit
         raise SecretLeak(
             f"{where} would hold the secret that {placeholder} stands for, {form}; nothing was written.",
-            "Please report this with the shape of the request; the live response is in the error's `response`.",
+            f"{AFTER_THE_CALL} make it without a cassette, and please report this with the shape of the request.",
         )
     check_packed(joined(data), known)  # such as a compressed body, recorded before a secret in it was known
 
@@ -98,7 +99,7 @@ def check_packed(data: bytes, known: KnownSecrets) -> None:
         if hit is not None:
             raise SecretLeak(
                 f"Something compressed in a body holds the secret that {hit[0]} stands for; nothing was written.",
-                "It cannot be rewritten in there. Ask for it uncompressed, or make this call without a cassette.",
+                f"{AFTER_THE_CALL} ask for it uncompressed, or make it without a cassette.",
             )
 
 
@@ -117,7 +118,7 @@ def check_wide(data: bytes, known: KnownSecrets) -> None:
     if hit is not None:
         raise SecretLeak(
             f"A body in UTF-16 or UTF-32 holds the secret that {hit[0]} stands for; nothing was written.",
-            "It is not rewritten in there. Ask for the answer in UTF-8, or make this call without a cassette.",
+            f"It is not rewritten in there. {AFTER_THE_CALL} ask for UTF-8, or make it without a cassette.",
         )
 
 

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from toolkit.cassettes.encodings import Broken, NotInstalled, capped, inflated, zstd_opened
+from toolkit.cassettes.encodings import AFTER_THE_CALL, Broken, NotInstalled, capped, inflated, zstd_opened
 from toolkit.errors import SecretLeak
 
 _DEEPEST: Final = 4  # archives in archives
@@ -84,7 +84,7 @@ def contents_of(data: bytes) -> Iterator[bytes]:
             if opened > _MOST_OPENED or depth >= _DEEPEST:
                 raise SecretLeak(
                     "A body holds archives within archives, too many to check for secrets; nothing was written.",
-                    "Make this call without a cassette.",
+                    f"{AFTER_THE_CALL} make it without a cassette.",
                 )
             yield inner
             waiting.append((inner, depth + 1))
@@ -128,7 +128,7 @@ def _attempt(chunks: Iterator[bytes], packed: int) -> Iterator[bytes]:
     except NotInstalled:
         raise SecretLeak(
             "A body holds Zstandard data, which cannot be opened here to check it for secrets; nothing was written.",
-            "Install the package zstandard, or make this call without a cassette.",
+            f"{AFTER_THE_CALL} install the package zstandard, or make it without a cassette.",
         ) from None
     if parts:
         yield b"".join(parts)
@@ -141,7 +141,7 @@ def _zipped(data: memoryview) -> Iterator[bytes]:
     if is_encrypted or method in _OTHER_METHODS:
         raise SecretLeak(
             "A body holds a zip archive that cannot be opened to check it for secrets; nothing was written.",
-            "Make this call without a cassette.",
+            f"{AFTER_THE_CALL} make it without a cassette.",
         )
     if method == 8:  # one that is stored as it is, is found like anything else
         yield from inflated(data[_ZIP_HEAD + name + extra :], _RAW, is_whole=False)

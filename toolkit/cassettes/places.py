@@ -1,6 +1,7 @@
 """Where credentials stand in a message: in headers, cookies, URLs, forms, JSON, multipart bodies, and other text.
 
-What is found at such a place counts as a secret from then on, wherever else its text occurs.
+What is found at such a place counts as a secret from then on, wherever else its text occurs; so does
+what has the shape of a credential anywhere in text.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from toolkit.cassettes.fields import (
 )
 from toolkit.cassettes.format import HeaderList, RecordedRequest, RecordedResponse
 from toolkit.cassettes.multipart import parts_of
+from toolkit.cassettes.shapes import secrets_by_shape
 from toolkit.cassettes.text_places import may_name_credentials, secrets_in_links, secrets_in_text
 from toolkit.credentials import SHORTEST_SECRET
 from toolkit.secret import Secret
@@ -103,6 +105,7 @@ def _secrets_in_uri(uri: str) -> _Found:
         yield from secrets_in_links(f"#{parts.fragment}")
     if ";" in parts.path:
         yield from secrets_in_links(parts.path)
+    yield from secrets_by_shape(unquote(parts.path))
 
 
 def _secrets_in_body(headers: HeaderList, body: bytes, *, is_request: bool) -> _Found:
@@ -152,6 +155,8 @@ def _secrets_in_value(text: str) -> _Found:
         yield from _secrets_in_json(text)
     elif ("=" in text or "<" in text or ":" in text) and may_name_credentials(text.encode("utf-8", "surrogatepass")):
         yield from secrets_in_text(text)
+    else:
+        yield from secrets_by_shape(text)
 
 
 def _secrets_in_json(text: str) -> _Found:

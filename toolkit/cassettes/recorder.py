@@ -16,6 +16,7 @@ from typing import Final, NoReturn
 
 from toolkit.cassettes import claims, layout, leaks, mending
 from toolkit.cassettes.claims import Claim, Stamp
+from toolkit.cassettes.encodings import AFTER_THE_CALL
 from toolkit.cassettes.format import HEADER, Interaction
 from toolkit.cassettes.scrub import Scrubber
 from toolkit.errors import CassetteBusy, CassetteError, SecretLeak
@@ -167,7 +168,11 @@ class Recorder:
                     return item, count
 
     def _append(self, item: bytes, known: int) -> bool:
-        claim = self.claim()
+        try:
+            claim = self.claim()
+        except CassetteBusy as error:  # since the call was sent
+            what = f"Another process is recording to {self.path} by now; the call was made, and is not recorded."
+            raise error.reworded(what, f"{AFTER_THE_CALL} {error.next_step}") from None
         with claim.lock, self._in_words():
             if not claim.is_held:  # given up in between
                 return False

@@ -14,6 +14,7 @@ from urllib.parse import unquote, unquote_plus
 
 from toolkit.cassettes.fields import FIELD_NAMES, URL_NAMES, field_place, is_url_name_only, url_place
 from toolkit.cassettes.forms import less_escaped
+from toolkit.cassettes.shapes import may_have_shape, secrets_by_shape
 from toolkit.credentials import SHORTEST_SECRET
 from toolkit.secret import Secret
 
@@ -51,21 +52,21 @@ _STEMS: Final = (b"token", b"secret", b"pass", b"key", b"assertion", b"code", b"
 
 
 def may_name_credentials(data: bytes) -> bool:
-    """Whether a name of credentials, or a URL with a password, may be in `data`: never False when one is. Cheap."""
+    """Whether credentials by name or shape, or a URL with a password, may be in `data`: never False when so. Cheap."""
     return any(_has_stem(one) for one in (data, *less_escaped(data)))
 
 
 def _has_stem(data: bytes) -> bool:
+    if b"\0" in data:  # UTF-16 and UTF-32
+        data = data.replace(b"\0", b"")
     lower = data.lower()
-    if b"\0" in lower:  # UTF-16 and UTF-32
-        lower = lower.replace(b"\0", b"")
-    if any(stem in lower for stem in _STEMS):
+    if any(stem in lower for stem in _STEMS) or may_have_shape(data, lower):
         return True
     return (b"@" in lower or b"%40" in lower) and _MAY_HOLD_PASSWORD_OF_URL.search(lower) is not None
 
 
 def secrets_in_text(text: str) -> Iterator[tuple[str, Secret]]:
-    """What stands beside a name of credentials in any text."""
+    """What stands beside a name of credentials in any text, and what has the shape of one."""
     yield from secrets_in_links(text)
     for fields in json_fields_in(text):
         for name, value in fields.items():
@@ -80,6 +81,7 @@ def secrets_in_text(text: str) -> Iterator[tuple[str, Secret]]:
                     yield _kind_of(match[1]), Secret(value.strip())
     for match in _SETTING.finditer(text):
         yield _kind_of(match[1]), Secret(html.unescape(match[2] or match[3] or match[4]))
+    yield from secrets_by_shape(text)
 
 
 def secrets_in_links(text: str) -> Iterator[tuple[str, Secret]]:

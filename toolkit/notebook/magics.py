@@ -7,6 +7,7 @@ show the tables of a session.
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
 from collections.abc import Iterator
@@ -78,6 +79,8 @@ class Magics:
 
     def _tell_of_kept(self, cassette: Cassette, brought: dict[Cassette, tuple[int, int]]) -> None:
         for name, own in self._own_cassettes():
+            if os.path.realpath(own.path) == os.path.realpath(cassette.path):
+                continue  # opened in the cell, or by hand for the same file: its calls are in there
             if own in brought:
                 was_used = _extent(own) != brought[own]
             else:
