@@ -25,6 +25,24 @@ def caches(tmp_path, monkeypatch):
     return folder / "service-access-toolkit"
 
 
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A home folder of the test's own; projects are made in it."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    for variable in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(variable, str(folder))
+    return folder
+
+
+@pytest.fixture
+def project(home):
+    """A project folder; the test puts its settings there."""
+    folder = home / "project"
+    folder.mkdir()
+    return folder
+
+
 class Body(httpx.SyncByteStream, httpx.AsyncByteStream):
     """A body in pieces that tells how many were taken, and whether it was closed."""
 

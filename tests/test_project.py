@@ -15,24 +15,6 @@ posix_only = pytest.mark.skipif(os.name != "posix", reason="Windows has owners o
 
 
 @pytest.fixture
-def home(tmp_path, monkeypatch):
-    """A home folder of the test's own; projects are made in it."""
-    folder = tmp_path / "home"
-    folder.mkdir()
-    for variable in ("HOME", "USERPROFILE"):
-        monkeypatch.setenv(variable, str(folder))
-    return folder
-
-
-@pytest.fixture
-def project(home):
-    """A project folder; the test puts its marker there."""
-    folder = home / "project"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
 def shared(tmp_path, monkeypatch, home):
     """A folder like /tmp: root's, and open to all."""
     folder = tmp_path / "shared"

@@ -27,24 +27,6 @@ auth_sandbox = "https://auth.sandbox.example.com"
 """
 
 
-@pytest.fixture
-def home(tmp_path, monkeypatch):
-    """A home folder of the test's own; projects are made in it."""
-    folder = tmp_path / "home"
-    folder.mkdir()
-    for variable in ("HOME", "USERPROFILE"):
-        monkeypatch.setenv(variable, str(folder))
-    return folder
-
-
-@pytest.fixture
-def project(home):
-    """A project folder; the test writes its toolkit.toml."""
-    folder = home / "project"
-    folder.mkdir()
-    return folder
-
-
 def write(project, text, encoding="utf-8"):
     file = project / "toolkit.toml"
     file.write_bytes(text.encode(encoding))

@@ -110,7 +110,7 @@ class Caller:
         if found is None:
             return (yield from self._send(scope, request, checked, cassette, recorded))
         self._remember_played(cassette, found, scope.interface, checked[0])
-        return as_response(found)
+        return as_response(found, request)
 
     def _send(
         self,

@@ -47,11 +47,6 @@ app.add_typer(keys.app, name="keys")
 app.command("verify", epilog=verify.EPILOG)(verify.verify)
 
 
-def _examples(*lines: str) -> str:
-    """Examples below a command's help, one paragraph each, as the help's markup wants them."""
-    return "\n\n".join(("Examples:", *(f"`{line}`" for line in lines)))
-
-
 def _version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"service-access-toolkit {__version__}")
@@ -67,7 +62,7 @@ def _root(
     """Options of the command itself."""
 
 
-@app.command(epilog=_examples("toolkit demo", "toolkit demo --rows 20"))
+@app.command(epilog=terminal.examples("toolkit demo", "toolkit demo --rows 20"))
 def demo(
     rows: Annotated[int, typer.Option(min=1, help="Rows to print of a long table.")] = 5,
 ) -> None:
@@ -91,7 +86,7 @@ def demo(
 
 
 @app.command(
-    epilog=_examples(
+    epilog=terminal.examples(
         "toolkit practice", "toolkit practice --accounts 100 --port 8800", "toolkit practice --token-validity 60"
     )
 )
@@ -121,7 +116,7 @@ def practice(
 
 
 @app.command(
-    epilog=_examples(
+    epilog=terminal.examples(
         "toolkit record mine --practice",
         "toolkit record accounts-today --environment broker-live",
         "toolkit record accounts-today --environment paper --credentials research --mode all",
@@ -186,7 +181,9 @@ def _print_calls(console: Console, session: Session) -> None:
         terminal.print_table(console, "Token lifetimes (in seconds)", tokens, rows=len(tokens), only=columns)
 
 
-@app.command(epilog=_examples("toolkit lab", "toolkit lab --copy-to my-notebooks", "toolkit lab -- --no-browser"))
+@app.command(
+    epilog=terminal.examples("toolkit lab", "toolkit lab --copy-to my-notebooks", "toolkit lab -- --no-browser")
+)
 def lab(
     copy_to: Annotated[Path | None, typer.Option(help="Folder to copy notebooks and cassettes to first.")] = None,
     arguments: Annotated[list[str] | None, typer.Argument(help="Passed on to JupyterLab.")] = None,

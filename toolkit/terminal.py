@@ -95,3 +95,8 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.3f}" if abs(value) < 1 else f"{value:,.2f}"
     return excerpt(str(value), _CELL)
+
+
+def examples(*lines: str) -> str:
+    """Examples below a command's help, one paragraph each, as the help's markup wants them."""
+    return "\n\n".join(("Examples:", *(f"`{line}`" for line in lines)))

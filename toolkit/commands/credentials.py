@@ -38,13 +38,8 @@ app = typer.Typer(
 EnvironmentOption = Annotated[Environment, typer.Option("--environment", "-e", help="Environment that they are for.")]
 
 
-def _examples(*lines: str) -> str:
-    """Examples below a command's help, one paragraph each, as the help's markup wants them."""
-    return "\n\n".join(("Examples:", *(f"`{line}`" for line in lines)))
-
-
 @app.command(
-    epilog=_examples(
+    epilog=terminal.examples(
         "toolkit credentials add default --environment paper",
         "toolkit credentials add fund -e broker-live --key-file ~/keys/broker.pem --kid key-1 --scope accounts.read",
         "pass show broker | toolkit credentials add fund -e broker-live --client-id CLIENT_ID --stdin",
@@ -126,7 +121,9 @@ def add(
     )
 
 
-@app.command("list", epilog=_examples("toolkit credentials list", "toolkit credentials list --environment broker-live"))
+@app.command(
+    "list", epilog=terminal.examples("toolkit credentials list", "toolkit credentials list --environment broker-live")
+)
 def list_(
     environment: Annotated[
         Environment | None, typer.Option("--environment", "-e", help="Only those of this environment.")
@@ -162,7 +159,7 @@ def list_(
 
 @app.command(
     "test",
-    epilog=_examples(
+    epilog=terminal.examples(
         "toolkit credentials test --environment paper", "toolkit credentials test fund --environment broker-live"
     ),
 )
@@ -188,7 +185,7 @@ def try_(
 
 
 @app.command(
-    epilog=_examples(
+    epilog=terminal.examples(
         "toolkit credentials remove fund --environment broker-live",
         "toolkit credentials remove fund --environment broker-live --yes",
     )
