@@ -9,12 +9,13 @@ import toolkit
 
 ROOT = Path(toolkit.__file__).parent
 FLOORS = [
-    ["escaping", "tracebacks", "warning"],
+    ["escaping", "tracebacks", "warning", "traffic"],
     ["errors", "secret", "clock", "service", "private_files"],
     ["addresses", "ledger", "cell_source", "problem", "file_locks", "project"],
     ["credential_text"],
     ["keys"],
     ["settings", "assertion"],
+    ["long_work"],
     ["credentials"],
     ["flow"],
     ["tokens"],

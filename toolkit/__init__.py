@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         UnsafeAddress,
     )
     from toolkit.keys import Signer
+    from toolkit.long_work import progress
     from toolkit.notebook.magics import load_ipython_extension, unload_ipython_extension
     from toolkit.notebook.panel import panel
     from toolkit.practice_service import practice
@@ -79,6 +80,7 @@ _HOMES = {
         "UnsafeAddress",
     ),
     "toolkit.keys": ("Signer",),
+    "toolkit.long_work": ("progress",),
     "toolkit.notebook.magics": ("load_ipython_extension", "unload_ipython_extension"),
     "toolkit.notebook.panel": ("panel",),
     "toolkit.practice_service": ("practice",),
@@ -130,6 +132,7 @@ __all__ = [
     "offline",
     "panel",
     "practice",
+    "progress",
     "remove_credentials",
     "save_credentials",
     "saved_credentials",

@@ -39,6 +39,7 @@ from toolkit.scope import RawHeaders, Scope
 from toolkit.service import TOKEN_PATH, Interface, symbolic_address
 from toolkit.tokens.response import read_token_response
 from toolkit.tokens.token import Token
+from toolkit.traffic import TRAFFIC
 
 _BODY_HEADERS: Final = frozenset({"content-encoding", "transfer-encoding", "content-length"})
 
@@ -120,6 +121,7 @@ class Caller:
         cassette: Cassette | None = None,
         recorded: RecordedRequest | None = None,
     ) -> Flow[httpx.Response]:
+        TRAFFIC.sent += 1
         path, raw = checked
         outgoing = scope.to_send(request)
         if outgoing is not request:

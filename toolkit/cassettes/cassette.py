@@ -24,6 +24,7 @@ from toolkit.errors import CassetteError, CassetteMiss, ConfigurationError
 from toolkit.ledger import Authorization
 from toolkit.secret import Secret
 from toolkit.settings import Settings, is_offline
+from toolkit.traffic import TRAFFIC
 
 if TYPE_CHECKING:
     import httpx
@@ -215,6 +216,7 @@ class Cassette:
                 number = None if track is None else self._next(track)
                 if number is not None:
                     self._played[number] = self._played.get(number, 0) + 1
+                    TRAFFIC.played += 1
                     return self._contents.interaction(number)
         if self._recorder is not None:
             self._recorder.claim()  # before it is sent: what cannot be recorded is not to happen

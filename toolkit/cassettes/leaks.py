@@ -19,6 +19,7 @@ from toolkit.cassettes.lines import joined
 from toolkit.cassettes.packed import contents_of, may_be_packed
 from toolkit.cassettes.shapes import BEARER, PRIVATE_KEY, SIGNED_TOKEN
 from toolkit.errors import ConfigurationError, SecretLeak
+from toolkit.long_work import progress
 from toolkit.secret import Secret
 
 # A value; in angle brackets it is a placeholder.
@@ -132,7 +133,7 @@ def scan(
         secrets: texts to look for in every form.
 
     Returns:
-        Findings by file and line; empty when there are none.
+        Findings by file and line; empty when there are none. A long search shows its progress.
 
     Raises:
         ConfigurationError: a path does not exist or cannot be read.
@@ -140,7 +141,8 @@ def scan(
     known = KnownSecrets()
     known.add_texts(secrets)
     given = [paths] if isinstance(paths, str | Path) else list(paths)
-    return FindingList(finding for path in given for file in _files(Path(path)) for finding in _scan_file(file, known))
+    files = [file for path in given for file in _files(Path(path))]
+    return FindingList(finding for file in progress(files, label="files") for finding in _scan_file(file, known))
 
 
 def _files(path: Path) -> Iterator[Path]:

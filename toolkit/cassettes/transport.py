@@ -28,6 +28,7 @@ from toolkit.clock import Clock, SystemClock
 from toolkit.errors import CassetteError
 from toolkit.flow import Flow, Read, run, run_async
 from toolkit.ledger import Call
+from toolkit.traffic import TRAFFIC
 
 
 class ObservedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
@@ -257,6 +258,7 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         found = self._cassette.find(self._cassette.scrubber.subject(recorded))
         if found is not None:
             return as_response(found, request)
+        TRAFFIC.sent += 1
         sent_at, since = self._clock.now(), self._clock.monotonic()
         try:
             response: httpx.Response = yield request
