@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import toolkit as tk
-from toolkit import tour
 
 COMMANDS = ("demo", "practice", "record", "lab")
 
@@ -131,19 +130,6 @@ def test_practice_prints_how_to_call_it_and_stops_on_interrupt(tmp_path: Path) -
     secrets = [value for name, value in exported.items() if name.endswith(("_KEY_ID", "_SECRET_KEY", "_CLIENT_SECRET"))]
     assert len(secrets) == 6
     assert tk.scan(tmp_path / "cassettes", secrets=secrets) == []
-
-
-def test_lab_copies_its_notebooks_to_a_project_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A copy has notebooks, cassettes and a settings file; what the user changed in it stays."""
-    from toolkit import cli
-
-    notebooks = cli._copied(tour.shipped("notebooks"), tmp_path / "mine")
-    assert (notebooks / tour.NOTEBOOK).is_file()
-    (notebooks / tour.NOTEBOOK).write_text("changed", encoding="utf-8")
-    cli._copied(tour.shipped("notebooks"), tmp_path / "mine")
-    assert (notebooks / tour.NOTEBOOK).read_text(encoding="utf-8") == "changed"
-    monkeypatch.chdir(notebooks)
-    assert tk.Session(cassette=tour.CASSETTE).cassette is not None
 
 
 def test_a_refused_recording_leaves_no_file(tmp_path: Path) -> None:

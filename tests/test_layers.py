@@ -33,7 +33,7 @@ FLOORS = [
     ["rich_display"],
     ["charts"],
     ["practice_service"],
-    ["tour"],
+    ["tour", "shipped"],
     ["notebook", "terminal", "verification"],
     ["commands"],
     ["cli"],

@@ -1,4 +1,4 @@
-"""The tour: the same calls live and replayed, and the files that are shipped with it."""
+"""The tour: the same calls live and replayed, and the recordings that are shipped."""
 
 import runpy
 from collections.abc import Callable, Iterator
@@ -10,8 +10,8 @@ import yaml
 
 import toolkit as tk
 from toolkit import tour
-from toolkit.cassettes.leaks import scan
 from toolkit.practice_service import practice
+from toolkit.shipped import CASSETTES, shipped
 
 RECORDINGS: dict[str, Callable[[Path], None]] = runpy.run_path(
     str(Path(__file__).resolve().parents[1] / "cassettes" / "record.py"), run_name="record"
@@ -20,7 +20,7 @@ RECORDINGS: dict[str, Callable[[Path], None]] = runpy.run_path(
 
 def test_the_shipped_cassette_replays_the_whole_tour() -> None:
     """Every step has an answer in the shipped cassette, with one token before the pause and one after."""
-    path = tour.shipped("cassettes") / f"{tour.CASSETTE}.yaml"
+    path = shipped("cassettes") / f"{tour.CASSETTE}.yaml"
     session = tk.Session(cassette=path, mode="none")
     tables = {step.title: table for step, table in tour.take(session)}
     assert set(tables) == {step.title for step in tour.STEPS}
@@ -32,33 +32,17 @@ def test_the_shipped_cassette_replays_the_whole_tour() -> None:
 
 def test_the_tour_runs_live_against_the_practice_service() -> None:
     """What the cassette was recorded from still answers in the same shape."""
-    recorded = tk.Session(cassette=tour.shipped("cassettes") / f"{tour.CASSETTE}.yaml", mode="none")
+    recorded = tk.Session(cassette=shipped("cassettes") / f"{tour.CASSETTE}.yaml", mode="none")
     replayed = [list(table.columns) for _, table in tour.take(recorded)]
     with practice(accounts=3) as service:
         session = tk.Session(credentials=service.credentials["sandbox-secret"], settings=service.settings)
         assert [list(table.columns) for _, table in tour.take(session)] == replayed
 
 
-def test_shipped_files_hold_no_secret() -> None:
-    """Neither cassettes nor notebooks hold anything that looks like a credential."""
-    assert scan([tour.shipped("cassettes"), tour.shipped("notebooks")]) == []
-
-
-def test_the_shipped_notebook_is_there() -> None:
-    """The notebook that `toolkit lab` opens exists."""
-    assert (tour.shipped("notebooks") / tour.NOTEBOOK).is_file()
-
-
-def test_no_cassette_is_left_half_recorded() -> None:
-    """The cassettes folder holds no part of an interrupted recording."""
-    assert not list(Path(tour.shipped("cassettes")).glob("*.part.yaml"))
-
-
 def test_each_shipped_cassette_can_be_recorded_anew() -> None:
     """The script knows every cassette there is, and no other; together they are small."""
-    shipped = list(tour.shipped("cassettes").glob("*.yaml"))
-    assert {path.stem for path in shipped} == set(RECORDINGS)
-    assert sum(path.stat().st_size for path in shipped) < 100_000
+    assert {Path(name).stem for name in CASSETTES} == set(RECORDINGS)
+    assert sum((shipped("cassettes") / name).stat().st_size for name in CASSETTES) < 100_000
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
@@ -66,7 +50,7 @@ def test_a_recording_made_again_tells_the_same_story(name: str, tmp_path: Path) 
     """Only how long calls took, down to the second of when they were sent, may differ."""
     again = tmp_path / f"{name}.yaml"
     RECORDINGS[name](again)
-    assert list(story(again)) == list(story(tour.shipped("cassettes") / again.name))
+    assert list(story(again)) == list(story(shipped("cassettes") / again.name))
 
 
 def story(path: Path) -> Iterator[tuple[Any, ...]]:

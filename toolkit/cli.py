@@ -7,7 +7,6 @@ standard error and exit status 1, never a traceback.
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,14 +19,14 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from toolkit import __version__, terminal, tour
+from toolkit import __version__, shipped, terminal, tour
 from toolkit.cassettes.cassette import Cassette, find_cassette
 from toolkit.commands import credentials, keys, verify
 from toolkit.credentials import ClientSecret, KeyPair
 from toolkit.errors import CassetteError, ConfigurationError, ToolkitError
 from toolkit.service import Environment
 from toolkit.session import Session
-from toolkit.settings import FILE_NAME, is_offline, variable_name
+from toolkit.settings import is_offline, variable_name
 
 # What the practice service calls them; a real service's may have other names, which then come in its order.
 _ACCOUNT_COLUMNS = ("account_number", "status", "currency", "cash", "equity", "buying_power")
@@ -68,7 +67,7 @@ def demo(
 ) -> None:
     """Replay the shipped recording: each call, the accounts and the token lifetimes. Nothing is sent."""
     console = Console()
-    cassette = Cassette(tour.shipped("cassettes") / f"{tour.CASSETTE}.yaml", mode="none")
+    cassette = Cassette(shipped.shipped("cassettes") / f"{tour.CASSETTE}.yaml", mode="none")
     with Session(cassette=cassette) as session:
         terminal.print_opening(console, session)
         console.print("No network, no credentials, no configuration was used.")
@@ -194,32 +193,13 @@ def lab(
             "JupyterLab is not installed.",
             "Install the extra: pip install 'service-access-toolkit[lab]', or in a checkout pip install '.[lab]'.",
         )
-    notebooks = tour.shipped("notebooks")
-    if copy_to is not None or notebooks.parent.name == "_shipped":
-        notebooks = _copied(notebooks, (copy_to or Path("toolkit-notebooks")).absolute())
+    notebooks = shipped.shipped("notebooks")
+    if copy_to is not None or shipped.is_installed():
+        notebooks = shipped.copy_to((copy_to or Path("toolkit-notebooks")).absolute())
         typer.echo(f"The notebooks are in {notebooks}")
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={notebooks.parent}", *(arguments or [])]
     command.append(f"--LabApp.default_url=/lab/tree/{notebooks.name}/{tour.NOTEBOOK}")
     raise typer.Exit(subprocess.run(command, check=False).returncode)  # noqa: S603 - our own interpreter
-
-
-def _copied(notebooks: Path, target: Path) -> Path:
-    """Notebooks and cassettes below `target`, made a project of its own; what is there already stays."""
-    try:
-        for source, folder in ((notebooks, "notebooks"), (tour.shipped("cassettes"), "cassettes")):
-            (target / folder).mkdir(parents=True, exist_ok=True)
-            for file in sorted(source.iterdir()):
-                copy = target / folder / file.name
-                if file.suffix in {".ipynb", ".yaml"} and not copy.exists():
-                    shutil.copyfile(file, copy)
-        settings = target / FILE_NAME
-        if not settings.exists():
-            settings.write_text("# Addresses of the service go here; see the README.\n[addresses]\n", encoding="utf-8")
-    except OSError as error:
-        raise ConfigurationError(
-            f"Cannot copy the notebooks to {target}: {error.strerror}.", "Choose another folder."
-        ) from None
-    return target / "notebooks"
 
 
 def _variables(credentials: object) -> list[tuple[str, str]]:

@@ -7,10 +7,8 @@ against the practice service.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from toolkit.errors import ConfigurationError
 from toolkit.session import Session
 
 if TYPE_CHECKING:
@@ -20,7 +18,6 @@ CASSETTE: Final = "tour"
 NOTEBOOK: Final = "01-tour.ipynb"
 QUOTES_PATH: Final = "/v2/practice/quotes"  # of the practice service's own making
 QUOTED: Final = "ALFA,BRVO,CHRL"
-_HERE: Final = Path(__file__).resolve().parent
 
 
 class Step(NamedTuple):
@@ -55,15 +52,3 @@ def take(session: Session, *, before_later: Callable[[], None] = lambda: None) -
         if step is LATER:
             before_later()
         yield step, step.run(session)
-
-
-def shipped(kind: str) -> Path:
-    """The folder of shipped "notebooks" or "cassettes": in the checkout, else inside the installed package.
-
-    Raises:
-        ConfigurationError: neither is there.
-    """
-    for folder in (_HERE.parent / kind, _HERE / "_shipped" / kind):
-        if (folder / {"cassettes": f"{CASSETTE}.yaml", "notebooks": NOTEBOOK}[kind]).is_file():
-            return folder
-    raise ConfigurationError(f"The shipped {kind} are missing from this installation.", "Install the toolkit again.")
