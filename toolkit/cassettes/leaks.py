@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from toolkit.cassettes.encodings import AFTER_THE_CALL
-from toolkit.cassettes.fields import FIELD_NAMES
+from toolkit.cassettes.fields import NAMES_IN_SMALL_LETTERS
 from toolkit.cassettes.findings import FindingList
 from toolkit.cassettes.known import KnownSecrets
 from toolkit.cassettes.lines import joined
@@ -22,29 +22,22 @@ from toolkit.errors import ConfigurationError, SecretLeak
 from toolkit.long_work import progress
 from toolkit.secret import Secret
 
-# A value; in angle brackets it is a placeholder.
-_VALUE: Final = rb"(?!<|%3C)[A-Za-z0-9._~+/=%-]{8,}"
+# For patterns that ignore case, or are searched in small letters. A value; in angle brackets it is a placeholder.
+_VALUE: Final = rb"(?!<|%3c)[a-z0-9._~+/=%-]{8,}"
 # What stands in its place in code: names of variables, functions and attributes.
 _NO_CODE: Final = rb"(?![a-z_]+(?:\.[a-z_]+)+(?![a-z0-9._~+/=%-])|[a-z_]+\s*[,()\[])"
 _BETWEEN: Final = rb"(?:\\*[\"'])?(?:\s*[=:]\s*)(?:\[\s*|-\s+)?(?:\\*[\"'])?"
+# Kind, what is in every match in small letters, and the pattern.
 _PLACES: Final = tuple(
-    (kind, re.compile(pattern, re.IGNORECASE))
-    for kind, pattern in (
-        ("private key", PRIVATE_KEY.encode("ascii")),
-        ("bearer token", BEARER.encode("ascii") + _VALUE),
-        ("basic credentials", rb"authorization" + _BETWEEN + rb"basic +(?!<)[A-Za-z0-9+/=]{8,}"),
-        ("signed token", SIGNED_TOKEN.encode("ascii")),
-        (
-            "secret field",
-            rb"(?<![a-z])(?:"
-            + FIELD_NAMES
-            + rb"|api-secret-key|api-key-id|x-auth-token)"
-            + _BETWEEN
-            + _NO_CODE
-            + _VALUE,
-        ),
+    (kind, stem, re.compile(pattern, re.IGNORECASE))
+    for kind, stem, pattern in (
+        ("private key", b"private key", PRIVATE_KEY.encode("ascii")),
+        ("bearer token", b"bearer ", BEARER.encode("ascii") + _VALUE),
+        ("basic credentials", b"basic ", rb"authorization" + _BETWEEN + rb"basic +(?!<)[a-z0-9+/=]{8,}"),
+        ("signed token", b".eyj", SIGNED_TOKEN.encode("ascii")),
     )
 )
+_SECRET_FIELD: Final = re.compile(NAMES_IN_SMALL_LETTERS + _BETWEEN + _NO_CODE + _VALUE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,16 +166,15 @@ def _scan_file(path: Path, known: KnownSecrets) -> list[Finding]:
         data = path.read_bytes()
     except OSError as error:
         raise _unreadable(path, error) from None
-    found = {
-        (data.count(b"\n", 0, match.start()) + 1, kind) for kind, place in _PLACES for match in place.finditer(data)
-    }
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        hit = known.find(line)
-        if hit is not None:
-            found.add((number, f"known secret, {hit[1]}"))
-    squeezed = known.find_across_lines(data)
-    if squeezed is not None and not any(kind.startswith("known secret") for _, kind in found):
-        found.add((1, f"known secret across lines, {squeezed[1]}"))
+    lower = data.lower()
+    places = [(match.start(), kind) for kind, stem, place in _PLACES if stem in lower for match in place.finditer(data)]
+    places += [(match.start(), "secret field") for match in _SECRET_FIELD.finditer(lower)]
+    found = {(data.count(b"\n", 0, start) + 1, kind) for start, kind in places}
+    whole = known.find_across_lines(data)
+    if whole is not None:
+        hits = [(number, known.find(line)) for number, line in enumerate(data.split(b"\n"), start=1)]
+        in_lines = {(number, f"known secret, {hit[1]}") for number, hit in hits if hit is not None}
+        found |= in_lines or {(1, f"known secret across lines, {whole[1]}")}
     return [Finding(path, line, kind) for line, kind in sorted(found)]
 
 
