@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import threading
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -15,12 +13,13 @@ from typing import TYPE_CHECKING, Self
 from toolkit.cassettes import claims, contents, endings, misses, strictness
 from toolkit.cassettes.contents import Contents, Parsed
 from toolkit.cassettes.format import EPOCH, Interaction, RecordedRequest
-from toolkit.cassettes.matching import ANYONE, OURS, VCRPY_DEFAULT, Index, Lane, Matcher, Track
+from toolkit.cassettes.matching import ANYONE, Lane
 from toolkit.cassettes.names import MODES, Mode, as_mode, find_cassette
+from toolkit.cassettes.playing import Player
 from toolkit.cassettes.recorder import Recorder, part_of
 from toolkit.cassettes.rules import Rules, project_rules
 from toolkit.cassettes.scrub import KnownSecrets, Scrubber
-from toolkit.errors import CassetteError, CassetteMiss, ConfigurationError
+from toolkit.errors import CassetteError, ConfigurationError
 from toolkit.ledger import Authorization
 from toolkit.secret import Secret
 from toolkit.settings import Settings, is_offline
@@ -88,8 +87,6 @@ class Cassette:
         self.scrubber.known.add_texts(secrets)
         self.scrubber.follow(rules)
         self._settings = settings
-        self._lock = threading.Lock()
-        self._played: dict[int, int] = {}
         self._part = part_of(self.path)
         self._is_awaited = False
         endings.take_over(self._part)
@@ -100,10 +97,7 @@ class Cassette:
         if self._contents.is_torn and Recorder(self.path, self.scrubber).cut_torn_tail():
             whole = f"the {self._loaded} before it are whole"
             warnings.warn(f"{self.path} ends in an interaction that was not written to its end; {whole}.", stacklevel=2)
-        self._token_requests: dict[Authorization, int] | None = None
-        self.matcher = Matcher(match_on or (VCRPY_DEFAULT if self.is_foreign else OURS))
-        self._index: Index | None = None
-        self._refiled_knowing = -1
+        self._player = Player(self._contents, self.scrubber, file_name=self.path.name, match_on=match_on, strict=strict)
         self._open_for_recording()
 
     def _read(self) -> bytes:
@@ -191,13 +185,12 @@ class Cassette:
     @property
     def play_count(self) -> int:
         """How many times an interaction was played, repeats included."""
-        return sum(self._played.values())
+        return self._player.play_count
 
     @property
     def unplayed(self) -> list[str]:
         """Method and URI of the interactions in the file that were not played yet, in their order."""
-        heads = (self._head(number) for number in range(self._loaded) if number not in self._played)
-        return [f"{head.method} {head.uri}" for head in heads]
+        return self._player.unplayed
 
     def find(self, request: RecordedRequest, lane: Lane = ANYONE) -> Interaction | None:
         """The recorded interaction that answers a scrubbed request, or None when it is to be sent and recorded.
@@ -207,45 +200,19 @@ class Cassette:
             CassetteBusy: it would be recorded, and another process is recording to this cassette.
             CassetteCorrupt: the recorded item cannot be read.
         """
-        track = None
         if self.replays:
-            with self._lock:
-                track = self._filed().find(lane, request)
-                if track is None and self._refiled():
-                    track = self._filed().find(lane, request)
-                number = None if track is None else self._next(track)
-                if number is not None:
-                    self._played[number] = self._played.get(number, 0) + 1
-                    TRAFFIC.played += 1
-                    return self._contents.interaction(number)
-        if self._recorder is not None:
-            self._recorder.claim()  # before it is sent: what cannot be recorded is not to happen
-            return None
-        if track is not None:
-            raise strictness.spent(self.path.name, request, len(track.numbers))
-        raise self._miss(request, lane)
-
-    def _next(self, track: Track) -> int | None:
-        """The number of the recording to play, None when strict and all were played."""
-        number = track.play()
-        while self.strict and number in self._played:
-            if number == track.numbers[-1]:
-                return None
-            number = track.play()
-        return number
+            found = self._player.play(request, lane)
+            if found is not None:
+                TRAFFIC.played += 1
+                return found
+        if self._recorder is None:
+            raise self._player.miss(request, lane)
+        self._recorder.claim()  # before it is sent: what cannot be recorded is not to happen
+        return None
 
     def token_request_of(self, authorization: Authorization) -> Interaction | None:
         """The recorded token request whose token authorized a call; once, with the first such call."""
-        with self._lock:
-            if self._token_requests is None:
-                numbers = self._contents.token_requests
-                obtained = ((self._contents.interaction(number).token_obtained, number) for number in numbers)
-                self._token_requests = {by: number for by, number in obtained if by is not None}
-            found = self._token_requests.get(authorization)
-            if found is None or found in self._played:
-                return None
-            self._played[found] = 1
-            return self._contents.interaction(found)
+        return self._player.token_request_of(authorization)
 
     def record(self, interaction: Interaction) -> None:
         """Scrub an interaction and append it to the file.
@@ -319,42 +286,3 @@ class Cassette:
             self.close()
         else:
             self.abandon()
-
-    def _filed(self) -> Index:
-        """The index, filled when the first request is looked up."""
-        if self._index is None:
-            index = Index(self.matcher, self._as_matched)
-            for number in range(self._loaded):
-                index.file(number, self._head(number))
-            self._index = index
-        return self._index
-
-    def _head(self, number: int) -> RecordedRequest:
-        head = self._contents.head(number)
-        return self.scrubber.request(RecordedRequest(head.method, head.uri)) if self.is_foreign else head
-
-    def _refiled(self) -> bool:
-        """Whether a foreign recording was filed anew: its requests may show secrets that are in others of its URIs."""
-        if not self.is_foreign or self._index is None or self._refiled_knowing == len(self.scrubber.known):
-            return False
-        requests: list[RecordedRequest] = []
-        while self._refiled_knowing != len(self.scrubber.known):
-            self._refiled_knowing = len(self.scrubber.known)
-            requests = [self._as_matched(number).request for number in range(self._loaded)]
-        self._index.refile(requests, self._played)
-        return True
-
-    def _as_matched(self, number: int) -> Interaction:
-        """Foreign recordings hold real addresses and secrets; requests are looked up as they would be recorded."""
-        interaction = self._contents.interaction(number)
-        if not self.is_foreign:
-            return interaction
-        return replace(interaction, request=self.scrubber.subject(interaction.request))
-
-    def _miss(self, request: RecordedRequest, lane: Lane) -> CassetteMiss:
-        token_requests = set(self._contents.token_requests)
-        calls = [number for number in range(self._loaded) if number not in token_requests]
-        heads = [(number, self._head(number)) for number in calls]
-        return misses.unanswered(
-            self.path.name, self.matcher, lane, request, heads, self._as_matched, is_empty=not self._loaded
-        )
