@@ -815,11 +815,24 @@ def accounts(session):
 @BOTH
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500, 503])
 def test_accounts_refused(open_session, service, status, is_async):
-    """An error status is a ServiceError that has it."""
-    service.answer = lambda request: service.reply({"message": "QXZ"}, status)
+    """An error status is a ServiceError that has it, the answer, and what the answer says about it."""
+    service.answer = lambda request: service.reply({"message": "QXZ is a whole number"}, status)
     with pytest.raises(tk.ServiceError) as caught:
         accounts(open_session("paper", is_async=is_async))
     assert caught.value.status == status
+    assert caught.value.what.endswith("It says: QXZ is a whole number")
+    assert caught.value.response.json() == {"message": "QXZ is a whole number"}
+    assert pickle.loads(pickle.dumps(caught.value)).response is None
+    assert pickle.loads(pickle.dumps(caught.value)).status == status
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", [], {}, {"message": 7}, {"detail": " "}, "QXZ", b"[" * 9_999])
+def test_accounts_refused_without_a_word(open_session, service, body):
+    """An answer that says nothing in a usual place is not quoted."""
+    service.answer = lambda request: service.reply(body, 400)
+    with pytest.raises(tk.ServiceError) as caught:
+        accounts(open_session("paper"))
+    assert caught.value.what == "The service answered with status 400, so there is no table."
 
 
 @BOTH

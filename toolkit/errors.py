@@ -150,11 +150,16 @@ class ServiceError(ToolkitError):
 
     Attributes:
         status: the HTTP status code.
+        response: the answer as it came, its body read; None when none could be read.
     """
 
-    def __init__(self, what: str, next_step: str = "", *, status: int = 0) -> None:
+    def __init__(self, what: str, next_step: str = "", *, status: int = 0, response: Any = None) -> None:
         super().__init__(what, next_step)
         self.status = status
+        self.response = response
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _without_response(self)
 
 
 class CassetteError(ToolkitError):
@@ -170,8 +175,7 @@ class CassetteError(ToolkitError):
         self.response = response
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A live response holds a connection and unscrubbed bytes: it does not travel with a pickle.
-        return type(self), (self.what, self.next_step), {**self.__dict__, "response": None}
+        return _without_response(self)
 
 
 class CassetteMiss(CassetteError):
@@ -200,6 +204,11 @@ class SecretLeak(CassetteError):
 
 class TabulationError(ToolkitError):
     """A value does not fit its column; says row and column, type expected and type found."""
+
+
+def _without_response(error: ServiceError | CassetteError) -> tuple[Any, ...]:
+    """How to make it again elsewhere: a live response holds a connection and unscrubbed bytes, and stays here."""
+    return type(error), (error.what, error.next_step), {**error.__dict__, "response": None}
 
 
 __all__ = [

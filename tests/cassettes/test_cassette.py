@@ -890,3 +890,18 @@ def test_imports(path, interaction, python):
     """Importing cassettes loads neither vcrpy nor YAML; opening one of ours does not load vcrpy."""
     write(path, interaction())
     python("-c", IMPORTS, path)
+
+
+@pytest.mark.parametrize("kind", ["folder", "folder that is to be made", "file"])
+def test_what_cannot_be_written_is_told_before_anything_is_sent(path, counting, monkeypatch, kind):
+    """A call may be an order: where its answer cannot be recorded, it does not go out."""
+    if kind == "file":
+        get(Cassette(path), counting, "/a")
+    closed = path if kind == "file" else path.parent
+    target = path.parent / "new" / "tour.yaml" if "made" in kind else path
+    monkeypatch.setattr("os.access", lambda place, mode: Path(place) != closed)  # root may write everywhere
+    before = counting.count
+    with pytest.raises(CassetteError, match="cannot be written; nothing was sent") as caught:
+        get(Cassette(target, "new_episodes"), counting, "/b")
+    assert counting.count == before
+    assert str(closed) in caught.value.what

@@ -121,6 +121,20 @@ def test_two_processes(path, mode, other_mode):
     assert paths_in(path) == (["/theirs", "/ours", "/more"] if mode != "all" else ["/ours", "/more"])
 
 
+def test_two_notebooks_that_record_anew(path):
+    """Between its cells a notebook keeps the file: another one that records anew is told so, and loses nothing."""
+    with Other(path, "all") as other:
+        cassette = tk.Cassette(path, "all")
+        get(cassette, "/one")
+        cassette.finish()  # as the end of a cell does
+        assert other.ask("/theirs") == "CassetteBusy 0"
+        get(cassette, "/two")
+        cassette.finish()
+        assert paths_in(path) == ["/one", "/two"]
+        cassette.close()
+        assert other.ask("/theirs") == "other"
+
+
 def test_replay_claims_nothing(path):
     """Whoever replays neither keeps others from recording, nor is kept by them."""
     get(tk.Cassette(path), "/a")
@@ -359,7 +373,7 @@ def test_busy_after_the_call(path):
     with Other(path) as other:
 
         def answer(request):
-            cassette.finish()
+            cassette.close()
             assert other.ask("/theirs") == "other"
             return httpx.Response(200, text="ours")
 

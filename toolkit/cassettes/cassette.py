@@ -198,6 +198,7 @@ class Cassette:
         Raises:
             CassetteMiss: nothing answers it and this mode records nothing; shows the nearest.
             CassetteBusy: it would be recorded, and another process is recording to this cassette.
+            CassetteError: it would be recorded, and the file cannot be written.
             CassetteCorrupt: the recorded item cannot be read.
         """
         if self.replays:
@@ -207,7 +208,7 @@ class Cassette:
                 return found
         if self._recorder is None:
             raise self._player.miss(request, lane)
-        self._recorder.claim()  # before it is sent: what cannot be recorded is not to happen
+        self._recorder.get_ready()  # before it is sent: what cannot be recorded is not to happen
         return None
 
     def token_request_of(self, authorization: Authorization) -> Interaction | None:
@@ -250,7 +251,8 @@ class Cassette:
     def finish(self) -> None:
         """End the recording for now: with mode `all`, put the new one in place of the old one.
 
-        Other processes may record to the file from here on; a further call takes it again.
+        Further calls are added to it. Other processes may record to the file only after close(), or when nobody
+        has this cassette any more.
 
         Raises:
             CassetteError: it cannot be put there; it stays where it was recorded.
@@ -262,10 +264,16 @@ class Cassette:
     def close(self) -> None:
         """End the recording well. Optional: every interaction is on disk as soon as it is complete.
 
+        Other processes may record to the file from here on; a further call takes it again.
+
         Raises:
             CassetteError: the recording cannot be put in place; or `strict`, and `unplayed` is not empty.
         """
-        self.finish()
+        try:
+            self.finish()
+        finally:
+            if self._recorder is not None:
+                self._recorder.give_up()
         if self.strict and self.replays and self.unplayed:
             raise strictness.left_over(self.path.name, self._loaded, self.unplayed)
 

@@ -60,8 +60,19 @@ class Recorder:
         self._is_checking = False
         scrubber.known.subscribe(self._look_again)
 
+    def get_ready(self) -> None:
+        """Make sure, before a request is sent, that its answer can be recorded as far as can be told.
+
+        Raises:
+            CassetteBusy: another process records to the file.
+            CassetteError: it cannot be written.
+        """
+        if self._claim is None or not self._claim.is_held:
+            self._check_writable()
+            self.claim()
+
     def claim(self) -> Claim:
-        """Have the file to record to until it is given up; before a request is sent that is to be recorded.
+        """Have the file to record to until it is given up.
 
         Raises:
             CassetteBusy: another process records to it.
@@ -71,6 +82,15 @@ class Recorder:
             claim = self._claim = claims.take(self.path, self)
             self._is_unchecked = True  # others may have written what holds secrets that only this one knows
         return claim
+
+    def _check_writable(self) -> None:
+        folder = next((one for one in self.path.parents if one.exists()), self.path.parent)
+        for place in (folder,) if self._anew else (folder, self.path):
+            if place.exists() and not os.access(place, os.W_OK):
+                raise CassetteError(
+                    f"Cannot record to {self.path}: {place} cannot be written; nothing was sent.",
+                    'Mend its permissions, choose another cassette, or replay what is there with mode="none".',
+                )
 
     def give_up(self) -> None:
         """Let another process record to it. Appending claims it again."""
@@ -122,7 +142,7 @@ class Recorder:
         return True
 
     def finish(self) -> None:
-        """Put what was recorded anew in place of the file, and give the file up.
+        """Put what was recorded anew in place of the file, which stays this recorder's until it is given up.
 
         Raises:
             CassetteBusy: given up before, it is by now recorded to by another process.
@@ -135,7 +155,6 @@ class Recorder:
                 self._check_written()
                 if self._anew and self.count:
                     self._put_in_place()
-        self.give_up()
 
     def _put_in_place(self) -> None:
         try:

@@ -101,7 +101,7 @@ def _advice(status: int) -> str:
         return "It has a problem of its own: try again later."
     if status < 400:
         return "It points elsewhere, and redirects are followed only where asked: check the address in the settings."
-    return "What it says about it is in the response's body."
+    return "Change what is asked for; the answer itself, `response.text`, may say more."
 
 
 def _response_body(response: Any) -> Body:
