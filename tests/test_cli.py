@@ -141,3 +141,12 @@ def test_a_refused_recording_leaves_no_file(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "did not accept the credentials" in done.stderr
     assert not list(tmp_path.rglob("*.yaml"))
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    """A recording that cannot be kept is told in two lines, before anything is sent."""
+    (tmp_path / "cassettes").write_text("no folder", encoding="utf-8")
+    done = run("record", "x", "--practice", folder=tmp_path)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert str(tmp_path / "cassettes" / "x.yaml") in done.stderr.replace("\n", "")

@@ -1258,3 +1258,13 @@ def test_the_application_runs_without_sockets(clock):
             return [served.status_code, refused.status_code, misdirected.status_code]
 
     assert asyncio.run(calls()) == [200, 401, 421]
+
+
+def test_credentials_that_there_are_not() -> None:
+    """A name that is none is answered with those that are."""
+    service = practice()
+    with pytest.raises(ConfigurationError, match="no credentials called 'sandbox'") as caught:
+        service.credentials["sandbox"]
+    assert caught.value.next_step == "Names: live, paper, broker-secret, broker-key, sandbox-secret, sandbox-key."
+    assert service.credentials.get("sandbox") is None
+    assert "sandbox" not in service.credentials

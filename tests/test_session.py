@@ -808,8 +808,13 @@ def test_accounts(open_session, service, environment, is_async):
 
 
 def accounts(session):
-    frame = session.accounts()
-    return frame if isinstance(session, tk.Session) else asyncio.run(_awaited(frame))
+    return finished(session.accounts)
+
+
+def finished(method, **arguments):
+    """What a method of a session gives, awaited if need be."""
+    given = method(**arguments)
+    return given if isinstance(given, pd.DataFrame) else asyncio.run(_awaited(given))
 
 
 @BOTH
@@ -822,8 +827,8 @@ def test_accounts_refused(open_session, service, status, is_async):
     assert caught.value.status == status
     assert caught.value.what.endswith("It says: QXZ is a whole number")
     assert caught.value.response.json() == {"message": "QXZ is a whole number"}
-    assert pickle.loads(pickle.dumps(caught.value)).response is None
-    assert pickle.loads(pickle.dumps(caught.value)).status == status
+    again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301 - made here
+    assert (again.status, again.response) == (status, None)
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", [], {}, {"message": 7}, {"detail": " "}, "QXZ", b"[" * 9_999])
@@ -1237,3 +1242,22 @@ def test_recorded_file_tells_its_profile(served, tmp_path):
     noted = re.search(r"authorized_by:\n    kind: (.+)\n    environment: (.+)\n    profile: (.+)\n", text)
     assert noted.groups() == ("client key", "broker-sandbox", "sandbox-key")
     assert set(Interface) >= {Interface.AUTH, Interface.BROKER}
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["numbers", "dtypes", "records"])
+def test_what_is_for_the_table_is_no_query(open_session, service, name, is_async):
+    """An argument of `tabulate` would go to the service unnoticed; the error says where it belongs."""
+    session = open_session("paper", is_async=is_async)
+    with pytest.raises(tk.ConfigurationError, match="goes to the service") as caught:
+        finished(session.accounts, **{name: "decimal"})
+    assert f"tk.tabulate(response, {name}=...)" in caught.value.next_step
+    assert service.requests == []
+
+
+@pytest.mark.parametrize("settings", ["toolkit.toml", {"addresses": {}}, 3])
+def test_settings_that_are_none(settings):
+    """What is no Settings is told at once, with how to make some."""
+    with pytest.raises(tk.ConfigurationError, match="The settings are Settings, not") as caught:
+        tk.Session("paper", settings=settings)
+    assert "tk.Settings.load(" in caught.value.next_step

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import warnings
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -30,6 +31,9 @@ from toolkit.settings import is_offline, variable_name
 
 # What the practice service calls them; a real service's may have other names, which then come in its order.
 _ACCOUNT_COLUMNS = ("account_number", "status", "currency", "cash", "equity", "buying_power")
+
+
+_RECORDING = "once, new_episodes, all"
 
 app = typer.Typer(
     name="toolkit",
@@ -123,13 +127,15 @@ def practice(
 )
 def record(
     name: Annotated[str, typer.Argument(help="Name of the cassette, in the project's cassettes folder, or a path.")],
-    environment: Annotated[Environment | None, typer.Option(help="Environment to call.")] = None,
+    environment: Annotated[Environment | None, typer.Option("--environment", "-e", help="Environment to call.")] = None,
     credentials: Annotated[str | None, typer.Option(help="Name of saved credentials.")] = None,
     with_practice: Annotated[bool, typer.Option("--practice", help="Record against the practice service.")] = False,
-    mode: Annotated[str, typer.Option(help="once, new_episodes or all (vcrpy's record modes).")] = "once",
+    mode: Annotated[str, typer.Option(help=f"{_RECORDING} (vcrpy's record modes).")] = "once",
 ) -> None:
     """Record the accounts call, scrubbed of every secret, for replay without network and credentials."""
     console = Console()
+    if mode not in _RECORDING.split(", "):
+        raise ConfigurationError(f"There is no record mode {mode!r} that records.", f"Choose one of {_RECORDING}.")
     if with_practice:
         from toolkit.practice_service import practice as start_practice  # noqa: PLC0415 - its server is an extra
 
@@ -163,7 +169,8 @@ def _record(console: Console, session: Session, name: str) -> None:
         accounts = session.accounts()
     except ToolkitError:
         if is_new:
-            path.unlink(missing_ok=True)  # a refusal is no recording that somebody wants to replay
+            with suppress(OSError):
+                path.unlink()  # a refusal is no recording that somebody wants to replay
         raise
     terminal.print_table(console, "Accounts", accounts, rows=5, first=_ACCOUNT_COLUMNS)
     _print_calls(console, session)

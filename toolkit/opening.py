@@ -101,7 +101,7 @@ def identify(
         if asked is not None and asked is not credentials.environment:
             raise CredentialsMismatch(
                 f"These credentials are for {credentials.environment}, not for {asked}.",
-                "Credentials of one environment are not accepted by another (section 1, rule 5).",
+                "Leave the environment out, since credentials name theirs; or give those of the other environment.",
             )
         return Identity(credentials.environment, credentials, credentials.name)
     if credentials is not None and not isinstance(credentials, str):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 import httpx
 
@@ -20,14 +20,14 @@ from toolkit.cassettes.scrub import KnownSecrets
 from toolkit.clock import Clock, SystemClock
 from toolkit.connection_errors import unanswered
 from toolkit.credentials import ClientKey, ClientSecret, Credentials, KeyPair
-from toolkit.errors import InterfaceNotAllowed
+from toolkit.errors import ConfigurationError, InterfaceNotAllowed
 from toolkit.logs import protect as keep_out_of_logs
 from toolkit.network import Network, ProxyTypes, Verify
 from toolkit.opening import identify, join, open_cassette, open_token_store
 from toolkit.scope import Scope
 from toolkit.secret import Secret
 from toolkit.service import Environment, Interface, Placeholder, symbolic_address
-from toolkit.settings import Settings
+from toolkit.settings import Settings, as_settings
 from toolkit.tokens.slot import MemoryTokenStore
 from toolkit.tokens.store import TokenStore
 from toolkit.tokens.token import Token
@@ -35,6 +35,7 @@ from toolkit.tokens.token import Token
 if TYPE_CHECKING:
     import pandas as pd
 
+_OF_TABULATE: Final = frozenset({"numbers", "dtypes", "records"})
 ClientType = TypeVar("ClientType", httpx.Client, httpx.AsyncClient)
 
 
@@ -92,7 +93,7 @@ class _Session(Generic[ClientType]):
             CredentialsMismatch: the credentials belong to another environment.
             CassetteError: the cassette cannot be opened, or there is none to replay.
         """
-        self.settings = Settings.load() if settings is None else settings
+        self.settings = as_settings(settings)
         self._clock = SystemClock() if clock is None else clock
         self.cassette = open_cassette(cassette, mode, settings=self.settings)
         self._owns_cassette = self.cassette is not None and isinstance(cassette, str | Path)
@@ -241,7 +242,12 @@ class _Session(Generic[ClientType]):
             timeout=self._timeout,
         )
 
-    def _accounts_call(self) -> tuple[ClientType, str]:
+    def _accounts_call(self, params: Mapping[str, Any]) -> tuple[ClientType, str]:
+        for name in params.keys() & _OF_TABULATE:
+            raise ConfigurationError(
+                f"What accounts() is given goes to the service, and {name} is for the table.",
+                f"Make the table yourself: tk.tabulate(response, {name}=...) of the response that a client gives.",
+            )
         interface, path = self.environment.rules.accounts
         return self._client(interface), path
 
@@ -291,7 +297,7 @@ class Session(_Session[httpx.Client]):
             Unreachable: it cannot be reached.
             TabulationError: its answer is no JSON.
         """
-        client, path = self._accounts_call()
+        client, path = self._accounts_call(params)
         try:
             response = client.get(path, params=params or None)
         except (httpx.TransportError, httpx.DecodingError) as error:
@@ -326,7 +332,7 @@ class AsyncSession(_Session[httpx.AsyncClient]):
 
     async def accounts(self, **params: Any) -> pd.DataFrame:
         """The accounts as a table, as `Session.accounts` gives it."""
-        client, path = self._accounts_call()
+        client, path = self._accounts_call(params)
         try:
             response = await client.get(path, params=params or None)
         except (httpx.TransportError, httpx.DecodingError) as error:

@@ -165,6 +165,22 @@ class Settings:
         return (self.project / _expanded(self.cassettes)).absolute()
 
 
+def as_settings(settings: Settings | None) -> Settings:
+    """Those given, else those of the project and the TOOLKIT_* variables.
+
+    Raises:
+        ConfigurationError: what is given is none, or a setting is malformed.
+    """
+    if settings is None:
+        return Settings.load()
+    if isinstance(settings, Settings):
+        return settings
+    raise ConfigurationError(
+        f"The settings are Settings, not {type(settings).__name__}.",
+        f'Give tk.Settings.load("{FILE_NAME}"), tk.Settings(addresses={{"auth_sandbox": "https://..."}}), or nothing.',
+    )
+
+
 def is_offline(environ: Mapping[str, str] | None = None) -> bool:
     """Whether TOOLKIT_OFFLINE asks for replay only.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 import warnings
 
-_PACKAGE = "toolkit"
+_PACKAGES = frozenset({"toolkit", "httpx"})
 
 
 def warn(message: str) -> None:
-    """Warn at the nearest caller beyond the toolkit, however many of its own functions lie between."""
+    """Warn at the nearest caller beyond the toolkit and httpx, however many of their functions lie between."""
     level, frame = 1, sys._getframe()  # noqa: SLF001 - the only way to the callers before Python 3.12
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _PACKAGES:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, stacklevel=level)

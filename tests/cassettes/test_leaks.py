@@ -253,3 +253,10 @@ def test_nothing_to_scan(tmp_path, monkeypatch):
     monkeypatch.setattr("pathlib.Path.iterdir", forbidden)
     with pytest.raises(ConfigurationError, match="Permission denied"):
         scan(tmp_path)
+
+
+@pytest.mark.parametrize("paths", [3, None, [3], {"a": 1}.items()])
+def test_nothing_that_could_be_scanned(paths):
+    """What is no path is told in words."""
+    with pytest.raises(ConfigurationError, match="a path, or a list of paths"):
+        scan(paths)

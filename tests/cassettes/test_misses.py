@@ -248,3 +248,18 @@ def test_hostile_names(tmp_path):
     """Names of files are made safe to print."""
     (tmp_path / "tour\u202e2.yaml").touch()
     assert missing(tmp_path / "tour.yaml").what.isprintable()
+
+
+def test_another_environment():
+    """A session of another environment is told whose calls the cassette holds, and nothing that is beside the point."""
+    miss = unanswered(
+        "tour.yaml",
+        Matcher(OURS),
+        Lane("paper", None),
+        request(path="/v2/account"),
+        [(0, request())],
+        lambda number: pytest.fail("a recording is parsed"),
+        environments=["broker-sandbox"],
+    )
+    assert miss.what == "tour.yaml holds calls of broker-sandbox, and this session is paper."
+    assert "leave the environment out" in miss.next_step

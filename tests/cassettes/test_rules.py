@@ -271,3 +271,10 @@ def test_a_key_is_made(tmp_path, monkeypatch, interaction):
     (folder / "pseudonyms.key").write_text("not a key")
     with pytest.raises(ConfigurationError, match=r"pseudonyms\.key"):
         Scrubber(KnownSecrets(), rules=Rules(pseudonyms="id")).interaction(interaction(body=b'{"id": "1"}'))
+
+
+@pytest.mark.parametrize("rules", [{"names": ["nickname"]}, ["nickname"], "nickname"])
+def test_rules_that_are_none(tmp_path, rules):
+    """What is no Rules is told at once: with a mapping taken for some, nothing would be scrubbed."""
+    with pytest.raises(ConfigurationError, match="are Rules, not"):
+        Cassette(tmp_path / "tour.yaml", rules=rules)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -22,8 +21,9 @@ from toolkit.cassettes.scrub import KnownSecrets, Scrubber
 from toolkit.errors import CassetteError, ConfigurationError
 from toolkit.ledger import Authorization
 from toolkit.secret import Secret
-from toolkit.settings import Settings, is_offline
+from toolkit.settings import Settings, as_settings, is_offline
 from toolkit.traffic import TRAFFIC
+from toolkit.warning import warn
 
 if TYPE_CHECKING:
     import httpx
@@ -82,10 +82,10 @@ class Cassette:
     ) -> None:
         self.path, self.mode, self.strict = find_cassette(path, settings), as_mode(mode), strict
         if scrubber is None:
-            scrubber = Scrubber(KnownSecrets(), rules=project_rules(settings or Settings.load()))
+            scrubber = Scrubber(KnownSecrets(), rules=project_rules(as_settings(settings)))
         self.scrubber = scrubber
         self.scrubber.known.add_texts(secrets)
-        self.scrubber.follow(rules)
+        self.scrubber.follow(_checked(rules))
         self._settings = settings
         self._part = part_of(self.path)
         self._is_awaited = False
@@ -96,7 +96,7 @@ class Cassette:
         self.is_foreign = self._contents.is_foreign
         if self._contents.is_torn and Recorder(self.path, self.scrubber).cut_torn_tail():
             whole = f"the {self._loaded} before it are whole"
-            warnings.warn(f"{self.path} ends in an interaction that was not written to its end; {whole}.", stacklevel=2)
+            warn(f"{self.path} ends in an interaction that was not written to its end; {whole}.")
         self._player = Player(self._contents, self.scrubber, file_name=self.path.name, match_on=match_on, strict=strict)
         self._open_for_recording()
 
@@ -123,10 +123,9 @@ class Cassette:
         self.replays = self._loaded > 0 and self.mode != "all"
         real = Path(os.path.realpath(self.path))
         if self._part.exists() and not claims.is_held_elsewhere(real):
-            warnings.warn(
+            warn(
                 f"{self._part} is left of a recording with mode all that was interrupted. "
-                f"To use it, rename it to {real.name}; the next such recording replaces it.",
-                stacklevel=3,
+                f"To use it, rename it to {real.name}; the next such recording replaces it."
             )
         if not self.records:
             return
@@ -294,3 +293,12 @@ class Cassette:
             self.close()
         else:
             self.abandon()
+
+
+def _checked(rules: object) -> Rules | None:
+    if rules is None or isinstance(rules, Rules):
+        return rules
+    raise ConfigurationError(
+        f"The rules of a cassette are Rules, not {type(rules).__name__}.",
+        'For example rules=tk.Rules(names=["nickname"]).',
+    )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from toolkit.errors import CassetteError
+from toolkit.warning import warn
 
 _waiting: dict[Callable[[], None], Path] = {}
 _shells: list[Any] = []
@@ -62,7 +62,7 @@ def _finish_all() -> None:
         try:
             finish()
         except CassetteError as error:  # nobody is there to catch it, and the others are to finish too
-            warnings.warn(str(error), stacklevel=2)
+            warn(str(error))
 
 
 if hasattr(os, "register_at_fork"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +10,7 @@ import httpx
 from toolkit.cassettes.format import FAILURES, NO_ANSWER, Failure, Interaction, RecordedRequest
 from toolkit.errors import CassetteError
 from toolkit.ledger import Authorization
+from toolkit.warning import warn
 
 if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
@@ -46,7 +46,7 @@ def record_failure(
     try:
         cassette.record(interaction)
     except CassetteError as unrecorded:
-        warnings.warn(f"The failed {request.method} is not recorded. {unrecorded.what}", stacklevel=2)
+        warn(f"The failed {request.method} is not recorded. {unrecorded.what}")
 
 
 def as_error(failure: Failure, request: httpx.Request | None) -> httpx.TransportError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -17,6 +16,7 @@ from toolkit.cassettes.lines import joined, replaced_across_lines
 from toolkit.cassettes.sieve import Sieve
 from toolkit.credentials import SHORTEST_SECRET
 from toolkit.secret import Secret
+from toolkit.warning import warn
 
 _FIELD: Final = re.compile(FIELD_NAMES, re.IGNORECASE)
 _MOST_COMPILED: Final = 64
@@ -76,10 +76,9 @@ class KnownSecrets:
                 listener()
         for secret, kind, _ in new:
             if len(secret.reveal()) < SHORTEST_SECRET:
-                warnings.warn(
+                warn(
                     f"A secret of kind {kind} has fewer than {SHORTEST_SECRET} characters; in recordings it is "
-                    "replaced only where credentials stand, not wherever its text occurs.",
-                    stacklevel=3,
+                    "replaced only where credentials stand, not wherever its text occurs."
                 )
 
     def _enter(self, secret: Secret, kind: str, stand_in: str | None) -> bool:

@@ -133,7 +133,9 @@ def scan(
     """
     known = KnownSecrets()
     known.add_texts(secrets)
-    given = [paths] if isinstance(paths, str | Path) else list(paths)
+    given = [paths] if isinstance(paths, str | Path) or not isinstance(paths, Iterable) else list(paths)
+    if not all(isinstance(path, str | Path) for path in given):
+        raise ConfigurationError("What is to be scanned is a path, or a list of paths.", 'For example tk.scan(".").')
     files = [file for path in given for file in _files(Path(path))]
     return FindingList(finding for file in progress(files, label="files") for finding in _scan_file(file, known))
 

@@ -72,6 +72,7 @@ def unanswered(
     heads: Sequence[tuple[int, RecordedRequest]],
     parse: Callable[[int], Interaction],
     *,
+    environments: Sequence[str] = (),
     is_empty: bool = False,
 ) -> CassetteMiss:
     """The error for a request that nothing recorded answers.
@@ -83,11 +84,17 @@ def unanswered(
         request: what is asked for, scrubbed.
         heads: number and, at least, method and URI of each recorded call.
         parse: a recorded call by its number, scrubbed.
+        environments: whose calls are recorded.
         is_empty: whether there are not even token requests.
 
     Raises:
         CassetteCorrupt: a recording that comes near cannot be read.
     """
+    if "lane" in matcher.names and lane.environment and environments and lane.environment not in environments:
+        return CassetteMiss(
+            f"{file_name} holds calls of {', '.join(environments)}, and this session is {lane.environment}.",
+            "To replay it, leave the environment out; to record this environment, name another cassette.",
+        )
     close = nearest(matcher, lane, request, heads, parse)
     what = f"Nothing recorded in {file_name} answers {request.method} {excerpt(request.uri, 160)}."
     if close:

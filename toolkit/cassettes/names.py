@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, Literal, get_args
 
 from toolkit.errors import ConfigurationError
-from toolkit.settings import Settings, is_offline
+from toolkit.settings import Settings, as_settings, is_offline
 
 Mode = Literal["none", "once", "new_episodes", "all"]
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
@@ -46,7 +46,7 @@ def find_cassette(cassette: str | Path, settings: Settings | None = None) -> Pat
                 f"A cassette cannot be called {cassette!r}: on some systems that is no name of a file.",
                 'Choose a name of letters, digits, spaces, "-" and "_"; or give a path with its suffix.',
             )
-        return (settings or Settings.load()).cassettes_folder / f"{cassette}.yaml"
+        return as_settings(settings).cassettes_folder / f"{cassette}.yaml"
     try:
         return path.expanduser()
     except RuntimeError:

@@ -95,9 +95,15 @@ class Player:
         token_requests = set(self._contents.token_requests)
         calls = [number for number in range(len(self._contents)) if number not in token_requests]
         heads = [(number, self._head(number)) for number in calls]
-        is_empty = not len(self._contents)
         return misses.unanswered(
-            self._file_name, self._matcher, lane, request, heads, self._as_matched, is_empty=is_empty
+            self._file_name,
+            self._matcher,
+            lane,
+            request,
+            heads,
+            self._as_matched,
+            environments=self._contents.environments,
+            is_empty=not len(self._contents),
         )
 
     def _track(self, request: RecordedRequest, lane: Lane) -> Track | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,6 +19,7 @@ from toolkit.cassettes.encodings import AFTER_THE_CALL
 from toolkit.cassettes.format import HEADER, Interaction
 from toolkit.cassettes.scrub import Scrubber
 from toolkit.errors import CassetteBusy, CassetteError, SecretLeak
+from toolkit.warning import warn
 
 # A service may set a new cookie with each answer, and each may hold new personal data: they are taken out where they
 # stand, and looked for elsewhere once, at the end, or the cost of an interaction would grow with the file.
@@ -86,7 +86,7 @@ class Recorder:
     def _check_writable(self) -> None:
         folder = next((one for one in self.path.parents if one.exists()), self.path.parent)
         for place in (folder,) if self._anew else (folder, self.path):
-            if place.exists() and not os.access(place, os.W_OK):
+            if place.exists() and not (os.access(place, os.W_OK) and place.is_dir() == (place is folder)):
                 raise CassetteError(
                     f"Cannot record to {self.path}: {place} cannot be written; nothing was sent.",
                     'Mend its permissions, choose another cassette, or replay what is there with mode="none".',
@@ -249,11 +249,8 @@ class Recorder:
                 claim.prepared[file] = _stamp(file)
         self._made.clear()
         if is_new and self.count:
-            warnings.warn(
-                f"{file} vanished while it was recorded; it begins anew without the {self.count} interactions "
-                "that were in it.",
-                stacklevel=2,
-            )
+            were = "interaction that was" if self.count == 1 else f"{self.count} interactions that were"
+            warn(f"{file} vanished while it was recorded; it begins anew without the {were} in it.")
 
     def _leave_nothing(self, claim: Claim, file: Path) -> None:
         """Remove the empty file, and the folders made for it."""
@@ -296,10 +293,9 @@ class Recorder:
                 self._check_written()
             except (OSError, CassetteError) as error:
                 why = error.what if isinstance(error, CassetteError) else f"{error.strerror or error}."
-                warnings.warn(
+                warn(
                     f"{self.path} holds a secret that became known only now, and could not be rewritten: {why} "
-                    "It is tried again before anything is added to it, and when the recording ends.",
-                    stacklevel=4,
+                    "It is tried again before anything is added to it, and when the recording ends."
                 )
 
     def _check_written(self) -> None:

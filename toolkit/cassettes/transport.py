@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import timedelta
 from typing import Any
@@ -29,6 +28,7 @@ from toolkit.errors import CassetteError
 from toolkit.flow import Flow, Read, run, run_async
 from toolkit.ledger import Call
 from toolkit.traffic import TRAFFIC
+from toolkit.warning import warn
 
 
 class ObservedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
@@ -119,7 +119,7 @@ class RecordedStream(ObservedStream):
         if not self._ended:
             self._ended = True
             what = f"The response to {self._call.method} {self._call.path} was closed before its end"
-            warnings.warn(f"{what}, so it is not recorded.", stacklevel=3)
+            warn(f"{what}, so it is not recorded.")
 
 
 def observe(

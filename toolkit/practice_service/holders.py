@@ -14,6 +14,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.credentials import ClientKey, ClientSecret, Credentials, KeyPair
+from toolkit.errors import ConfigurationError
+from toolkit.escaping import excerpt
 from toolkit.secret import Secret
 from toolkit.service import Environment
 
@@ -63,6 +65,15 @@ class Client:
     key_id: str | None = None
 
 
+class _ByName(dict[str, Credentials]):
+    """Credentials by name; who asks for others is told the names that there are."""
+
+    def __missing__(self, name: object) -> Credentials:
+        raise ConfigurationError(
+            f"The practice service has no credentials called {excerpt(repr(name))}.", f"Names: {', '.join(self)}."
+        )
+
+
 class Holders:
     """All holders, their credentials as their users have them, and as the service knows them."""
 
@@ -70,7 +81,7 @@ class Holders:
         self._key_pairs: list[tuple[KeyPair, Holder]] = []
         self._clients: dict[tuple[Environment, str], Client] = {}
         self.credentials: Mapping[str, Credentials] = MappingProxyType(
-            {credentials.name: credentials for credentials in self._register()}
+            _ByName({credentials.name: credentials for credentials in self._register()})
         )
 
     def __repr__(self) -> str:
