@@ -84,7 +84,7 @@ def test_any_byte_of_a_source_or_an_output_that_is_changed_is_seen_in_its_cell(a
         (b"0  1  0.50", b"0  1 0.500", "output 1, text/plain", Kind.PRESENTATION),
         (b"<td>0.50", b"<th>0.50", "output 1, text/html", Kind.PRESENTATION),
         (b"<td>0.50", b"<td>0.75", "output 1, text/html", Kind.DATA),
-        (b"iVBORw0KGgo=", b"iVBORw0KGgp=", "output 1, image/png", Kind.PRESENTATION),
+        (b"iVBORw0KGgo=", b"iVBORw0KGgp=", "output 1, image/png", Kind.DATA),
         (b'"stdout"', b'"stderr"', "output 1 is of another kind", Kind.DATA),
         (b"line 2", b"line 3", "output 1, traceback", Kind.PRESENTATION),
         (b"KeyError", b"KeyErro ", "output 1, ename", Kind.DATA),
@@ -154,7 +154,10 @@ def test_pictures_are_shown_by_size_and_pixels():
     packed = diff_lines(encoded(one), encoded(one, compress_level=0), "image/png")
     assert "no pixel differs" in packed[2]
     assert "sizes differ" in diff_lines(encoded(one), encoded(image.new("RGBA", (1, 1))), "image/png")[2]
-    assert "cannot be compared" in diff_lines("AAAA", "%", "image/png")[2]
+    assert diff_lines("AAAA", encoded(one), "image/png")[2] == " what is stored is no picture that can be opened"
+    assert kind_of(encoded(one), encoded(two), "image/png") is Kind.PICTURE
+    assert kind_of(encoded(one), encoded(one, compress_level=0), "image/png") is Kind.PRESENTATION
+    assert kind_of("AAAA", encoded(one), "image/png") is Kind.DATA
 
 
 @pytest.mark.parametrize(
@@ -190,3 +193,51 @@ def test_what_is_another_at_every_run_is_guessed(stored, now, words):
     """An address, a time or an identifier that is all that differs is named; nothing is said on a mere guess."""
     assert words in hint_at(stored, now)
     assert bool(words) == bool(hint_at(stored, now))
+
+
+WIDGETS = "application/vnd.jupyter.widget-state+json"
+VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+def with_widgets(name, text="1"):
+    """What a run gives whose one widget has a name."""
+    shown = {"output_type": "display_data", "data": {"text/plain": "W", VIEW: {"model_id": name}}, "metadata": {}}
+    state = {WIDGETS: {"state": {name: {"state": {"value": text}}}, "version_major": 2, "version_minor": 0}}
+    return RunResult({**RESULT.cells, 1: CellResult([shown], 1)}, state)
+
+
+def saved(result, **changes):
+    """A notebook as an editor saves it after a run of its own."""
+    content = expected_of(parse_notebook(STORED).content, result)
+    content["metadata"]["language_info"] |= {"version": "3.11.7", "codemirror_mode": {"name": "ipython", "version": 3}}
+    content["cells"][1]["metadata"]["execution"] = {"iopub.status.busy": "2026-01-02T10:11:12Z"}
+    content["cells"][1]["metadata"]["trusted"] = True
+    content["metadata"] |= changes
+    return as_bytes(content)
+
+
+def test_what_an_editor_keeps_is_told_from_results():
+    """Times, trust, the language's version and widgets that it named itself: nothing of it is a result."""
+    for data in (saved(with_widgets("theirs", "2")), saved(with_widgets("theirs"), widgets={})):
+        found = compared(data, with_widgets("ours"))
+        about_widgets = [each for each in found if each.place.startswith("metadata/widgets") or VIEW in each.place]
+        assert {each.kind for each in found if each not in about_widgets} == {Kind.EDITOR}
+        assert about_widgets
+    found = compared(saved(with_widgets("theirs", "2")), with_widgets("ours"))
+    assert {each.kind for each in found} == {Kind.EDITOR}
+
+
+def test_widgets_of_the_same_run_are_results():
+    """A byte of a state that was stored with the outputs is not the editor's."""
+    content = expected_of(parse_notebook(STORED).content, with_widgets("ours", "2"))
+    assert [each.kind for each in compared(as_bytes(content), with_widgets("ours"))] == [Kind.METADATA]
+
+
+@pytest.mark.parametrize("change", [{"language_info": {"name": "julia"}}, {"kernelspec": {"name": "other"}}])
+def test_other_metadata_is_no_editors(change):
+    """What an editor does not write by itself, somebody has changed."""
+    try:
+        found = compared(saved(RESULT, **change))
+    except NotANotebook:
+        return
+    assert Kind.METADATA in {each.kind for each in found}

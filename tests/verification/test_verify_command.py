@@ -128,7 +128,7 @@ def test_wrong_paths_and_files_are_told_in_two_lines(run, tmp_path, monkeypatch)
     true_verify = toolkit.verification.verify
     done = run("--json", str(tmp_path / "none" / "x.json"))
     assert done.exit_code == 2
-    assert "cannot be written" in done.stderr
+    assert "There is no folder for" in done.stderr
     app = typer.Typer()
     app.command()(command.verify)
     monkeypatch.setattr(toolkit.verification, "verify", true_verify)

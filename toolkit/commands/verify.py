@@ -65,6 +65,9 @@ def verify(
     from toolkit.verification import verify as verify_notebooks  # noqa: PLC0415 - slow to load
 
     is_piped = report is not None and str(report) == "-"
+    if report is not None and not is_piped and not report.absolute().parent.is_dir():
+        _print_error(ConfigurationError(f"There is no folder for {report}.", "Make it, or choose another file."))
+        raise typer.Exit(_NOT_VERIFIED)
     console = Console(stderr=is_piped)
     with _stopped_like_an_interrupt():
         try:
@@ -140,10 +143,11 @@ def _print_details(console: Console, verdict: Verdict) -> None:
         _say(console, failure.next_step)
     if verdict.outcome == "unstable":
         _say(console, "Two runs of it give different things, so it is left as it was:", "red")
-    for difference in verdict.differences[:_PLACES]:
+    shown = [each for each in verdict.differences if each.kind != "the editor's own"]
+    for difference in shown[:_PLACES]:
         _print_difference(console, difference)
-    if len(verdict.differences) > _PLACES:
-        _say(console, f"… and {len(verdict.differences) - _PLACES} more; --json has them all", "dim")
+    if len(shown) > _PLACES:
+        _say(console, f"… and {len(shown) - _PLACES} more; --json has them all", "dim")
     words = _about_versions(verdict)
     if words:
         _say(console, words, "yellow")
@@ -176,8 +180,10 @@ def _print_summary(console: Console, verdicts: list[Verdict]) -> None:
     rows = table("notebook", "cells", "seconds", "result")
     for verdict in verdicts:
         result = str(verdict.outcome)
-        count = len(verdict.differences)
-        if verdict.in_presentation_only and verdict.outcome == "differs":
+        count = sum(each.kind != "the editor's own" for each in verdict.differences)
+        if verdict.outcome == "same" and verdict.differences:
+            result += "; the file also holds what an editor keeps, which --update takes out"
+        elif verdict.in_presentation_only and verdict.outcome == "differs":
             result += " in presentation only"
         elif count:
             result += f" at {count} place{'' if count == 1 else 's'}"

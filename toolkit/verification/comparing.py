@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from toolkit.verification.normal import LABEL
@@ -15,6 +16,12 @@ from toolkit.verification.verdict import CellPlace, Difference, Kind
 
 _MOST_LAYOUT: Final = 20  # lines
 _MISSING: Final = object()
+# What JupyterLab and others write beside the results when somebody saves; what is stored anew has none of it.
+_OF_CELLS: Final = frozenset({"execution", "ExecuteTime", "trusted"})
+_OF_LANGUAGE: Final = frozenset(
+    {"codemirror_mode", "file_extension", "mimetype", "nbconvert_exporter", "pygments_lexer", "version"}
+)
+_VIEW: Final = "application/vnd.jupyter.widget-view+json"
 
 
 def differences(stored: StoredNotebook, data: bytes, expected: Mapping[str, Any]) -> tuple[Difference, ...]:
@@ -26,8 +33,36 @@ def differences(stored: StoredNotebook, data: bytes, expected: Mapping[str, Any]
     """
     if stored.data == data:
         return ()
+    others_widgets = _are_of_another_run(stored.content["metadata"], expected["metadata"])
     found = [*_of_cells(stored.cells, expected["cells"]), *_of_notebook(stored.content, expected)]
+    if others_widgets:
+        found = [_editors(one) if _is_about_widgets(one) else one for one in found]
     return tuple(found) or (_of_layout(stored.data, data),)
+
+
+def _are_of_another_run(stored: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
+    """Whether the widgets are stored as an editor's run named them, at random, or not at all."""
+    if "widgets" not in stored:
+        return True
+    before, after = _models(stored), _models(expected)
+    return bool(before) and before.isdisjoint(after)
+
+
+def _models(metadata: Mapping[str, Any]) -> set[str]:
+    states = (_mapping(_mapping(state).get("state")) for state in _mapping(metadata.get("widgets")).values())
+    return {name for models in states for name in models}
+
+
+def _is_about_widgets(difference: Difference) -> bool:
+    return difference.place.endswith(f", {_VIEW}") or difference.place.startswith("metadata/widgets")
+
+
+def _editors(difference: Difference) -> Difference:
+    return replace(difference, kind=Kind.EDITOR)
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _of_cells(stored: Sequence[dict[str, Any]], expected: Sequence[dict[str, Any]]) -> Iterator[Difference]:
@@ -39,7 +74,8 @@ def _of_cells(stored: Sequence[dict[str, Any]], expected: Sequence[dict[str, Any
                 yield Difference("execution count", Kind.METADATA, place, diff)
             yield from _of_outputs(place, before["outputs"], after["outputs"])
         for name in sorted({*before, *after} - {"outputs", "execution_count"}):
-            yield from _of_metadata(name, before.get(name, _MISSING), after.get(name, _MISSING), place)
+            for one in _of_metadata(name, before.get(name, _MISSING), after.get(name, _MISSING), place):
+                yield _editors(one) if _is_below("metadata", _OF_CELLS, one) else one
 
 
 def _of_outputs(place: CellPlace, stored: Sequence[Any], expected: Sequence[Any]) -> Iterator[Difference]:
@@ -103,7 +139,12 @@ def _of_notebook(stored: Mapping[str, Any], expected: Mapping[str, Any]) -> Iter
         old, new = before.get(name, _MISSING), after.get(name, _MISSING)
         if name == LABEL and isinstance(sources[0], Mapping) and isinstance(old, Mapping):
             old, new = ({key: it for key, it in value.items() if key != "sources"} for value in (old, new))
-        yield from _of_metadata(f"metadata/{name}", old, new)
+        for one in _of_metadata(f"metadata/{name}", old, new):
+            yield _editors(one) if _is_below("metadata/language_info", _OF_LANGUAGE, one) else one
+
+
+def _is_below(path: str, names: frozenset[str], difference: Difference) -> bool:
+    return difference.place.startswith(f"{path}/") and difference.place[len(path) + 1 :].split("/")[0] in names
 
 
 def _part(notebook: Mapping[str, Any], name: str) -> Any:

@@ -8,6 +8,7 @@ import hashlib
 import html
 import json
 import re
+from importlib.util import find_spec
 from io import BytesIO
 from typing import Any, Final
 
@@ -41,8 +42,10 @@ def kind_of(stored: Any, now: Any, form: str) -> Kind:
     """Whether two values of a MIME type differ in what they say, or only in how they show it.
 
     The words and numbers of a text or page are what it says; space, rules, tags and styles are not, nor is
-    an object's `<repr>`, a picture, or whether a form is there besides the plain text.
+    an object's `<repr>`, or whether a form is there besides the plain text. Of two pictures nobody can tell.
     """
+    if _is_picture(form) and isinstance(stored, str) and isinstance(now, str):
+        return _kind_of_pictures(stored, now)
     if not form.startswith("text/") or (form != "text/plain" and (stored is None or now is None)):
         return Kind.PRESENTATION
     if not isinstance(stored, str) or not isinstance(now, str):
@@ -106,12 +109,27 @@ def _portrait(encoded: str) -> str:
     return f"{size}{len(data):,} bytes, sha256 {hashlib.sha256(data).hexdigest()[:16]}"
 
 
-def _pixels(stored: str, now: str) -> str:
+def _kind_of_pictures(stored: str, now: str) -> Kind:
     before, after = (_opened(_decoded(each)) for each in (stored, now))
     if before is None or after is None:
-        return "the pixels cannot be compared: no picture, or Pillow is not installed"
+        return Kind.PRESENTATION if find_spec("PIL") is None else Kind.DATA
+    return Kind.PRESENTATION if before.size == after.size and not _changed_pixels(before, after) else Kind.PICTURE
+
+
+def _pixels(stored: str, now: str) -> str:
+    if find_spec("PIL") is None:
+        return "the pixels cannot be compared: Pillow is not installed"
+    before, after = (_opened(_decoded(each)) for each in (stored, now))
+    if before is None or after is None:
+        return f"what {'is stored' if before is None else 'came out now'} is no picture that can be opened"
     if before.size != after.size:
         return "the sizes differ"
+    count, total = _changed_pixels(before, after), before.width * before.height
+    return f"{count:,} of {total:,} pixels differ" if count else "no pixel differs: the same picture, packed otherwise"
+
+
+def _changed_pixels(before: Any, after: Any) -> int:
+    """How many pixels differ between two pictures of one size."""
     from PIL import ImageChops  # noqa: PLC0415 - comes with matplotlib, which is an extra
 
     difference = ImageChops.difference(before.convert("RGBA"), after.convert("RGBA"))
@@ -119,9 +137,7 @@ def _pixels(stored: str, now: str) -> str:
     changed = bands[0]
     for band in bands[1:]:
         changed = ImageChops.lighter(changed, band)
-    count = changed.histogram()[255]
-    total = before.width * before.height
-    return f"{count:,} of {total:,} pixels differ" if count else "no pixel differs: the same picture, packed otherwise"
+    return int(changed.histogram()[255])
 
 
 def _opened(data: bytes) -> Any:

@@ -26,7 +26,9 @@ class Kind(StrEnum):
     """What a difference is about."""
 
     DATA = "data"
+    PICTURE = "picture"
     PRESENTATION = "presentation"
+    EDITOR = "the editor's own"
     SOURCE = "source"
     METADATA = "metadata"
     LAYOUT = "layout of the file"
@@ -106,7 +108,8 @@ class Verdict:
         outcome: in one word.
         cells: how many cells it has.
         seconds: how long it ran.
-        differences: what is stored otherwise than it came out, in order. For `UNSTABLE`, between two runs.
+        differences: what is stored otherwise than it came out, in order. For `UNSTABLE`, between two runs; for
+            `SAME`, what an editor keeps in the file beside the results.
         failure: why it could not be run to its end; None when it was.
         versions: libraries whose versions are not those that the outputs were made with.
     """
@@ -121,5 +124,10 @@ class Verdict:
 
     @property
     def in_presentation_only(self) -> bool:
-        """Whether what differs is how results look, and none of the results."""
-        return bool(self.differences) and all(each.kind is Kind.PRESENTATION for each in self.differences)
+        """Whether what differs is how results look, and none of the results.
+
+        A picture with other pixels counts as that only if libraries have other versions.
+        """
+        looks = {Kind.PRESENTATION, Kind.PICTURE} if self.versions else {Kind.PRESENTATION}
+        kinds = {each.kind for each in self.differences} - {Kind.EDITOR}
+        return bool(kinds) and kinds <= looks

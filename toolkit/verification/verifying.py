@@ -32,7 +32,7 @@ from toolkit.verification.stored import (
     replace_notebook,
 )
 from toolkit.verification.surroundings import Surroundings
-from toolkit.verification.verdict import Difference, Failure, Outcome, Verdict
+from toolkit.verification.verdict import Difference, Failure, Kind, Outcome, Verdict
 from toolkit.verification.versions import changes, running_versions
 
 TIMEOUT: Final = 120.0  # seconds for a cell
@@ -150,7 +150,8 @@ class _Verifying:
         expected = given(versions)
         found = differences(stored, as_bytes(expected), expected)
         if not found or not self.update:
-            return Outcome.DIFFERS if found else Outcome.SAME, found
+            is_same = all(each.kind is Kind.EDITOR for each in found)
+            return Outcome.SAME if is_same else Outcome.DIFFERS, found
         # Only a second run shows that what is about to be stored will be the same tomorrow.
         once = as_bytes(given(self.versions))
         again = (await self._given(path, stored))(self.versions)
