@@ -3,6 +3,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -182,3 +183,56 @@ def test_bad_keys(keys, what, side):
     with pytest.raises(TabulationError, match=f"is {what} in row 1 of the {side} table") as caught:
         compare(*((bad, good) if side == "left" else (good, bad)))
     assert "canary" not in str(caught.value)
+
+
+def test_tables_of_no_records():
+    """A table without rows and columns lacks every row of the other, whatever the key; two such differ in nothing."""
+    nothing, some = tabulate([]), tabulate([{"id": "a", "x": 1}])
+    assert listed(compare(nothing, some)) == [("a", "<row>", None, "only right")]
+    assert listed(compare(some, nothing, on="id")) == [("a", "<row>", "only left", None)]
+    for on in (None, "id"):
+        assert list(compare(nothing, nothing, on=on).columns) == ["column", "left", "right"]
+
+
+def test_the_index_is_the_key():
+    """Tables with the same named index are compared by it, before any column's name; tables of tokens are such."""
+    index = pd.Index([1, 2], name="token")
+    left = pd.DataFrame({"id": ["a", "b"], "calls": [3, 4]}, index=index)
+    assert listed(compare(left, left.assign(calls=[3, 5]))) == [(2, "calls", 4, 5)]
+    levels = pd.MultiIndex.from_tuples([("a", "X"), ("a", "Y")], names=["account", "symbol"])
+    positions = pd.DataFrame({"quantity": [1, 2]}, index=levels)
+    assert listed(compare(positions, positions.assign(quantity=[1, 3]))) == [("a", "Y", "quantity", 2, 3)]
+    assert compare(left, left.reset_index(drop=True)).columns[0] == "id"
+
+
+def test_keys_that_cannot_be_equal():
+    """Text on one side and numbers on the other would make every row seem to be on one side only."""
+    left, right = pd.DataFrame({"id": ["1", "2"]}), pd.DataFrame({"id": [1, 2]})
+    for ours, theirs in ((left, right), (right, left), (right.astype("float64"), left)):
+        with pytest.raises(TabulationError, match="the key 'id' is text in one table and numbers in the other"):
+            compare(ours, theirs)
+    assert len(compare(left, right[:0])) == 2
+
+
+@pytest.mark.parametrize("key", [[1], {"a": 1}])
+def test_keys_that_are_no_values(key):
+    """Lists and objects are no keys."""
+    with pytest.raises(TabulationError, match="the key 'id' of the left table holds lists or objects"):
+        compare(pd.DataFrame({"id": [key]}), pd.DataFrame({"id": ["a"]}))
+
+
+@pytest.mark.parametrize(("other", "differences"), [([1, 2], 0), ([1, 3], 1), ([1, 2, 3], 1), ([], 1)])
+def test_lists_and_arrays(other, differences):
+    """Lists come back from Parquet as arrays, and are equal member by member."""
+    frames = [pd.DataFrame({"id": ["a"], "x": pd.Series([cell], dtype=object)}) for cell in ([1, 2], np.array(other))]
+    assert len(compare(*frames)) == differences
+    arrays = [frames[0].assign(x=frames[0]["x"].map(np.array)), frames[1]]
+    assert len(compare(*arrays)) == differences
+
+
+def test_what_is_no_table():
+    """A session, an answer and a name are refused with what to do, not compared."""
+    with pytest.raises(TabulationError, match="not str") as caught:
+        compare("monday", "friday")
+    assert "accounts()" in caught.value.next_step
+    assert "tabulate" in caught.value.next_step

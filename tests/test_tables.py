@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 import sys
 import warnings
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 
 import httpx
@@ -162,6 +161,57 @@ def test_accounts():
     }
 
 
+# What a field of each kind holds as JSON, and what a reader would make of its column by hand.
+KINDS = {
+    "cash": (st.decimals(-(10**9), 10**9, places=2).map(str), lambda column: pd.to_numeric(column).astype("float64")),
+    "rate": (
+        st.floats(-1e6, 1e6).map(lambda number: round(number, 4) + 0.5),
+        lambda column: column.astype("float64"),
+    ),
+    "count": (st.integers(-(2**53), 2**53), lambda column: column.astype(object).where(column.notna()).astype("Int64")),
+    "is_open": (st.booleans(), lambda column: column.astype("boolean")),
+    "status": (st.text("xyz ", max_size=4), lambda column: column.astype("str")),
+    "account_number": (st.from_regex(r"[0-9]{3,9}", fullmatch=True), lambda column: column.astype("str")),
+    "created_at": (
+        st.datetimes(datetime(1990, 1, 1), datetime(2100, 1, 1)).map(lambda at: f"{at.isoformat()}Z"),  # noqa: DTZ001 - Z
+        lambda column: pd.to_datetime(column, utc=True, format="ISO8601").astype("datetime64[us, UTC]"),
+    ),
+    "opened_on": (
+        st.dates(date(1990, 1, 1), date(2100, 1, 1)).map(str),
+        lambda column: pd.to_datetime(column).astype("datetime64[us]"),
+    ),
+}
+FIELDS = st.fixed_dictionaries({}, optional={name: st.none() | values for name, (values, _) in KINDS.items()})
+ACCOUNTS = st.lists(
+    st.builds(
+        lambda fields, owner: fields | ({"owner": owner} if owner else {}),
+        FIELDS,
+        st.builds(lambda fields, home: fields | ({"home": home} if home else {}), FIELDS, FIELDS),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@pytest.mark.parametrize("least", [0, sys.maxsize], ids=["by Arrow", "plainly"])
+@given(ACCOUNTS)
+def test_what_pandas_and_a_reader_would_make_of_it(least, records):
+    """The columns of json_normalize, converted by hand; one without any value stays object."""
+    expected = pd.json_normalize(records)
+    for name in expected:
+        column = expected[name]
+        _, by_hand = KINDS[name.rpartition(".")[2]]
+        expected[name] = column.astype(object).where(column.notna(), None) if column.isna().all() else by_hand(column)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arrow_reader, "WORTHWHILE", least)
+        for data in (json.dumps(records).encode(), records):
+            frame = quietly(data)
+            pd.testing.assert_frame_equal(
+                frame, expected[list(frame.columns)], check_exact=True, check_column_type=False
+            )
+            assert set(frame.columns) == set(expected.columns)
+
+
 def test_one_account():
     """A single object is one row."""
     frame = tabulate(b'{"id": "a", "cash": "1.50"}')
@@ -200,6 +250,20 @@ def test_positions_of_accounts():
     assert frame["parent.id"].tolist() == ["a", "b", "b"]
     assert frame["account_number"].tolist() == ["01", "02", "02"]
     assert tabulate({"accounts": accounts}, records="accounts.positions").columns[0] == "accounts.id"
+
+
+def test_rows_of_lists_in_lists():
+    """What identifies each record around a row has the name of its list when there is more than one of it."""
+    orders = [
+        {"id": "o", "symbol": "SPRD", "legs": [{"id": "l", "number": 1, "fills": [{"price": 2}, {"price": 3}]}]},
+        {"id": "p", "symbol": "ALFA", "legs": None},
+    ]
+    frame = tabulate({"orders": orders}, records="legs.fills")
+    assert list(frame.columns) == ["parent.id", "symbol", "legs.id", "number", "price"]
+    assert frame["legs.id"].tolist() == ["l", "l"]
+    assert tabulate({"orders": orders}, records="orders.legs.fills").columns[0] == "orders.id"
+    with pytest.raises(TabulationError, match=r"There are: 'legs', 'legs\.fills'\."):
+        tabulate({"orders": orders}, records="fills")
 
 
 @pytest.mark.usefixtures("way")
@@ -375,31 +439,69 @@ def test_a_token_in_its_last_second():
         assert table.loc[1, ["remaining", "state"]].tolist() == [remaining, state]
 
 
-def recipes(function, name):
-    """The lines of code in a docstring that make a file."""
-    lines = [line.strip() for line in function.__doc__.splitlines() if re.match(rf" {{8}}({name}\.|instants = )", line)]
-    assert [line for line in lines if "to_excel" in line]
-    assert [line for line in lines if "to_parquet" in line]
-    return lines
+def recipes(function, *beginnings):
+    """The lines of code in a docstring that begin so."""
+    lines = [line.strip() for line in function.__doc__.splitlines() if line.startswith("        ")]
+    found = [line for line in lines if line.startswith(beginnings)]
+    assert found
+    return found
 
 
-@pytest.mark.parametrize("which", ["calls", "tokens"])
-def test_recipes_for_parquet_and_excel(which, tmp_path, monkeypatch):
-    """The lines in the docstrings do what they say: types survive Parquet, and Excel takes the rest."""
-    monkeypatch.chdir(tmp_path)
-    made = [call(0, authorization(1)), call(1, status=599)]
-    function, table = (
-        (calls_table, calls_table(made)) if which == "calls" else (tokens_table, tokens_table(made, START))
-    )
-    for line in recipes(function, which):
-        if "to_excel" not in line:
-            exec(line, {which: table})  # noqa: S102 - a line of ours
-    pd.testing.assert_frame_equal(pd.read_parquet(f"{which}.parquet"), table)
-    pytest.importorskip("openpyxl")
-    names = {which: table}
-    for line in recipes(function, which):
+def run(lines, **names):
+    for line in lines:
         exec(line, names)  # noqa: S102 - a line of ours
-    assert len(pd.read_excel(f"{which}.xlsx")) == len(table)
+    return names
+
+
+def test_recipes_for_other_shapes():
+    """Positions beside their accounts, and records that are listed by their key."""
+    accounts = [
+        {"id": "a", "account_number": "01", "cash": "5.5", "positions": [{"symbol": "ALFA", "quantity": 2}]},
+        {"id": "b", "account_number": "02", "cash": "7.5", "positions": []},
+    ]
+    found = run(
+        recipes(tabulate, "positions = ", "table = "), tabulate=tabulate, response=httpx.Response(200, json=accounts)
+    )
+    assert found["table"].loc[0, ["account_number", "symbol", "quantity", "cash"]].tolist() == ["01", "ALFA", 2, 5.5]
+    quoted = httpx.Response(200, json={"quotes": {"ALFA": {"bid": 1}, "BRVO": {"bid": 2}}})
+    quotes = run(recipes(tabulate, "quotes = "), tabulate=tabulate, response=quoted)["quotes"]
+    assert quotes.to_dict("list") == {"symbol": ["ALFA", "BRVO"], "bid": [1, 2]}
+
+
+ANSWER = [{"id": "a", "cash": "5.25", "rate": 1.5, "owner": {"since": "2026-05-12T09:30:00Z"}, "closed_on": None}]
+FILES = {
+    "calls": (calls_table, lambda: calls_table([call(0, authorization(1)), call(1, status=599)])),
+    "tokens": (tokens_table, lambda: tokens_table([call(0, authorization(1))], START)),
+    "table": (tabulate, lambda: tabulate(ANSWER)),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_recipes_for_parquet(name, tmp_path, monkeypatch):
+    """The line in the docstring keeps every type."""
+    monkeypatch.chdir(tmp_path)
+    function, made = FILES[name]
+    run(recipes(function, f"{name}.to_parquet("), **{name: made()})
+    pd.testing.assert_frame_equal(pd.read_parquet(f"{name}.parquet"), made())
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_recipes_for_excel(name, tmp_path, monkeypatch):
+    """The lines in the docstrings make a file that holds the same, its instants without their zone."""
+    monkeypatch.chdir(tmp_path)
+    pytest.importorskip("openpyxl")
+    function, made = FILES[name]
+    run(recipes(function, "instants = ", f"{name}.assign("), **{name: made()})
+    read, table = pd.read_excel(f"{name}.xlsx", index_col=0, dtype={"id": str}), made()
+    assert list(read.columns) == list(table.columns)
+    for column in table.select_dtypes("datetimetz"):
+        assert read[column].tolist() == table[column].dt.tz_localize(None).tolist()
+
+
+def test_recipes_when_there_is_no_instant():
+    """Nothing is taken off then."""
+    (line,) = recipes(tabulate, "instants = ")
+    assert run([line], table=tabulate([{"x": 1}]))["instants"].shape[1] == 0
 
 
 def test_no_calls():

@@ -29,14 +29,21 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
 
     Rows belong together by their key. Cells are equal by value: 1, 1.0 and a decimal 1.00 are, text
     and a number are not, two missing values are, and an instant equals itself in any unit or zone. A
-    column that one table lacks counts as missing throughout.
+    column that one table lacks counts as missing throughout. A table without rows and columns, as no
+    records give, lacks every row of the other.
+
+    Two sessions, positions of which one account may hold several, and computed numbers to the cent:
+
+        compare(monday.accounts(), friday.accounts())
+        compare(left, right, on=["id", "symbol"])
+        compare(left.round(2), right.round(2))
 
     Args:
         left: a table, such as that of `tabulate`.
         right: another one.
-        on: the column or columns (or index level) whose values are the key. By default the first of
-            id, account_id, account_number, number, uuid and account that both tables have, else the
-            only column of both whose name says identifier.
+        on: the column or columns (or index level) whose values are the key. By default the index, where
+            both tables have the same named one; else the first of id, account_id, account_number,
+            number, uuid and account that both have; else the only column of both whose name says identifier.
 
     Returns:
         A table with the columns of the key, then
@@ -47,11 +54,21 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
         the rows that are only in `right`. Tables without a difference give one without rows.
 
     Raises:
-        TabulationError: no key, several that might be it, or key values that are missing or repeated.
+        TabulationError: no key, several that might be it, key values that are missing or repeated, or
+            text on one side and numbers on the other.
     """
+    for table in (left, right):
+        _check(table)
+    levels: list[Any] = list(left.index.names)
+    if on is None and None not in levels and levels == list(right.index.names):
+        on = levels
     left, right = _with_index_names(left), _with_index_names(right)
+    if not left.columns.size and not right.columns.size:
+        return _result([], left, right, [])
+    left, right = _or_empty(left, right), _or_empty(right, left)
     key = _key(left, right, on)
     left_rows, right_rows = _numbered(left, key, "left"), _numbered(right, key, "right")
+    _check_kinds(left, right, key)
     pairs = [(row, right_rows[name]) for name, row in left_rows.items() if name in right_rows]
     differing = _differing_cells(left, right, key, pairs)
     found: list[tuple[Any, ...]] = []
@@ -64,17 +81,26 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
     return _result(found, left, right, key)
 
 
-def _with_index_names(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with its named index levels as columns, and each column name once."""
+def _check(table: Any) -> None:
     if not isinstance(table, pd.DataFrame):
         raise TabulationError(
-            f"compare takes two tables, not {type(table).__name__}.", "Make a table of an answer with tabulate."
+            f"compare takes two tables, not {type(table).__name__}.",
+            "A session has accounts(), and tabulate makes a table of an answer.",
         )
+
+
+def _with_index_names(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with its named index levels as columns, and each column name once."""
     levels = [name for name in table.index.names if name is not None and name not in table.columns]
     table = table.reset_index(level=levels) if levels else table
     if not table.columns.is_unique:
         raise TabulationError("a table has several columns of one name", "Rename them before comparing.")
     return table
+
+
+def _or_empty(table: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
+    """The table; for one of no records, which has no columns either, one like the other without its rows."""
+    return table if table.shape != (0, 0) else other.iloc[:0]
 
 
 def _key(left: pd.DataFrame, right: pd.DataFrame, on: str | Sequence[str] | None) -> list[str]:
@@ -115,6 +141,13 @@ def _list(names: Sequence[Any]) -> str:
 def _numbered(table: pd.DataFrame, key: list[str], side: str) -> dict[tuple[Any, ...], int]:
     """The position of the row of each key."""
     keys = table[key]
+    names = list(zip(*(keys[column].tolist() for column in key), strict=True))
+    try:
+        numbered = {name: row for row, name in enumerate(names)}
+    except TypeError:
+        raise TabulationError(
+            f"the key {_list(key)} of the {side} table holds lists or objects", "Choose other columns with on=."
+        ) from None
     for what, rows in (("missing", keys.isna().any(axis=1)), ("repeated", keys.duplicated())):
         if rows.any():
             row = int(np.argmax(rows.to_numpy()))
@@ -122,7 +155,26 @@ def _numbered(table: pd.DataFrame, key: list[str], side: str) -> dict[tuple[Any,
                 f"the key {_list(key)} is {what} in row {row} of the {side} table (rows count from 0)",
                 "Each row needs a key of its own; choose other columns with on=.",
             )
-    return {name: row for row, name in enumerate(zip(*(keys[column].tolist() for column in key), strict=True))}
+    return numbered
+
+
+def _check_kinds(left: pd.DataFrame, right: pd.DataFrame, key: list[str]) -> None:
+    """Refuse keys that can never be equal: every row would seem to be on one side only."""
+    for name in key:
+        if {_kind(left[name]), _kind(right[name])} == {"text", "numbers"}:
+            raise TabulationError(
+                f"the key {excerpt(str(name))!r} is text in one table and numbers in the other",
+                "Make it text in both, where it is read: tabulate(..., dtypes={...: 'str'}).",
+            )
+
+
+def _kind(values: pd.Series[Any]) -> str:
+    if values.empty:
+        return "empty"
+    inferred = pd.api.types.infer_dtype(values, skipna=True)
+    if inferred == "string":
+        return "text"
+    return "numbers" if inferred in ("integer", "floating", "mixed-integer-float", "decimal") else inferred
 
 
 _Cell = tuple[Hashable, Any, Any]
@@ -170,8 +222,10 @@ def _same(left: Any, right: Any) -> bool:
         return left == Decimal(repr(right))
     try:
         return bool(left == right)
-    except (TypeError, ValueError):
+    except TypeError:
         return False
+    except ValueError:  # arrays, which is what lists are when they come back from Parquet
+        return np.array_equal(left, right)
 
 
 def _plain(value: Any) -> Any:

@@ -44,8 +44,8 @@ def tabulate(
     objects (`{"accounts": [...], "next": null}`: every other member is null or about paging) gives
     the rows of that list. `records` names the list to take instead, by its dotted path. One that is
     inside records (`"positions"` of many accounts) gives a row for each member of each, and its
-    first columns are those that identify the record around it (`id`, `account_number`, ...), called
-    `<list>.id` or `parent.id` where the rows have an `id` of their own. No records, no columns.
+    first columns are those that identify the records around it (`id`, `account_number`, ...), called
+    `<list>.id` or `parent.id` where there is more than one `id`. No records, no columns.
 
     Columns come in order of first appearance. A member of a nested object has the dotted name of
     its path; names that are the same get ` (2)`, ` (3)` and so on from the second on. A list inside
@@ -62,6 +62,19 @@ def tabulate(
     - RFC 3339 instants are datetime64[us, UTC], dates (2026-05-12) datetime64[us] without a zone.
       Local times without an offset stay text, since nobody knows which instant they are.
     - Booleans are boolean, other text is str. A column without any value, and one of mixed types, is object.
+
+    Positions beside their accounts, and records that are listed by their key:
+
+        positions = tabulate(response, records="positions")
+        table = positions.merge(tabulate(response), on=["id", "account_number"])
+        quotes = tabulate([{"symbol": symbol} | quote for symbol, quote in response.json()["quotes"].items()])
+
+    For Excel, which knows no time zones and takes text that begins with = for a formula, and for
+    Parquet, which keeps every type:
+
+        instants = table.select_dtypes("datetimetz").apply(lambda column: column.dt.tz_localize(None))
+        table.assign(**instants).to_excel("table.xlsx")
+        table.to_parquet("table.parquet")
 
     Args:
         data: a response, JSON as bytes or text, or a parsed value.
@@ -132,7 +145,8 @@ def _has_floats(values: Any) -> bool:
 def _named(columns: Mapping[Path, Any], carried: Mapping[tuple[str, str], list[Any]]) -> dict[str, Column]:
     own = [dotted(path) for path in columns]
     keys = [key for _, key in carried] + [path[-1] if path else "" for path in columns]
-    names = [key if key not in own else f"{place}.{key}" for place, key in carried] + own
+    met = Counter([*own, *(key for _, key in carried)])
+    names = [key if met[key] == 1 else f"{place}.{key}" for place, key in carried] + own
     values = [*carried.values(), *columns.values()]
     found = distinct(string_array(names).to_pylist())
     return {name: _column(name, key, part) for name, key, part in zip(found, keys, values, strict=True)}

@@ -251,6 +251,29 @@ def test_of_many_accounts_the_small_ones_are_summed():
     assert picture.axes[0].patches[-1].get_width() == 6001.5
 
 
+def test_a_sum_that_would_dwarf_the_others_has_no_bar():
+    """It is written, and the bars above it stay readable."""
+    table = accounts(500).assign(equity=[100.0] * 500)
+    picture = balances(table)
+    assert [bar.get_width() for bar in picture.axes[0].patches] == [100.0] * 7 + [0.0]
+    assert picture.axes[0].texts[-1].get_text() == "49,300, too long for a bar"
+    some = balances(table[:17])
+    assert [bar.get_width() for bar in some.axes[0].patches] == [100.0] * 7 + [1000.0]
+
+
+@pytest.mark.parametrize(
+    ("amounts", "words"),
+    [
+        ([1234.5, 2.0], ["1,234", "2"]),
+        ([999.994, 0.004], ["999.99", "0.00"]),
+        ([0.00012, 0.0], ["0.00012", "0"]),
+    ],
+)
+def test_amounts_are_written_as_finely_as_they_are(amounts, words):
+    """Without cents from a thousand on, with cents below, and a fraction of a unit with its digits."""
+    assert [text.get_text() for text in balances(accounts(2).assign(equity=amounts)).axes[0].texts] == words
+
+
 def test_currencies_are_not_added_up():
     """Not by a column, not into "others"; by currency they may."""
     table = accounts(9)

@@ -207,3 +207,31 @@ def test_unloading_takes_the_cell_magic_away(shell: InteractiveShell) -> None:
     """After %unload_ext the first line of a cell is left alone."""
     tk.unload_ipython_extension(shell)
     assert shell.transform_cell("%%cassette x\n1").startswith("get_ipython().run_cell_magic")
+
+
+def test_a_cell_within_the_cell_leaves_the_cassette_in_place(shell: InteractiveShell) -> None:
+    """It is put away when the cell that named it ends, not when one that runs in it does, an empty one included."""
+    shell.user_ns["shell"] = shell
+    cell = "%%cassette mine\nfor inner in ('session.accounts()', '', '1 / 0'):\n    shell.run_cell(inner)\n"
+    run(shell, f"{cell}session.accounts(limit=1)")
+    assert ambient.current() is None
+    assert len(tk.Cassette("cassettes/mine.yaml", mode="none")) == 3
+
+
+def test_a_cell_has_one_cassette(shell: InteractiveShell) -> None:
+    """A second one is refused by name, in the same cell and in one that runs within it, and the first is put away."""
+    shell.user_ns["shell"] = shell
+    for cell in ("%%cassette other\n1", "shell.run_cell('%%cassette other\\n1').raise_error()"):
+        failed = shell.run_cell(f"%%cassette mine\n{cell}")
+        assert "this cell has mine.yaml already" in str(failed.error_in_exec)
+        assert ambient.current() is None
+    assert not Path("cassettes/other.yaml").exists()
+
+
+def test_another_cell_magic_may_follow(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
+    """As with the cell magics of IPython, in either order."""
+    run(shell, "%%cassette mine\n%%time\nprint(len(session.accounts()))")
+    run(shell, "%%time\n%%cassette mine --mode new_episodes\nprint(len(session.accounts(limit=1)))")
+    seen = capsys.readouterr().out
+    assert seen.count("Wall time") == 2
+    assert len(tk.Cassette("cassettes/mine.yaml", mode="none")) == 3

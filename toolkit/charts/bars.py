@@ -19,12 +19,15 @@ if TYPE_CHECKING:
 _AMOUNTS: Final = ("equity", "balance", "portfolio_value", "cash")
 _ACCOUNTS: Final = ("account_number", "number", "name", "id")
 _CURRENCY: Final = "currency"
+_DWARFING: Final = 10  # times the largest balance, from where on the bar of all others would leave slivers of the rest
 
 
 def balances(
     accounts: pd.DataFrame, by: str | None = None, *, amount: str | None = None, source: Source = None
 ) -> Picture:
     """Balances as bars, the largest first; of more than eight, seven and the sum of the others.
+
+    A sum that would dwarf the bars above it is written without a bar.
 
     Args:
         accounts: a table such as `session.accounts()`.
@@ -106,14 +109,15 @@ def _refuse_mixture(table: pd.DataFrame, names: pd.Series[Any], label: str) -> N
 
 def _draw(axes: Axes, bars: list[tuple[str, float]]) -> None:
     lengths = [length for _, length in bars]
-    axes.barh(range(len(bars)), lengths, height=0.62, color=[RED if length < 0 else BLUE for length in lengths])
+    drawn = [length if abs(length) <= _DWARFING * abs(lengths[0]) else 0 for length in lengths]
+    axes.barh(range(len(bars)), drawn, height=0.62, color=[RED if length < 0 else BLUE for length in lengths])
     rows_of(axes, [label for label, _ in bars])
     axes.axvline(0, color=INK, linewidth=1)
-    for height, length in enumerate(lengths):
-        side = -1 if length < 0 else 1
+    for height, (length, end) in enumerate(zip(lengths, drawn, strict=True)):
+        side = -1 if end < 0 else 1
         axes.annotate(
-            f"{length:,.0f}" if max(map(abs, lengths)) >= 1000 else f"{length:,.2f}",
-            (length, height),
+            _amount(length, max(map(abs, lengths))) + ("" if end == length else ", too long for a bar"),
+            (end, height),
             (5 * side, 0),
             textcoords="offset points",
             va="center",
@@ -122,6 +126,12 @@ def _draw(axes: Axes, bars: list[tuple[str, float]]) -> None:
         )
     axes.margins(x=0.14)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+
+
+def _amount(length: float, longest: float) -> str:
+    if longest >= 1000:
+        return f"{length:,.0f}"
+    return f"{length:,.2f}" if longest >= 1 else f"{length:.3g}"
 
 
 def _unit(table: pd.DataFrame, amount: str) -> str:

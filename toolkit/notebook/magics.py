@@ -10,7 +10,7 @@ import argparse
 import os
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from toolkit.cassettes import ambient
@@ -22,7 +22,7 @@ from toolkit.session import AsyncSession, Session
 
 if TYPE_CHECKING:
     import pandas as pd
-    from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
+    from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
 
 _CELL_MAGIC: Final = "%%cassette"
 _LINE_MAGICS: Final = ("cassette", "calls", "tokens")
@@ -42,6 +42,9 @@ class Magics:
         self.masking = Masking(shell)
         # What each cassette that a session brought along had played and held when the cell began.
         self._brought: dict[Cassette, tuple[int, int]] | None = None
+        # The cells that run, each within the one before, as with `%%capture`; and the one that named the cassette.
+        self._running: list[ExecutionInfo] = []
+        self._owner: ExecutionInfo | None = None
         self._arguments = _Arguments(prog=_CELL_MAGIC, add_help=False)
         self._arguments.add_argument("name")
         self._arguments.add_argument("--mode", choices=MODES)
@@ -56,7 +59,13 @@ class Magics:
             given = self._arguments.parse_args(shlex.split(line))
         except ValueError as error:
             raise ConfigurationError(f"%%cassette: {error}.", f"Usage: {_USAGE}") from None
+        present = ambient.current()
+        if present is not None:
+            raise ConfigurationError(
+                f"%%cassette: this cell has {present.path.name} already.", "A cell has one cassette."
+            )
         ambient.put_in_place(Cassette(given.name, given.mode))
+        self._owner = self._running[-1] if self._running else None
         self._brought = {own: _extent(own) for _, own in self._own_cassettes()}
 
     def calls(self, line: str) -> pd.DataFrame:
@@ -67,8 +76,20 @@ class Magics:
         """The tokens of a session: %tokens [NAME OF ITS VARIABLE]."""
         return self._session(line).tokens()
 
+    def start_of_cell(self, cell: ExecutionInfo) -> None:
+        """Note which cell runs."""
+        self._running.append(cell)
+
     def end_of_cell(self, result: ExecutionResult | None) -> None:
         """Put the cell's cassette away, however the cell ended; an interrupted one may have no result."""
+        cell = None if result is None else result.info
+        # An empty cell ends without having started.
+        started = next((at for at, one in enumerate(self._running) if one is cell), None)
+        if started is not None:
+            del self._running[started:]
+        if cell is not None and self._owner is not None and cell is not self._owner:
+            return  # it ran within the cassette's
+        self._owner = None
         cassette = ambient.current()
         try:
             ambient.take_away(well=result is not None and bool(result.success))
@@ -133,10 +154,13 @@ def without_cell_magic(lines: list[str]) -> list[str]:
     """A cell whose `%%cassette` line is the line magic of the same name.
 
     So the rest of the cell runs as any cell does: with `await`, with its own traceback, with its last
-    expression shown.
+    expression shown. It may begin with a cell magic of its own, such as `%%time`.
     """
     if lines and lines[0].startswith(_CELL_MAGIC):
-        return [lines[0][1:], *lines[1:]]
+        from IPython.core import inputtransformer2  # noqa: PLC0415 - once a shell has called this
+
+        other_magic: Callable[[list[str]], list[str]] = inputtransformer2.cell_magic
+        return [lines[0][1:], *other_magic(without_cell_magic(lines[1:]))]
     return lines
 
 
@@ -149,6 +173,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     for name in _LINE_MAGICS:
         manager.register_function(getattr(magics, name), "line", name)
     shell.input_transformers_cleanup.append(without_cell_magic)
+    shell.events.register("pre_run_cell", magics.start_of_cell)
     shell.events.register("post_run_cell", magics.end_of_cell)
 
 
@@ -162,6 +187,7 @@ def unload_ipython_extension(shell: InteractiveShell) -> None:
         if isinstance(magics, Magics):
             magics.end_of_cell(None)
             magics.masking.stop()
+            shell.events.unregister("pre_run_cell", magics.start_of_cell)
             for name in _LINE_MAGICS:
                 shell.magics_manager.magics["line"].pop(name, None)
             shell.events.unregister("post_run_cell", callback)

@@ -20,6 +20,7 @@ _BESIDE_ENVELOPE_WORDS: Final = frozenset("id number token key size url uri href
 
 # Prefix of what a child table carries from a list that has no name.
 _UNNAMED_PARENT: Final = "parent"
+_NAMED_LEVELS: Final = 3  # of lists in lists, in the error that says which there are
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,16 +140,24 @@ def _joined(found: list[_Found]) -> Rows:
 
 
 def _nothing_at(path: str, value: Any) -> TabulationError:
-    members = value if isinstance(value, (list, tuple)) else [value]
-    there = {
-        key: None
-        for record in members
-        if isinstance(record, dict)
-        for key, member in record.items()
-        if isinstance(member, (list, dict))
-    }
-    names = ", ".join(repr(excerpt(key, 40)) for key in list(there)[:10])
+    there = dict.fromkeys(_paths(value, _NAMED_LEVELS))
+    names = ", ".join(repr(excerpt(name, 40)) for name in list(there)[:10])
     return TabulationError(
         f"there is no list of records at {excerpt(path)!r}",
         f"There are: {names}." if names else "There is none at all.",
     )
+
+
+def _paths(value: Any, levels: int) -> Iterator[str]:
+    """The paths of all lists and objects in some records, those of one level before those below it."""
+    members = value if isinstance(value, (list, tuple)) else [value]
+    held = [
+        (key, member)
+        for record in members
+        if isinstance(record, dict)
+        for key, member in record.items()
+        if isinstance(member, (list, dict))
+    ]
+    yield from (key for key, _ in held)
+    if levels > 1:
+        yield from (f"{key}.{path}" for key, member in held for path in _paths(member, levels - 1))
