@@ -5,6 +5,9 @@ import os
 import pytest
 from jupyterlab_driver import Lab, Notebook, browser, chromium
 
+from toolkit.practice_service import practice
+from toolkit.session import Session
+
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
@@ -17,6 +20,18 @@ def lab(tmp_path_factory):
         pytest.skip("no Chromium: set the variable CHROMIUM to its path")
     with Lab(tmp_path_factory.mktemp("lab")) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def tour(lab):
+    """A cassette named "tour" in the folder of the notebooks, and a project file beside it."""
+    (lab.root / "toolkit.toml").write_text("")
+    path = lab.root / "cassettes" / "tour.yaml"
+    with practice() as service:
+        credentials = service.credentials["sandbox-secret"]
+        with Session(credentials=credentials, cassette=path, settings=service.settings) as session:
+            session.accounts()
+    return path
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ import sys
 import time
 from pathlib import Path
 
+import disk_search
 import nbformat
 
 import toolkit
@@ -33,7 +34,7 @@ _SETTINGS = {
     "@jupyter-widgets/jupyterlab-manager/plugin": {"saveState": True},
     "@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
     "@jupyterlab/apputils-extension/themes": {"theme": "JupyterLab Light"},
-    "@jupyterlab/docmanager-extension/plugin": {"autosave": False},
+    "@jupyterlab/docmanager-extension/plugin": {"autosave": False, "autosaveInterval": 1},  # in seconds, once it is on
 }
 _PATIENCE = 60  # seconds; for a machine that is busy with other things
 
@@ -113,11 +114,9 @@ class Lab:
     def address(self, name):
         return f"{self._url}lab/tree/{name}?reset&token={self._token}"
 
-    def files_with(self, text):
-        """Files below the root that hold a text, as it is or as JSON writes it."""
-        wanted = {text.encode(), json.dumps(text)[1:-1].encode()}
-        files = [file for file in self.root.rglob("*") if file.is_file()]
-        return [file.relative_to(self.root) for file in files if any(one in file.read_bytes() for one in wanted)]
+    def files_with(self, *texts):
+        """Files below the root that hold one of these texts in any form."""
+        return disk_search.files_with(self.root, *texts)
 
     def _environment(self):
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("TOOLKIT_", "JUPYTER"))}
@@ -193,6 +192,27 @@ class Notebook:
         """Save with widget state; the notebook as it is on disk."""
         self.command("docmanager:save")
         return nbformat.read(self.lab.root / self.name, as_version=4)
+
+    def autosave(self):
+        """Change the notebook, and have JupyterLab save it when its clock says so."""
+        file = self.lab.root / self.name
+        before = file.stat().st_mtime_ns
+        self.command("notebook:insert-cell-below")
+        self.command("docmanager:toggle-autosave")
+        self.page.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty")
+        self.command("docmanager:toggle-autosave")
+        assert file.stat().st_mtime_ns > before
+
+    def start_cell(self, code):
+        """Add a cell and run it, without waiting for its end."""
+        self.command("notebook:insert-cell-below")
+        self.page.evaluate(
+            """(code) => {
+              window.jupyterapp.shell.currentWidget.content.activeCell.model.sharedModel.setSource(code);
+              void window.jupyterapp.commands.execute("notebook:run-cell");
+            }""",
+            code,
+        )
 
     def command(self, name, arguments=None):
         """Execute a command of JupyterLab and wait for its end."""

@@ -1,0 +1,58 @@
+"""What somebody does with a panel in a notebook: chooses, types, connects, reads."""
+
+from __future__ import annotations
+
+import textwrap
+
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+SERVICE = """\
+import toolkit as tk
+from dataclasses import replace
+from pathlib import Path
+
+service = tk.practice().start()
+settings = replace(service.settings, project=Path.cwd(), cassettes="cassettes")
+"""
+PANEL = "panel = tk.panel({}, settings=settings)\npanel"
+CONNECTED = "Connected. The service knows these credentials"
+
+
+def status(notebook, words):
+    """Wait until the panel says so."""
+    notebook.panel.get_by_role("status").get_by_text(words).wait_for()
+
+
+def alert(notebook, words):
+    """Wait until the panel complains so."""
+    notebook.panel.get_by_role("alert").get_by_text(words).wait_for()
+
+
+def connect(notebook):
+    notebook.panel.get_by_role("button", name="Connect").click()
+
+
+def choose(notebook, control, label):
+    notebook.panel.get_by_label(control, exact=True).select_option(label=label)
+
+
+def wait_for_choice(notebook, control, label):
+    """Wait until the kernel has made this choice in a control, as it does when one above it changes."""
+    option = notebook.panel.get_by_label(control, exact=True).locator("option:checked")
+    option.filter(has_text=label).wait_for(state="attached")
+
+
+def reveal(notebook, expression):
+    """A secret of the practice service in the notebook's kernel."""
+    return notebook.kernel(f"print({expression}, end='')")
+
+
+def private_key(notebook, name):
+    """The private key of practice credentials in the form that services hand out."""
+    data = reveal(notebook, f"service.credentials[{name!r}].secrets()[0][1].reveal()")
+    return f"-----BEGIN PRIVATE KEY-----\n{textwrap.fill(data, 64)}\n-----END PRIVATE KEY-----\n"
+
+
+def pem_of(key, encryption=None):
+    """A private key as text."""
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption or NoEncryption()).decode()

@@ -1,0 +1,173 @@
+"""The panel through the eyes of axe-core, and of a screen reader: in every state, theme and width."""
+
+from __future__ import annotations
+
+import re
+import secrets
+
+import pytest
+from panel_driver import CONNECTED, PANEL, SERVICE, choose, connect, reveal, status
+
+pytestmark = pytest.mark.browser
+
+VIEWS = [("JupyterLab Light", 640), ("JupyterLab Dark", 1200)]  # themes, and widths of the page in pixels
+
+
+# JupyterLab's body has no height, for which axe-core takes all of it for hidden; and it does not judge the colour of
+# a text before a gradient, as which the arrow of a list of choices is drawn.
+TO_BE_JUDGED = "body { height: 100vh } .toolkit-panel select { background-image: none !important }"
+
+
+@pytest.fixture
+def check(tmp_path):
+    """Checks the panels of a notebook in both themes, narrow and wide; pictures are in the test's folder."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    axe = Axe()
+
+    def check_one(notebook, state):
+        page, panel = notebook.page, notebook.panel
+        for theme, width in VIEWS:
+            notebook.command("apputils:change-theme", {"theme": theme})
+            page.wait_for_function("(name) => document.body.dataset.jpThemeName === name", arg=theme)
+            page.locator("#jupyterlab-splash").wait_for(state="detached")
+            page.set_viewport_size({"width": width, "height": 1100})
+            panel.screenshot(path=tmp_path / f"{state}-{theme}-{width}.png")
+            assert panel.bounding_box()["width"] > 150
+            assert panel.evaluate("(panel) => panel.scrollWidth - panel.clientWidth") <= 0
+            style = page.add_style_tag(content=TO_BE_JUDGED)
+            found = axe.run(page, context={"include": [[".toolkit-panel"]]}, options={}).response
+            style.evaluate("(style) => style.remove()")
+            told = [
+                f"{kind}: {rule['id']}: {node['html']} {node['failureSummary']}"
+                for kind in ("violations", "incomplete")
+                for rule in found[kind]
+                for node in rule["nodes"]
+            ]
+            assert told == [], (state, theme, width)
+            contrasts = [rule["nodes"] for rule in found["passes"] if rule["id"] == "color-contrast"]
+            assert any(node["any"][0]["data"].get("contrastRatio") for node in contrasts[0]), "nothing was looked at"
+
+    return check_one
+
+
+def tree(notebook, *lines):
+    """Roles and names, from top to bottom, are these."""
+    from playwright.sync_api import expect
+
+    expect(notebook.panel).to_match_aria_snapshot("\n".join(f"- {line}" for line in lines))
+
+
+CHOICES = 'combobox "Environment"', 'combobox "Mode"', 'combobox "Credentials"'
+
+
+def test_it_is_accessible_in_every_state(open_notebook, tour, check):
+    """Names, roles, contrast, tables and lists, as axe-core judges them; and what is announced."""
+    notebook = open_notebook("states.ipynb", SERVICE, PANEL.format("'paper'"))
+    notebook.run_all()
+    status(notebook, "Not connected.")
+    told = notebook.panel.get_by_role("status").element_handle()
+    for state in (key_pair, client_key, client_secret, refused, connected, recording, replaying, real_account):
+        state(notebook)
+        check(notebook, state.__name__)
+    assert told.inner_text().startswith("Not connected to what is chosen"), "words in a new element are not read out"
+    notebook.page.evaluate(
+        "() => window.jupyterapp.shell.currentWidget.context.sessionContext.session.kernel.restart()"
+    )
+    status(notebook, "From an earlier run of the kernel.")
+    check(notebook, "stale")
+    assert told.inner_text().startswith("From an earlier run of the kernel.")
+    assert re.findall("combobox|textbox|button", notebook.panel.aria_snapshot()) == []
+
+
+def key_pair(notebook):
+    tree(notebook, *CHOICES, 'textbox "Key ID"', 'textbox "Secret key"', 'button "Connect"', "status: Not connected.")
+
+
+def client_key(notebook):
+    choose(notebook, "Environment", "broker-sandbox · sandbox broker partner")
+    notebook.panel.get_by_label("Client secret").wait_for()
+    choose(notebook, "Credentials", "new client key …")
+    key = 'textbox "Private key"', 'button "Private key file"'
+    tree(notebook, *CHOICES, 'textbox "Client ID"', *key, 'button "Connect"', "status: Not connected.")
+
+
+def client_secret(notebook):
+    choose(notebook, "Credentials", "new client secret …")
+    fields = 'textbox "Client ID"', 'textbox "Client secret"'
+    tree(notebook, *CHOICES, *fields, 'button "Connect"', "status: Not connected.")
+
+
+def refused(notebook):
+    """The words follow the field that they are about, which is described by them."""
+    notebook.panel.get_by_label("Client ID").fill("practice-sandbox-secret")
+    notebook.panel.get_by_label("Client secret").fill(secrets.token_hex(20))
+    connect(notebook)
+    tree(
+        notebook,
+        'textbox "Client secret" [invalid]',
+        "alert: /The token endpoint refused the credentials. status 401/",
+        'button "Connect"',
+        "status: Not connected.",
+    )
+    field = notebook.panel.get_by_label("Client secret")
+    described = field.evaluate("(input) => document.getElementById(input.getAttribute('aria-describedby')).textContent")
+    assert described == notebook.panel.get_by_role("alert").inner_text()
+
+
+def connected(notebook):
+    """A failed call is among the last ones."""
+    accepted = reveal(notebook, "service.credentials['sandbox-secret'].client_secret.reveal()")
+    notebook.panel.get_by_label("Client secret").fill(accepted)
+    connect(notebook)
+    status(notebook, CONNECTED)
+    notebook.kernel("panel.session.accounts(); panel.session.broker.get('/nothing'); panel._after_cell(None)")
+    tree(
+        notebook,
+        *CHOICES,
+        'button "Connect"',
+        f"status: /{CONNECTED}/",
+        "term: Session",
+        "definition",
+        "term: You are",
+        "definition: default · client secret · sandbox broker partner",
+        "term: You may call",
+        "definition",
+        "term: Token",
+        'definition:\n  - progressbar "Lifetime left of the token"',
+        LAST_CALLS,
+    )
+
+
+LAST_CALLS = """\
+region "Last calls":
+  - table:
+    - rowgroup:
+      - row "when (UTC) interface path status elapsed token":
+        - columnheader "when (UTC)"
+        - columnheader "interface"
+        - columnheader "path"
+        - columnheader "status"
+        - columnheader "elapsed"
+        - columnheader "token\""""
+
+
+def recording(notebook):
+    choose(notebook, "Mode", "record · call the service and keep the answers")
+    tree(notebook, 'combobox "Mode"', 'combobox "Cassette"', 'textbox "Name"', 'combobox "Credentials"')
+
+
+def replaying(notebook):
+    choose(notebook, "Mode", "replay · nothing is sent")
+    notebook.panel.get_by_label("Name", exact=True).wait_for(state="detached")
+    connect(notebook)
+    status(notebook, "Replaying tour.yaml.")
+    notebook.kernel("panel.session.accounts(); panel._after_cell(None)")
+    notebook.panel.get_by_text("left, as recorded").wait_for()
+    tree(notebook, 'combobox "Mode"', 'combobox "Cassette"', 'button "Connect"', "status: /Replaying tour.yaml/")
+
+
+def real_account(notebook):
+    choose(notebook, "Mode", "call the service")
+    choose(notebook, "Environment", "broker-live · live broker partner")
+    tree(notebook, 'combobox "Environment"', "text: /real account/", 'combobox "Mode"')
