@@ -236,3 +236,12 @@ def test_what_is_no_table():
         compare("monday", "friday")
     assert "accounts()" in caught.value.next_step
     assert "tabulate" in caught.value.next_step
+
+
+def test_a_key_that_is_no_name():
+    """A number in place of a name is told with the names that there are."""
+    table = pd.DataFrame({"id": [1], "cash": [2.0]})
+    with pytest.raises(TabulationError, match="the name of a column") as caught:
+        compare(table, table, on=3)
+    assert "'id', 'cash'" in caught.value.next_step
+    assert compare(table, table, on=table.columns[:1]).empty

@@ -707,6 +707,7 @@ COVERED = {
     "offline": "sets one variable",
     "panel": test_panel,
     "practice": test_practice,
+    "progress": "shows counts, and what its caller calls them",
     "remove_credentials": "returns nothing; its errors name the profile and where it is",
     "save_credentials": "tests/profiles plants canaries in what it writes",
     "saved_credentials": test_saved_profiles,

@@ -596,3 +596,12 @@ def test_tokens_law(tokens, chance, now):
     assert (table["remaining"] >= 0).all()
     assert not ((table["state"] == "valid") & (table["remaining"] == 0)).any()
     assert np.all(np.diff(table.index) >= 0)
+
+
+def test_arguments_that_are_none():
+    """Nothing, and a path that is no text, are told in words."""
+    with pytest.raises(TabulationError, match="it is None"):
+        tabulate(None)
+    with pytest.raises(TabulationError, match="dotted path of a list, not int"):
+        tabulate([{"a": [1]}], records=3)
+    assert tabulate(b"null").shape == (1, 0)

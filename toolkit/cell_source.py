@@ -1,6 +1,7 @@
-"""A warning when a secret stands literally in the notebook cell that runs.
+"""A warning when a secret stands literally in the notebook cell that runs, or was typed at its `input()`.
 
-Such a cell is saved in the notebook file and in IPython's history, where nothing of ours can take it out.
+Such a cell is saved in the notebook file and in IPython's history, where nothing of ours can take it out; and
+so is, by JupyterLab, what is typed at `input()`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import json
 import linecache
 import sys
 import warnings
+from collections import deque
 from collections.abc import Iterable, Iterator
 from types import FrameType
 from typing import Any, Final
@@ -17,12 +19,21 @@ from toolkit.secret import Secret
 
 SHORTEST_FOUND: Final = 8  # characters; anything shorter may stand in a cell by chance
 _NAMES: Final = {"API_KEY_ID": "key ID", "API_SECRET_KEY": "secret key"}
-_warned: set[str] = set()
+_IN_CELL: Final = (
+    "This cell's source holds the {name} itself; it is in the notebook file and in the history. Remove it, clear the "
+    "history (ipython history clear),"
+)
+_TYPED: Final = (
+    "The {name} was typed at input(), and JupyterLab saves in the notebook what is typed there. Clear that output,"
+)
+_MOST_TYPED: Final = 50
+_typed: Final[deque[Secret]] = deque(maxlen=_MOST_TYPED)
+_warned: set[tuple[str, str]] = set()
 _warned_in: list[object] = [None]  # the execution that those were in
 
 
 def warn_if_in_cell(secrets: Iterable[tuple[str, Secret]]) -> None:
-    """Warn when the source of the running IPython cell holds one of these secrets literally.
+    """Warn when the source of the running IPython cell holds one of these secrets literally, or it was typed there.
 
     Once for each execution of a cell and each kind of secret. Costs nothing outside of IPython, which is
     not imported. Searching never raises; the warning is an exception only to who turned warnings into such.
@@ -30,30 +41,37 @@ def warn_if_in_cell(secrets: Iterable[tuple[str, Secret]]) -> None:
     Args:
         secrets: secrets with their kinds, as `Credentials.secrets()` gives them.
     """
+    given = list(secrets)
     try:
         shell = _shell()
         if shell is None:
             return
-        typed = shell.history_manager.input_hist_raw
-        source = "\n".join((*typed[-1:], *_compiled(shell)))
-        kinds = dict.fromkeys(kind for kind, secret in secrets if _stands_in(source, secret.reveal()))
-        kinds = _not_yet_warned((id(shell), len(typed), hash(source)), kinds)
+        inputs = shell.history_manager.input_hist_raw
+        source = "\n".join((*inputs[-1:], *_compiled(shell)))
+        found = [(kind, _IN_CELL) for kind, secret in given if _stands_in(source, secret.reveal())]
+        found += [(kind, _TYPED) for kind, secret in given if secret in _typed]
+        found = _not_yet_warned((id(shell), len(inputs), hash(source)), found)
     except Exception:  # noqa: BLE001 - a shell of another kind; whoever makes credentials there is not to suffer
         return
-    for kind in kinds:
+    for kind, message in found:
         name = _NAMES.get(kind) or kind.lower().replace("_", " ")
         # Shown under the name of the cell and with a registry of its own: with this line's place, Python
         # would show it once only; with the cell's, it would print the line that holds the secret.
         warnings.warn_explicit(
-            f"This cell's source holds the {name} itself; it is in the notebook file and in the history. Remove it, "
-            "clear the history (ipython history clear), replace the key; type it with getpass.getpass() or save it "
-            "with `toolkit credentials add`.",
+            f"{message.format(name=name)} replace the key; type it with getpass.getpass() or save it with "
+            "`toolkit credentials add`.",
             UserWarning,
-            filename=f"In [{len(typed) - 1}]",
+            filename=f"In [{len(inputs) - 1}]",
             lineno=1,
             module=__name__,
             registry={},
         )
+
+
+def remember_typed(answer: object) -> None:
+    """Keep what was typed at `input()`, for as long as it takes to see whether it is a secret."""
+    if isinstance(answer, str) and len(answer) >= SHORTEST_FOUND:
+        _typed.append(Secret(answer))
 
 
 def _shell() -> Any:
@@ -90,11 +108,11 @@ def _stands_in(source: str, secret: str) -> bool:
     return any(len(piece) >= SHORTEST_FOUND and not piece.startswith("-----") and piece in source for piece in pieces)
 
 
-def _not_yet_warned(execution: object, kinds: Iterable[str]) -> dict[str, None]:
-    """Those of the kinds of which nobody warned in this execution of a cell."""
+def _not_yet_warned(execution: object, found: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Those of which nobody warned in this execution of a cell, each once."""
     if _warned_in[0] != execution:
         _warned_in[0] = execution
         _warned.clear()
-    new = dict.fromkeys(kind for kind in kinds if kind not in _warned)
+    new = [one for one in dict.fromkeys(found) if one not in _warned]
     _warned.update(new)
     return new

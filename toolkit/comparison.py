@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
@@ -105,6 +105,8 @@ def _or_empty(table: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
 
 def _key(left: pd.DataFrame, right: pd.DataFrame, on: str | Sequence[str] | None) -> list[str]:
     shared = [name for name in left.columns if name in right.columns]
+    if on is not None and not isinstance(on, Iterable):
+        raise TabulationError("on is the name of a column, or a list of names.", f"Both tables have: {_list(shared)}.")
     if on is None:
         return [_default_key(shared)]
     key = [on] if isinstance(on, str) else list(on)

@@ -31,7 +31,7 @@ class SessionSecrets:
         """From here on remember secrets when their session is gone, as often as this is called, until `let_go`."""
         with self._lock:
             self._keepers += 1
-            self._kept = tuple(known for known in (reference() for reference in self._known) if known is not None)
+            self._kept = tuple(self.living())
 
     def let_go(self) -> None:
         """Undo one `keep`."""
@@ -40,20 +40,20 @@ class SessionSecrets:
             if not self._keepers:
                 self._kept = ()
 
+    def living(self) -> list[KnownSecrets]:
+        """What each session that lives knows."""
+        return [known for known in (reference() for reference in self._known) if known is not None]
+
     def scrub_text(self, text: str) -> str:
         """The text with a placeholder for every secret in it, in whatever form it is there."""
-        for reference in self._known:
-            known = reference()
-            if known is not None:
-                text = known.scrub_text(text)
+        for known in self.living():
+            text = known.scrub_text(text)
         return text
 
     def scrub(self, data: bytes) -> bytes:
         """The same for bytes."""
-        for reference in self._known:
-            known = reference()
-            if known is not None:
-                data = known.scrub(data)
+        for known in self.living():
+            data = known.scrub(data)
         return data
 
 

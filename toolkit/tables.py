@@ -90,6 +90,12 @@ def tabulate(
     """
     if numbers not in get_args(Numbers):
         raise ValueError(f"numbers is one of {', '.join(map(repr, get_args(Numbers)))}, not {numbers!r}")
+    if data is None:
+        raise TabulationError("There is nothing to make a table of: it is None.", "Give a response, JSON or its value.")
+    if records is not None and not isinstance(records, str):
+        raise TabulationError(
+            f"records is the dotted path of a list, not {type(records).__name__}.", 'For example records="positions".'
+        )
     wanted = {name: types.pandas_dtype(dtype) for name, dtype in (dtypes or {}).items()}
     try:
         columns, count = _read(data, records, written=numbers != "float")

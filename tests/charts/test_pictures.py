@@ -373,3 +373,20 @@ def test_in_a_notebook_it_shows_itself(tmp_path):
     assert b"matplotlib" not in png.lower()
     own = balances(pd.DataFrame({"id": ["a", "b"], "cash": [1, 2]}))
     assert png == own._repr_png_()
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: balances(None),
+        lambda: balances("accounts"),
+        lambda: token_timeline(pd.DataFrame()),
+        lambda: call_latencies(pd.DataFrame()),
+        lambda: call_latencies(calls="calls"),
+    ],
+)
+def test_what_no_picture_is_drawn_from(draw):
+    """A session in place of a table, or the other way round, is told with what to give."""
+    with pytest.raises(TabulationError, match=r"not (from )?[A-Za-z]+") as caught:
+        draw()
+    assert "calls" in caught.value.next_step

@@ -61,8 +61,11 @@ def test_every_mode_is_offered_online_and_replay_only_offline(monkeypatch):
     """TOOLKIT_OFFLINE can only tighten."""
     monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
     assert [value for _, value in mode_choices()] == list(Mode)
+    assert [value for _, value in mode_choices(for_visitors=True)] == [Mode.LIVE]
+    assert [value for _, value in mode_choices(named="tour", for_visitors=True)] == [Mode.LIVE, Mode.REPLAY]
     monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
     assert [value for _, value in mode_choices()] == [Mode.REPLAY]
+    assert [value for _, value in mode_choices(for_visitors=True)] == [Mode.REPLAY]
 
 
 def test_a_panel_starts_with_what_needs_least(settings, monkeypatch):
@@ -70,6 +73,7 @@ def test_a_panel_starts_with_what_needs_least(settings, monkeypatch):
     record(settings, "tour.yaml")
     assert first_mode("tour", settings) is Mode.REPLAY
     assert first_mode("new", settings) is Mode.RECORD
+    assert first_mode("new", settings, for_visitors=True) is Mode.LIVE
     assert first_mode(None, settings) is Mode.LIVE
     monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
     assert first_mode("new", settings) is Mode.REPLAY
@@ -106,7 +110,10 @@ def test_credentials_of_the_environment_are_offered_and_no_others():
     ]
     assert credential_choices(Environment.PAPER, PROFILES, held) == [("new key pair …", New(CredentialKind.KEY_PAIR))]
     assert chosen_at_first(choices, "test") == Saved("test")
+    assert chosen_at_first(choices, None) is held[0]
     assert chosen_at_first(choices, "gone") is held[0]
+    assert chosen_at_first(choices[1:], None) == Saved("desk")
+    assert chosen_at_first(choices[1:], "gone") == New(CredentialKind.CLIENT_SECRET)
 
 
 @pytest.mark.parametrize("kind", list(CredentialKind))

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from IPython.core.interactiveshell import InteractiveShell
+from jupyter_client.manager import start_new_kernel
 from nbclient import NotebookClient
 
 from toolkit.cassettes.scrub import KnownSecrets
@@ -248,6 +249,10 @@ early = logging.StreamHandler()""",
     "!echo $secret",
     "raise ValueError('failed with ' + secret)",
     "secret?",
+    "import pandas; pandas.DataFrame({'token': [secret * 2]})",
+    "ipywidgets.HTML('<b>' + secret + '</b>')",
+    "print(secret[:20], end=''); print(secret[20:])",
+    "raise ValueError('failed again with ' + secret)",
     "%unload_ext toolkit\nprint('open again', secret)",
     "print('open again', secret)\nprint('the end')",
 ]
@@ -274,7 +279,50 @@ def test_in_a_kernel(tmp_path):
     for number in range(1, 13):
         if number != 9:
             assert "<CLIENT_SECRET>" in outputs[number], KERNEL_CELLS[number]
+    for number in range(14, 18):
+        assert "<CLIENT_SECRET>" in outputs[number] or number == 15, KERNEL_CELLS[number]
+    widgets = json.dumps(notebook.metadata["widgets"])
+    assert "<b><CLIENT_SECRET></b>" in widgets
+    assert not any(secret[at : at + 12] in shown for at in range(len(secret) - 11))
     assert "[5, 'OutStream']" in outputs[9]
     assert "ValueError" in outputs[12]
     assert outputs[-2].count(secret) == 1
     assert "the end" in outputs[-1]
+
+
+def test_replies_and_input_of_a_kernel(tmp_path):
+    """An error's reply is masked as its traceback is; a secret that is typed at input() is warned of."""
+    manager, client = start_new_kernel(kernel_name="python3", cwd=str(tmp_path))
+    secret = secrets.token_urlsafe(30)
+    written = []
+
+    def run(code, answer=None):
+        def heard(message):
+            if message["msg_type"] == "stream":
+                written.append(message["content"]["text"])
+
+        def asked(_):
+            client.input(answer)
+
+        options = {"allow_stdin": answer is not None, "output_hook": heard, "stdin_hook": asked, "timeout": 60}
+        return client.execute_interactive(code, **options)["content"]
+
+    try:
+        run("import toolkit as tk\n%load_ext toolkit")
+        ask = "typed = input('secret: ')\ntk.ClientSecret('client-1', typed, environment='broker-sandbox')"
+        assert run(ask, secret)["status"] == "ok"
+        told = "".join(written)
+        assert "The client secret was typed at input(), and JupyterLab saves in the notebook" in told
+        assert secret not in told
+        run(
+            "session = tk.Session(credentials=tk.ClientSecret('client-1', typed, environment='broker-sandbox'),"
+            " settings=tk.Settings())"
+        )
+        reply = run("raise KeyError(typed)")
+        assert (reply["status"], reply["ename"]) == ("error", "KeyError")
+        assert secret not in json.dumps(reply)
+        expressions = client.execute_interactive("1", user_expressions={"typed": "typed"}, timeout=60)
+        assert "<CLIENT_SECRET>" in json.dumps(expressions["content"]["user_expressions"])
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)

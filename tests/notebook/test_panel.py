@@ -26,6 +26,7 @@ from ipywidgets.widgets.widget import _instances as all_widgets
 import toolkit
 from toolkit.cassettes.cassette import Cassette
 from toolkit.errors import CassetteMiss, ConfigurationError, CredentialsMismatch
+from toolkit.notebook.form import Mode
 from toolkit.notebook.panel import Panel
 from toolkit.secret import Secret
 from toolkit.session import Session
@@ -577,6 +578,17 @@ def test_words_come_before_the_widget(open_panel, tour, monkeypatch):
     assert "replay tour.yaml, recorded" in shown[0][0]["text/html"]
 
 
+def test_vs_code_gets_words_and_widget_in_one_output(open_panel, tour, monkeypatch):
+    """It shows the words where it has no widget; as an output of their own they would stand above every panel."""
+    shell = type("Shell", (), {"user_ns": {"__vsc_ipynb_file__": "a.ipynb"}})()
+    shell.events = EventManager(shell, available_events)
+    monkeypatch.setattr("toolkit.notebook.panel.get_ipython", lambda: shell)
+    shown = []
+    monkeypatch.setattr("toolkit.notebook.panel.show", lambda data, *, raw: shown.append((sorted(data), raw)))
+    open_panel(cassette="tour").panel._ipython_display_()
+    assert shown == [(["application/vnd.jupyter.widget-view+json", "text/html", "text/plain"], True)]
+
+
 def test_what_is_chosen_anew_is_not_said_to_be_connected(open_panel, service):
     """The status of the session of before stands beside what is chosen only where the two are the same."""
     user = open_panel(None, service.credentials["paper"])
@@ -694,6 +706,59 @@ def test_visitors_are_offered_no_saved_credentials(open_panel, service, monkeypa
     given = open_panel(None, service.credentials["paper"])
     given.press()
     assert given.status.startswith("Connected.")
+
+
+@pytest.fixture
+def for_visitors(monkeypatch):
+    monkeypatch.setenv("VOILA_BASE_URL", "/")
+
+
+@pytest.mark.usefixtures("for_visitors")
+def test_visitors_record_nothing_and_replay_what_the_notebook_names(open_panel, tour, settings):
+    """The owner's folder of cassettes is neither listed nor written into."""
+    (settings.cassettes_folder / "merger.yaml").write_bytes(tour.read_bytes())
+    user = open_panel(cassette="tour")
+    user.send(user.panel._view, {"type": "hello"})
+    assert user.status.startswith("Replaying tour.yaml.")
+    assert [label for label, _ in user.controls._cassette.options] == ["tour"]
+    assert [value for _, value in user.controls._mode.options] == [Mode.LIVE, Mode.REPLAY]
+    assert [value for _, value in open_panel().controls._mode.options] == [Mode.LIVE]
+
+
+@pytest.mark.usefixtures("for_visitors")
+def test_visitors_are_told_what_went_wrong_without_paths(open_panel, tour, settings, service, tmp_path, monkeypatch):
+    """Of a cassette that is missing, an address that is not set, and a replay of nothing."""
+    tour.rename(tour.with_name("tours.yaml"))
+    missing = open_panel("broker-sandbox", cassette="tour")
+    missing.choose("mode", "replay")
+    missing.press()
+    assert "This page is not set up for that." in missing.words("cassette")
+    unset = open_panel(
+        None, service.credentials["paper"], settings=Settings(project=tmp_path, file=tmp_path / "toolkit.toml")
+    )
+    unset.press()
+    assert "This page is not set up for that." in unset.words("environment")
+    monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
+    nothing = open_panel()
+    assert "This notebook names no cassette to replay." in nothing.words("cassette")
+    for user in (missing, unset, nothing):
+        shown = json.dumps([slot.get_state() for slot in user.controls.slots.values()], default=str)
+        words = "".join(map(user.words, user.controls.slots))
+        assert [text for text in (str(tmp_path), "tours") if text in shown + words] == []
+
+
+def test_a_front_end_that_loses_what_was_typed_is_found_out(open_panel, monkeypatch):
+    """Not every front end passes on binary messages: no field is said to be empty that is not."""
+    user = open_panel("paper")
+    user.send(user.panel._view, {"type": "hello"})
+    user.connect()
+    assert "This front end does not hand over what was typed." in user.words("connect")
+    assert "run panel.connect() in a cell" in user.words("connect")
+    assert (user.status, user.words("key_id")) == ("Not connected.", "")
+    monkeypatch.setenv("VOILA_BASE_URL", "/")
+    visitor = open_panel("paper")
+    visitor.connect()
+    assert "in a cell" not in visitor.words("connect")
 
 
 def test_the_last_calls_are_shown_under_the_name_of_the_panel(open_panel, tour, monkeypatch):

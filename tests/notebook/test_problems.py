@@ -20,6 +20,7 @@ from toolkit.notebook.form import FIELDS, PASSPHRASE, Mode
 from toolkit.notebook.problems import (
     KEY_IS_ENCRYPTED,
     missing_profile,
+    nearly_called,
     no_cassettes,
     problem_of,
     problem_of_text,
@@ -109,3 +110,15 @@ def test_words_without_an_error(tmp_path):
     """Nothing to replay, and errors that are none of ours, are said in words too."""
     assert no_cassettes(Settings(project=tmp_path)).what == "There are no cassettes in cassettes."
     assert unexpected(RuntimeError("secret")).what == "Connecting failed: RuntimeError."
+
+
+def test_a_cassette_of_nearly_the_name_that_is_given(tmp_path):
+    """A slip is told before something is recorded under it; a new name is not."""
+    settings = Settings(project=tmp_path)
+    settings.cassettes_folder.mkdir()
+    (settings.cassettes_folder / "tour.yaml").write_text("version: 1", encoding="utf-8")
+    problem = nearly_called("toor", settings)
+    assert problem.place == "cassette"
+    assert problem.what == "There is no cassette toor.yaml yet, but tour.yaml."
+    assert nearly_called("tour", settings) is None
+    assert nearly_called("accounts", settings) is None

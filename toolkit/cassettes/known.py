@@ -20,6 +20,7 @@ from toolkit.warning import warn
 
 _FIELD: Final = re.compile(FIELD_NAMES, re.IGNORECASE)
 _MOST_COMPILED: Final = 64
+_SHORTEST_LINE: Final = 32  # characters of base64; the last line of a key may be short, and say little
 _PEM: Final = re.compile(r"-----BEGIN [A-Z ]+-----(.+?)-----END [A-Z ]+-----", re.DOTALL)
 
 
@@ -135,6 +136,10 @@ class KnownSecrets:
         """Kinds of the secrets that became known after the first `count`; an empty one of personal data."""
         return {kind for _, kind, _ in self._told[count:]}
 
+    def told_after(self, count: int) -> list[tuple[Secret, str]]:
+        """The secrets that became known after the first `count`, with their kinds; an empty one of personal data."""
+        return [(secret, kind) for secret, kind, _ in self._told[count:]]
+
     def placeholder_of(self, secret: Secret) -> str | None:
         """What stands for a secret, or None when it is not known."""
         return self._placeholders.get(secret)
@@ -229,3 +234,5 @@ def _other_texts(text: str) -> Iterator[Secret]:
         body = "".join(match[1].split())
         if len(body) >= SHORTEST_SECRET:
             yield Secret(body)
+            # Its lines, too: in a list, or in quotes, something else than white space stands between them.
+            yield from (Secret(line) for line in match[1].split() if len(line) >= _SHORTEST_LINE)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -174,8 +175,14 @@ def _scan_file(path: Path, known: KnownSecrets) -> list[Finding]:
     found = {(data.count(b"\n", 0, start) + 1, kind) for start, kind in places}
     whole = known.find_across_lines(data)
     if whole is not None:
-        hits = [(number, known.find(line)) for number, line in enumerate(data.split(b"\n"), start=1)]
-        in_lines = {(number, f"known secret, {hit[1]}") for number, hit in hits if hit is not None}
+        hits = [known.find(line) for line in data.split(b"\n")]
+        # Of a key that goes on over several lines, the first.
+        begins = [
+            (number, hit)
+            for number, (before, hit) in enumerate(pairwise([None, *hits]), start=1)
+            if hit is not None and hit != before
+        ]
+        in_lines = {(number, f"known secret, {form}") for number, (_, form) in begins}
         found |= in_lines or {(1, f"known secret across lines, {whole[1]}")}
     return [Finding(path, line, kind) for line, kind in sorted(found)]
 

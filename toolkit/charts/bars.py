@@ -45,6 +45,7 @@ def balances(
         ConfigurationError: matplotlib is not installed.
         TabulationError: there is no such column, it holds no numbers, or a bar would add up currencies.
     """
+    need(accounts)
     amount = _chosen(accounts, amount, _AMOUNTS, "amount")
     label = by if by is not None else _chosen(accounts, None, _ACCOUNTS, "by")
     need(accounts, label, amount)

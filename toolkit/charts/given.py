@@ -28,8 +28,22 @@ def source_of(given: Source, *tables: pd.DataFrame) -> str:
     return excerpt(told, 120)
 
 
+def need_session(session: object, function: str) -> None:
+    """Raise TabulationError unless it is a session, or none is given."""
+    if session is not None and not isinstance(session, Session | AsyncSession):
+        raise TabulationError(
+            f"{function} takes a session, not {type(session).__name__}.",
+            "Give tables by their names, such as calls=session.calls().",
+        )
+
+
 def need(table: pd.DataFrame, *columns: str) -> None:
-    """Raise TabulationError unless the table has these columns."""
+    """Raise TabulationError unless it is a table with these columns."""
+    if not hasattr(table, "columns"):
+        raise TabulationError(
+            f"A picture is drawn from a table, not from {type(table).__name__}.",
+            "A session has accounts(), calls() and tokens().",
+        )
     missing = [column for column in columns if column not in table.columns]
     if missing:
         has = ", ".join(excerpt(str(column), 40) for column in table.columns) or "none"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from toolkit.charts.given import AT_MOST, need, source_of
+from toolkit.charts.given import AT_MOST, need, need_session, source_of
 from toolkit.charts.picture import INK, Picture, draw_legend, draw_marks, nothing_to_show, picture, rows_of
 from toolkit.escaping import excerpt
 from toolkit.rich_display.words import count_text
@@ -38,6 +38,7 @@ def call_latencies(
         ConfigurationError: matplotlib is not installed.
         TabulationError: the table is not one of calls.
     """
+    need_session(session, "call_latencies")
     calls = session.calls() if session is not None and calls is None else calls
     if calls is None:
         raise TypeError("call_latencies takes a session, or calls=session.calls()")

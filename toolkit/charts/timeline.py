@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from toolkit.charts.given import AT_MOST, need, source_of
+from toolkit.charts.given import AT_MOST, need, need_session, source_of
 from toolkit.charts.picture import (
     AMBER,
     BLUE,
@@ -55,6 +55,7 @@ def token_timeline(
         ConfigurationError: matplotlib is not installed.
         TabulationError: a table is not one of tokens, or of calls.
     """
+    need_session(session, "token_timeline")
     tokens = session.tokens() if session is not None and tokens is None else tokens
     calls = session.calls() if session is not None and calls is None else calls
     if tokens is None or calls is None:

@@ -12,10 +12,10 @@ import ipywidgets
 
 from toolkit.credentials import Credentials
 from toolkit.errors import ToolkitError
-from toolkit.notebook import form
+from toolkit.notebook import audience, form
 from toolkit.notebook.display import problem_html, real_account_html
 from toolkit.notebook.form import PASSPHRASE, Field, Mode, New, Who
-from toolkit.notebook.problems import NOT_FOR_VISITORS, Problem, missing_profile, no_cassettes
+from toolkit.notebook.problems import NOT_FOR_VISITORS, Problem, missing_profile, nearly_called, no_cassettes
 from toolkit.notebook.secret_input import SecretInput
 from toolkit.notebook.slot import Slot, set_options
 from toolkit.service import Environment
@@ -36,7 +36,8 @@ class Controls:
         profile: the saved profile that the notebook names.
         held: credentials that the notebook gives.
         settings: where saved profiles and cassettes are.
-        offers_saved: whether saved profiles may be chosen from.
+        for_visitors: whether it is not the owner who chooses: then saved profiles and the cassettes folder
+            are not shown, and nothing is written into it.
         pressed: called when the form is to be connected with.
         answered: called when the texts that were asked for have come.
         edited: called when something was chosen.
@@ -55,7 +56,7 @@ class Controls:
         profile: str | None,
         held: Sequence[Credentials],
         settings: Settings,
-        offers_saved: bool = True,
+        for_visitors: bool = False,
         pressed: Callable[[], None],
         answered: Callable[[], None],
         edited: Callable[[], None],
@@ -64,12 +65,12 @@ class Controls:
         self._named_cassette = cassette
         self._named_profile = profile
         self._held = [*held]
-        self._offers_saved = offers_saved
+        self._for_visitors = for_visitors
         self._takes_passphrase = False
         self._pressed = pressed
         self._answered = answered
         # A panel that replays what its notebook names looks for others only once somebody sees it.
-        self._lists_cassettes = cassette is None or mode is not Mode.REPLAY
+        self._lists_cassettes = not for_visitors and (cassette is None or mode is not Mode.REPLAY)
         if environment is None:
             environment = Environment.PAPER if mode is Mode.REPLAY else form.first_environment(self._profiles)
         # One of each for all: an ipywidgets layout is saved as a thousand bytes of nulls.
@@ -77,7 +78,8 @@ class Controls:
         self._environment = ipywidgets.Dropdown(
             options=form.environment_choices(), value=str(environment), description="Environment", layout=self.layout
         )
-        self._mode = self._dropdown("Mode", form.mode_choices(), mode)
+        modes = form.mode_choices(named=cassette, for_visitors=for_visitors)
+        self._mode = self._dropdown("Mode", modes, mode)
         self._button = ipywidgets.Button(description="Connect", button_style="primary", layout=self.layout)
         self.slots = {
             "environment": Slot(self._environment, layout=self.layout),
@@ -150,7 +152,7 @@ class Controls:
 
     def list_cassettes(self) -> None:
         """Offer the cassettes of the folder as it is now; what was said of problems stays."""
-        self._lists_cassettes = True
+        self._lists_cassettes = not self._for_visitors
         before = self._standing_words("cassette")
         self._arrange()
         if self._standing_words("cassette") != before:
@@ -224,7 +226,7 @@ class Controls:
     @cached_property
     def _profiles(self) -> list[Profile]:
         """Saved profiles, looked for when something is to be sent; a replay needs none of it."""
-        if not self._offers_saved:
+        if self._for_visitors:
             return []
         from toolkit.profiles import saved_credentials  # noqa: PLC0415
 
@@ -297,10 +299,13 @@ class Controls:
         if place == "environment":
             return real_account_html(self.environment)
         if place == "cassette" and self.mode is Mode.REPLAY and not self._cassette.options:
-            return problem_html(no_cassettes(self._settings))
+            return problem_html(audience.NO_CASSETTE_NAMED if self._for_visitors else no_cassettes(self._settings))
+        if place == "cassette" and self.mode is Mode.RECORD and self._named_cassette and not self._for_visitors:
+            problem = nearly_called(self._named_cassette, self._settings)
+            return problem_html(problem) if problem else ""
         if place == "credentials" and self.mode is not Mode.REPLAY:
             missing = missing_profile(self.environment, self._profiles, self._named_profile)
-            if missing and not self._offers_saved:
+            if missing and self._for_visitors:
                 missing = NOT_FOR_VISITORS
             problem = self._profiles_problem or (missing if isinstance(self.who, New) else None)
             return problem_html(problem) if problem else ""

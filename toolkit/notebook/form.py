@@ -83,8 +83,13 @@ FIELDS: Final[Mapping[CredentialKind, tuple[Field, ...]]] = {
 PASSPHRASE: Final = Field("passphrase", "Passphrase")  # asked for once a key turns out to be encrypted
 
 
-def first_mode(cassette: str | Path | None, settings: Settings) -> Mode:
+def first_mode(cassette: str | Path | None, settings: Settings, *, for_visitors: bool = False) -> Mode:
     """The mode that a panel starts with: replay what there is, else record what is named, else live.
+
+    Args:
+        cassette: the one that the notebook names.
+        settings: where cassettes are.
+        for_visitors: whether nothing may be recorded.
 
     Raises:
         ConfigurationError: the cassette is no name and no path.
@@ -93,7 +98,9 @@ def first_mode(cassette: str | Path | None, settings: Settings) -> Mode:
         return Mode.REPLAY
     if cassette is None:
         return Mode.LIVE
-    return Mode.REPLAY if find_cassette(cassette, settings).is_file() else Mode.RECORD
+    if find_cassette(cassette, settings).is_file():
+        return Mode.REPLAY
+    return Mode.LIVE if for_visitors else Mode.RECORD
 
 
 def first_environment(profiles: Iterable[Profile]) -> Environment:
@@ -102,9 +109,17 @@ def first_environment(profiles: Iterable[Profile]) -> Environment:
     return next(harmless, Environment.PAPER)
 
 
-def mode_choices() -> list[tuple[str, Mode]]:
-    """Label and value of the modes that can be chosen now."""
-    return [(_MODES[mode], mode) for mode in Mode if mode is Mode.REPLAY or not is_offline()]
+def mode_choices(*, named: str | Path | None = None, for_visitors: bool = False) -> list[tuple[str, Mode]]:
+    """Label and value of the modes that can be chosen now.
+
+    Args:
+        named: the cassette that the notebook names.
+        for_visitors: whether nothing may be recorded, and nothing replayed but the named cassette.
+    """
+    modes = {Mode.REPLAY} if is_offline() else {*Mode}
+    if for_visitors and not is_offline():
+        modes = {Mode.LIVE} if named is None else {Mode.LIVE, Mode.REPLAY}
+    return [(label, mode) for mode, label in _MODES.items() if mode in modes]
 
 
 def environment_choices() -> list[tuple[str, str]]:
@@ -151,9 +166,11 @@ def credential_choices(
 
 
 def chosen_at_first(choices: Sequence[tuple[str, Who]], named: str | None) -> Who:
-    """The credentials to start with: those of the name, else the first."""
+    """The credentials to start with: those of the name, else the first; never saved ones of another name than asked."""
     values = [value for _, value in choices]
-    return next((value for value in values if value == Saved(named or "")), values[0])
+    if named is None or Saved(named) in values:
+        return values[0] if named is None else Saved(named)
+    return next(value for value in values if not isinstance(value, Saved))
 
 
 def make_credentials(

@@ -1,17 +1,24 @@
-"""Known secrets masked in what a kernel shows: displays, results, stdout, stderr, tracebacks, help.
+"""Known secrets masked in what a kernel shows: displays, results, stdout, stderr, tracebacks, help, widgets.
 
-What sessions know is replaced by its placeholder, in whatever form it is there; everything else passes
-as it was. It takes place on the shell's own objects, so it holds for threads and tasks alike, and for
-whoever kept a reference to a stream. Messages of widgets are left alone: a widget of ours holds no secret.
+What sessions know is replaced by its placeholder, in whatever form it is there, and so is what is left of
+it where a display cuts it; everything else passes as it was. It takes place on the shell's own objects, so
+it holds for threads and tasks alike, and for whoever kept a reference to a stream; and once more on the
+messages of the kernel, where what was written in pieces is put together. Deliberately absent: what a cell
+writes past Python, such as by `os.write`, which a kernel repeats in the server's log.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Final
 
+from toolkit.cassettes.known import KnownSecrets
+from toolkit.cell_source import remember_typed
+from toolkit.notebook.pieces import Pieces
 from toolkit.session_secrets import SESSION_SECRETS
 
 if TYPE_CHECKING:
@@ -19,6 +26,11 @@ if TYPE_CHECKING:
 
 _UNCHECKED: Final = "<not shown: it could not be checked for secrets>"
 _STREAMS: Final = ("stdout", "stderr")
+# Kinds of which a piece may be public. Of a private key what leads it, and what it has in common with its public
+# half, which people do show; its lines count as secrets. Personal data and cookies hold words and dates.
+_NOT_PIECED: Final = frozenset({"PRIVATE_KEY", "COOKIE", ""})
+_pieces: Final[weakref.WeakKeyDictionary[KnownSecrets, tuple[int, Pieces]]] = weakref.WeakKeyDictionary()
+_piecing: Final = threading.Lock()
 
 
 def masked(value: Any) -> Any:
@@ -34,7 +46,10 @@ def masked(value: Any) -> Any:
 
 def _masked(value: Any) -> Any:
     if isinstance(value, str):
-        return SESSION_SECRETS.scrub_text(value)
+        text = SESSION_SECRETS.scrub_text(value)
+        for known in SESSION_SECRETS.living():
+            text = _pieces_of(known).replaced_in(text)
+        return text
     if isinstance(value, bytes | bytearray):
         return SESSION_SECRETS.scrub(bytes(value))
     if isinstance(value, Mapping):
@@ -54,6 +69,18 @@ def _is_same(one: Any, other: Any) -> bool:
     return one is other or (isinstance(one, str | bytes) and one == other)
 
 
+def _pieces_of(known: KnownSecrets) -> Pieces:
+    """Pieces of what one session knows: of what it became, too, since it was last asked."""
+    with _piecing:
+        count, pieces = _pieces.get(known) or (0, Pieces())
+        new = known.told_after(count)
+        for secret, kind in new:
+            if kind not in _NOT_PIECED:
+                pieces.add(secret.reveal(), known.placeholder_of(secret) or "")
+        _pieces[known] = count + len(new), pieces
+        return pieces
+
+
 class Masking:
     """Masks what one shell shows, from `start` to `stop`. Both may be called again."""
 
@@ -71,6 +98,14 @@ class Masking:
         self._replace(shell.display_pub, "publish", _of_publish)
         self._replace(shell, "_showtraceback", _of_traceback)
         self._replace(shell.payload_manager, "write_payload", _of_payload)
+        self._replace(shell.logger, "log_write", _of_log)
+        if hasattr(shell, "_format_exception_for_storage"):  # what %notebook writes, from IPython 9 on
+            self._replace(shell, "_format_exception_for_storage", _of_storage)
+        kernel = getattr(shell, "kernel", None)
+        if kernel is not None and getattr(kernel, "session", None) is not None:
+            self._replace(kernel.session, "msg", _of_message)
+        if kernel is not None and hasattr(kernel, "raw_input"):
+            self._replace(kernel, "raw_input", _of_input)
         self._undo += [mask_stream(name) for name in _STREAMS]
 
     def stop(self) -> None:
@@ -206,3 +241,40 @@ def _of_payload(inner: Callable[..., Any]) -> Callable[..., Any]:
         return inner(masked(data) if is_shown else data, *args, **more)
 
     return write
+
+
+def _of_log(inner: Callable[..., Any]) -> Callable[..., Any]:
+    def write(data: str, kind: str = "input") -> Any:
+        return inner(masked(data) if kind == "output" else data, kind)
+
+    return write
+
+
+def _of_storage(inner: Callable[..., Any]) -> Callable[..., Any]:
+    def stored(*args: Any, **more: Any) -> Any:
+        return masked(inner(*args, **more))
+
+    return stored
+
+
+def _of_message(inner: Callable[..., Any]) -> Callable[..., Any]:
+    """All that a kernel sends: replies, prompts, widgets, and streams once their pieces are put together."""
+
+    def message(kind: Any, content: Any = None, *args: Any, **more: Any) -> Any:
+        if kind == "execute_reply" and isinstance(content, Mapping) and content.get("payload"):
+            shown = {key: value for key, value in content.items() if key != "payload"}
+            content = {**masked(shown), "payload": content["payload"]}  # which was masked when it was written
+        elif kind != "execute_input":  # the source, as it was typed
+            content = masked(content)
+        return inner(kind, content, *args, **more)
+
+    return message
+
+
+def _of_input(inner: Callable[..., Any]) -> Callable[..., Any]:
+    def ask(*args: Any, **more: Any) -> Any:
+        answer = inner(*args, **more)
+        remember_typed(answer)
+        return answer
+
+    return ask

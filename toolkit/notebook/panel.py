@@ -17,10 +17,10 @@ from IPython.core.getipython import get_ipython
 from IPython.display import display as show
 
 from toolkit.credentials import Credentials, as_environment
-from toolkit.errors import ConfigurationError, CredentialsMismatch, ToolkitError
+from toolkit.errors import CassetteError, ConfigurationError, CredentialsMismatch, ToolkitError
 from toolkit.escaping import printable
 from toolkit.notebook import asking, display, form, problems
-from toolkit.notebook.audience import is_for_visitors
+from toolkit.notebook.audience import is_for_visitors, told_to_visitors
 from toolkit.notebook.connection import Connection, connect
 from toolkit.notebook.controls import Controls
 from toolkit.notebook.form import Mode, New, Saved
@@ -37,11 +37,7 @@ if TYPE_CHECKING:
 _PRESS_CONNECT: Final = "Press Connect, then run this cell again."
 _NOT_CONNECTED: Final = "Not connected."
 _EDITED: Final = "Not connected to what is chosen above: press Connect. Below is still the session of before."
-_ASK_ELSEWHERE: Final = Problem(
-    "connect",
-    "Waiting for the page to hand over what was typed.",
-    "If it shows no fields to type into, run {}.connect() in a cell: it asks there.",
-)
+_VS_CODE: Final = "__vsc_ipynb_file__"  # a variable that VS Code sets in the kernels of its notebooks
 
 
 def panel(
@@ -55,7 +51,7 @@ def panel(
 
     Whatever is given is chosen beforehand. If the cassette exists, the panel connects by itself: it
     replays, which sends nothing and needs no credentials. In Voila, whose visitors are not the owner of the
-    machine, saved credentials are not offered.
+    machine, neither saved credentials nor other cassettes are offered, and nothing is recorded.
 
     Args:
         environment: "live", "paper", "broker-live" or "broker-sandbox".
@@ -82,7 +78,8 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         settings: Settings,
     ) -> None:
         asked = _asked_environment(environment, credentials)
-        mode = form.first_mode(cassette, settings)
+        self._for_visitors = is_for_visitors(os.environ)
+        mode = form.first_mode(cassette, settings, for_visitors=self._for_visitors)
         self._settings = settings
         self._named = credentials
         self._connection: Connection | None = None
@@ -98,7 +95,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
             profile=credentials if isinstance(credentials, str) else None,
             held=[credentials] if isinstance(credentials, Credentials) else [],
             settings=settings,
-            offers_saved=not is_for_visitors(os.environ),
+            for_visitors=self._for_visitors,
             pressed=self._pressed,
             answered=self._answered,
             edited=self._edited,
@@ -166,7 +163,13 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         return bundle and bundle | self._saved()
 
     def _ipython_display_(self) -> None:
-        """Words first, the widget after them: where it is missing later, the words tell what to do."""
+        """Words first, the widget after them: where it is missing later, the words tell what to do.
+
+        VS Code takes the words of one output in place of a widget that it misses; of two it shows both.
+        """
+        if _VS_CODE in getattr(self._shell, "user_ns", {}):
+            show(self._repr_mimebundle_(), raw=True)  # type: ignore[no-untyped-call]
+            return
         show(self._saved(), raw=True)  # type: ignore[no-untyped-call]
         bundle = super()._repr_mimebundle_()
         if bundle is not None:
@@ -189,11 +192,15 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         if isinstance(who, New):
             self._say("Waiting for the page to hand over what was typed …", "busy")
             if not self._is_seen:
-                step = _ASK_ELSEWHERE.next_step.format(self._variable())
-                self._controls.complain(replace(_ASK_ELSEWHERE, next_step=step))
+                self._controls.complain(self._ask_elsewhere("Waiting for the page to hand over what was typed."))
             self._controls.ask()
         else:
             self._connect_chosen(who)
+
+    def _ask_elsewhere(self, what: str) -> Problem:
+        """What to do where a page has no fields, or does not hand over what is in them; visitors have no cells."""
+        step = f"Where there is nothing to type into, run {self._variable()}.connect() in a cell: it asks there."
+        return Problem("connect", what, "" if self._for_visitors else step)
 
     def _check_form(self) -> bool:
         """Whether all is chosen that must be; what is not is said."""
@@ -220,8 +227,12 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
     def _answered(self) -> None:
         """Connect with what the page handed over, unless something else was chosen meanwhile."""
         texts, who = self._controls.take(), self._controls.who
-        if isinstance(who, New) and texts.keys() == {field.name for field in self._controls.fields}:
-            self._controls.clear()
+        if not isinstance(who, New):
+            return
+        self._controls.clear()
+        if not texts:
+            self._fail(self._ask_elsewhere("This front end does not hand over what was typed."))
+        elif texts.keys() == {field.name for field in self._controls.fields}:
             self._connect_typed(who, texts)
 
     def _connect_typed(self, who: New, texts: Mapping[str, Secret | Path]) -> None:
@@ -261,7 +272,9 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         try:
             self._connection = connect(environment, mode, self._controls.cassette, credentials, self._settings)
         except ToolkitError as error:
-            self._fail(problems.problem_of(error, mode=mode, fields=self._controls.fields))
+            problem = problems.problem_of(error, mode=mode, fields=self._controls.fields)
+            is_owners = self._for_visitors and isinstance(error, CassetteError | ConfigurationError)
+            self._fail(told_to_visitors(problem) if is_owners else problem)
         except KeyboardInterrupt:
             self._fail(Problem("connect", "Connecting was interrupted."))
         except Exception as error:  # noqa: BLE001 - what a callback raises is shown nowhere

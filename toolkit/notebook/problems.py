@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from toolkit.cassettes.misses import names_alike
+from toolkit.cassettes.names import find_cassette
 from toolkit.errors import (
     AccessError,
     CassetteError,
@@ -23,6 +25,8 @@ from toolkit.service import Environment
 from toolkit.settings import Settings
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from toolkit.profiles import Profile
 
 _REFUSED: Final = frozenset({400, 401, 403})  # invalid_client is 400 or 401, RFC 6749 section 5.2
@@ -57,6 +61,15 @@ def missing_profile(environment: Environment, profiles: Iterable[Profile], named
     # The name is not quoted: a secret given in its place would be saved with the notebook's widgets.
     what = f"No credentials of the name that this notebook gives are saved for {environment}."
     return Problem("credentials", what, "Choose others, or type them.")
+
+
+def nearly_called(named: str | Path, settings: Settings) -> Problem | None:
+    """That there is no cassette of the name that the notebook gives, but one of nearly that name: a slip, perhaps."""
+    path = find_cassette(named, settings)
+    alike = [] if path.exists() else names_alike(path)
+    if not alike:
+        return None
+    return Problem("cassette", f"There is no cassette {excerpt(path.name)} yet, but {', '.join(alike)}.")
 
 
 def no_cassettes(settings: Settings) -> Problem:

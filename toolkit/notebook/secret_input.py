@@ -69,7 +69,7 @@ class SecretInput(anywidget.AnyWidget):
         self.send({"type": "ask", "number": self._asked})
 
     def take(self) -> dict[str, Secret]:
-        """What the page handed over, by field; once."""
+        """What the page handed over, by field; once. Empty if the front end passes on no binary messages."""
         texts, self._texts = self._texts, {}
         return texts
 
@@ -96,7 +96,9 @@ class SecretInput(anywidget.AnyWidget):
 
 
 def _texts(names: Sequence[str], buffers: Any) -> dict[str, Secret]:
-    """The texts of an answer, by field; one that is missing or too long to be meant is empty."""
+    """The texts of an answer, by field; one that is missing or too long to be meant is empty. Without any, no texts."""
     given = [bytes(buffer) if memoryview(buffer).nbytes <= LONGEST_TEXT else b"" for buffer in buffers or ()]
+    if not given:
+        return {}
     given += [b""] * (len(names) - len(given))
     return {name: Secret(data.decode("utf-8", "replace")) for name, data in zip(names, given, strict=False)}

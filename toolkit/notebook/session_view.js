@@ -7,7 +7,7 @@ const UNITS = [
   ["minute", 60],
 ];
 const PATIENCE = 4000; // milliseconds until a kernel that does not answer is said to be absent
-const ABSENT = "The kernel is busy, or gone: this shows the panel as it last was.";
+const ABSENT = "The kernel is busy, or gone: this shows the panel as it last was. If it stays so, reload the page.";
 const GONE = "From an earlier run of the kernel. To use the panel, run its cell again.";
 // What the widgets of JupyterLab, Notebook and exported pages carry when no kernel holds them any more.
 const DISCONNECTED = "jupyter-widgets-disconnected";
@@ -123,6 +123,14 @@ export default () => {
       for (const name of ["pointerenter", "focusin"]) panel.addEventListener(name, greet, { signal });
       // Else a letter typed at a list of choices is a command to the notebook: "b" adds a cell, "x" cuts one.
       panel.addEventListener("focusin", ({ target }) => (target.dataset.lmSuppressShortcuts = "true"), { signal });
+      // The button loses the keyboard's focus while it is disabled, that is, while it works; then it gets it back.
+      const button = panel.querySelector("button");
+      let isLost = false;
+      button.addEventListener("blur", ({ relatedTarget }) => (isLost = button.disabled && !relatedTarget), { signal });
+      const giveBack = () => !button.disabled && isLost && document.activeElement === document.body && button.focus();
+      const watch = new MutationObserver(giveBack);
+      watch.observe(button, { attributeFilter: ["disabled"] });
+      signal.addEventListener("abort", () => watch.disconnect());
     };
     let entering = setTimeout(enter);
     return () => {

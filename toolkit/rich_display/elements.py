@@ -11,10 +11,11 @@ from typing import Final
 
 from toolkit.escaping import as_html, printable
 
-_ALARM: Final = "var(--jp-error-color1, var(--vscode-errorForeground, #d64545))"
+_ALARM: Final = "var(--vscode-errorForeground, var(--jp-error-color1, #d64545))"
 _CARD: Final = (
     "display:inline-block;max-width:100%;padding:.5em .9em;line-height:1.5;border-radius:6px;"
-    "border:1px solid var(--jp-border-color2, #8886);color:var(--jp-ui-font-color1, inherit)"
+    "border:1px solid var(--vscode-panel-border, var(--jp-border-color2, #8886));"
+    "color:var(--vscode-editor-foreground, var(--jp-ui-font-color1, inherit))"
 )
 _BADGE: Final = "border:1px solid currentColor;border-radius:1em;padding:0 .55em;font-size:.9em"
 # Of the theme's own text colour, so that it reads on any ground.

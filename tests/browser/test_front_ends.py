@@ -1,0 +1,347 @@
+"""The panel in other front ends than JupyterLab: Notebook 7, the colours of VS Code, and Voila with its visitors."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import socket
+import subprocess
+import sys
+import time
+from importlib.metadata import PackageNotFoundError, version
+from types import SimpleNamespace
+
+import pytest
+from disk_search import files_with, pem_pieces
+from jupyterlab_driver import Lab, Notebook, browser, chromium
+from panel_driver import CONNECTED, PANEL, SERVICE, alert, choose, connect, private_key, status
+
+from toolkit.practice_service import practice
+from toolkit.session import Session
+
+pytestmark = pytest.mark.browser
+
+REPLAY = ("import toolkit as tk\npanel = tk.panel(cassette='tour')\npanel", "len(panel.session.accounts())")
+OWNERS = {
+    "TOOLKIT_BROKER_SANDBOX__OWNERSDESK_CLIENT_ID": "owners-client-id",
+    "TOOLKIT_BROKER_SANDBOX__OWNERSDESK_CLIENT_SECRET": "owners-client-secret",
+}
+_PATIENCE = 60  # seconds
+
+
+class Notebook7(Lab):
+    """A Jupyter Notebook 7 in place of JupyterLab; it has the same commands."""
+
+    def __enter__(self):
+        start(
+            self, "notebook", "--allow-root", "--ServerApp.ip=127.0.0.1", "--JupyterNotebookApp.expose_app_in_browser=1"
+        )
+        try:
+            self._url = self._wait_for_url()
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def address(self, name):
+        return f"{self._url}notebooks/{name}?token={self._token}"
+
+
+class Voila(Lab):
+    """A Voila that shows the notebooks below its folder to anybody, in kernels that know of the owner's credentials.
+
+    The kernel of "waiting.ipynb" is started before its visitor comes.
+    """
+
+    def __init__(self, root, service):
+        super().__init__(root)
+        self._variables = {f"TOOLKIT_{name.upper()}_URL": url for name, url in service.settings.addresses.items()}
+
+    def __enter__(self):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self._url = f"http://127.0.0.1:{port}/"
+        later = [f"--VoilaKernelManager.preheat_denylist={name}.ipynb" for name in ("replay", "live")]
+        options = ("--preheat_kernel=True", "--VoilaKernelManager.fill_delay=600", *later)
+        start(self, "voila", f"--port={port}", *options, str(self.root), **OWNERS, **self._variables)
+        deadline = time.monotonic() + _PATIENCE
+        while self._process.poll() is None and time.monotonic() < deadline:
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=5).close()
+            except OSError:
+                time.sleep(0.1)
+            else:
+                return self
+        self._stop()
+        raise RuntimeError(f"Voila did not start:\n{self.log.read_text()[-2000:]}")
+
+    def address(self, name):
+        return f"{self._url}voila/render/{name}"
+
+
+def start(server, module, *options, **variables):
+    """Start the server of a module in the folder, home and log of a `Lab`."""
+    with server.log.open("wb") as log:
+        server._process = subprocess.Popen(
+            [sys.executable, "-m", module, "--no-browser", *options],
+            env=server._environment() | variables,
+            cwd=server.root,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+
+
+def need(module):
+    """Skip where a front end is not installed. The gate installs all of them: there that is a failure."""
+    for name in (module, "playwright", "axe-playwright-python"):
+        try:
+            version(name)  # a module called notebook is found in any case: the folder of tests
+        except PackageNotFoundError:
+            assert not os.environ.get("TOOLKIT_TESTS_NEED_BROWSER"), f"{name} is not installed"
+            pytest.skip(f"{name} is not installed")
+
+
+def record(root, service):
+    """Two cassettes in the folder of the notebooks, one of which no notebook names."""
+    (root / "toolkit.toml").write_text("")
+    for name in ("tour", "merger"):
+        credentials, path = service.credentials["sandbox-secret"], root / "cassettes" / f"{name}.yaml"
+        with Session(credentials=credentials, cassette=path, settings=service.settings) as session:
+            session.accounts()
+
+
+@pytest.fixture(scope="module")
+def chrome():
+    """A browser for the pages of the module; closed before asyncio is used by others."""
+    need("playwright")
+    if chromium() is None:
+        assert not os.environ.get("TOOLKIT_TESTS_NEED_BROWSER"), "no Chromium"
+        pytest.skip("no Chromium: set the variable CHROMIUM to its path")
+    with browser(chromium()) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def service():
+    with practice() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def notebook7(tmp_path_factory, service):
+    need("notebook")
+    root = tmp_path_factory.mktemp("notebook7")
+    record(root, service)
+    with Notebook7(root) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def voila(tmp_path_factory, service):
+    need("voila")
+    root = tmp_path_factory.mktemp("voila")
+    record(root, service)
+    server, panel = Voila(root, service), "import toolkit as tk\ntk.panel('broker-sandbox'{})"
+    server.write_notebook("replay.ipynb", *REPLAY)
+    server.write_notebook("live.ipynb", panel.format(""))
+    server.write_notebook("waiting.ipynb", panel.format(", 'ownersdesk', cassette='missing'"))
+    with server:
+        yield server
+
+
+@pytest.fixture
+def open_notebook(notebook7, chrome):
+    """Writes a notebook and opens it in Notebook 7."""
+    opened = []
+
+    def open_one(name, *cells):
+        notebook7.write_notebook(name, *cells)
+        page = chrome.new_context(viewport={"width": 1200, "height": 900}).new_page()
+        opened.append(Notebook(notebook7, page, name))
+        opened[-1].open()
+        return opened[-1]
+
+    yield open_one
+    for notebook in opened:
+        notebook.command("kernelmenu:shutdown")
+        notebook.page.context.close()
+
+
+@pytest.fixture
+def visit(voila, chrome):
+    """Opens a notebook as a visitor of Voila."""
+    opened = []
+
+    def visit_one(address):
+        page = chrome.new_context(viewport={"width": 1200, "height": 900}).new_page()
+        page.set_default_timeout(_PATIENCE * 500)
+        opened.append(SimpleNamespace(page=page, panel=page.locator(".toolkit-panel")))
+        page.goto(voila.address(address))
+        opened[-1].panel.get_by_role("status").first.wait_for()
+        return opened[-1]
+
+    yield visit_one
+    for visitor in opened:
+        visitor.page.context.close()
+
+
+def choices(notebook, control):
+    """What can be chosen in a control; the spaces of its options do not break."""
+    options = notebook.panel.get_by_label(control, exact=True).locator("option").all_inner_texts()
+    return [option.replace("\xa0", " ") for option in options]
+
+
+def type_a_wrong_secret(notebook):
+    """It is refused in words beside its field, which is emptied."""
+    notebook.panel.get_by_label("Client ID").fill("practice-sandbox-secret")
+    notebook.panel.get_by_label("Client secret").fill(secrets.token_hex(20))
+    connect(notebook)
+    alert(notebook, "refused the credentials: status 401")
+    assert notebook.panel.get_by_label("Client secret").input_value() == ""
+
+
+def hard_to_read(notebook):
+    """Texts of the panel that stand out too little from their ground, as axe-core judges them."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = (
+        Axe()
+        .run(notebook.page, context={"include": [[".toolkit-panel"]]}, options={"runOnly": ["color-contrast"]})
+        .response
+    )
+    assert found["passes"], "nothing was looked at"
+    return [f"{node['html']}: {node['failureSummary']}" for each in found["violations"] for node in each["nodes"]]
+
+
+def test_a_replay_runs_from_top_to_bottom_and_outlives_a_reload_in_notebook_7(open_notebook):
+    """The panel is shown once, without the words that stand for it elsewhere, before and after."""
+    notebook = open_notebook("replay.ipynb", *REPLAY)
+    notebook.run_all()
+    assert notebook.save().cells[1].outputs[0]["data"]["text/plain"] == "25"
+    for is_reloaded in (False, True):
+        if is_reloaded:
+            notebook.open()
+        status(notebook, "Replaying tour.yaml. Nothing is sent")
+        notebook.panel.get_by_text("2 calls").wait_for()
+        assert notebook.page.locator(".toolkit-panel").count() == 1
+        assert not notebook.page.get_by_text("run this cell again").is_visible()
+
+
+def test_typed_and_chosen_credentials_connect_in_notebook_7(open_notebook, notebook7, tmp_path):
+    """A wrong secret, then a key file, which is saved nowhere; readable in dark themes, VS Code's too, and narrow."""
+    notebook = open_notebook("live.ipynb", SERVICE, PANEL.format("'broker-sandbox'"))
+    notebook.run_all()
+    type_a_wrong_secret(notebook)
+    check_colours_of_vs_code(notebook)
+    key = private_key(notebook, "sandbox-key")
+    (tmp_path / "key.pem").write_text(key)
+    choose(notebook, "Credentials", "new client key …")
+    notebook.panel.get_by_label("Private key", exact=True).wait_for()
+    notebook.panel.get_by_label("Client ID").fill("practice-sandbox-key")
+    notebook.panel.get_by_label("Private key file").set_input_files(tmp_path / "key.pem")
+    connect(notebook)
+    status(notebook, f"{CONNECTED}: 25 accounts.")
+    notebook.save()
+    assert [file for piece in pem_pieces(key) for file in files_with(notebook7.root, piece)] == []
+    choose(notebook, "Credentials", "new client secret …")
+    notebook.command("apputils:change-theme", {"theme": "JupyterLab Dark"})
+    notebook.page.wait_for_function("() => document.body.dataset.jpThemeLight === 'false'")
+    assert hard_to_read(notebook) == []
+    for width in (640, 360):
+        notebook.page.set_viewport_size({"width": width, "height": 900})
+        assert notebook.panel.evaluate("(panel) => panel.scrollWidth - panel.clientWidth") <= 0
+
+
+# Colours of VS Code's own themes. Its widgets bring the colours of a light JupyterLab; newer versions put some of
+# the theme's in their place, and in high contrast only those of the texts.
+VS_CODE = {
+    "dark": {
+        "--vscode-editor-background": "#1f1f1f",
+        "--vscode-editor-foreground": "#cccccc",
+        "--vscode-descriptionForeground": "#9d9d9d",
+        "--vscode-errorForeground": "#f85149",
+        "--vscode-input-background": "#313131",
+        "--vscode-input-foreground": "#cccccc",
+        "--vscode-button-background": "#0078d4",
+        "--vscode-button-foreground": "#ffffff",
+    },
+    "high contrast": {
+        "--vscode-editor-background": "#000000",
+        "--vscode-editor-foreground": "#ffffff",
+        "--vscode-contrastBorder": "#6fc3df",
+        "--vscode-errorForeground": "#f48771",
+        "--vscode-button-background": "#000000",
+        "--vscode-button-foreground": "#ffffff",
+        **{f"--jp-{kind}-font-color{number}": "#ffffff" for kind in ("ui", "content") for number in range(4)},
+    },
+}
+PAINT = """(colours) => {
+  for (const [name, value] of Object.entries(colours)) document.body.style.setProperty(name, value);
+}"""
+
+
+def painted(elements):
+    """The colours of these elements, of the text and of what is behind it."""
+    styles = elements.evaluate_all(
+        "(all) => all.map((one) => ['color', 'backgroundColor'].map((name) => getComputedStyle(one)[name]))"
+    )
+    return {tuple("#" + bytes(map(int, re.findall(r"\d+", color))).hex() for color in style) for style in styles}
+
+
+def check_colours_of_vs_code(notebook):
+    """They win over those of a light JupyterLab."""
+    for theme, colours in VS_CODE.items():
+        notebook.page.evaluate(PAINT, colours)
+        ground = colours["--vscode-editor-background"]
+        assert painted(notebook.panel) == {(colours["--vscode-editor-foreground"], ground)}, theme
+        # axe-core does not judge texts in front of a picture, such as the arrow of a list of choices.
+        inputs = {(colours["--vscode-editor-foreground"], colours.get("--vscode-input-background", ground))}
+        assert painted(notebook.panel.locator("select, input")) == inputs, theme
+        assert hard_to_read(notebook) == [], theme
+        notebook.page.evaluate(PAINT, dict.fromkeys(colours, ""))
+
+
+def test_a_replay_runs_from_top_to_bottom_in_voila(visit, voila):
+    """What the notebook names can be replayed, and no other recording; nothing of the owner's is offered or told."""
+    visitor = visit("replay.ipynb")
+    status(visitor, "Replaying tour.yaml. Nothing is sent, and no credentials are needed.")
+    visitor.page.locator(".jp-OutputArea-output", has_text="25").last.wait_for()
+    assert choices(visitor, "Cassette") == ["tour"]
+    assert choices(visitor, "Mode") == ["call the service", "replay · nothing is sent"]
+    choose(visitor, "Mode", "call the service")
+    visitor.panel.get_by_label("Client ID").wait_for()
+    check_nothing_of_the_owners_is_shown(visitor, voila)
+
+
+def test_the_first_visitor_of_voila_is_not_the_owner_either(visit, voila):
+    """In a kernel that was started before anybody asked, of which Voila says less."""
+    visitor = visit("waiting.ipynb")
+    alert(visitor, "are not offered to its visitors")
+    check_nothing_of_the_owners_is_shown(visitor, voila)
+    choose(visitor, "Mode", "replay · nothing is sent")
+    visitor.panel.get_by_label("Client ID").wait_for(state="detached")
+    connect(visitor)
+    alert(visitor, "This page is not set up for that.")
+
+
+def test_visitors_of_voila_connect_with_their_own(visit, voila, service):
+    """In a dark page; a secret that is refused is said so beside its field."""
+    visitor = visit("live.ipynb?theme=dark")
+    type_a_wrong_secret(visitor)
+    check_nothing_of_the_owners_is_shown(visitor, voila)
+    assert hard_to_read(visitor) == []
+    secret = visitor.panel.get_by_label("Client secret")
+    secret.fill(service.credentials["sandbox-secret"].client_secret.reveal())
+    secret.press("Enter")
+    status(visitor, f"{CONNECTED}: 25 accounts.")
+
+
+def check_nothing_of_the_owners_is_shown(visitor, voila):
+    """Only their own credentials can be chosen, and the page, markup included, holds nothing of the owner's."""
+    assert choices(visitor, "Credentials") == ["new client secret …", "new client key …"]
+    page = visitor.page.content()
+    owners = ["merger", str(voila.root), *OWNERS.values()]
+    assert [text for text in owners if text in page] == []

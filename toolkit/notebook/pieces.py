@@ -1,0 +1,77 @@
+"""Pieces of secrets in a text: what a table cuts short, a box wraps, a markup interrupts, a traceback abridges."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from typing import Final
+
+SHORTEST_PIECE: Final = 12  # bytes; ordinary text has shorter runs in common with a secret by chance
+_WIDTH: Final = 4  # bytes; an unsigned int
+# A word or a name is no piece of a secret, though a secret may hold one: a piece has digits among letters, or cases
+# that change back and forth.
+_RANDOM: Final = re.compile(rb"[0-9].*[A-Za-z]|[A-Za-z].*[0-9]|[a-z][A-Z]+[a-z].*[A-Z]", re.DOTALL)
+
+
+class Pieces:
+    """Finds runs of SHORTEST_PIECE bytes or more that some secret holds as well, in one pass over the text.
+
+    Every four bytes of each secret are kept; of a text every fourth group of four is looked up, and where one
+    is found, as much around it as is the same.
+    """
+
+    def __init__(self) -> None:
+        self._secrets: list[tuple[bytes, bytes]] = []
+        self._places: dict[int, list[tuple[int, int]]] = {}  # of four bytes: number of the secret, and where in it
+
+    def add(self, secret: str, stand_in: str) -> None:
+        """Know one more secret, and what is shown in place of its pieces."""
+        data = secret.encode("utf-8", "surrogatepass")
+        if len(data) < SHORTEST_PIECE:
+            return
+        number = len(self._secrets)
+        self._secrets.append((data, stand_in.encode()))
+        for at in range(len(data) - _WIDTH + 1):
+            group = int.from_bytes(data[at : at + _WIDTH], sys.byteorder)
+            self._places.setdefault(group, []).append((number, at))
+
+    def replaced_in(self, text: str) -> str:
+        """The text with what stands for a secret in place of each piece of it."""
+        if not self._secrets:
+            return text
+        data = text.encode("utf-8", "surrogatepass")
+        parts, done = [], 0
+        for start, end, stand_in in self._spans(data):
+            parts += [data[done:start], stand_in]
+            done = end
+        return b"".join((*parts, data[done:])).decode("utf-8", "surrogatepass") if parts else text
+
+    def _spans(self, data: bytes) -> Iterator[tuple[int, int, bytes]]:
+        groups = memoryview(data)[: len(data) // _WIDTH * _WIDTH].cast("I").tolist()
+        if self._places.keys().isdisjoint(groups):
+            return
+        done = 0
+        for index, group in enumerate(groups):
+            at = index * _WIDTH
+            if at < done or group not in self._places:
+                continue
+            runs = [self._run(data, at, number, place) for number, place in self._places[group]]
+            start, end, number = max(runs, key=lambda run: run[1] - run[0])
+            start = max(start, done)
+            if end - start >= SHORTEST_PIECE and _RANDOM.search(data, start, end):
+                done = end
+                yield start, end, self._secrets[number][1]
+
+    def _run(self, data: bytes, at: int, number: int, place: int) -> tuple[int, int, int]:
+        """Begin and end, in the data, of what is the same around four bytes that are; and whose it is."""
+        secret = self._secrets[number][0]
+        before = _shared(data[max(0, at - place) : at][::-1], secret[:place][::-1])
+        after = _shared(data[at : at + len(secret) - place], secret[place:])
+        return at - before, at + after, number
+
+
+def _shared(one: bytes, other: bytes) -> int:
+    """How many bytes two texts have in common at their beginnings."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (mine, its) in pairs if mine != its), min(len(one), len(other)))
