@@ -7,6 +7,7 @@ standard error and exit status 1, never a traceback.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -78,12 +79,14 @@ def demo(
         for step, table in tour.take(session):
             terminal.print_table(console, step.title, table, rows=rows, first=_ACCOUNT_COLUMNS)
         _print_calls(console, session)
+    toolkit = _called()
+    extra = "" if find_spec("jupyterlab") else "; first: pip install '.[lab]'"
     terminal.print_next_steps(
         console,
         [
-            ("toolkit lab", "the same in a notebook, with a panel"),
-            ("toolkit practice", "a local service to call live, with throwaway credentials"),
-            ("toolkit record mine --practice", "make a recording of your own"),
+            (f"{toolkit} lab", f"the same in a notebook, with a panel{extra}"),
+            (f"{toolkit} practice", "a local service to call live, with throwaway credentials"),
+            (f"{toolkit} record mine --practice", "make a recording of your own"),
         ],
     )
 
@@ -207,6 +210,13 @@ def lab(
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={notebooks.parent}", *(arguments or [])]
     command.append(f"--LabApp.default_url=/lab/tree/{notebooks.name}/{tour.NOTEBOOK}")
     raise typer.Exit(subprocess.run(command, check=False).returncode)  # noqa: S603 - our own interpreter
+
+
+def _called() -> str:
+    """How this command is called here: by its name where a shell finds it, else by its path."""
+    program = Path(sys.argv[0])
+    is_found = shutil.which("toolkit") or program.stem != "toolkit"
+    return "toolkit" if is_found else os.path.relpath(program)
 
 
 def _variables(credentials: object) -> list[tuple[str, str]]:
