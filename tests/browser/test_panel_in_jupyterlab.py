@@ -115,6 +115,16 @@ def test_a_letter_at_a_list_of_choices_is_no_command_to_the_notebook(open_notebo
     assert notebook.page.evaluate(FOCUSED) == "Environment"
 
 
+def test_the_button_keeps_the_focus_while_it_works(open_notebook, tour):
+    """Who connects with the keyboard goes on from there, and not from the top of the page."""
+    notebook = open_notebook("focus.ipynb", SERVICE, PANEL.format("None, service.credentials['sandbox-secret']"))
+    notebook.run_all()
+    notebook.panel.get_by_role("button", name="Connect", exact=True).focus()
+    notebook.page.keyboard.press("Enter")
+    status(notebook, CONNECTED)
+    notebook.page.wait_for_function(f"() => ({FOCUSED})() === 'Connect'")
+
+
 def test_escape_empties_a_field(open_notebook, tour):
     """What was typed by mistake is gone with one key."""
     notebook = open_notebook("escape.ipynb", SERVICE, PANEL.format("'paper'"))
