@@ -54,6 +54,29 @@ def test_a_cell_is_recorded_and_replayed(shell: InteractiveShell, service: Pract
     assert run(shell, cell) == 3
 
 
+def test_a_cell_says_what_it_did(
+    shell: InteractiveShell, service: PracticeService, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Recorded, replayed, both or neither: who sees a table cannot tell."""
+    told = []
+    for cell in (
+        "%%cassette mine\n_ = session.accounts()",
+        "%%cassette mine\n_ = session.accounts()",
+        "%%cassette mine --mode new_episodes\n_ = session.accounts(), session.accounts(limit=1)",
+        "%%cassette mine\n_ = 1",
+        "_ = 1",
+    ):
+        run(shell, cell)
+        told.append(capsys.readouterr().out)
+    assert told == [
+        "%%cassette: recorded 2 interactions (mine.yaml).\n",
+        "%%cassette: replayed 2 interactions (mine.yaml).\n",
+        "%%cassette: replayed 2 interactions and recorded 1 interaction (mine.yaml).\n",
+        "%%cassette: nothing in this cell used it (mine.yaml).\n",
+        "",
+    ]
+
+
 def test_outside_of_the_cell_calls_are_live(shell: InteractiveShell, service: PracticeService) -> None:
     """The cassette is put away at the end of its cell."""
     run(shell, "%%cassette mine\nsession.accounts()")

@@ -143,8 +143,7 @@ class Cassette:
 
     def __len__(self) -> int:
         """Interactions in the file, those recorded since included."""
-        recorded = self._recorder.count if self._recorder else 0
-        return recorded if self.mode == "all" else self._loaded + recorded
+        return self.recorded_count if self.mode == "all" else self._loaded + self.recorded_count
 
     def __bool__(self) -> bool:
         return True  # an empty one, too
@@ -180,6 +179,11 @@ class Cassette:
     def last_token_number(self) -> int:
         """The highest token number in it, 0 without any."""
         return self._contents.last_token_number
+
+    @property
+    def recorded_count(self) -> int:
+        """How many interactions were recorded since it was opened."""
+        return self._recorder.count if self._recorder else 0
 
     @property
     def play_count(self) -> int:

@@ -11,13 +11,14 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
 
 from toolkit.cassettes import ambient
 from toolkit.cassettes.cassette import MODES, Cassette
 from toolkit.errors import ConfigurationError
 from toolkit.escaping import printable
 from toolkit.notebook.masking import Masking
+from toolkit.rich_display.words import count_text
 from toolkit.session import AsyncSession, Session
 
 if TYPE_CHECKING:
@@ -52,8 +53,8 @@ class Magics:
     def cassette(self, line: str) -> None:
         """Record or replay what the sessions of this cell do: %%cassette NAME [--mode MODE].
 
-        Sessions with a cassette of their own keep it, and the cell says so when it used one. A session
-        opened in the cell stays with the cassette.
+        Below the cell it says what it did. Sessions with a cassette of their own keep it, and the cell says so
+        when it used one. A session opened in the cell stays with the cassette.
         """
         try:
             given = self._arguments.parse_args(shlex.split(line))
@@ -96,6 +97,7 @@ class Magics:
         finally:
             brought, self._brought = self._brought, None
             if cassette is not None and brought is not None:
+                _tell(_done(cassette), sys.stdout)
                 self._tell_of_kept(cassette, brought)
 
     def _tell_of_kept(self, cassette: Cassette, brought: dict[Cassette, tuple[int, int]]) -> None:
@@ -107,9 +109,8 @@ class Magics:
             else:
                 was_used = own.play_count > 0 or (own.records and len(own) > 0)
             if was_used:
-                # In a line of its own: a warning would show a place in this file, and its path.
                 what = f"{name} keeps its own cassette {own.path.name}: its calls are not in {cassette.path.name}."
-                print(printable(f"{_CELL_MAGIC}: {what}"), file=sys.stderr)  # noqa: T201 - words for the cell's output
+                _tell(what, sys.stderr)
 
     def _own_cassettes(self) -> Iterator[tuple[str, Cassette]]:
         for name, session in self._sessions().items():
@@ -148,6 +149,21 @@ class Magics:
 
 def _extent(cassette: Cassette) -> tuple[int, int]:
     return cassette.play_count, len(cassette)
+
+
+def _done(cassette: Cassette) -> str:
+    """What was done with a cassette since it was opened: the same words in every replay."""
+    did = [
+        f"{what} {count_text(count, 'interaction')}"
+        for what, count in (("replayed", cassette.play_count), ("recorded", cassette.recorded_count))
+        if count
+    ]
+    return f"{' and '.join(did) or 'nothing in this cell used it'} ({cassette.path.name})."
+
+
+def _tell(what: str, stream: TextIO) -> None:
+    """In a line of the cell's output: a warning would show a place in this file, and its path."""
+    print(printable(f"{_CELL_MAGIC}: {what}"), file=stream)
 
 
 def without_cell_magic(lines: list[str]) -> list[str]:
