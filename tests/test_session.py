@@ -1261,3 +1261,12 @@ def test_settings_that_are_none(settings):
     with pytest.raises(tk.ConfigurationError, match="The settings are Settings, not") as caught:
         tk.Session("paper", settings=settings)
     assert "tk.Settings.load(" in caught.value.next_step
+
+
+@pytest.mark.parametrize("last", [0, 1, 3, 4, 9])
+def test_the_last_calls(open_session, service, last):
+    """The same rows under the same numbers as in the table of all."""
+    session = open_session("paper")
+    for number in range(4):
+        call(session, path=f"/v2/{number}")
+    pd.testing.assert_frame_equal(session.calls(last=last), session.calls().iloc[max(0, 4 - last) :])

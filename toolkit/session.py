@@ -167,11 +167,17 @@ class _Session(Generic[ClientType]):
         calls = self._caller.ledger.calls()
         return self._said(tokens_table(calls, self._caller.ledger.last_ended_at() or self.now()))
 
-    def calls(self) -> pd.DataFrame:
-        """One row a call, token requests included; see `toolkit.tables.calls_table` for the columns."""
+    def calls(self, *, last: int | None = None) -> pd.DataFrame:
+        """One row a call, token requests included; see `toolkit.tables.calls_table` for the columns.
+
+        Args:
+            last: only so many of the last ones, by the numbers that they have among all.
+        """
         from toolkit.tables import calls_table  # noqa: PLC0415 - keeps pandas out of `import toolkit`
 
-        table = calls_table(self._caller.ledger.calls())
+        calls = self._caller.ledger.calls()
+        skipped = 0 if last is None else max(0, len(calls) - last)
+        table = calls_table(calls[skipped:], first=skipped + 1)
         table["path"] = table["path"].map(self._known.scrub_text).astype(table["path"].dtype)
         return self._said(table)
 

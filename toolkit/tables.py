@@ -176,8 +176,8 @@ def _warn_of(what: str, names: Sequence[str], remedy: str) -> None:
     warnings.warn(f"{what}: {shown} ({remedy})", UserWarning, stacklevel=4)
 
 
-def calls_table(calls: Sequence[Call]) -> pd.DataFrame:
-    """One row a call, in the order in which they were sent; the index "call" counts from 1.
+def calls_table(calls: Sequence[Call], *, first: int = 1) -> pd.DataFrame:
+    """One row a call, in the order in which they were sent; the index "call" counts from `first`.
 
     Columns, the same ones of the same types also when there are no calls:
         when (datetime64[us, UTC]): the second in which it was sent.
@@ -206,7 +206,7 @@ def calls_table(calls: Sequence[Call]) -> pd.DataFrame:
         ),
         "token": _column_of("Int64", (call.authorized_by and call.authorized_by.token for call in sent)),
     }
-    return pd.DataFrame(columns).set_index(pd.RangeIndex(1, len(sent) + 1, name="call"))
+    return pd.DataFrame(columns).set_index(pd.RangeIndex(first, first + len(sent), name="call"))
 
 
 def tokens_table(calls: Iterable[Call], now: datetime) -> pd.DataFrame:

@@ -25,7 +25,7 @@ from toolkit.notebook.connection import Connection, connect
 from toolkit.notebook.controls import Controls
 from toolkit.notebook.form import Mode, New, Saved
 from toolkit.notebook.problems import Problem
-from toolkit.notebook.recent_calls import recent_calls_html, renewals
+from toolkit.notebook.recent_calls import SHOWN, recent_calls_html, renewals
 from toolkit.notebook.session_view import SessionView
 from toolkit.service import Environment
 from toolkit.session import Session
@@ -314,7 +314,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         connection = self._connection
         if connection is None:
             return
-        calls, variable = connection.session.calls(), self._variable()
+        calls, variable = connection.session.calls(last=SHOWN), self._variable()
         facts = replace(display.facts_of(connection), renewals=renewals(calls), variable=variable)
         self._view.html = display.summary_html(facts) + recent_calls_html(calls, variable)
         if not connection.session.replays_only and connection.token is not self._token_told:

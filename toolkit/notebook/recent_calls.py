@@ -20,15 +20,15 @@ def recent_calls_html(calls: pd.DataFrame, variable: str) -> str:
     """The last calls, the latest at the bottom, and how many there were; empty without any.
 
     Args:
-        calls: as `Session.calls()` gives them.
+        calls: as `Session.calls(last=SHOWN)` gives them.
         variable: what the panel is called in the notebook.
     """
     if calls.empty:
         return ""
     head = "".join(f'<th scope="col">{column}</th>' for column in _COLUMNS)
-    body = "".join(_row_html(call) for call in calls.tail(SHOWN).itertuples())
+    body = "".join(_row_html(call) for call in calls.itertuples())
     more = f", the last {SHOWN} shown; all: <code>{as_html(variable)}.session.calls()</code>"
-    told = count_text(len(calls), "call") + (more if len(calls) > SHOWN else "")
+    told = count_text(int(calls.index[-1]), "call") + (more if calls.index[0] > 1 else "")
     return (
         f'<div class="toolkit-calls"><div>{told}</div>'
         '<div class="toolkit-scroll" role="region" aria-label="Last calls" tabindex="0">'
@@ -37,7 +37,7 @@ def recent_calls_html(calls: pd.DataFrame, variable: str) -> str:
 
 
 def renewals(calls: pd.DataFrame) -> int:
-    """How many tokens have followed the first."""
+    """How many tokens have followed the first, as the last calls tell."""
     numbers = calls["token"].dropna()
     return 0 if numbers.empty else int(numbers.max()) - 1
 
