@@ -759,7 +759,7 @@ def test_secret_in_a_path(open_session, make_credentials):
 def test_repr(open_session, make_credentials):
     """A session shows environment, profile, whether it is a real account, and live or recording; no secret."""
     session = open_session(credentials=make_credentials("live", name="mine"))
-    assert repr(session) == "<Session live as 'mine', real account: live>"
+    assert repr(session) == "<Session live as 'mine', real account: live calls>"
     recording = repr(open_session(cassette="c", is_async=True))
     assert recording.startswith("<AsyncSession broker-sandbox as 'default': recording")
     assert "c.yaml" in recording

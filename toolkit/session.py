@@ -183,7 +183,7 @@ class _Session(Generic[ClientType]):
 
     def describe(self) -> str:
         """Whether calls go out, are recorded or replayed, in words."""
-        return "live" if self.cassette is None else f"{self.cassette.describe()} ({self.cassette.path.name})"
+        return "live calls" if self.cassette is None else f"{self.cassette.describe()} ({self.cassette.path.name})"
 
     def __repr__(self) -> str:
         who = f" as {self.credentials.name!r}" if self.credentials else ""

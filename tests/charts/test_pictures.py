@@ -148,9 +148,9 @@ def test_each_says_live_or_replayed_and_of_when(draw):
 def test_the_source_is_that_of_the_session_or_of_the_table(settings, service, make_credentials):
     """A session says it, with a mark for a real account; a table by its attribute; else it is said to be unknown."""
     session = Session(credentials=make_credentials("live"), settings=settings, transport=service)
-    assert "live · real account · live, no call yet" in words_of(call_latencies(session))
+    assert "live · real account · live calls, no call yet" in words_of(call_latencies(session))
     session.accounts()
-    assert "live · real account · live, as of " in repr(call_latencies(session))
+    assert "live · real account · live calls, as of " in repr(call_latencies(session))
     table = accounts()
     assert "source not known" in repr(balances(table))
     table.attrs["source"] = SOURCE

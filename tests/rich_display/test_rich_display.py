@@ -100,14 +100,14 @@ def test_a_live_session_says_as_of_when_and_that_it_is_a_real_account(settings, 
     clock = ManualClock(START)
     credentials = make_credentials("live", name="mine")
     session = Session(credentials=credentials, settings=settings, transport=service, clock=clock)
-    assert "live, no call yet" in Page(shown(session)[1]).words
+    assert "live calls, no call yet" in Page(shown(session)[1]).words
     session.accounts()
     first = shown(session)
     clock.advance(1000)
     assert shown(session) == first
     page = Page(first[1]).words
     for said in (
-        "live, as of 12 May 2026, 09:30:07 UTC",
+        "live calls, as of 12 May 2026, 09:30:07 UTC",
         "real account",
         "mine · key pair · live account",
         "session.trading",
@@ -123,7 +123,7 @@ def test_sessions_of_both_kinds_while_recording(settings, service, make_credenti
     session = AsyncSession(credentials=make_credentials("paper"), cassette="new", settings=settings, transport=service)
     page = Page(shown(session)[1]).words
     assert "AsyncSession paper" in page
-    assert "live and recorded, no call yet" in page
+    assert "live calls, recorded, no call yet" in page
     assert "real account" not in page
     assert "recording" in Page(shown(session.cassette)[1]).words
 
@@ -219,11 +219,11 @@ def test_words_are_english_and_in_utc():
 
 def test_sources(tmp_path, recorded, settings):
     """Live, recorded, replayed, both, and of a day that a foreign recording does not tell."""
-    assert words.source_text(None, None) == "live, no call yet"
+    assert words.source_text(None, None) == "live calls, no call yet"
     adding = Cassette("tour", "new_episodes", settings=settings)
     assert words.source_text(adding, START) == "replayed and added to, recorded 12 May 2026"
     fresh = Cassette(tmp_path / "fresh.yaml")
-    assert words.source_text(fresh, START) == "live and recorded, as of 12 May 2026, 09:30:07 UTC"
+    assert words.source_text(fresh, START) == "live calls, recorded, as of 12 May 2026, 09:30:07 UTC"
     foreign = tmp_path / "foreign.yaml"
     foreign.write_text(FOREIGN, encoding="utf-8")
     assert words.source_text(Cassette(foreign, "none"), None) == "replayed, recorded on an unknown day"

@@ -53,9 +53,9 @@ def source_text(cassette: Cassette | None, ended: datetime | None) -> str:
     """
     as_of = f", as of {instant_words(ended)}" if ended else ", no call yet"
     if cassette is None:
-        return f"live{as_of}"
+        return f"live calls{as_of}"
     if not cassette.replays:
-        return f"live and recorded{as_of}" if cassette.records else "replayed, nothing recorded"
+        return f"live calls, recorded{as_of}" if cassette.records else "replayed, nothing recorded"
     at = cassette.recorded_at
     recorded = f"recorded {date_text(at)}" if at is not None and at != EPOCH else "recorded on an unknown day"
     return f"replayed and added to, {recorded}" if cassette.records else f"replayed, {recorded}"
