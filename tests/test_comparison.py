@@ -195,14 +195,14 @@ def test_tables_of_no_records():
 
 
 def test_the_index_is_the_key():
-    """Tables with the same named index are compared by it, before any column's name; tables of tokens are such."""
+    """Tables with the same named index and no usual key are compared by it; tables of tokens are such."""
     index = pd.Index([1, 2], name="token")
-    left = pd.DataFrame({"id": ["a", "b"], "calls": [3, 4]}, index=index)
+    left = pd.DataFrame({"profile_id": ["a", "b"], "calls": [3, 4]}, index=index)
     assert listed(compare(left, left.assign(calls=[3, 5]))) == [(2, "calls", 4, 5)]
     levels = pd.MultiIndex.from_tuples([("a", "X"), ("a", "Y")], names=["account", "symbol"])
     positions = pd.DataFrame({"quantity": [1, 2]}, index=levels)
     assert listed(compare(positions, positions.assign(quantity=[1, 3]))) == [("a", "Y", "quantity", 2, 3)]
-    assert compare(left, left.reset_index(drop=True)).columns[0] == "id"
+    assert compare(left, left.reset_index(drop=True)).columns[0] == "profile_id"
 
 
 def test_keys_that_cannot_be_equal():
@@ -245,3 +245,20 @@ def test_a_key_that_is_no_name():
         compare(table, table, on=3)
     assert "'id', 'cash'" in caught.value.next_step
     assert compare(table, table, on=table.columns[:1]).empty
+
+
+def test_lists_within_lists(tmp_path):
+    """Whatever becomes of them on their way through Parquet, they equal themselves, and others do not."""
+    table = pd.DataFrame({"id": [1, 2], "legs": [[[1, 2], [3]], []], "note": [{"a": [1]}, {"a": [2]}]})
+    table.to_parquet(tmp_path / "table.parquet")
+    again = pd.read_parquet(tmp_path / "table.parquet")
+    assert compare(again, again).empty
+    other = table.assign(legs=[[[1, 2], [4]], []])
+    assert list(compare(again, other)["column"]) == ["legs"]
+
+
+def test_a_usual_key_comes_before_the_index():
+    """Rows that were sorted otherwise belong together by their id all the same."""
+    table = pd.DataFrame({"id": [1, 2], "cash": [3.0, 4.0]}).rename_axis(index="row")
+    found = compare(table, table.iloc[::-1].reset_index(drop=True).rename_axis(index="row"))
+    assert listed(found) == [(1, "row", 0, 1), (2, "row", 1, 0)]

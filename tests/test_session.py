@@ -1270,3 +1270,14 @@ def test_the_last_calls(open_session, service, last):
     for number in range(4):
         call(session, path=f"/v2/{number}")
     pd.testing.assert_frame_equal(session.calls(last=last), session.calls().iloc[max(0, 4 - last) :])
+
+
+def test_a_secret_that_an_invisible_character_divides(open_session, service):
+    """What an error says is taken out after what cannot be seen of it."""
+    session = open_session("paper")
+    secret = session.credentials.secret_key.reveal()
+    service.answer = lambda request: service.reply({"message": f"{secret[:5]}\u200b{secret[5:]} is wrong"}, 400)
+    with pytest.raises(tk.ServiceError) as caught:
+        accounts(session)
+    assert secret not in caught.value.what
+    assert "is wrong" in caught.value.what

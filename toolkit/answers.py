@@ -8,7 +8,7 @@ import httpx
 
 from toolkit.cassettes.scrub import KnownSecrets
 from toolkit.errors import ServiceError, TabulationError
-from toolkit.escaping import excerpt
+from toolkit.escaping import excerpt, printable
 from toolkit.tables import tabulate
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _in_words_of_the_service(
     """The same error with what the answer says about it, and with the answer."""
     said, next_step = _message(response), error.next_step
     if said:
-        said = f" It says: {excerpt(known.scrub_text(said), _LONGEST)}"
+        said = f" It says: {excerpt(known.scrub_text(printable(said)), _LONGEST)}"
     if replayed_from is not None:
         next_step += f' It was replayed from {replayed_from}; mode="all" records anew.'
     failure = error.reworded(f"{error.what}{said}", next_step)

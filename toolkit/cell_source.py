@@ -49,7 +49,8 @@ def warn_if_in_cell(secrets: Iterable[tuple[str, Secret]]) -> None:
         inputs = shell.history_manager.input_hist_raw
         source = "\n".join((*inputs[-1:], *_compiled(shell)))
         found = [(kind, _IN_CELL) for kind, secret in given if _stands_in(source, secret.reveal())]
-        found += [(kind, _TYPED) for kind, secret in given if secret in _typed]
+        answers = "\n".join(answer.reveal() for answer in tuple(_typed))
+        found += [(kind, _TYPED) for kind, secret in given if _stands_in(answers, secret.reveal())]
         found = _not_yet_warned((id(shell), len(inputs), hash(source)), found)
     except Exception:  # noqa: BLE001 - a shell of another kind; whoever makes credentials there is not to suffer
         return

@@ -41,9 +41,10 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
     Args:
         left: a table, such as that of `tabulate`.
         right: another one.
-        on: the column or columns (or index level) whose values are the key. By default the index, where
-            both tables have the same named one; else the first of id, account_id, account_number,
-            number, uuid and account that both have; else the only column of both whose name says identifier.
+        on: the column or columns (or index level) whose values are the key. By default the
+            first of id, account_id, account_number, number, uuid and account that both have as a column; else
+            the index, where both have the same named one; else the only column of both whose name says
+            identifier.
 
     Returns:
         A table with the columns of the key, then
@@ -60,7 +61,8 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
     for table in (left, right):
         _check(table)
     levels: list[Any] = list(left.index.names)
-    if on is None and None not in levels and levels == list(right.index.names):
+    usual = any(name in left.columns and name in right.columns for name in _USUAL_KEYS)
+    if on is None and not usual and None not in levels and levels == list(right.index.names):
         on = levels
     left, right = _with_index_names(left), _with_index_names(right)
     if not left.columns.size and not right.columns.size:
@@ -179,6 +181,7 @@ def _kind(values: pd.Series[Any]) -> str:
     return "numbers" if inferred in ("integer", "floating", "mixed-integer-float", "decimal") else inferred
 
 
+_LISTS: Final = (list, tuple, np.ndarray)
 _Cell = tuple[Hashable, Any, Any]
 
 
@@ -226,8 +229,16 @@ def _same(left: Any, right: Any) -> bool:
         return bool(left == right)
     except TypeError:
         return False
-    except ValueError:  # arrays, which is what lists are when they come back from Parquet
-        return np.array_equal(left, right)
+    except ValueError:  # arrays, which is what lists are when they come back from Parquet, at any depth
+        return _same_inside(left, right)
+
+
+def _same_inside(left: Any, right: Any) -> bool:
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(_same(value, right[name]) for name, value in left.items())
+    if isinstance(left, _LISTS) and isinstance(right, _LISTS):
+        return len(left) == len(right) and all(map(_same, left, right))
+    return False
 
 
 def _plain(value: Any) -> Any:

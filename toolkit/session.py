@@ -249,7 +249,7 @@ class _Session(Generic[ClientType]):
         )
 
     def _accounts_call(self, params: Mapping[str, Any]) -> tuple[ClientType, str]:
-        for name in params.keys() & _OF_TABULATE:
+        for name in sorted(params.keys() & _OF_TABULATE):
             raise ConfigurationError(
                 f"What accounts() is given goes to the service, and {name} is for the table.",
                 f"Make the table yourself: tk.tabulate(response, {name}=...) of the response that a client gives.",

@@ -905,3 +905,16 @@ def test_what_cannot_be_written_is_told_before_anything_is_sent(path, counting, 
         get(Cassette(target, "new_episodes"), counting, "/b")
     assert counting.count == before
     assert str(closed) in caught.value.what
+
+
+def test_a_folder_that_cannot_be_looked_into(path, counting, monkeypatch):
+    """What the system refuses is an error of ours, too."""
+    cassette = Cassette(path, "new_episodes")
+
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "exists", refuse)
+    with pytest.raises(CassetteError, match=r"Cannot record to .*Permission denied"):
+        get(cassette, counting, "/b")
+    assert counting.count == 0

@@ -7,6 +7,8 @@ import hashlib
 import json
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from toolkit.cassettes.forms import Forms
 from toolkit.cassettes.known import KnownSecrets
@@ -100,3 +102,37 @@ def test_letters_as_entities(times):
     known = KnownSecrets([("SECRET", Secret("fake-secret-4f9aQ7"))])
     assert known.may_hold(text)
     assert known.scrub(b"<p>" + text + b"</p>") == b"<p><SECRET></p>"
+
+
+@pytest.mark.parametrize("layout", ["TraditionalOpenSSL", "PKCS8"])
+@pytest.mark.parametrize("kind", ["RSA", "EC"])
+def test_the_public_half_of_a_key_is_no_secret(kind, layout):
+    """In the older formats whole lines of a private key are in the public one as well, which is shown to anybody."""
+    key = rsa.generate_private_key(65537, 2048) if kind == "RSA" else ec.generate_private_key(ec.SECP521R1())
+    private = key.private_bytes(Encoding.PEM, getattr(PrivateFormat, layout), NoEncryption()).decode()
+    public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+    known = KnownSecrets([("PRIVATE_KEY", Secret(private))])
+    for shown in (public, json.dumps(public.splitlines()), "".join(public.splitlines())):
+        assert known.scrub_text(shown) == shown
+    listed = json.dumps(private.splitlines())
+    secret = [line for line in private.splitlines()[1:-1] if len(line) >= 32 and line not in "".join(public.split())]
+    assert [line for line in secret if line in known.scrub_text(listed)] == []
+    assert len(secret) >= 2
+
+
+def test_a_certificate_beside_a_key_is_no_secret():
+    """Its lines are public."""
+    lines = [
+        "Q2VydGlmaWNhdGUtbGluZS1vbmUtaXMtcHVibGljLWFuZC1sb25n",
+        "b25lLW1vcmUtbGluZS10aGF0LWlzLXB1YmxpYy1hbmQtbG9uZzEy",
+    ]
+    certificate = "\n".join(["-----BEGIN CERTIFICATE-----", *lines, "-----END CERTIFICATE-----"])
+    known = KnownSecrets(
+        [
+            (
+                "PRIVATE_KEY",
+                Secret(f"{certificate}\n-----BEGIN PRIVATE KEY-----\n{'A1b2' * 16}\n-----END PRIVATE KEY-----"),
+            )
+        ]
+    )
+    assert known.scrub_text(json.dumps(lines)) == json.dumps(lines)

@@ -260,3 +260,14 @@ def test_nothing_that_could_be_scanned(paths):
     """What is no path is told in words."""
     with pytest.raises(ConfigurationError, match="a path, or a list of paths"):
         scan(paths)
+
+
+def test_the_same_secret_in_several_lines(tmp_path):
+    """Each is a finding; the lines of one key are one."""
+    path = tmp_path / "notes.txt"
+    path.write_text("an-invented-secret\n" * 3, encoding="utf-8")
+    assert [finding.line for finding in scan(path, secrets="an-invented-secret")] == [1, 2, 3]
+    lines = [secrets.token_urlsafe(48) for _ in range(4)]
+    pem = "\n".join(["-----BEGIN PRIVATE KEY-----", *lines, "-----END PRIVATE KEY-----"])
+    path.write_text("\n".join(["", *lines, ""]), encoding="utf-8")
+    assert [finding.line for finding in scan(path, secrets=pem)] == [2]

@@ -382,7 +382,7 @@ def test_file_vanished(path, scrubber, interaction):
     recorder = Recorder(path, scrubber)
     recorder.append(interaction("/0"))
     path.unlink()
-    with pytest.warns(UserWarning, match="begins anew without the 1 interactions"):
+    with pytest.warns(UserWarning, match="begins anew without the interaction that was in it"):
         recorder.append(interaction("/1"))
     assert paths_in(path) == ["1"]
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -231,3 +232,25 @@ def test_a_total_that_is_no_count(total: Any) -> None:
     """It is refused at once, not in the middle of the work."""
     with pytest.raises(tk.ConfigurationError, match="count of items"):
         tk.progress([], total=total)
+
+
+def test_a_display_that_fails_does_not_end_the_work(watch: Watch) -> None:
+    """A terminal that is gone is no reason."""
+
+    class Gone(Seen):
+        def show(self, how_far: HowFar) -> None:
+            raise BrokenPipeError
+
+    done = 0
+    for _ in Progress(range(9), total=9, place=Gone, seconds=watch):
+        watch.at += 5
+        done += 1
+    assert done == 9
+
+
+def test_a_table_is_refused() -> None:
+    """A loop through one would go through its columns, with the number of its rows as the total."""
+    with pytest.raises(tk.ConfigurationError, match="through the columns") as caught:
+        tk.progress(pd.DataFrame({"a": [1, 2], "b": [3, 4]}))
+    assert "itertuples" in caught.value.next_step
+    assert len(list(tk.progress(pd.Series([1, 2, 3])))) == 3

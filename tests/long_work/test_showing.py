@@ -145,3 +145,20 @@ def test_without_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a program without a console on Windows."""
     monkeypatch.setattr(sys, "stderr", None)
     assert here() is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a pseudo-terminal is made as POSIX has them")
+def test_what_is_printed_goes_where_it_went(tmp_path: Path) -> None:
+    """With standard output in a file: all lines are in it, also those that were printed meanwhile."""
+    script = "import time, toolkit as tk\nfor item in tk.progress(range(8)):\n    time.sleep(0.2); print('row', item)\n"
+    ours, theirs = pty.openpty()
+    environ = {**os.environ, "TERM": "xterm"}
+    environ.pop("TOOLKIT_OFFLINE", None)
+    command = [sys.executable, "-c", script]
+    with (tmp_path / "out.csv").open("w") as out:
+        subprocess.run(command, cwd=tmp_path, env=environ, stdout=out, stderr=theirs, check=True, timeout=60)
+    os.close(theirs)
+    shown = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert (tmp_path / "out.csv").read_text() == "".join(f"row {number}\n" for number in range(8))
+    assert "8 in 1." in shown

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
 
 import toolkit as tk
 from toolkit.cassettes import ambient, endings
@@ -258,3 +258,16 @@ def test_another_cell_magic_may_follow(shell: InteractiveShell, capsys: pytest.C
     seen = capsys.readouterr().out
     assert seen.count("Wall time") == 2
     assert len(tk.Cassette("cassettes/mine.yaml", mode="none")) == 3
+
+
+def test_it_is_put_away_from_a_cell_that_is_described_anew(shell: InteractiveShell) -> None:
+    """As IPython does for one that was interrupted while it awaited."""
+    run(shell, "%%cassette mine\n_ = 1")
+    magics = shell.magics_manager.magics["line"]["cassette"].__self__
+    shell.events.trigger("pre_run_cell", info := ExecutionInfo("await", True, False, True, "id"))
+    magics.cassette("mine")
+    assert ambient.current() is not None
+    again = ExecutionInfo("await", True, False, True, "id")
+    assert again is not info
+    magics.end_of_cell(ExecutionResult(again))
+    assert ambient.current() is None

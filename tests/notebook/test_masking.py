@@ -23,6 +23,7 @@ from nbclient import NotebookClient
 
 from toolkit.cassettes.scrub import KnownSecrets
 from toolkit.notebook.masking import Masking, mask_stream, masked
+from toolkit.notebook.pieces import Pieces
 from toolkit.secret import Secret
 from toolkit.session_secrets import SESSION_SECRETS, SessionSecrets
 
@@ -326,3 +327,38 @@ def test_replies_and_input_of_a_kernel(tmp_path):
     finally:
         client.stop_channels()
         manager.shutdown_kernel(now=True)
+
+
+def test_what_cannot_be_checked_leaves_a_message_in_its_kind(shell, monkeypatch):
+    """A message whose content were a text would stop the kernel: each text of it is left out by itself."""
+
+    def fail(text):
+        if "bad" in text:
+            raise ValueError("cannot be read")
+        return text
+
+    monkeypatch.setattr(SESSION_SECRETS, "scrub_text", fail)
+    assert masked({"a": "bad", "b": ["good", ("bad", 3)]}) == {
+        "a": "<not shown: it could not be checked for secrets>",
+        "b": ["good", ("<not shown: it could not be checked for secrets>", 3)],
+    }
+    endless = {}
+    endless["itself"] = endless
+    assert masked(endless) == {}
+
+
+def test_what_prints_while_pieces_are_gathered(shell, monkeypatch):
+    """The garbage collector may run there, and what it collects may print."""
+    add = Pieces.add
+
+    def printing(self, secret, stand_in):
+        masked("meanwhile")
+        add(self, secret, stand_in)
+
+    monkeypatch.setattr(Pieces, "add", printing)
+    other = KnownSecrets([("ACCESS_TOKEN", Secret(secrets.token_urlsafe(24)))])
+    SESSION_SECRETS.know(other)
+    thread = threading.Thread(target=masked, args=("text",), daemon=True)
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive()

@@ -151,3 +151,28 @@ def test_what_a_private_key_shares_with_its_public_half_is_shown():
         lines = [line for line in pem.splitlines() if len(line) >= 32 and not line.startswith("---")]
         for shown in (pprint.pformat({"key": pem}), repr(pem.splitlines()), json.dumps(pem.splitlines()), *lines):
             assert [line for line in lines if line in masked(shown)] == []
+
+
+def test_characters_stay_whole():
+    """Two characters may have their first byte in common."""
+    pieces = Pieces()
+    pieces.add("hunter2-of-80331 München", MARK)
+    assert pieces.replaced_in("hunter2-of-80331 Mönchen") == f"{MARK}nchen"
+    assert pieces.replaced_in("ünter2-of-80331 M") == f"ü{MARK}"
+
+
+def test_the_header_of_a_signed_token_is_public():
+    """Another token with the same header is another one."""
+    header = "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9"
+    pieces = Pieces()
+    pieces.add(f"{header}.{secrets.token_urlsafe(40)}.{secrets.token_urlsafe(40)}", MARK)
+    assert pieces.replaced_in(header) == header
+
+
+def test_what_repeats_itself_is_found_all_the_same():
+    """A line of dashes in a secret, and many tokens that begin alike, cost no search of each place."""
+    pieces = Pieces()
+    for number in range(40):
+        pieces.add(f"abcdefgh{'-' * 30}{number:04}q7Tz{number}", MARK)
+    assert pieces.replaced_in("-" * 100_000) == "-" * 100_000
+    assert pieces.replaced_in(f"> ------{3:04}q7Tz3 <") == f"> {MARK} <"

@@ -1,6 +1,7 @@
 """What differs is found to the byte, named, and told apart: results from how they look."""
 
 import base64
+import copy
 import io
 import json
 
@@ -218,12 +219,11 @@ def saved(result, **changes):
 
 def test_what_an_editor_keeps_is_told_from_results():
     """Times, trust, the language's version and widgets that it named itself: nothing of it is a result."""
-    for data in (saved(with_widgets("theirs", "2")), saved(with_widgets("theirs"), widgets={})):
-        found = compared(data, with_widgets("ours"))
-        about_widgets = [each for each in found if each.place.startswith("metadata/widgets") or VIEW in each.place]
-        assert {each.kind for each in found if each not in about_widgets} == {Kind.EDITOR}
-        assert about_widgets
-    found = compared(saved(with_widgets("theirs", "2")), with_widgets("ours"))
+    found = compared(saved(with_widgets("theirs")), with_widgets("ours"))
+    assert {each.kind for each in found} == {Kind.EDITOR}
+    without = json.loads(saved(with_widgets("theirs")))
+    del without["metadata"]["widgets"]
+    found = compared(as_bytes(parse_notebook(json.dumps(without).encode()).content), with_widgets("ours"))
     assert {each.kind for each in found} == {Kind.EDITOR}
 
 
@@ -241,3 +241,19 @@ def test_other_metadata_is_no_editors(change):
     except NotANotebook:
         return
     assert Kind.METADATA in {each.kind for each in found}
+
+
+def shown_by(result, **changes):
+    return {each.kind for each in compared(saved(result, **changes), with_widgets("ours"))}
+
+
+def test_a_result_is_no_editors_beside_what_is():
+    """A type that changed, a widget that shows something else or is gone: none of it passes for the same."""
+    other = copy.deepcopy(RESULT)
+    other.cells[2].outputs[0]["data"]["application/json"] = {"a": True}
+    assert Kind.LAYOUT in {each.kind for each in compared(saved(other))}
+    assert shown_by(with_widgets("theirs")) == {Kind.EDITOR}
+    assert shown_by(with_widgets("theirs", "2")) != {Kind.EDITOR}
+    gone = with_widgets("theirs")
+    del gone.cells[1].outputs[0]["data"][VIEW]
+    assert shown_by(RunResult(gone.cells, None)) != {Kind.EDITOR}

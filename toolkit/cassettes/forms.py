@@ -132,6 +132,16 @@ class Forms:
         return self._spelled
 
 
+class PlainForms(Forms):
+    """As it is and escaped, for a text that is base64 itself: its hex looks like many a number."""
+
+    __slots__ = ()
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._hex, self._base64 = (), ()
+
+
 def less_escaped(data: bytes) -> Iterator[bytes]:
     """`data` with escapes of ASCII undone, level by level, as long as there are any that hide a letter or a digit."""
     for _ in range(_LEVELS):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -11,7 +12,7 @@ from urllib.parse import quote
 from weakref import WeakMethod
 
 from toolkit.cassettes.fields import FIELD_NAMES, is_placeholder
-from toolkit.cassettes.forms import Forms, PlacedForms
+from toolkit.cassettes.forms import Forms, PlacedForms, PlainForms
 from toolkit.cassettes.lines import joined, replaced_across_lines
 from toolkit.cassettes.sieve import Sieve
 from toolkit.credentials import SHORTEST_SECRET
@@ -30,6 +31,7 @@ class _Entry:
     placeholder: bytes
     length: int
     by_place: bool
+    forms: type[Forms] = Forms
 
 
 class KnownSecrets:
@@ -92,14 +94,14 @@ class KnownSecrets:
                 return False
             placeholder = stand_in or self._next(kind)
             is_short = len(text) < SHORTEST_SECRET
-            for one in (secret, *_other_texts(text)):
+            for one, forms in ((secret, Forms), *_other_texts(text)):
                 number = len(self._entries)
                 # Before another thread can find its number.
-                self._entries.append(_Entry(one, placeholder.encode(), len(one.reveal()), is_short))
+                self._entries.append(_Entry(one, placeholder.encode(), len(one.reveal()), is_short, forms))
                 if is_short:
                     self._placed.append(number)
                 else:
-                    self._sieve.add(number, Forms(one.reveal()))
+                    self._sieve.add(number, forms(one.reveal()))
             self._placeholders[secret] = placeholder
             self._told.append((secret, kind, stand_in))
         return True
@@ -217,7 +219,7 @@ class KnownSecrets:
                 self._compiled = {}
             entry = self._entries[number]
             text = entry.secret.reveal()
-            forms = PlacedForms(text, FIELD_NAMES) if entry.by_place else Forms(text)
+            forms = PlacedForms(text, FIELD_NAMES) if entry.by_place else entry.forms(text)
             self._compiled[number] = forms
         return forms
 
@@ -228,11 +230,31 @@ class KnownSecrets:
         return f"<KnownSecrets: {len(self)}>"
 
 
-def _other_texts(text: str) -> Iterator[Secret]:
+def _other_texts(text: str) -> Iterator[tuple[Secret, type[Forms]]]:
     """The base64 of a PEM in one line, as other formats carry it: its line breaks are no part of the secret."""
     for match in _PEM.finditer(text):
         body = "".join(match[1].split())
-        if len(body) >= SHORTEST_SECRET:
-            yield Secret(body)
-            # Its lines, too: in a list, or in quotes, something else than white space stands between them.
-            yield from (Secret(line) for line in match[1].split() if len(line) >= _SHORTEST_LINE)
+        if len(body) < SHORTEST_SECRET:
+            continue
+        yield Secret(body), Forms
+        if "PRIVATE KEY-----" not in match[0]:  # a certificate beside it
+            continue
+        # Its lines, too: in a list, or in quotes, something else than white space stands between them.
+        public = _public_part(match[0])
+        for line in match[1].split():
+            if len(line) >= _SHORTEST_LINE and line != body and line not in public:
+                yield Secret(line), PlainForms
+
+
+def _public_part(pem: str) -> str:
+    """The base64 of the public key: lines of a private key in the older formats are in there letter by letter."""
+    from cryptography.hazmat.primitives import serialization  # noqa: PLC0415 - keeps it out of `import toolkit`
+
+    try:
+        key = serialization.load_pem_private_key(
+            pem.encode(), password=None, unsafe_skip_rsa_key_validation=True
+        ).public_key()
+        der = key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    except Exception:  # noqa: BLE001 - encrypted, or no key at all: all of its lines count
+        return ""
+    return b64encode(der).decode("ascii")

@@ -5,6 +5,7 @@ Also `scan`, which looks through files that are there already.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -134,8 +135,8 @@ def scan(
     """
     known = KnownSecrets()
     known.add_texts(secrets)
-    given = [paths] if isinstance(paths, str | Path) or not isinstance(paths, Iterable) else list(paths)
-    if not all(isinstance(path, str | Path) for path in given):
+    given = [paths] if isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable) else list(paths)
+    if not all(isinstance(path, str | os.PathLike) for path in given):
         raise ConfigurationError("What is to be scanned is a path, or a list of paths.", 'For example tk.scan(".").')
     files = [file for path in given for file in _files(Path(path))]
     return FindingList(finding for file in progress(files, label="files") for finding in _scan_file(file, known))
@@ -177,10 +178,12 @@ def _scan_file(path: Path, known: KnownSecrets) -> list[Finding]:
     if whole is not None:
         hits = [known.find(line) for line in data.split(b"\n")]
         # Of a key that goes on over several lines, the first.
+        told = [secret for secret, _ in known.told_after(0)]
+        of_lines = {known.placeholder_of(secret) for secret in told if "\n" in secret.reveal().strip()}
         begins = [
             (number, hit)
             for number, (before, hit) in enumerate(pairwise([None, *hits]), start=1)
-            if hit is not None and hit != before
+            if hit is not None and (hit != before or hit[0] not in of_lines)
         ]
         in_lines = {(number, f"known secret, {form}") for number, (_, form) in begins}
         found |= in_lines or {(1, f"known secret across lines, {whole[1]}")}

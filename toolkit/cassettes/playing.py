@@ -89,8 +89,9 @@ class Player:
 
     def miss(self, request: RecordedRequest, lane: Lane) -> CassetteMiss:
         """The error for a request that nothing answers: the nearest recordings, or that all were played."""
-        track = self._track(request, lane)
-        if track is not None:
+        with self._lock:
+            track = self._track(request, lane)
+        if track is not None and self._strict:
             return strictness.spent(self._file_name, request, len(track.numbers))
         token_requests = set(self._contents.token_requests)
         calls = [number for number in range(len(self._contents)) if number not in token_requests]

@@ -68,7 +68,8 @@ class Recorder:
             CassetteError: it cannot be written.
         """
         if self._claim is None or not self._claim.is_held:
-            self._check_writable()
+            with self._in_words():
+                self._check_writable()
             self.claim()
 
     def claim(self) -> Claim:

@@ -143,7 +143,7 @@ def _print_details(console: Console, verdict: Verdict) -> None:
         _say(console, failure.next_step)
     if verdict.outcome == "unstable":
         _say(console, "Two runs of it give different things, so it is left as it was:", "red")
-    shown = [each for each in verdict.differences if each.kind != "the editor's own"]
+    shown = _shown(verdict)
     for difference in shown[:_PLACES]:
         _print_difference(console, difference)
     if len(shown) > _PLACES:
@@ -151,6 +151,12 @@ def _print_details(console: Console, verdict: Verdict) -> None:
     words = _about_versions(verdict)
     if words:
         _say(console, words, "yellow")
+
+
+def _shown(verdict: Verdict) -> list[Difference]:
+    """What differs, without what an editor keeps; between two runs that is no editor's."""
+    is_unstable = verdict.outcome == "unstable"
+    return [each for each in verdict.differences if is_unstable or each.kind != "the editor's own"]
 
 
 def _print_difference(console: Console, difference: Difference) -> None:
@@ -180,7 +186,7 @@ def _print_summary(console: Console, verdicts: list[Verdict]) -> None:
     rows = table("notebook", "cells", "seconds", "result")
     for verdict in verdicts:
         result = str(verdict.outcome)
-        count = sum(each.kind != "the editor's own" for each in verdict.differences)
+        count = len(_shown(verdict))
         if verdict.outcome == "same" and verdict.differences:
             result += "; the file also holds what an editor keeps, which --update takes out"
         elif verdict.in_presentation_only and verdict.outcome == "differs":

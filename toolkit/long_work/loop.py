@@ -5,11 +5,11 @@ from __future__ import annotations
 import operator
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final, Generic, TypeVar
 
 from toolkit.errors import ConfigurationError
-from toolkit.long_work.showing import Place, here
+from toolkit.long_work.showing import Nowhere, Place, here
 from toolkit.long_work.words import HowFar, ended, stopped
 from toolkit.settings import is_offline
 from toolkit.traffic import TRAFFIC, Traffic
@@ -17,6 +17,7 @@ from toolkit.traffic import TRAFFIC, Traffic
 Item = TypeVar("Item")
 _SHORT: Final = 0.5  # seconds; work that takes less is not long
 _PACE: Final = 0.2  # seconds between two showings
+_NOWHERE: Final = Nowhere()
 
 
 class Progress(Generic[Item]):
@@ -65,7 +66,8 @@ class Progress(Generic[Item]):
     def _shown(self) -> Iterator[Callable[[], None]]:
         began = last = self._seconds()
         sent, played = self._traffic.sent, self._traffic.played
-        done, place = 0, None
+        done = 0
+        place: Place | None = None
 
         def how_far() -> HowFar:
             return HowFar(done, self._total, self._seconds() - began, self._label)
@@ -80,7 +82,10 @@ class Progress(Generic[Item]):
             last = now
             place = place or self._place()
             if place is not None:
-                place.show(how_far())
+                try:
+                    place.show(how_far())
+                except Exception:  # noqa: BLE001 - a terminal that is gone is no reason to end the work
+                    place = _NOWHERE
 
         words = stopped
         try:
@@ -88,7 +93,8 @@ class Progress(Generic[Item]):
             words = ended
         finally:
             if place is not None:
-                place.end(words(how_far()))
+                with suppress(Exception):
+                    place.end(words(how_far()))
 
 
 def progress(
@@ -104,9 +110,9 @@ def progress(
     that a replayed notebook stays the same; and where nobody looks, such as in a log.
 
     Args:
-        items: anything that `for` or, in an async cell, `async for` goes through: a list, `frame.itertuples()`,
-            `executor.map(...)`, `asyncio.as_completed(tasks)`.
-        total: how many items there are, where they do not know it themselves.
+        items: anything that `for` or, in an async cell, `async for` goes through.
+        total: how many items there are, where they do not know it themselves, as with `frame.itertuples()`,
+            `executor.map(...)` and `asyncio.as_completed(tasks)`.
         label: what they are.
 
     Raises:
@@ -121,6 +127,11 @@ def progress(
         raise ConfigurationError(
             "The total of a progress is a count of items, such as total=len(frame).",
             "Leave it out if you do not know it.",
+        )
+    if hasattr(items, "itertuples"):
+        raise ConfigurationError(
+            "A for loop goes through the columns of a table, not through its rows.",
+            "For its rows, give frame.itertuples() and total=len(frame).",
         )
     if total is None:
         total = operator.length_hint(items, -1)

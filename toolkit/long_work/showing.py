@@ -6,6 +6,7 @@ No widget: what is saved with a notebook is a line of text, which reads the same
 from __future__ import annotations
 
 import sys
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from toolkit.escaping import as_html, printable
@@ -23,6 +24,16 @@ class Place(Protocol):
 
     def end(self, words: str) -> None:
         """Leave these words behind."""
+
+
+class Nowhere:
+    """Shows nothing."""
+
+    def show(self, how_far: HowFar) -> None:
+        pass
+
+    def end(self, words: str) -> None:
+        pass
 
 
 class Notebook:
@@ -54,13 +65,14 @@ class Terminal:
         self._live: Live | None = None
 
     def show(self, how_far: HowFar) -> None:
-        from rich.console import Console  # noqa: PLC0415 - slow to load
         from rich.live import Live  # noqa: PLC0415 - the same
         from rich.text import Text  # noqa: PLC0415 - the same
 
         line = Text(printable(so_far(how_far)), overflow="ellipsis", no_wrap=True)
         if self._live is None:
-            self._live = Live(line, console=Console(stderr=True), auto_refresh=False)
+            # What is printed goes above the line, through its stream; into a file it goes as ever.
+            is_seen = sys.stdout is not None and sys.stdout.isatty()
+            self._live = Live(line, console=_console(), auto_refresh=False, redirect_stdout=is_seen)
             self._live.start(refresh=True)
         else:
             self._live.update(line, refresh=True)
@@ -71,6 +83,14 @@ class Terminal:
         if self._live is not None:
             self._live.update(Text(printable(words)), refresh=True)
             self._live.stop()
+
+
+@cache
+def _console() -> Any:
+    """One for all: lines of loops within loops stand below each other."""
+    from rich.console import Console  # noqa: PLC0415 - slow to load
+
+    return Console(stderr=True)
 
 
 def here() -> Place | None:

@@ -300,8 +300,9 @@ class Controls:
             return real_account_html(self.environment)
         if place == "cassette" and self.mode is Mode.REPLAY and not self._cassette.options:
             return problem_html(audience.NO_CASSETTE_NAMED if self._for_visitors else no_cassettes(self._settings))
-        if place == "cassette" and self.mode is Mode.RECORD and self._named_cassette and not self._for_visitors:
-            problem = nearly_called(self._named_cassette, self._settings)
+        is_named = self._named_cassette is not None and self.cassette == self._named_cassette
+        if place == "cassette" and self.mode is Mode.RECORD and is_named and not self._for_visitors:
+            problem = nearly_called(self._named_cassette or "", self._settings)
             return problem_html(problem) if problem else ""
         if place == "credentials" and self.mode is not Mode.REPLAY:
             missing = missing_profile(self.environment, self._profiles, self._named_profile)

@@ -84,6 +84,11 @@ class Magics:
     def end_of_cell(self, result: ExecutionResult | None) -> None:
         """Put the cell's cassette away, however the cell ended; an interrupted one may have no result."""
         cell = None if result is None else result.info
+        owner = self._owner
+        if cell is not None and owner is not None and cell.raw_cell == owner.raw_cell and cell not in self._running:
+            cell = owner  # IPython describes a cell anew that was interrupted while it awaited
+        if result is None:
+            self._running.clear()
         # An empty cell ends without having started.
         started = next((at for at, one in enumerate(self._running) if one is cell), None)
         if started is not None:

@@ -12,7 +12,8 @@ from __future__ import annotations
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,8 +30,9 @@ _STREAMS: Final = ("stdout", "stderr")
 # Kinds of which a piece may be public. Of a private key what leads it, and what it has in common with its public
 # half, which people do show; its lines count as secrets. Personal data and cookies hold words and dates.
 _NOT_PIECED: Final = frozenset({"PRIVATE_KEY", "COOKIE", ""})
-_pieces: Final[weakref.WeakKeyDictionary[KnownSecrets, tuple[int, Pieces]]] = weakref.WeakKeyDictionary()
-_piecing: Final = threading.Lock()
+_pieces = Pieces()
+_asked: Final[weakref.WeakKeyDictionary[KnownSecrets, int]] = weakref.WeakKeyDictionary()
+_piecing: Final = threading.RLock()
 
 
 def masked(value: Any) -> Any:
@@ -38,47 +40,72 @@ def masked(value: Any) -> Any:
 
     Never raises: what cannot be checked is not shown.
     """
+    if isinstance(value, Mapping | list | tuple):
+        with suppress(Exception):  # then each by itself
+            # One search in all is many times as fast as one in each.
+            texts = "\0".join(_texts_in(value))
+            if _masked_text(texts) == texts:
+                return value
     try:
         return _masked(value)
-    except Exception:  # noqa: BLE001 - a display must not break a cell
-        return _UNCHECKED
+    except RecursionError:  # it contains itself
+        return {} if isinstance(value, Mapping) else []
 
 
 def _masked(value: Any) -> Any:
-    if isinstance(value, str):
-        text = SESSION_SECRETS.scrub_text(value)
-        for known in SESSION_SECRETS.living():
-            text = _pieces_of(known).replaced_in(text)
-        return text
-    if isinstance(value, bytes | bytearray):
-        return SESSION_SECRETS.scrub(bytes(value))
+    """Like the value in kind, whatever happens: a message whose content is none stops the kernel."""
     if isinstance(value, Mapping):
-        pairs = {_masked(key): _masked(item) for key, item in value.items()}
-        return value if _same(pairs.items(), value.items()) else pairs
+        return {_masked(key): _masked(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         items = [_masked(item) for item in value]
-        return value if _same(enumerate(items), enumerate(value)) else type(value)(items)
+        return items if isinstance(value, list) else tuple(items)
+    try:
+        if isinstance(value, str):
+            return _masked_text(value)
+        if isinstance(value, bytes | bytearray):
+            return SESSION_SECRETS.scrub(bytes(value))
+    except Exception:  # noqa: BLE001 - a display must not break a cell
+        return _UNCHECKED
     return value
 
 
-def _same(new: Iterable[tuple[Any, Any]], old: Iterable[tuple[Any, Any]]) -> bool:
-    return all(mine == key and _is_same(item, other) for (mine, item), (key, other) in zip(new, old, strict=True))
+def _masked_text(text: str) -> str:
+    return _all_pieces().replaced_in(SESSION_SECRETS.scrub_text(text))
 
 
-def _is_same(one: Any, other: Any) -> bool:
-    return one is other or (isinstance(one, str | bytes) and one == other)
+def _texts_in(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, bytes | bytearray):
+        yield value.decode("utf-8", "surrogateescape")
+    elif isinstance(value, Mapping):
+        for pair in value.items():
+            yield from _texts_in(pair)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts_in(item)
 
 
-def _pieces_of(known: KnownSecrets) -> Pieces:
-    """Pieces of what one session knows: of what it became, too, since it was last asked."""
+def _forget_pieces() -> None:
+    """Those of sessions that live are known anew when somebody asks."""
+    global _pieces  # noqa: PLW0603 - replaced as a whole, so that it is searched without a lock
     with _piecing:
-        count, pieces = _pieces.get(known) or (0, Pieces())
-        new = known.told_after(count)
-        for secret, kind in new:
-            if kind not in _NOT_PIECED:
-                pieces.add(secret.reveal(), known.placeholder_of(secret) or "")
-        _pieces[known] = count + len(new), pieces
-        return pieces
+        _asked.clear()
+        _pieces = Pieces()
+
+
+def _all_pieces() -> Pieces:
+    """Pieces of what all sessions know: of what became known, too, since they were last asked."""
+    for known in SESSION_SECRETS.living():
+        if _asked.get(known, 0) != len(known):
+            with _piecing:
+                count = _asked.get(known, 0)
+                new = known.told_after(count)
+                for secret, kind in new:
+                    if kind not in _NOT_PIECED:
+                        _pieces.add(secret.reveal(), known.placeholder_of(secret) or "")
+                _asked[known] = count + len(new)
+    return _pieces
 
 
 class Masking:
@@ -111,6 +138,7 @@ class Masking:
     def stop(self) -> None:
         while self._undo:
             self._undo.pop()()
+        _forget_pieces()
 
     def _replace(self, owner: Any, name: str, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
         own = vars(owner).get(name)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 SHORTEST_PIECE: Final = 12  # bytes; ordinary text has shorter runs in common with a secret by chance
+_MOST_PLACES: Final = 16  # of the same four bytes; tokens begin alike, and are told apart by what follows
 _WIDTH: Final = 4  # bytes; an unsigned int
 # A word or a name is no piece of a secret, though a secret may hold one: a piece has digits among letters, or cases
 # that change back and forth.
@@ -22,19 +23,28 @@ class Pieces:
     """
 
     def __init__(self) -> None:
+        self._known: set[bytes] = set()
         self._secrets: list[tuple[bytes, bytes]] = []
         self._places: dict[int, list[tuple[int, int]]] = {}  # of four bytes: number of the secret, and where in it
 
     def add(self, secret: str, stand_in: str) -> None:
         """Know one more secret, and what is shown in place of its pieces."""
+        head, dot, rest = secret.partition(".")
+        if dot and head.startswith("eyJ"):
+            secret = rest  # the header of a signed token (RFC 7515 section 3) is public, and the same in many
         data = secret.encode("utf-8", "surrogatepass")
-        if len(data) < SHORTEST_PIECE:
+        if len(data) < SHORTEST_PIECE or data in self._known:
             return
+        self._known.add(data)
         number = len(self._secrets)
         self._secrets.append((data, stand_in.encode()))
         for at in range(len(data) - _WIDTH + 1):
+            if len(set(data[at : at + _WIDTH])) == 1:
+                continue  # such as a line of dashes: says nothing, and would be looked for at each of its places
             group = int.from_bytes(data[at : at + _WIDTH], sys.byteorder)
-            self._places.setdefault(group, []).append((number, at))
+            places = self._places.setdefault(group, [])
+            if len(places) < _MOST_PLACES:
+                places.append((number, at))
 
     def replaced_in(self, text: str) -> str:
         """The text with what stands for a secret in place of each piece of it."""
@@ -58,7 +68,7 @@ class Pieces:
                 continue
             runs = [self._run(data, at, number, place) for number, place in self._places[group]]
             start, end, number = max(runs, key=lambda run: run[1] - run[0])
-            start = max(start, done)
+            start, end = max(_whole(data, start, -1), done), _whole(data, end, 1)
             if end - start >= SHORTEST_PIECE and _RANDOM.search(data, start, end):
                 done = end
                 yield start, end, self._secrets[number][1]
@@ -69,6 +79,13 @@ class Pieces:
         before = _shared(data[max(0, at - place) : at][::-1], secret[:place][::-1])
         after = _shared(data[at : at + len(secret) - place], secret[place:])
         return at - before, at + after, number
+
+
+def _whole(data: bytes, at: int, step: int) -> int:
+    """Where the character ends, or begins, in which a piece ends or begins: two may have their first byte in common."""
+    while at < len(data) and data[at] & 0xC0 == 0x80:
+        at += step
+    return at
 
 
 def _shared(one: bytes, other: bytes) -> int:

@@ -108,7 +108,10 @@ def _response_body(response: Any) -> Body:
     status = getattr(response, "status_code", 200)
     if status >= 300:
         raise ServiceError(
-            f"The service answered with status {status}, so there is no table.", _advice(status), status=status
+            f"The service answered with status {status}, so there is no table.",
+            _advice(status),
+            status=status,
+            response=response,
         )
     headers = getattr(response, "headers", {})
     return Body(bytes(response.content), str(headers.get("content-type", "")))
