@@ -1,12 +1,16 @@
-"""With mode `all`, the new recording replaces the old one when a cell, a `with` or the interpreter ends well."""
+"""What is done when a cell, a `with` or the interpreter ends well: the new recording replaces the old one, say."""
 
 from __future__ import annotations
 
 import os
+import secrets
 from pathlib import Path
+from types import SimpleNamespace
 
+import httpx
 import pytest
 
+import toolkit as tk
 from toolkit.cassettes import contents, endings
 from toolkit.cassettes.format import HEADER, encode
 from toolkit.errors import CassetteError
@@ -92,6 +96,7 @@ def test_killed(run):
     """After a kill, the same: what was recorded until then is whole."""
     script = """
 import os
+import secrets
 cassette = tk.Cassette("./tour.yaml", "all")
 record(cassette)
 os._exit(9)
@@ -104,6 +109,7 @@ def test_forked_child_ends(run):
     """What a process records anew is for that process to end, not for a child that was forked, lock or no lock."""
     script = """
 import os
+import secrets
 os.environ["XDG_CACHE_HOME"] = "/dev/null/none"
 cassette = tk.Cassette("./tour.yaml", "all")
 record(cassette)
@@ -175,3 +181,19 @@ def test_each_is_finished(monkeypatch):
     with pytest.warns(UserWarning, match="Cannot put it there"):
         at_exit()
     assert finished == [at_exit, "one"]
+
+
+def test_a_cookie_that_was_echoed_before_it_was_set(tmp_path):
+    """Notebooks never close a cassette: the end of a cell looks for it in what was written before."""
+    cookie = secrets.token_urlsafe(24)
+    answers = iter(
+        [httpx.Response(200, text=f"hello {cookie}"), httpx.Response(200, headers={"Set-Cookie": f"s={cookie}"})]
+    )
+    cassette = tk.Cassette(tmp_path / "tour.yaml")
+    with httpx.Client(transport=cassette.transport(httpx.MockTransport(lambda _: next(answers)))) as client:
+        client.get("https://h.example/a")
+        assert cookie in cassette.path.read_text()
+        client.get("https://h.example/b")
+    endings._after_cell(SimpleNamespace(success=True))
+    assert cookie not in cassette.path.read_text()
+    assert endings._waiting == {}

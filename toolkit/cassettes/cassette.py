@@ -229,7 +229,7 @@ class Cassette:
         if self._recorder is None:
             raise CassetteError(f"{self.path.name} is not being recorded.", f"It was opened with mode {self.mode}.")
         self._recorder.append(interaction)
-        if self.mode == "all" and not self._is_awaited:
+        if self._recorder.is_owed or (self.mode == "all" and not self._is_awaited):
             self._is_awaited = True
             endings.call_at_the_end(self._part, self.finish)
 

@@ -60,6 +60,11 @@ class Recorder:
         self._is_checking = False
         scrubber.known.subscribe(self._look_again)
 
+    @property
+    def is_owed(self) -> bool:
+        """Whether `finish` is to look for a secret in what was written before it was known."""
+        return self._is_owed
+
     def get_ready(self) -> None:
         """Make sure, before a request is sent, that its answer can be recorded as far as can be told.
 
