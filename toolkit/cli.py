@@ -215,8 +215,12 @@ def lab(
 def _called() -> str:
     """How this command is called here: by its name where a shell finds it, else by its path."""
     program = Path(sys.argv[0])
-    is_found = shutil.which("toolkit") or program.stem != "toolkit"
-    return "toolkit" if is_found else os.path.relpath(program)
+    if shutil.which("toolkit") or program.stem != "toolkit":
+        return "toolkit"
+    try:
+        return os.path.relpath(program)
+    except ValueError:  # on another drive of Windows
+        return str(program)
 
 
 def _variables(credentials: object) -> list[tuple[str, str]]:

@@ -152,3 +152,18 @@ def test_on_a_terminal_there_is_a_bar_for_each_notebook(tmp_path):
         watch(Progress(tmp_path / "a.ipynb", 1, 4))
         watch(Progress(tmp_path / "a.ipynb", None, 4, Verdict(tmp_path, Outcome.SAME)))
     assert "a.ipynb" in console.export_text()
+
+
+def test_what_an_editor_keeps_is_told_and_not_counted(run):
+    """The notebook is the same; beside a difference, only that is shown; between two runs everything is."""
+    kept = Difference("metadata/language_info/version", Kind.EDITOR, diff=('-"3.11.7"',))
+    done = run(differences=(kept,))
+    assert done.exit_code == 0
+    assert "same, with an editor's metadata" in done.output
+    assert "--update takes it out" in done.output
+    done = run(outcome=Outcome.DIFFERS, differences=(kept, RESULT))
+    assert done.exit_code == 1
+    assert "differs at 1 place" in done.output
+    assert "language_info" not in done.output
+    done = run(outcome=Outcome.UNSTABLE, differences=(kept,))
+    assert "Metadata/language_info/version" in done.output

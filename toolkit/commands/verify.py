@@ -188,7 +188,7 @@ def _print_summary(console: Console, verdicts: list[Verdict]) -> None:
         result = str(verdict.outcome)
         count = len(_shown(verdict))
         if verdict.outcome == "same" and verdict.differences:
-            result += "; the file also holds what an editor keeps, which --update takes out"
+            result += ", with an editor's metadata"
         elif verdict.in_presentation_only and verdict.outcome == "differs":
             result += " in presentation only"
         elif count:
@@ -203,6 +203,8 @@ def _print_summary(console: Console, verdicts: list[Verdict]) -> None:
         )
     console.print()
     console.print(rows, highlight=False)
+    if any(verdict.outcome == "same" and verdict.differences for verdict in verdicts):
+        console.print("\nWhat an editor adds when it saves is no result; [cyan]--update[/] takes it out.")
     if any(verdict.outcome == "differs" for verdict in verdicts):
         console.print("\nIf what they give now is right, add [cyan]--update[/] and look at what git shows.")
 
