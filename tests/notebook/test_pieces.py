@@ -33,8 +33,8 @@ WORDS = st.text("xyz XYZ.,", max_size=30)
 
 @pytest.fixture
 def secret():
-    """Longer than a cell of pandas, with characters that pages and code escape."""
-    return f"ey{secrets.token_urlsafe(60)}.&\\<'{secrets.token_urlsafe(60)}"
+    """Longer than a cell of pandas, with characters that pages and code escape; begins like a signed token."""
+    return f"eyJ{secrets.token_urlsafe(60)}.&\\<'{secrets.token_urlsafe(60)}"
 
 
 @pytest.fixture
@@ -167,6 +167,22 @@ def test_the_header_of_a_signed_token_is_public():
     pieces = Pieces()
     pieces.add(f"{header}.{secrets.token_urlsafe(40)}.{secrets.token_urlsafe(40)}", MARK)
     assert pieces.replaced_in(header) == header
+
+
+@pytest.mark.parametrize("begin", ["eyJ", "eyJ9", "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9eyJ", "eyJrIjoxfQ"])
+def test_a_secret_that_only_begins_like_a_header_is_no_header(begin):
+    """By chance, one random secret in 250,000 begins with the three letters; all of it is a secret."""
+    pieces = Pieces()
+    pieces.add(f"{begin}Kq7Tz81Wm3.{secrets.token_urlsafe(40)}", MARK)
+    assert pieces.replaced_in(f"> {begin}Kq7Tz81Wm3 <") == f"> {MARK} <"
+
+
+@pytest.mark.parametrize("text", ["eyJ\N{SNOWMAN}", "WzFd", "eyJhbGciOjF9x", "", "eyJhIjo"])
+def test_what_is_no_header_is_told_without_a_fuss(text):
+    """Characters that base64 does not have, JSON that is no object, text that breaks off."""
+    pieces = Pieces()
+    pieces.add(f"{text}.{'Kq7Tz81Wm3' * 3}", MARK)
+    assert MARK in pieces.replaced_in("Kq7Tz81Wm3" * 3)
 
 
 def test_what_repeats_itself_is_found_all_the_same():

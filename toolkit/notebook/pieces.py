@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -30,8 +32,8 @@ class Pieces:
     def add(self, secret: str, stand_in: str) -> None:
         """Know one more secret, and what is shown in place of its pieces."""
         head, dot, rest = secret.partition(".")
-        if dot and head.startswith("eyJ"):
-            secret = rest  # the header of a signed token (RFC 7515 section 3) is public, and the same in many
+        if dot and _is_header(head):
+            secret = rest
         data = secret.encode("utf-8", "surrogatepass")
         if len(data) < SHORTEST_PIECE or data in self._known:
             return
@@ -79,6 +81,15 @@ class Pieces:
         before = _shared(data[max(0, at - place) : at][::-1], secret[:place][::-1])
         after = _shared(data[at : at + len(secret) - place], secret[place:])
         return at - before, at + after, number
+
+
+def _is_header(text: str) -> bool:
+    """Whether this is the header of a signed token (RFC 7515 section 4), which is public, and the same in many."""
+    try:
+        header = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    except ValueError:  # neither base64 nor JSON: a secret that begins like one
+        return False
+    return isinstance(header, dict) and "alg" in header
 
 
 def _whole(data: bytes, at: int, step: int) -> int:
