@@ -28,7 +28,7 @@ FLOORS = [
     ["profiles"],
     ["scope", "network", "connection_errors", "answers"],
     ["calling"],
-    ["opening"],
+    ["opening", "report"],
     ["session"],
     ["rich_display"],
     ["charts"],
@@ -85,6 +85,7 @@ def test_httpx_is_imported_in_few_places() -> None:
         "connection_errors",
         "flow",
         "network",
+        "report",
         "scope",
         "session",
     }

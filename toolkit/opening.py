@@ -1,4 +1,4 @@
-"""Opening a session: which cassette, whose environment, whose credentials, which token store."""
+"""Opening a session: which cassette, environment, credentials, token store, and where its calls may go."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from toolkit.cassettes.rules import project_rules
 from toolkit.cassettes.scrub import KnownSecrets, Scrubber
 from toolkit.clock import Clock
 from toolkit.credentials import Credentials, as_environment
-from toolkit.errors import CassetteMiss, ConfigurationError, CredentialsMismatch
-from toolkit.service import Environment
+from toolkit.errors import CassetteMiss, ConfigurationError, CredentialsMismatch, InterfaceNotAllowed
+from toolkit.scope import Scope
+from toolkit.service import Environment, Interface, symbolic_address
 from toolkit.settings import Settings, is_offline
 from toolkit.tokens.slot import SHARED_IN_PROCESS, MemoryTokenStore
 from toolkit.tokens.store import TokenStore
@@ -129,6 +130,31 @@ def identify(
             return Identity(asked, None, None)  # what is recorded replays; what is not will say what it needs
         raise
     return Identity(asked, loaded, loaded.name)
+
+
+def scope_of(
+    interface: Interface, environment: Environment, *, cassette: Cassette | None, settings: Settings
+) -> tuple[Scope, str]:
+    """Where the calls of an interface may go, and the base URL of its client: in replay the symbolic address.
+
+    Raises:
+        InterfaceNotAllowed: section 1 gives this environment no such interface.
+        ConfigurationError: its address is needed and not set.
+    """
+    rules = environment.rules
+    name = rules.addresses.get(interface)
+    if name is None:
+        has = ", ".join(str(one) for one in rules.addresses if one is not Interface.AUTH)
+        raise InterfaceNotAllowed(
+            f"The environment {environment} has no {interface} interface.", f"A {rules.holder} may call: {has}."
+        )
+    may_do_without = cassette is not None and cassette.replays
+    own = None if may_do_without and name not in settings.addresses else settings.address(name)
+    symbolic = symbolic_address(name)
+    others = [settings.address(other) for other, text in settings.addresses.items() if text.startswith(f"{own}/")]
+    scope = Scope(interface, own=own, symbolic=symbolic, header_prefix=settings.header_prefix, others=others)
+    replays_only = cassette is not None and not cassette.records
+    return scope, symbolic if own is None or replays_only else str(own)
 
 
 def open_token_store(

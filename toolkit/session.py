@@ -14,19 +14,17 @@ import httpx
 from toolkit.auth import Authorizer, KeyPairAuthorizer, TokenAuthorizer
 from toolkit.calling import Caller, InterfaceTransport, no_credentials
 from toolkit.cassettes.cassette import Cassette
-from toolkit.cassettes.format import EPOCH
 from toolkit.cassettes.matching import Lane
 from toolkit.cassettes.scrub import KnownSecrets
 from toolkit.clock import Clock, SystemClock
 from toolkit.connection_errors import unanswered
 from toolkit.credentials import ClientKey, ClientSecret, Credentials, KeyPair
-from toolkit.errors import ConfigurationError, InterfaceNotAllowed
+from toolkit.errors import ConfigurationError
 from toolkit.logs import protect as keep_out_of_logs
 from toolkit.network import Network, ProxyTypes, Verify
-from toolkit.opening import identify, join, open_cassette, open_token_store
-from toolkit.scope import Scope
-from toolkit.secret import Secret
-from toolkit.service import Environment, Interface, Placeholder, symbolic_address
+from toolkit.opening import identify, join, open_cassette, open_token_store, scope_of
+from toolkit.report import Report
+from toolkit.service import Environment, Interface
 from toolkit.settings import Settings, as_settings
 from toolkit.tokens.slot import MemoryTokenStore
 from toolkit.tokens.store import TokenStore
@@ -114,6 +112,7 @@ class _Session(Generic[ClientType]):
             authorizer=self._authorizer,
             join=lambda of_cell: join(of_cell, self.settings),
         )
+        self._report = Report(self.environment, self.cassette, self._caller, known=self._known, clock=self._clock)
         self._clients: dict[Interface, ClientType] = {}
         self._lock = threading.Lock()
 
@@ -137,35 +136,23 @@ class _Session(Generic[ClientType]):
     @property
     def replays_only(self) -> bool:
         """Whether nothing can leave this machine."""
-        return self.cassette is not None and not self.cassette.records
+        return self._report.replays_only
 
     @property
     def token(self) -> Token | None:
         """The current access token, None without one; in replay the recorded one, its text a placeholder."""
-        if not self.replays_only:
-            return self._caller.token
-        for call in reversed(self._caller.ledger.calls()):
-            by = call.authorized_by
-            if by is not None and by.issued_at is not None and by.expires_at is not None:
-                token = Token(Secret(Placeholder.ACCESS_TOKEN), by.issued_at, by.expires_at)
-                return token if self.now() < token.renew_at else None
-        return None
+        return self._report.token()
 
     def now(self) -> datetime:
         """The instant this session lives at, in UTC: the present, or where the replay stands in its recording."""
-        if not self.replays_only:
-            return self._clock.now()
-        return self._caller.ledger.last_ended_at() or (self.cassette and self.cassette.recorded_at) or EPOCH
+        return self._report.now()
 
     def tokens(self) -> pd.DataFrame:
         """One row an access token that authorized a call; see `toolkit.tables.tokens_table` for the columns.
 
         Remaining lifetime and state are as of the end of the last call, live and replayed alike.
         """
-        from toolkit.tables import tokens_table  # noqa: PLC0415 - keeps pandas out of `import toolkit`
-
-        calls = self._caller.ledger.calls()
-        return self._said(tokens_table(calls, self._caller.ledger.last_ended_at() or self.now()))
+        return self._report.tokens()
 
     def calls(self, *, last: int | None = None) -> pd.DataFrame:
         """One row a call, token requests included; see `toolkit.tables.calls_table` for the columns.
@@ -173,13 +160,7 @@ class _Session(Generic[ClientType]):
         Args:
             last: only so many of the last ones, by the numbers that they have among all.
         """
-        from toolkit.tables import calls_table  # noqa: PLC0415 - keeps pandas out of `import toolkit`
-
-        calls = self._caller.ledger.calls()
-        skipped = 0 if last is None else max(0, len(calls) - last)
-        table = calls_table(calls[skipped:], first=skipped + 1)
-        table["path"] = table["path"].map(self._known.scrub_text).astype(table["path"].dtype)
-        return self._said(table)
+        return self._report.calls(last=last)
 
     def describe(self) -> str:
         """Whether calls go out, are recorded or replayed, in words."""
@@ -193,7 +174,7 @@ class _Session(Generic[ClientType]):
     def _repr_html_(self) -> str:
         from toolkit.rich_display.values import session_html  # noqa: PLC0415 - for notebooks only
 
-        return session_html(self, self._caller.ledger)  # type: ignore[arg-type]
+        return session_html(self, self._report.ledger)  # type: ignore[arg-type]
 
     def __dir__(self) -> list[str]:
         """Without the interfaces that this environment has not, so that completion offers what works."""
@@ -204,23 +185,7 @@ class _Session(Generic[ClientType]):
         client = self._clients.get(interface)
         if client is not None:
             return client
-        name = self.environment.rules.addresses.get(interface)
-        if name is None:
-            has = ", ".join(str(one) for one in self.environment.rules.addresses if one is not Interface.AUTH)
-            raise InterfaceNotAllowed(
-                f"The environment {self.environment} has no {interface} interface.",
-                f"A {self.environment.rules.holder} may call: {has}.",
-            )
-        replays = self.cassette is not None and self.cassette.replays
-        own = self.settings.address(name) if not replays or name in self.settings.addresses else None
-        symbolic = symbolic_address(name)
-        others = [
-            self.settings.address(other)
-            for other, address in self.settings.addresses.items()
-            if address.startswith(f"{own}/")
-        ]
-        scope = Scope(interface, own=own, symbolic=symbolic, header_prefix=self.settings.header_prefix, others=others)
-        base_url = symbolic if own is None or self.replays_only else str(own)
+        scope, base_url = scope_of(interface, self.environment, cassette=self.cassette, settings=self.settings)
         with self._lock:
             if interface not in self._clients:
                 self._clients[interface] = self._make_client(
@@ -256,19 +221,6 @@ class _Session(Generic[ClientType]):
             )
         interface, path = self.environment.rules.accounts
         return self._client(interface), path
-
-    def _tabulated(self, response: httpx.Response) -> pd.DataFrame:
-        from toolkit.answers import tabulated  # noqa: PLC0415 - keeps pandas out of `import toolkit`
-
-        replayed_from = self.cassette.path.name if self.cassette is not None and self.replays_only else None
-        return self._said(tabulated(response, known=self._known, replayed_from=replayed_from))
-
-    def _said(self, table: pd.DataFrame) -> pd.DataFrame:
-        """A table that says where it comes from, for pictures that are drawn from it."""
-        from toolkit.rich_display.words import session_source  # noqa: PLC0415 - for tables only
-
-        table.attrs["source"] = session_source(self.environment, self.cassette, self._caller.ledger.last_ended_at())
-        return table
 
     def _transports(self) -> Iterator[Any]:
         """What this session closes, the clients first."""
@@ -308,7 +260,7 @@ class Session(_Session[httpx.Client]):
             response = client.get(path, params=params or None)
         except (httpx.TransportError, httpx.DecodingError) as error:
             raise unanswered(error, client.base_url) from None
-        return self._tabulated(response)
+        return self._report.tabulated(response)
 
     def close(self) -> None:
         """Close connections, and end a recording well."""
@@ -343,7 +295,7 @@ class AsyncSession(_Session[httpx.AsyncClient]):
             response = await client.get(path, params=params or None)
         except (httpx.TransportError, httpx.DecodingError) as error:
             raise unanswered(error, client.base_url) from None
-        return self._tabulated(response)
+        return self._report.tabulated(response)
 
     async def close(self) -> None:
         """Close connections, and end a recording well."""

@@ -348,7 +348,7 @@ def test_an_answer_that_was_not_asked_for_is_dropped(open_panel, service):
     user.answer(*texts, number=7)
     user.choose("mode", "replay")
     user.answer(*texts)
-    assert user.panel._connection is None
+    assert user.panel._connecting.connection is None
     assert user.controls.take() == {}
 
 
@@ -378,7 +378,7 @@ def test_what_is_none_of_our_errors_is_named_by_its_kind_only(open_panel, servic
     def fail(*_):
         raise RuntimeError(secret)
 
-    monkeypatch.setattr("toolkit.notebook.panel.connect", fail)
+    monkeypatch.setattr("toolkit.notebook.connecting.connect", fail)
     user = open_panel(None, service.credentials["paper"])
     user.press()
     assert "Connecting failed: RuntimeError." in user.words("connect")
@@ -391,7 +391,7 @@ def test_interrupting_the_kernel_is_said(open_panel, service, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("toolkit.notebook.panel.connect", stop)
+    monkeypatch.setattr("toolkit.notebook.connecting.connect", stop)
     user = open_panel(None, service.credentials["paper"])
     user.press()
     assert "Connecting was interrupted." in user.words("connect")
@@ -488,7 +488,7 @@ def test_closing_leaves_nothing_behind(open_panel, service, tour):
     user.choose("mode", "call")
     user.choose("who", "new client key")
     user.press()
-    user.controls.complain(user.panel._failure or toolkit.notebook.problems.NO_CASSETTE_NAMED)
+    user.controls.complain(user.panel._connecting.failure or toolkit.notebook.problems.NO_CASSETTE_NAMED)
     user.panel.close()
     user.panel.close()
     kept = [widget for name, widget in all_widgets.items() if name not in before]
@@ -659,7 +659,7 @@ def test_another_environment_forgets_what_was_typed(open_panel, settings, monkey
     user.choose("environment", "live")
     assert names == [["key_id", "secret_key"]]
     user.answer("key-of-paper", "secret-of-paper")
-    assert user.panel._connection is None
+    assert user.panel._connecting.connection is None
     assert user.controls.take() == {}
 
 

@@ -7,36 +7,28 @@ The widgets hold what may be seen. What is computed is computed in plain functio
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import ipywidgets
 from IPython.core.getipython import get_ipython
 from IPython.display import display as show
 
 from toolkit.credentials import Credentials, as_environment
-from toolkit.errors import CassetteError, ConfigurationError, CredentialsMismatch, ToolkitError
-from toolkit.escaping import printable
-from toolkit.notebook import asking, display, form, problems
-from toolkit.notebook.audience import is_for_visitors, told_to_visitors
-from toolkit.notebook.connection import Connection, connect
-from toolkit.notebook.controls import Controls
-from toolkit.notebook.form import Mode, New, Saved
-from toolkit.notebook.problems import Problem
+from toolkit.errors import ConfigurationError, CredentialsMismatch
+from toolkit.notebook import display, form
+from toolkit.notebook.audience import is_for_visitors
+from toolkit.notebook.connecting import NOT_CONNECTED, Connecting
+from toolkit.notebook.form import Mode
 from toolkit.notebook.recent_calls import SHOWN, recent_calls_html, renewals
 from toolkit.notebook.session_view import SessionView
 from toolkit.service import Environment
 from toolkit.session import Session
 from toolkit.settings import Settings
-
-if TYPE_CHECKING:
-    from toolkit.secret import Secret
+from toolkit.tokens.token import Token
 
 _PRESS_CONNECT: Final = "Press Connect, then run this cell again."
-_NOT_CONNECTED: Final = "Not connected."
-_EDITED: Final = "Not connected to what is chosen above: press Connect. Below is still the session of before."
 _VS_CODE: Final = "__vsc_ipynb_file__"  # a variable that VS Code sets in the kernels of its notebooks
 
 
@@ -78,36 +70,30 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         settings: Settings,
     ) -> None:
         asked = _asked_environment(environment, credentials)
-        self._for_visitors = is_for_visitors(os.environ)
-        mode = form.first_mode(cassette, settings, for_visitors=self._for_visitors)
-        self._settings = settings
-        self._named = credentials
-        self._connection: Connection | None = None
-        self._failure: Problem | None = None
-        self._token_told: Any = None
-        self._is_seen = False
-        self._connected_to: tuple[object, ...] = ()
+        for_visitors = is_for_visitors(os.environ)
+        mode = form.first_mode(cassette, settings, for_visitors=for_visitors)
+        self._token_told: Token | None = None
         self._shell = get_ipython()
-        self._controls = Controls(
+        self._connecting = Connecting(
             asked,
             mode,
             cassette=cassette,
-            profile=credentials if isinstance(credentials, str) else None,
-            held=[credentials] if isinstance(credentials, Credentials) else [],
+            credentials=credentials,
             settings=settings,
-            for_visitors=self._for_visitors,
-            pressed=self._pressed,
-            answered=self._answered,
-            edited=self._edited,
+            for_visitors=for_visitors,
+            say=self._say,
+            changed=self._refresh,
+            variable=self._variable,
         )
+        self._controls = self._connecting.controls
         self._view = SessionView(greeted=self._greeted, layout=self._controls.layout)
         super().__init__([*self._controls.slots.values(), self._view], layout=self._controls.layout)
         self.add_class("toolkit-panel")
-        self._say(_NOT_CONNECTED, "idle")
+        self._say(NOT_CONNECTED, "idle")
         if self._shell is not None:
             self._shell.events.register("post_run_cell", self._after_cell)
         if cassette is not None and mode is Mode.REPLAY:
-            self._connect(asked, credentials)
+            self._connecting.connect_as(asked, credentials)
 
     @property
     def session(self) -> Session:
@@ -116,15 +102,17 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         Raises:
             ConfigurationError: the panel is not connected.
         """
-        if self._connection is None:
-            why = f": {self._failure.what}" if self._failure else "."
+        connection, failure = self._connecting.connection, self._connecting.failure
+        if connection is None:
+            why = f": {failure.what}" if failure else "."
             raise ConfigurationError(f"The panel is not connected{why}", _PRESS_CONNECT)
-        return self._connection.session
+        return connection.session
 
     @property
     def environment(self) -> Environment:
         """The environment of the session; before connecting, the one that is chosen."""
-        return self._connection.session.environment if self._connection else self._controls.environment
+        connection = self._connecting.connection
+        return connection.session.environment if connection else self._controls.environment
 
     def connect(self) -> Session:
         """Connect with what is chosen, as the button does, and give the session.
@@ -135,19 +123,13 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         Raises:
             ConfigurationError: what keeps the panel from connecting, or nobody is there to be asked.
         """
-        self._controls.clear()
-        who = self._controls.who
-        if self._check_form():
-            if isinstance(who, New):
-                self._connect_asking(who)
-            else:
-                self._connect_chosen(who)
+        self._connecting.ask()
         return self.session
 
     def close(self) -> None:
         """Close the session and take the panel off the page."""
         if getattr(self, "comm", None) is not None:
-            self._disconnect()
+            self._connecting.disconnect()
             if self._shell is not None:
                 self._shell.events.unregister("post_run_cell", self._after_cell)
             self._controls.close()
@@ -179,140 +161,19 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         return {"text/plain": repr(self), "text/html": display.saved_html(self._words())}
 
     def _words(self) -> str:
-        if self._connection is None:
+        connection = self._connecting.connection
+        if connection is None:
             return f"{self.environment}, not connected"
-        return display.summary_text(display.facts_of(self._connection))
-
-    def _pressed(self) -> None:
-        """Connect with what the form holds, after asking the page for what was typed into it."""
-        self._controls.clear()
-        who = self._controls.who
-        if not self._check_form():
-            return
-        if isinstance(who, New):
-            self._say("Waiting for the page to hand over what was typed …", "busy")
-            if not self._is_seen:
-                self._controls.complain(self._ask_elsewhere("Waiting for the page to hand over what was typed."))
-            self._controls.ask()
-        else:
-            self._connect_chosen(who)
-
-    def _ask_elsewhere(self, what: str) -> Problem:
-        """What to do where a page has no fields, or does not hand over what is in them; visitors have no cells."""
-        step = f"Where there is nothing to type into, run {self._variable()}.connect() in a cell: it asks there."
-        return Problem("connect", what, "" if self._for_visitors else step)
-
-    def _check_form(self) -> bool:
-        """Whether all is chosen that must be; what is not is said."""
-        if self._controls.mode is not Mode.LIVE and self._controls.cassette is None:
-            self._fail(problems.NO_CASSETTE_NAMED)
-            return False
-        return True
-
-    def _connect_chosen(self, who: Credentials | Saved | None) -> None:
-        environment = self._controls.environment
-        if self._controls.mode is Mode.REPLAY:
-            self._connect(environment, self._replayed_as(environment))
-        else:
-            self._connect(environment, who.name if isinstance(who, Saved) else who)
-
-    def _connect_asking(self, who: New) -> None:
-        texts: dict[str, Secret | Path] = {}
-        while missing := [field for field in self._controls.fields if field.name not in texts]:
-            texts |= asking.ask(missing, self._controls.environment)
-            self._connect_typed(who, texts)
-            if self._connection is not None:
-                return
-
-    def _answered(self) -> None:
-        """Connect with what the page handed over, unless something else was chosen meanwhile."""
-        texts, who = self._controls.take(), self._controls.who
-        if not isinstance(who, New):
-            return
-        self._controls.clear()
-        if not texts:
-            self._fail(self._ask_elsewhere("This front end does not hand over what was typed."))
-        elif texts.keys() == {field.name for field in self._controls.fields}:
-            self._connect_typed(who, texts)
-
-    def _connect_typed(self, who: New, texts: Mapping[str, Secret | Path]) -> None:
-        environment, fields = self._controls.environment, self._controls.fields
-        name = self._named if isinstance(self._named, str) else form.DEFAULT_NAME
-        try:
-            credentials = form.make_credentials(who.kind, environment, texts, name=name)
-        except ToolkitError as error:
-            self._fail(problems.problem_of_text(error, fields))
-        else:
-            self._connect(environment, credentials)
-            if self._connection is not None:
-                self._controls.hold(credentials)
-                self._connected_to = self._controls.choice
-
-    def _edited(self) -> None:
-        """Something was chosen: what was said of the session of before must not seem to be said of it."""
-        if self._connection is None:
-            self._say(_NOT_CONNECTED, "idle")
-        elif self._controls.choice == self._connected_to:
-            self._say_connected()
-        elif self._connected_to:
-            self._say(_EDITED, "idle")
-
-    def _replayed_as(self, environment: Environment) -> Credentials | str | None:
-        """Whose recordings are replayed: those of the credentials that the notebook names, else anybody's."""
-        if isinstance(self._named, Credentials) and self._named.environment is not environment:
-            return None
-        return self._named
-
-    def _connect(self, environment: Environment | None, credentials: Credentials | str | None) -> None:
-        """Put a new session in place of the old one; what goes wrong is said on the panel."""
-        mode = self._controls.mode
-        self._disconnect()
-        self._say("Opening the recording …" if mode is Mode.REPLAY else "Connecting …", "busy")
-        self._controls.set_busy(is_busy=True)
-        try:
-            self._connection = connect(environment, mode, self._controls.cassette, credentials, self._settings)
-        except ToolkitError as error:
-            problem = problems.problem_of(error, mode=mode, fields=self._controls.fields)
-            is_owners = self._for_visitors and isinstance(error, CassetteError | ConfigurationError)
-            self._fail(told_to_visitors(problem) if is_owners else problem)
-        except KeyboardInterrupt:
-            self._fail(Problem("connect", "Connecting was interrupted."))
-        except Exception as error:  # noqa: BLE001 - what a callback raises is shown nowhere
-            self._fail(problems.unexpected(error))
-        else:
-            self._controls.environment = self._connection.session.environment
-            self._connected_to = self._controls.choice
-            self._say_connected()
-            self._refresh()
-        finally:
-            self._controls.set_busy(is_busy=False)
-
-    def _disconnect(self) -> None:
-        connection, self._connection = self._connection, None
-        self._failure = self._token_told = None
-        self._connected_to = ()
-        self._view.html = ""
-        if connection is not None:
-            connection.session.close()
-
-    def _fail(self, problem: Problem) -> None:
-        self._disconnect()
-        self._failure = problem
-        self._controls.complain(problem)
-        self._say(_NOT_CONNECTED, "bad")
-
-    def _say_connected(self) -> None:
-        if self._connection is not None:
-            self._say(display.status_text(display.facts_of(self._connection)), "good")
+        return display.summary_text(display.facts_of(connection))
 
     def _say(self, status: str, tone: str) -> None:
-        with self._view.hold_sync():
-            self._view.status, self._view.tone = printable(status), tone
+        self._view.say(status, tone)
 
     def _refresh(self) -> None:
         """Show the session as it is now; a page is told of a token once, and counts down by itself."""
-        connection = self._connection
+        connection = self._connecting.connection
         if connection is None:
+            self._view.html, self._token_told = "", None
             return
         calls, variable = connection.session.calls(last=SHOWN), self._variable()
         facts = replace(display.facts_of(connection), renewals=renewals(calls), variable=variable)
@@ -321,14 +182,14 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
             self._tell()
 
     def _tell(self) -> None:
-        connection = self._connection
+        connection = self._connecting.connection
         is_live = connection is not None and not connection.session.replays_only
         self._token_told = connection.token if connection and is_live else None
         self._view.tell(self._token_told, connection.session.now() if connection else None)
 
     def _greeted(self) -> None:
         """Somebody looks at the panel in a page."""
-        self._is_seen = True
+        self._connecting.is_seen = True
         self._controls.list_cassettes()
         self._tell()
 

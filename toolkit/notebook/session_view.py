@@ -10,6 +10,7 @@ from typing import Any, Final
 import anywidget
 import traitlets
 
+from toolkit.escaping import printable
 from toolkit.tokens.token import Token
 
 _HERE: Final = Path(__file__)
@@ -41,6 +42,11 @@ class SessionView(anywidget.AnyWidget):
         self._greeted = greeted
         super().__init__(**traits)
         self.on_msg(self._receive)
+
+    def say(self, status: str, tone: str) -> None:
+        """Say how things stand, in one line."""
+        with self.hold_sync():
+            self.status, self.tone = printable(status), tone
 
     def tell(self, token: Token | None, now: datetime | None = None) -> None:
         """Tell the page of the live token, or that there is none; either way that the kernel is there."""
