@@ -65,6 +65,16 @@ def assert_same(content, path=None):
     return read
 
 
+@pytest.fixture(params=["one block", "many blocks"], scope="module")
+def blocks(request):
+    """Whether Arrow reads all records at once, or a few at a time and in parallel."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "many blocks":
+            patch.setattr(arrow_reader, "_BLOCK", 1)
+        yield
+
+
+@pytest.mark.usefixtures("blocks")
 @given(TYPED, st.booleans(), st.sampled_from([None, 1]))
 def test_same_as_the_plain_way(records, ascii_only, indent):
     """Records of one type a path are read as the plain way reads them, to the order of the columns."""
@@ -72,12 +82,21 @@ def test_same_as_the_plain_way(records, ascii_only, indent):
     assert read is not None or None in records
 
 
+@pytest.mark.usefixtures("blocks")
 @given(ANY, st.sampled_from([None, "a", "a.b"]))
 def test_never_another_meaning(value, path):
     """Whatever the JSON is, it is read as the plain way reads it or not at all."""
     assert_same(json.dumps(value).encode(), path)
 
 
+@pytest.mark.usefixtures("blocks")
+@given(st.lists(st.fixed_dictionaries({}, optional={"a": ANY, "b": ANY}), min_size=1, max_size=40))
+def test_types_that_change(records):
+    """A path that holds one type first and another later, which Arrow may see in different blocks."""
+    assert_same(json.dumps(records).encode())
+
+
+@pytest.mark.usefixtures("blocks")
 @given(TYPED, st.randoms(use_true_random=False))
 def test_broken_bodies(records, chance: random.Random):
     """A body with bytes changed, added or lost is read as the plain way reads it or not at all."""
@@ -121,6 +140,22 @@ def test_more_records_than_arrow_takes_in_one_block():
     read = read_columns(Body(b"[" + b",".join([b'{"a":1}'] * 250_000) + b"]"))
     assert read is not None
     assert read[1] == 250_000
+
+
+def test_a_record_that_is_much_larger_than_others(monkeypatch):
+    """And one whose lists grow when they become text."""
+    monkeypatch.setattr(arrow_reader, "_BLOCK", 1)
+    for large in ({"a": "x" * 5000}, {"a": "y", "b": ["é\u2028" * 900, '"\\' * 900]}):
+        for ascii_only in (True, False):
+            records = [{"a": "x"}] * 99 + [large] + [{"a": "x"}] * 99
+            assert assert_same(json.dumps(records, ensure_ascii=ascii_only).encode()) is not None
+
+
+@pytest.mark.parametrize("gap", [b"null,", b", ,", b" ,", b",,", b"", b" "])
+def test_between_records_there_is_a_comma(gap):
+    """Anything else is for the plain way to accept or refuse."""
+    assert assert_same(b"[" + gap.join([b'{"a":1}'] * 9) + b"]") is None
+    assert assert_same(b'[{"a":1}' + gap + b"]") is None or not gap.strip()
 
 
 def test_late_keys_come_in_order():

@@ -35,6 +35,10 @@ _TOO_LARGE: Final = 2**31 - 2**20
 _SAMPLE: Final = 20
 _WIDE: Final = 200
 _BATCH: Final = 1000
+# Bytes that are read in one go, as long as a record is shorter.
+_BLOCK: Final = 4 * 2**20
+# A list as text has escapes; its longest are those of a letter of two bytes, `\\u00e9`.
+_GROWTH: Final = 8
 _MARK: Final = b'"toolkit: the rows stand here"'
 
 
@@ -57,7 +61,8 @@ def read_columns(body: Body, path: str | None = None, *, written: bool = False) 
         rows = _list_of_rows(content, brackets, path)
         records = _Records(content, *_record_spans(content, brackets, rows))
         texts = _paths_of_texts(records.sample(), written=written)
-        columns = _read(_with_lists_as_text(content, brackets, rows, written=written), texts, len(records))
+        lines = _as_lines(content, brackets, rows, records, written=written)
+        columns = _read(lines, texts, records)
         if written and any(pa.types.is_floating(values.type) for values in columns.values()):
             return None
         return {found: columns[found] for found in _first_appearances(records, set(columns))}, len(records)
@@ -136,16 +141,26 @@ def _record_spans(
     return starts, ends + 1
 
 
-def _with_lists_as_text(content: bytes, brackets: Brackets, rows: tuple[int, int], *, written: bool) -> bytes:
-    """The list of the rows as the only member of an object, with each list in a record as its JSON text."""
+def _as_lines(content: bytes, brackets: Brackets, rows: tuple[int, int], records: _Records, *, written: bool) -> bytes:
+    """The records, each on a line of its own, with each list in a record as its JSON text.
+
+    Arrow reads lines in parallel, and a list of records in one go.
+    """
     first, last = rows
-    pieces, copied = [b'{"rows":'], int(brackets.at[first])
-    for begin, end in lists_within(content, brackets, first, last):
-        text = json_text(Body(content[begin:end]).parse(written=written))
-        pieces += [content[copied:begin], json.dumps(text).encode()]
-        copied = end
-    pieces += [content[copied : brackets.at[last] + 1], b"}"]
-    return b"".join(pieces)
+    begin, end = int(brackets.at[first]) + 1, int(brackets.at[last])
+    starts, ends = records.starts.tolist(), records.ends.tolist()
+    between = {content[a:b] for a, b in zip(ends, starts[1:], strict=False)}
+    around = content[begin : starts[0]] + content[ends[-1] : end]
+    if around.strip() or any(gap[:1] != b"," or gap[1:].strip() for gap in between):
+        raise _Doubtful  # such as a null between records, which Arrow crashes on
+    lined = np.frombuffer(content, np.uint8).copy()
+    lined[records.ends[:-1]] = ord("\n")
+    view, pieces, copied = memoryview(lined), [], begin
+    for a, b in lists_within(content, brackets, first, last):
+        text = json_text(Body(content[a:b]).parse(written=written))
+        pieces += [view[copied:a], json.dumps(text).encode()]
+        copied = b
+    return b"".join([*pieces, view[copied:end]])
 
 
 def _paths_of_texts(sample: list[Any], *, written: bool) -> set[Path]:
@@ -162,11 +177,11 @@ def _paths_of_texts(sample: list[Any], *, written: bool) -> set[Path]:
     return {path for path, found in kinds.items() if str in found}
 
 
-def _read(text: bytes, texts: set[Path], count: int) -> dict[Path, Any]:
+def _read(lines: bytes, texts: set[Path], records: _Records) -> dict[Path, Any]:
     """The values of each path; `texts` are the paths of which it is known that they hold text."""
-    _check_size(text)
+    _check_size(lines)
     for _ in range(3):
-        leaves = dict(_leaves((), _structs(text, count, texts)))
+        leaves = dict(_leaves((), _structs(lines, records, texts)))
         instants = {path for path, values in leaves.items() if pa.types.is_temporal(values.type)}
         if not instants:
             return {path: _faithful(values) for path, values in leaves.items()}
@@ -174,24 +189,21 @@ def _read(text: bytes, texts: set[Path], count: int) -> dict[Path, Any]:
     raise _Doubtful
 
 
-def _structs(text: bytes, count: int, texts: set[Path]) -> Any:
+def _structs(lines: bytes, records: _Records, texts: set[Path]) -> Any:
     """The records as Arrow structs, with the values at these paths read as text."""
-    schema = pa.schema([("rows", pa.list_(_struct_type(texts)))]) if texts else None
+    is_indented = b"\r" in lines or lines.count(b"\n") >= len(records)
+    longest = int((records.ends - records.starts).max()) * _GROWTH
     table = pyarrow.json.read_json(
-        pa.BufferReader(text),
-        read_options=pyarrow.json.ReadOptions(block_size=len(text) + 1),
+        pa.BufferReader(lines),
+        read_options=pyarrow.json.ReadOptions(block_size=len(lines) + 1 if is_indented else max(_BLOCK, longest)),
         parse_options=pyarrow.json.ParseOptions(
-            explicit_schema=schema, newlines_in_values=b"\n" in text or b"\r" in text
+            explicit_schema=pa.schema(list(_struct_type(texts))) if texts else None, newlines_in_values=is_indented
         ),
     )
-    if table.num_rows != 1 or table.column_names != ["rows"] or not pa.types.is_list(table.column(0).type):
+    if table.num_rows != len(records):
         raise _Doubtful
     table.validate(full=True)
-    lists = table.column(0).chunk(0)
-    structs = lists.values
-    if not pa.types.is_struct(structs.type) or lists.value_lengths()[0].as_py() != count:
-        raise _Doubtful
-    return structs
+    return pa.StructArray.from_arrays([column.combine_chunks() for column in table.columns], table.column_names)
 
 
 def _struct_type(texts: set[Path]) -> Any:
