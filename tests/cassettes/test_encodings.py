@@ -20,6 +20,11 @@ def raw_deflate(data):
     return compressor.compress(data) + compressor.flush()
 
 
+def gzipped(data):
+    """Without the present time, so that names of tests stay."""
+    return gzip.compress(data, mtime=0)
+
+
 CODINGS = {"gzip": gzip.compress, "deflate": zlib.compress, "Deflate": raw_deflate, "identity": bytes, "": bytes}
 
 
@@ -48,17 +53,17 @@ def test_without_coding_it_is_the_same_object():
     [
         ("gzip", b"plain"),
         ("deflate", b"plain"),
-        ("gzip, deflate", gzip.compress(b"x")),
-        ("gzip", gzip.compress(b"x") + gzip.compress(b"y")),
-        ("gzip", gzip.compress(b"x") + b"y"),
+        ("gzip, deflate", gzipped(b"x")),
+        ("gzip", gzipped(b"x") + gzipped(b"y")),
+        ("gzip", gzipped(b"x") + b"y"),
         ("deflate", zlib.compress(b"x") + b"y"),
         ("br", b"\xff\xff\xff"),
         ("zstd", b"plain"),
-        ("gzip", gzip.compress(b"x" * 100)[:-3]),
+        ("gzip", gzipped(b"x" * 100)[:-3]),
         ("compress", b"\x1f\x9d\x90x"),
         ("aws-chunked", b"\x00plain"),
         ("secret-sauce", b"\xff"),
-        ("gzip, secret-sauce", gzip.compress(b"x")),
+        ("gzip, secret-sauce", gzipped(b"x")),
     ],
 )
 def test_what_cannot_be_opened_is_refused(coding, body):
