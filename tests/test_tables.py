@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import json
 import sys
 import warnings
@@ -441,7 +442,7 @@ def test_a_token_in_its_last_second():
 
 def recipes(function, *beginnings):
     """The lines of code in a docstring that begin so."""
-    lines = [line.strip() for line in function.__doc__.splitlines() if line.startswith("        ")]
+    lines = [line.strip() for line in inspect.getdoc(function).splitlines() if line.startswith("    ")]
     found = [line for line in lines if line.startswith(beginnings)]
     assert found
     return found
