@@ -11,10 +11,12 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import disk_search
 import nbformat
+import pytest
 
 import toolkit
 
@@ -47,6 +49,19 @@ def chromium():
     return _CHROMIUM if Path(_CHROMIUM).exists() else shutil.which("chromium")
 
 
+def need_browser(*packages):
+    """Skip where a package or the browser is missing. The gate installs all of them: there that is a failure."""
+    missing = [] if chromium() else ["Chromium (the variable CHROMIUM may hold its path)"]
+    for name in ("jupyterlab", "playwright", *packages):
+        try:
+            version(name)  # a module called notebook is found in any case: the folder of tests
+        except PackageNotFoundError:
+            missing.append(name)
+    if missing:
+        assert not os.environ.get("TOOLKIT_TESTS_NEED_BROWSER"), f"missing: {missing}"
+        pytest.skip(f"missing: {', '.join(missing)}")
+
+
 class Lab:
     """A JupyterLab whose files, settings and history are all below one folder; a context manager.
 
@@ -71,25 +86,15 @@ class Lab:
         (profile / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 10\n")
 
     def __enter__(self):
-        with self.log.open("wb") as log:
-            self._process = subprocess.Popen(
-                [
-                    *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
-                    "--ServerApp.ip=127.0.0.1",
-                    f"--ServerApp.root_dir={self.root}",
-                    "--LabApp.expose_app_in_browser=True",
-                    "--LabApp.news_url=",
-                ],
-                env=self._environment(),
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-        try:
-            self._url = self._wait_for_url()
-        except BaseException:
-            self._stop()
-            raise
+        self._start(
+            "jupyterlab",
+            "--allow-root",
+            "--ServerApp.ip=127.0.0.1",
+            f"--ServerApp.root_dir={self.root}",
+            "--LabApp.expose_app_in_browser=True",
+            "--LabApp.news_url=",
+        )
+        self._wait_for_url()
         return self
 
     def __exit__(self, *_):
@@ -137,14 +142,35 @@ class Lab:
             "PYTHONPATH": str(Path(toolkit.__file__).parents[1]),
         }
 
+    def _start(self, module, *options, **variables):
+        with self.log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", module, "--no-browser", *options],
+                env=self._environment() | variables,
+                cwd=self.root,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
     def _wait_for_url(self):
-        deadline = time.monotonic() + _PATIENCE
-        while time.monotonic() < deadline and self._process.poll() is None:
+        def told():
             for file in (self._home / "runtime").glob("jpserver-*.json"):
                 with contextlib.suppress(ValueError):  # half written
-                    return json.loads(file.read_text())["url"]
+                    self._url = json.loads(file.read_text())["url"]
+            return self._url
+
+        self._wait_until(told)
+
+    def _wait_until(self, is_ready):
+        """Wait for the server; one that does not start is stopped, and what it logged is told."""
+        deadline = time.monotonic() + _PATIENCE
+        while time.monotonic() < deadline and self._process.poll() is None:
+            if is_ready():
+                return
             time.sleep(0.1)
-        raise RuntimeError(f"JupyterLab did not start:\n{self.log.read_text()[-2000:]}")
+        self._stop()
+        raise RuntimeError(f"The server did not start:\n{self.log.read_text()[-2000:]}")
 
     def _stop(self):
         with contextlib.suppress(ProcessLookupError):
@@ -259,3 +285,24 @@ def browser(executable):
             yield running
         finally:
             running.close()
+
+
+@contextlib.contextmanager
+def notebooks_in(lab, chrome, *, errors_of_its_own=()):
+    """Writes notebooks and opens each in a page of its own; an uncaught error of ours in a page fails the test."""
+    opened = []
+
+    def open_one(name, *cells):
+        lab.write_notebook(name, *cells)
+        context = chrome.new_context(viewport={"width": 1200, "height": 900})
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+        opened.append(Notebook(lab, context.new_page(), name))
+        opened[-1].open()
+        return opened[-1]
+
+    yield open_one
+    for notebook in opened:
+        notebook.command("kernelmenu:shutdown")
+        notebook.page.context.close()
+    errors = [error for notebook in opened for error in notebook.errors if error not in errors_of_its_own]
+    assert errors == [], errors

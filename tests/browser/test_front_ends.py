@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
 import re
 import secrets
 import socket
-import subprocess
-import sys
-import time
-from importlib.metadata import PackageNotFoundError, version
 from types import SimpleNamespace
 
 import pytest
 from disk_search import files_with, pem_pieces
-from jupyterlab_driver import Lab, Notebook, browser, chromium
+from jupyterlab_driver import Lab, need_browser, notebooks_in
 from panel_driver import CONNECTED, PANEL, SERVICE, alert, choose, connect, private_key, status
 
 from toolkit.practice_service import practice
@@ -27,6 +23,8 @@ OWNERS = {
     "TOOLKIT_BROKER_SANDBOX__OWNERSDESK_CLIENT_ID": "owners-client-id",
     "TOOLKIT_BROKER_SANDBOX__OWNERSDESK_CLIENT_SECRET": "owners-client-secret",
 }
+# Whatever is in the notebook; of its plugins for settings, some of which it leaves out.
+ERRORS_OF_NOTEBOOK_7 = {"Cannot read properties of undefined (reading 'schema')"}
 _PATIENCE = 60  # seconds
 
 
@@ -34,14 +32,9 @@ class Notebook7(Lab):
     """A Jupyter Notebook 7 in place of JupyterLab; it has the same commands."""
 
     def __enter__(self):
-        start(
-            self, "notebook", "--allow-root", "--ServerApp.ip=127.0.0.1", "--JupyterNotebookApp.expose_app_in_browser=1"
-        )
-        try:
-            self._url = self._wait_for_url()
-        except BaseException:
-            self._stop()
-            raise
+        options = ("--ServerApp.ip=127.0.0.1", "--JupyterNotebookApp.expose_app_in_browser=1")
+        self._start("notebook", "--allow-root", *options)
+        self._wait_for_url()
         return self
 
     def address(self, name):
@@ -65,43 +58,19 @@ class Voila(Lab):
         self._url = f"http://127.0.0.1:{port}/"
         later = [f"--VoilaKernelManager.preheat_denylist={name}.ipynb" for name in ("replay", "live")]
         options = ("--preheat_kernel=True", "--VoilaKernelManager.fill_delay=600", *later)
-        start(self, "voila", f"--port={port}", *options, str(self.root), **OWNERS, **self._variables)
-        deadline = time.monotonic() + _PATIENCE
-        while self._process.poll() is None and time.monotonic() < deadline:
-            try:
+        self._start("voila", f"--port={port}", *options, str(self.root), **OWNERS, **self._variables)
+
+        def answers():
+            with contextlib.suppress(OSError):
                 socket.create_connection(("127.0.0.1", port), timeout=5).close()
-            except OSError:
-                time.sleep(0.1)
-            else:
-                return self
-        self._stop()
-        raise RuntimeError(f"Voila did not start:\n{self.log.read_text()[-2000:]}")
+                return True
+            return False
+
+        self._wait_until(answers)
+        return self
 
     def address(self, name):
         return f"{self._url}voila/render/{name}"
-
-
-def start(server, module, *options, **variables):
-    """Start the server of a module in the folder, home and log of a `Lab`."""
-    with server.log.open("wb") as log:
-        server._process = subprocess.Popen(
-            [sys.executable, "-m", module, "--no-browser", *options],
-            env=server._environment() | variables,
-            cwd=server.root,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-
-
-def need(module):
-    """Skip where a front end is not installed. The gate installs all of them: there that is a failure."""
-    for name in (module, "playwright", "axe-playwright-python"):
-        try:
-            version(name)  # a module called notebook is found in any case: the folder of tests
-        except PackageNotFoundError:
-            assert not os.environ.get("TOOLKIT_TESTS_NEED_BROWSER"), f"{name} is not installed"
-            pytest.skip(f"{name} is not installed")
 
 
 def record(root, service):
@@ -114,17 +83,6 @@ def record(root, service):
 
 
 @pytest.fixture(scope="module")
-def chrome():
-    """A browser for the pages of the module; closed before asyncio is used by others."""
-    need("playwright")
-    if chromium() is None:
-        assert not os.environ.get("TOOLKIT_TESTS_NEED_BROWSER"), "no Chromium"
-        pytest.skip("no Chromium: set the variable CHROMIUM to its path")
-    with browser(chromium()) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
 def service():
     with practice() as running:
         yield running
@@ -132,7 +90,7 @@ def service():
 
 @pytest.fixture(scope="module")
 def notebook7(tmp_path_factory, service):
-    need("notebook")
+    need_browser("notebook", "axe-playwright-python")
     root = tmp_path_factory.mktemp("notebook7")
     record(root, service)
     with Notebook7(root) as running:
@@ -141,7 +99,7 @@ def notebook7(tmp_path_factory, service):
 
 @pytest.fixture(scope="module")
 def voila(tmp_path_factory, service):
-    need("voila")
+    need_browser("voila", "axe-playwright-python")
     root = tmp_path_factory.mktemp("voila")
     record(root, service)
     server, panel = Voila(root, service), "import toolkit as tk\ntk.panel('broker-sandbox'{})"
@@ -155,19 +113,8 @@ def voila(tmp_path_factory, service):
 @pytest.fixture
 def open_notebook(notebook7, chrome):
     """Writes a notebook and opens it in Notebook 7."""
-    opened = []
-
-    def open_one(name, *cells):
-        notebook7.write_notebook(name, *cells)
-        page = chrome.new_context(viewport={"width": 1200, "height": 900}).new_page()
-        opened.append(Notebook(notebook7, page, name))
-        opened[-1].open()
-        return opened[-1]
-
-    yield open_one
-    for notebook in opened:
-        notebook.command("kernelmenu:shutdown")
-        notebook.page.context.close()
+    with notebooks_in(notebook7, chrome, errors_of_its_own=ERRORS_OF_NOTEBOOK_7) as open_one:
+        yield open_one
 
 
 @pytest.fixture
