@@ -257,6 +257,33 @@ def test_lists_within_lists(tmp_path):
     assert list(compare(again, other)["column"]) == ["legs"]
 
 
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (np.array([1]), 1),
+        (np.array([]), 0),
+        (np.array([]), False),
+        (np.array([1]), np.array([1, 1])),
+        ([True], [1]),
+        ({"a": True}, {"a": 1}),
+        ({"a": 1}, {"a": 1, "b": 1}),
+        ({"a": 1}, [("a", 1)]),
+    ],
+)
+def test_nested_values_that_only_look_equal(left, right):
+    """A list of one number is not that number, and within lists and objects the same holds as outside."""
+    tables = [pd.DataFrame({"id": [1], "x": pd.Series([value], dtype=object)}) for value in (left, right)]
+    assert len(compare(*tables)) == len(compare(*tables[::-1])) == 1
+    assert compare(tables[0], tables[0]).empty
+
+
+def test_nested_values_that_are_equal():
+    """Numbers by value, lists of any kind."""
+    for left, right in ((np.array([1, 2]), [1.0, 2]), ({"a": (Decimal("1.10"), None)}, {"a": [1.1, None]})):
+        tables = [pd.DataFrame({"id": [1], "x": pd.Series([value], dtype=object)}) for value in (left, right)]
+        assert compare(*tables).empty
+
+
 def test_a_usual_key_comes_before_the_index():
     """Rows that were sorted otherwise belong together by their id all the same."""
     table = pd.DataFrame({"id": [1, 2], "cash": [3.0, 4.0]}).rename_axis(index="row")

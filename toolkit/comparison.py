@@ -181,7 +181,8 @@ def _kind(values: pd.Series[Any]) -> str:
     return "numbers" if inferred in ("integer", "floating", "mixed-integer-float", "decimal") else inferred
 
 
-_LISTS: Final = (list, tuple, np.ndarray)
+_LISTS: Final = (list, tuple, np.ndarray)  # arrays are what lists are when they come back from Parquet
+_NESTED: Final = (*_LISTS, dict)
 _Cell = tuple[Hashable, Any, Any]
 
 
@@ -219,6 +220,8 @@ def _differ(ours: pd.Series[Any], theirs: pd.Series[Any]) -> npt.NDArray[np.bool
 
 
 def _same(left: Any, right: Any) -> bool:
+    if isinstance(left, _NESTED) or isinstance(right, _NESTED):
+        return _same_inside(left, right)
     if isinstance(left, bool) != isinstance(right, bool):
         return False
     if isinstance(left, float) and isinstance(right, Decimal):
@@ -227,10 +230,8 @@ def _same(left: Any, right: Any) -> bool:
         return left == Decimal(repr(right))
     try:
         return bool(left == right)
-    except TypeError:
+    except (TypeError, ValueError):
         return False
-    except ValueError:  # arrays, which is what lists are when they come back from Parquet, at any depth
-        return _same_inside(left, right)
 
 
 def _same_inside(left: Any, right: Any) -> bool:
