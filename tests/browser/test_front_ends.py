@@ -23,8 +23,9 @@ OWNERS = {
     "TOOLKIT_BROKER_SANDBOX__OWNERSDESK_CLIENT_ID": "owners-client-id",
     "TOOLKIT_BROKER_SANDBOX__OWNERSDESK_CLIENT_SECRET": "owners-client-secret",
 }
-# Whatever is in the notebook; of its plugins for settings, some of which it leaves out.
-ERRORS_OF_NOTEBOOK_7 = {"Cannot read properties of undefined (reading 'schema')"}
+# Whatever is in the notebook; the first from 7.6 on, the second in 7.3.
+_UNDEFINED = "Cannot read properties of undefined (reading '{}')"
+ERRORS_OF_NOTEBOOK_7 = {_UNDEFINED.format(name) for name in ("schema", "last_modified")}
 _PATIENCE = 60  # seconds
 
 
