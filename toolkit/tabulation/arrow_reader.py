@@ -153,9 +153,10 @@ def _as_lines(content: bytes, brackets: Brackets, rows: tuple[int, int], records
     around = content[begin : starts[0]] + content[ends[-1] : end]
     if around.strip() or any(gap[:1] != b"," or gap[1:].strip() for gap in between):
         raise _Doubtful  # such as a null between records, which Arrow crashes on
-    lined = np.frombuffer(content, np.uint8).copy()
-    lined[records.ends[:-1]] = ord("\n")
-    view, pieces, copied = memoryview(lined), [], begin
+    lined = bytearray(content)
+    np.frombuffer(lined, np.uint8)[records.ends[:-1]] = ord("\n")
+    view, copied = memoryview(lined), begin
+    pieces: list[bytes | memoryview] = []
     for a, b in lists_within(content, brackets, first, last):
         text = json_text(Body(content[a:b]).parse(written=written))
         pieces += [view[copied:a], json.dumps(text).encode()]
