@@ -33,6 +33,40 @@ def _online(monkeypatch):
     monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
 
 
+class _StoppingFile:
+    def __init__(self, file, error):
+        self._file, self._error = file, error
+
+    def write(self, data):
+        written = self._file.write(data[: len(data) // 2])
+        if self._error is None:
+            return written
+        raise self._error
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._file.close()
+
+    def __getattr__(self, name):
+        return getattr(self._file, name)
+
+
+@pytest.fixture
+def writes_that_stop(monkeypatch):
+    """While this is entered, writes to files stop half-way: with an error, or short when that is None."""
+
+    @contextlib.contextmanager
+    def stopping(error):
+        opened = Path.open
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "open", lambda *given, **more: _StoppingFile(opened(*given, **more), error))
+            yield
+
+    return stopping
+
+
 @pytest.fixture
 def python(tmp_path):
     """Runs Python in a process of its own, in the test's folder; `status` is what it should exit with."""

@@ -15,7 +15,6 @@ import pytest
 
 from toolkit.cassettes import contents
 from toolkit.cassettes.format import HEADER, encode
-from toolkit.cassettes.mending import replace_atomically
 from toolkit.cassettes.recorder import Recorder
 from toolkit.cassettes.scrub import KnownSecrets, Scrubber
 from toolkit.errors import CassetteCorrupt, CassetteError, SecretLeak
@@ -62,7 +61,7 @@ def test_nothing_is_rewritten_even_in_place(path, scrubber, interaction, monkeyp
     Recorder(path, scrubber).append(interaction("/0"))
     inode = path.stat().st_ino
     monkeypatch.setattr("os.truncate", None)
-    monkeypatch.setattr("toolkit.cassettes.mending.replace_atomically", None)
+    monkeypatch.setattr("toolkit.cassettes.disk.replace_atomically", None)
     recorder = Recorder(path, scrubber)
     recorder.append(interaction("/1"))
     recorder.append(interaction("/2"))
@@ -226,46 +225,19 @@ def test_threads(path, scrubber, interaction):
 # When the disk does not do --------------------------------------------------------------------------------------------
 
 
-class FailingFile:
-    """A file whose write stops half-way: short, or with an error."""
-
-    def __init__(self, file, error):
-        self._file = file
-        self._error = error
-
-    def write(self, data):
-        written = self._file.write(data[: len(data) // 2])
-        if self._error is None:
-            return written
-        raise self._error
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self._file.close()
-
-    def __getattr__(self, name):
-        return getattr(self._file, name)
-
-
 @pytest.mark.parametrize(
     "error", [None, OSError(errno.ENOSPC, "No space left on device"), OSError(errno.EIO, "Input/output error")]
 )
 @pytest.mark.parametrize("recorded", [0, 2])
-def test_disk_full(path, scrubber, interaction, monkeypatch, error, recorded):
+def test_disk_full(path, scrubber, interaction, writes_that_stop, error, recorded):
     """A write that stops half-way is taken back and told; nothing empty stays, and recording goes on later."""
     recorder = Recorder(path, scrubber)
     for number in range(recorded):
         recorder.append(interaction(f"/{number}"))
     before = path.read_bytes() if recorded else None
-    opened = Path.open
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "open", lambda *args, **more: FailingFile(opened(*args, **more), error))
-        with pytest.raises(
-            CassetteError, match=f"Cannot record to .*tour.yaml: {error.strerror if error else 'No space'}"
-        ) as caught:
-            recorder.append(interaction("/lost"))
+    said = f"Cannot record to .*tour.yaml: {error.strerror if error else 'No space'}"
+    with writes_that_stop(error), pytest.raises(CassetteError, match=said) as caught:
+        recorder.append(interaction("/lost"))
     assert "What was recorded before is intact" in caught.value.next_step
     assert "call again" not in caught.value.next_step  # it was made, and may have been an order
     assert (path.read_bytes() if path.parent.parent.exists() else None) == before
@@ -290,15 +262,12 @@ def test_vanished_folder(path, scrubber, interaction):
     assert paths_in(path) == ["2"]
 
 
-def test_interrupted(path, scrubber, interaction, monkeypatch):
+def test_interrupted(path, scrubber, interaction, writes_that_stop):
     """An interrupt in the midst of a write leaves no half item."""
     recorder = Recorder(path, scrubber)
     recorder.append(interaction("/0"))
-    opened = Path.open
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "open", lambda *args, **more: FailingFile(opened(*args, **more), KeyboardInterrupt()))
-        with pytest.raises(KeyboardInterrupt):
-            recorder.append(interaction("/1"))
+    with writes_that_stop(KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
+        recorder.append(interaction("/1"))
     recorder.append(interaction("/2"))
     assert paths_in(path) == ["0", "2"]
 
@@ -385,23 +354,6 @@ def test_file_vanished(path, scrubber, interaction):
     with pytest.warns(UserWarning, match="begins anew without the interaction that was in it"):
         recorder.append(interaction("/1"))
     assert paths_in(path) == ["1"]
-
-
-def test_replace_atomically(tmp_path, monkeypatch):
-    """A replacement that fails leaves the old bytes and no other file."""
-    path = tmp_path / "x.yaml"
-    path.write_bytes(b"old")
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "replace", refuse)
-        with pytest.raises(PermissionError):
-            replace_atomically(path, b"new")
-    assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("x.yaml", b"old")]
-    replace_atomically(path, b"new")
-    replace_atomically(tmp_path / "y.yaml", b"newer")
-    assert sorted((one.name, one.read_bytes()) for one in tmp_path.iterdir()) == [
-        ("x.yaml", b"new"),
-        ("y.yaml", b"newer"),
-    ]
 
 
 # Secrets that become known late ---------------------------------------------------------------------------------------

@@ -15,12 +15,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from toolkit.cassettes.disk import Stamp
 from toolkit.errors import CassetteBusy
 from toolkit.file_locks import FileLock, try_lock
 from toolkit.private_files import private_folder
-
-# Inode, size and time of the last change of a file; None for one that is not there.
-Stamp = tuple[int, int, int] | None
 
 
 class Claim:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from dataclasses import replace
-from pathlib import Path
-from typing import Final
 
 from toolkit.cassettes import contents, layout, leaks
 from toolkit.cassettes import format as cassette_format
@@ -14,8 +10,6 @@ from toolkit.cassettes.contents import Unparsed
 from toolkit.cassettes.format import HEADER, Interaction
 from toolkit.cassettes.scrub import KnownSecrets, Scrubber
 from toolkit.errors import SecretLeak
-
-_UNFINISHED: Final = ".rewritten"
 
 
 def encoded(interaction: Interaction, scrubber: Scrubber) -> bytes:
@@ -86,30 +80,3 @@ def _mended_items(held: Unparsed, scrubber: Scrubber, source: str) -> bytes:
                 )
         pieces.append(piece)
     return b"".join(pieces)
-
-
-def replace_atomically(path: Path, data: bytes) -> None:
-    """Replace a file in one step: readers see the old bytes or the new ones, never half.
-
-    Raises:
-        OSError: it cannot be written; the old bytes stay, and nothing beside them.
-    """
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=_UNFINISHED, dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            Path(name).chmod(path.stat().st_mode)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def clear_away(path: Path) -> None:
-    """Remove what a process that was killed left of replacing a file."""
-    for left in path.parent.iterdir():
-        if left.name.startswith(f".{path.name}.") and left.name.endswith(_UNFINISHED):
-            left.unlink(missing_ok=True)

@@ -6,15 +6,14 @@ becomes known later, what was written before is looked through for it.
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final
 
-from toolkit.cassettes import claims, layout, leaks, mending
-from toolkit.cassettes.claims import Claim, Stamp
+from toolkit.cassettes import claims, disk, layout, leaks, mending
+from toolkit.cassettes.claims import Claim
 from toolkit.cassettes.encodings import AFTER_THE_CALL
 from toolkit.cassettes.format import HEADER, Interaction
 from toolkit.cassettes.scrub import Scrubber
@@ -142,7 +141,7 @@ class Recorder:
         if found is None or not found.is_torn:
             return False
         if claim.is_locked:
-            self._bring_to(layout.mended(found), data, self.path)
+            disk.bring_to(layout.mended(found), data, self.path)
             if not found.items:
                 self.path.unlink()
         return True
@@ -212,47 +211,32 @@ class Recorder:
         """The file to append to; once, it is brought into a shape that can be, as it is at this moment."""
         claim.is_anew = claim.is_anew or self._anew
         file = self.part if claim.is_anew else self.path
-        if file in claim.prepared and claim.prepared[file] == _stamp(file):
+        if file in claim.prepared and claim.prepared[file] == disk.stamp_of(file):
             self._check_written()
             return file
         if file not in claim.prepared:  # a folder that vanishes later is not made again, but told
             self._made = [folder for folder in (file.parent, *file.parent.parents) if not folder.exists()]
             file.parent.mkdir(parents=True, exist_ok=True)
-            mending.clear_away(file)
-        data = b"" if _stamp(file) is None else file.read_bytes()
+            disk.clear_away(file)
+        data = b"" if disk.stamp_of(file) is None else file.read_bytes()
         stays = file == self.path or file in claim.prepared or self.count > 0  # an abandoned recording may go on
         whole = mending.mended(data, self._scrubber, source=str(file)) if stays else b""
-        self._bring_to(whole, data, file)
+        disk.bring_to(whole, data, file)
         self._is_unchecked = False
-        claim.prepared[file] = _stamp(file)
+        claim.prepared[file] = disk.stamp_of(file)
         return file
 
-    def _bring_to(self, whole: bytes, data: bytes, file: Path) -> None:
-        if whole != data and data.startswith(whole):
-            os.truncate(file, len(whole))
-        elif whole != data:
-            mending.replace_atomically(file, whole)
-
     def _write(self, claim: Claim, file: Path, item: bytes) -> None:
-        """One write at the end of the file; a short one (disk full) is taken back."""
         is_new = claim.prepared[file] is None
         try:
-            with file.open("ab", buffering=0) as stream:
-                before = stream.tell()
-                data = item if before else HEADER + item
-                try:
-                    if stream.write(data) != len(data):
-                        _no_space()
-                except BaseException:
-                    stream.truncate(before)
-                    raise
+            disk.append(file, item, header=HEADER)
         except BaseException:
             if is_new:
                 self._leave_nothing(claim, file)
             raise
         finally:
             if file in claim.prepared:
-                claim.prepared[file] = _stamp(file)
+                claim.prepared[file] = disk.stamp_of(file)
         self._made.clear()
         if is_new and self.count:
             were = "interaction that was" if self.count == 1 else f"{self.count} interactions that were"
@@ -324,17 +308,5 @@ class Recorder:
         except FileNotFoundError:
             return
         if mending.holds_secret(data, self._scrubber.known):
-            mending.replace_atomically(file, mending.mended(data, self._scrubber, source=str(file)))
-            self.claim().prepared[file] = _stamp(file)
-
-
-def _no_space() -> NoReturn:
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-def _stamp(file: Path) -> Stamp:
-    try:
-        status = file.stat()
-    except FileNotFoundError:
-        return None
-    return status.st_ino, status.st_size, status.st_mtime_ns
+            disk.replace_atomically(file, mending.mended(data, self._scrubber, source=str(file)))
+            self.claim().prepared[file] = disk.stamp_of(file)
