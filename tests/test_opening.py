@@ -68,7 +68,7 @@ def test_opening_anew_takes_over_a_recording_of_this_process(path: Path, service
     """A cell that records with mode `all` runs again: no false alarm, and the last recording is the one that stays."""
     credentials = service.credentials["sandbox-secret"]
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", UserWarning)
         for limit in (1, 2):
             session = tk.Session(credentials=credentials, settings=service.settings, cassette=path, mode="all")
             session.accounts(limit=limit)
