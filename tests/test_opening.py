@@ -64,6 +64,7 @@ def test_a_missing_cassette_is_named(tmp_path: Path) -> None:
         tk.Session(cassette=tmp_path / "absent.yaml", settings=tk.Settings())
 
 
+@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")  # of the session that is dropped
 def test_opening_anew_takes_over_a_recording_of_this_process(path: Path, service: PracticeService) -> None:
     """A cell that records with mode `all` runs again: no false alarm, and the last recording is the one that stays."""
     credentials = service.credentials["sandbox-secret"]
