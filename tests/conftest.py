@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import inspect
 import json
 import secrets
@@ -15,6 +16,12 @@ from toolkit.settings import Settings
 # A slow machine is no failure: no test of ours is timed, and hypothesis's deadline is a timer.
 hypothesis_settings.register_profile("untimed", deadline=None)
 hypothesis_settings.load_profile("untimed")
+
+
+def pytest_collection_finish():
+    """Thousands of tests stay to the end: no collection of garbage is to look through them again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

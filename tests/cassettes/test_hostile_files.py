@@ -156,12 +156,12 @@ HOSTILE = {
     "blank lines": FOREIGN.replace("string: x", "string: 'a" + "\n" * LEVELS + "b'"),
     "spaces": FOREIGN.replace("string: x", "string: a" + " " * LEVELS + "b"),
     "many headers": FOREIGN.replace(
-        "headers: {}", "headers:\n" + "".join(f"      a{n}:\n      - b\n" for n in range(20_000))
+        "headers: {}", "headers:\n" + "".join(f"      a{n}:\n      - b\n" for n in range(10_000))
     ),
     "heads": FOREIGN.replace(
         "string: x", 'string: "' + "\n    method: GET\n    uri: http://h/\n  response:" * 10_000 + '"'
     ),
-    "items": FOREIGN.replace("version: 1\n", "- request:\n    body:\n" * 20_000 + "version: 1\n"),
+    "items": FOREIGN.replace("version: 1\n", "- request:\n    body:\n" * 10_000 + "version: 1\n"),
     "ampersands and stars": FOREIGN.replace("string: x", "string: x" + " &a" * LEVELS + " *b" * LEVELS),
 }
 
