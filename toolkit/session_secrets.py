@@ -13,6 +13,7 @@ class SessionSecrets:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._all = KnownSecrets()  # tells at once that a text holds none, however many sessions there are
         # Both are replaced as a whole, so that a text is scrubbed without a lock.
         self._known: tuple[weakref.ref[KnownSecrets], ...] = ()
         self._kept: tuple[KnownSecrets, ...] = ()
@@ -22,6 +23,12 @@ class SessionSecrets:
         """Know the secrets of one more session, and those that become known to it."""
         with self._lock:
             living = [reference for reference in self._known if reference() is not None]
+            known.share_with(self._all)
+            if len(living) < len(self._known):  # what ended is forgotten
+                everything = KnownSecrets()
+                for one in (*self.living(), known):
+                    one.share_with(everything)
+                self._all = everything
             if all(reference() is not known for reference in living):
                 self._known = (*living, weakref.ref(known))
             if self._keepers and all(one is not known for one in self._kept):
@@ -46,14 +53,14 @@ class SessionSecrets:
 
     def scrub_text(self, text: str) -> str:
         """The text with a placeholder for every secret in it, in whatever form it is there."""
-        for known in self.living():
-            text = known.scrub_text(text)
-        return text
+        data = text.encode("utf-8", "surrogatepass")
+        return self.scrub(data).decode("utf-8", "surrogatepass") if self._all.may_hold(data) else text
 
     def scrub(self, data: bytes) -> bytes:
         """The same for bytes."""
-        for known in self.living():
-            data = known.scrub(data)
+        if self._all.may_hold(data):
+            for known in self.living():
+                data = known.scrub(data)
         return data
 
 

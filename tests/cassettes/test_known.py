@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import base64
+import gc
 import hashlib
 import json
+import warnings
+import weakref
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
@@ -68,6 +71,26 @@ def test_listeners_and_followers():
     assert second.placeholder_of(Secret("something else")) is None
     del listener
     first.add("SECRET", Secret("a third fake secret"))
+
+
+def test_followers_are_not_kept():
+    """What follows may end; and it is warned of a short secret once, however many know it."""
+    first, second = known(), known()
+    first.share_with(second)
+    with pytest.warns(UserWarning, match="fewer than 8") as warned:
+        first.add("SECRET", Secret("short"))
+    third = known()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        first.share_with(third)
+    assert len(warned) == 1
+    assert third.scrub_text("password=short") == "password=<SECRET>"
+    end = weakref.ref(second)
+    del second
+    gc.collect()
+    assert end() is None
+    first.add("SECRET", Secret("another-fake-secret"))
+    assert third.scrub_text("another-fake-secret") == "<SECRET-2>"
 
 
 @pytest.mark.parametrize(

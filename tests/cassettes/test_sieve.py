@@ -39,16 +39,19 @@ WAYS = {
     "capital hex": lambda text: text.encode().hex().upper().encode(),
 }
 
+FILLER = b"<td>1234</td>" * 2600  # makes a text a large one
+
 
 @pytest.mark.parametrize("way", WAYS)
 @given(PRINTABLE.map("".join), st.binary(max_size=9), st.binary(max_size=5))
 def test_nothing_passes(way, secret, before, after):
-    """Whatever holds a secret, in whatever way and at whatever offset, has it as a candidate."""
+    """Whatever holds a secret, in whatever way, at whatever offset and however large, has it as a candidate."""
     sieve, forms = Sieve(), Forms(secret)
     sieve.add(7, forms)
     data = before + b"." + WAYS[way](secret) + b"." + after
     if forms.found_in(data):
         assert 7 in sieve.candidates(data)
+        assert 7 in sieve.candidates(FILLER + data + FILLER)
 
 
 def test_what_passes():
@@ -58,10 +61,9 @@ def test_what_passes():
     for number, secret in enumerate(secrets):
         sieve.add(number, Forms(secret))
     text = json.dumps({"rows": [{"id": number, "name": f"Account {number}"} for number in range(200)]})
-    assert len(sieve.candidates(text.encode())) < 5
+    assert sieve.candidates(text.encode()) == set()
     found = sieve.candidates(f"{text} {secrets[41]} {secrets[2999]}".encode())
-    assert {41, 2999} <= found
-    assert len(found) < 30
+    assert found == {41, 2999}
     assert sieve.candidates(b"") == set()
 
 

@@ -42,7 +42,7 @@ _ESCAPED_ASCII: Final = re.compile(
     rb"%([0-7][0-9a-f])|\\+(?:u00|x)([0-7][0-9a-f])|&(?:amp;){0,4}#(?:0{0,5}([1-9][0-9]{0,2})|x0{0,5}([0-7]?[0-9a-f]));",
     re.IGNORECASE,
 )
-_MAY_ESCAPE_LETTERS: Final = re.compile(rb"[%\\#]")
+_SIGNS: Final = (b"%", b"\\", b"#")  # one of which is in every escape of a letter
 _LEVELS: Final = 12  # of escapes within escapes that are undone; the patterns know no more
 SHORTEST_ANCHOR: Final = 7  # characters
 
@@ -145,7 +145,7 @@ class PlainForms(Forms):
 def less_escaped(data: bytes) -> Iterator[bytes]:
     """`data` with escapes of ASCII undone, level by level, as long as there are any that hide a letter or a digit."""
     for _ in range(_LEVELS):
-        if not _MAY_ESCAPE_LETTERS.search(data) or not any(pattern.search(data) for pattern in _ESCAPED_LETTERS):
+        if not any(sign in data for sign in _SIGNS) or not any(pattern.search(data) for pattern in _ESCAPED_LETTERS):
             return
         plainer = _ESCAPED_ASCII.sub(_unescaped, data)
         if plainer == data:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
-from weakref import WeakMethod
+from weakref import WeakMethod, ref
 
 from toolkit.cassettes.fields import FIELD_NAMES, is_placeholder
 from toolkit.cassettes.forms import Forms, PlacedForms, PlainForms
@@ -51,7 +51,7 @@ class KnownSecrets:
         self._placed: list[int] = []
         self._sieve = Sieve()
         self._compiled: dict[int, Forms | PlacedForms] = {}
-        self._followers: list[KnownSecrets] = []
+        self._followers: list[ref[KnownSecrets]] = []
         self._listeners: list[WeakMethod[Callable[[], None]]] = []
         for kind, secret in secrets:
             self.add(kind, secret)
@@ -69,20 +69,24 @@ class KnownSecrets:
         self._learn([(secret, "", stand_in) for secret, stand_in in stand_ins])
 
     def _learn(self, given: Iterable[tuple[Secret, str, str | None]]) -> None:
-        new = [one for one in given if self._enter(*one)]
-        if not new:
-            return
-        for follower in tuple(self._followers):
-            follower._learn(new)  # noqa: SLF001 - of this class
-        for listener in [one() for one in self._listeners]:
-            if listener is not None:
-                listener()
-        for secret, kind, _ in new:
+        for secret, kind, _ in self._take_in(given):
             if len(secret.reveal()) < SHORTEST_SECRET:
                 warn(
                     f"A secret of kind {kind} has fewer than {SHORTEST_SECRET} characters; in recordings it is "
                     "replaced only where credentials stand, not wherever its text occurs."
                 )
+
+    def _take_in(self, given: Iterable[tuple[Secret, str, str | None]]) -> list[tuple[Secret, str, str | None]]:
+        """Those that were not known before; by now followers know them too, and listeners were called."""
+        new = [one for one in given if self._enter(*one)]
+        if new:
+            for follower in [one() for one in self._followers]:
+                if follower is not None:
+                    follower._take_in(new)  # noqa: SLF001 - of this class
+            for listener in [one() for one in self._listeners]:
+                if listener is not None:
+                    listener()
+        return new
 
     def _enter(self, secret: Secret, kind: str, stand_in: str | None) -> bool:
         """Whether it was not known before."""
@@ -116,13 +120,13 @@ class KnownSecrets:
         return f"<{kind}>" if count == 1 else f"<{kind}-{count}>"
 
     def share_with(self, other: KnownSecrets) -> None:
-        """Have another know these secrets too, and those that become known from here on."""
+        """Have another know these secrets too, and as long as it is there those that become known from here on."""
         with self._lock:
-            if other is self or any(other is one for one in self._followers):
+            if other is self or any(one() is other for one in self._followers):
                 return
-            self._followers.append(other)
+            self._followers = [*(one for one in self._followers if one() is not None), ref(other)]
             known = tuple(self._told)
-        other._learn(known)
+        other._take_in(known)
 
     def subscribe(self, listener: Callable[[], None]) -> None:
         """Call a method whenever more secrets are known, as long as the object that it belongs to is there."""

@@ -1,29 +1,28 @@
 """Which of many secrets may be in a text at all: one pass over the text, however many secrets there are.
 
-Each form of a secret has a run of letters and digits that stands plainly wherever the form does. Four
-bytes of it, taken at each of four offsets, are kept here; of a text every fourth group of four bytes is
-looked up. What comes out is a candidate, to be searched for exactly; what does not is not there.
+Each form of a secret has a run of letters and digits that stands plainly wherever the form does. Of its end
+the groups of four bytes at each of four offsets are looked for among every fourth group of a text, and where
+one is, the whole end. What comes out is a candidate, to be searched for exactly; what does not is not there.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from typing import Final
 
 from toolkit.cassettes.forms import SHORTEST_ANCHOR, Forms, less_escaped
+from toolkit.cassettes.groups import WIDTH, Groups, group_at
 
-_WIDTH: Final = 4  # bytes; an unsigned int
-_OFFSETS: Final = range(SHORTEST_ANCHOR - _WIDTH + 1)  # one of them falls on a group of the text
+_AROUND: Final = SHORTEST_ANCHOR - WIDTH  # bytes before or after a group that the end of an anchor may have
 
 
 class Sieve:
-    """Secrets by number, some 4 kB each. Adding one is safe while another thread searches."""
+    """Secrets by number, some 5 kB each. Adding one is safe while another thread searches."""
 
-    __slots__ = ("_owners", "_unsieved")
+    __slots__ = ("_ends", "_groups", "_unsieved")
 
     def __init__(self) -> None:
-        self._owners: dict[int, int | tuple[int, ...]] = {}
+        self._groups: Groups[tuple[int, ...]] = Groups()
+        self._ends: dict[int, tuple[bytes, ...]] = {}
         self._unsieved: list[int] = []
 
     def add(self, number: int, forms: Forms) -> None:
@@ -32,37 +31,26 @@ class Sieve:
         if anchors is None:
             self._unsieved.append(number)
             return
-        for anchor in set(anchors):
-            for group in _groups_at_end(anchor):
-                owner = self._owners.get(group)
-                if owner is None:
-                    self._owners[group] = number
-                elif isinstance(owner, int) and owner != number:
-                    self._owners[group] = (owner, number)
-                elif isinstance(owner, tuple) and number not in owner:
-                    self._owners[group] = (*owner, number)
+        alone = (number,)
+        self._ends[number] = ends = tuple({anchor[-SHORTEST_ANCHOR:] for anchor in anchors})
+        for end in ends:
+            for at in range(len(end) - WIDTH + 1):
+                group = group_at(end, at)
+                others = self._groups.get(group)
+                if others is None:
+                    self._groups.put(group, alone)
+                elif number not in others:
+                    self._groups.put(group, others + alone)
 
     def candidates(self, data: bytes) -> set[int]:
         """Numbers of the secrets that may be in `data`; every one that is."""
         found = set(self._unsieved)
-        found.update(self._owners_in(data))
-        for plainer in less_escaped(data):
-            found.update(self._owners_in(plainer))
+        for each in (data, *less_escaped(data)):
+            for at, numbers in self._groups.found_in(each):
+                around = each[max(0, at - _AROUND) : at + WIDTH + _AROUND]  # four bytes alone are in many a number
+                found.update(
+                    number
+                    for number in numbers
+                    if number not in found and any(end in around for end in self._ends[number])
+                )
         return found
-
-    def _owners_in(self, data: bytes) -> Iterator[int]:
-        groups = memoryview(data)[: len(data) // _WIDTH * _WIDTH].cast("I").tolist()
-        owners = self._owners
-        if owners.keys().isdisjoint(groups):
-            return
-        for group in set(groups):
-            owner = owners.get(group)
-            if isinstance(owner, tuple):
-                yield from owner
-            elif owner is not None:
-                yield owner
-
-
-def _groups_at_end(anchor: bytes) -> list[int]:
-    end = anchor[-SHORTEST_ANCHOR:]
-    return [int.from_bytes(end[offset : offset + _WIDTH], sys.byteorder) for offset in _OFFSETS]

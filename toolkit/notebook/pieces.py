@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import json
 import re
-import sys
 from collections.abc import Iterator
 from typing import Final
 
+from toolkit.cassettes.groups import WIDTH, Groups, group_at
+
 SHORTEST_PIECE: Final = 12  # bytes; ordinary text has shorter runs in common with a secret by chance
 _MOST_PLACES: Final = 16  # of the same four bytes; tokens begin alike, and are told apart by what follows
-_WIDTH: Final = 4  # bytes; an unsigned int
 # A word or a name is no piece of a secret, though a secret may hold one: a piece has digits among letters, or cases
 # that change back and forth.
 _RANDOM: Final = re.compile(rb"[0-9].*[A-Za-z]|[A-Za-z].*[0-9]|[a-z][A-Z]+[a-z].*[A-Z]", re.DOTALL)
@@ -27,7 +27,7 @@ class Pieces:
     def __init__(self) -> None:
         self._known: set[bytes] = set()
         self._secrets: list[tuple[bytes, bytes]] = []
-        self._places: dict[int, list[tuple[int, int]]] = {}  # of four bytes: number of the secret, and where in it
+        self._places: Groups[tuple[tuple[int, int], ...]] = Groups()  # number of the secret, and where in it
 
     def add(self, secret: str, stand_in: str) -> None:
         """Know one more secret, and what is shown in place of its pieces."""
@@ -40,13 +40,13 @@ class Pieces:
         self._known.add(data)
         number = len(self._secrets)
         self._secrets.append((data, stand_in.encode()))
-        for at in range(len(data) - _WIDTH + 1):
-            if len(set(data[at : at + _WIDTH])) == 1:
+        for at in range(len(data) - WIDTH + 1):
+            if len(set(data[at : at + WIDTH])) == 1:
                 continue  # such as a line of dashes: says nothing, and would be looked for at each of its places
-            group = int.from_bytes(data[at : at + _WIDTH], sys.byteorder)
-            places = self._places.setdefault(group, [])
+            group = group_at(data, at)
+            places = self._places.get(group) or ()
             if len(places) < _MOST_PLACES:
-                places.append((number, at))
+                self._places.put(group, (*places, (number, at)))
 
     def replaced_in(self, text: str) -> str:
         """The text with what stands for a secret in place of each piece of it."""
@@ -60,15 +60,11 @@ class Pieces:
         return b"".join((*parts, data[done:])).decode("utf-8", "surrogatepass") if parts else text
 
     def _spans(self, data: bytes) -> Iterator[tuple[int, int, bytes]]:
-        groups = memoryview(data)[: len(data) // _WIDTH * _WIDTH].cast("I").tolist()
-        if self._places.keys().isdisjoint(groups):
-            return
         done = 0
-        for index, group in enumerate(groups):
-            at = index * _WIDTH
-            if at < done or group not in self._places:
+        for at, places in self._places.found_in(data):
+            if at < done:
                 continue
-            runs = [self._run(data, at, number, place) for number, place in self._places[group]]
+            runs = [self._run(data, at, number, place) for number, place in places]
             start, end, number = max(runs, key=lambda run: run[1] - run[0])
             start, end = max(_whole(data, start, -1), done), _whole(data, end, 1)
             if end - start >= SHORTEST_PIECE and _RANDOM.search(data, start, end):
