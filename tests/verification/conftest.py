@@ -16,6 +16,21 @@ def _cell(number, source):
 
 
 @pytest.fixture(scope="session")
+def odd_notebooks():
+    """Contents of files that pass for notebooks at a glance and are none, by what is odd in them."""
+    empty = {"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    nested = []
+    for _ in range(600):
+        nested = [nested]
+    return {
+        "half": json.dumps({**empty, "cells": [_cell(1, "# half \ud83d emoji")]}),
+        "digits": json.dumps({**empty, "metadata": {"x": 0}}).replace('"x": 0', f'"x": {"9" * 5000}'),
+        "nested": json.dumps({**empty, "metadata": {"x": nested}}),
+        "float": json.dumps({**empty, "nbformat": 4.0}),
+    }
+
+
+@pytest.fixture(scope="session")
 def write_notebook():
     """Writes a notebook of sources: text in Markdown if it begins with "# ", a tuple for a source with tags."""
 

@@ -1,6 +1,7 @@
 """The stored form: what is a run's or a machine's own is gone, everything else is there."""
 
 import base64
+import html
 import struct
 import zlib
 
@@ -59,6 +60,33 @@ def test_folders_of_this_machine_are_named_by_what_they_are():
     assert without_places("/x", {}) == "/x"
 
 
+def test_what_stands_for_a_folder_is_no_tag_in_a_page_or_picture():
+    """HTML and SVG, an Output widget's too, hold it escaped; plain text, and what has no angle brackets, as it is."""
+    places = {"/home/ann/proj": "<project>", "/home/ann": "~"}
+    shown = {
+        "text/plain": "/home/ann/proj/a.csv",
+        "text/html": "<td>/home/ann/proj/a.csv</td><td>/home/ann</td>",
+        "image/svg+xml": "<svg><text>/home/ann/proj</text></svg>",
+    }
+    told = {
+        "text/plain": "<project>/a.csv",
+        "text/html": "<td>&lt;project&gt;/a.csv</td><td>~</td>",
+        "image/svg+xml": "<svg><text>&lt;project&gt;</text></svg>",
+    }
+    output = {"output_type": "display_data", "data": shown, "metadata": {}}
+    assert normal_output(output, places)["data"] == told
+    assert without_places({"state": {"outputs": [output]}}, places)["state"]["outputs"][0]["data"] == told
+
+
+@given(st.lists(st.sampled_from(["/a/b", "/a", "<td>", "&", "'", "x", "/", ".", " ", "\x1b[32m", "project"])))
+def test_folders_are_found_in_a_page_as_they_are_in_its_text(parts):
+    """Escaping a text and naming its folders is the same in either order."""
+    places, text = {"/a/b": "<project>", "/a": "<a&b>"}, "".join(parts)
+    assert without_places({"text/html": html.escape(text)}, places) == {
+        "text/html": html.escape(without_places(text, places))
+    }
+
+
 def test_a_default_repr_has_no_address():
     """An address is another one in each run; other hexadecimal numbers are results."""
     given_data = {"text/plain": "<Styler at 0x7fa40bb8fc90> 0x7fa40bb8fc90"}
@@ -83,6 +111,15 @@ def test_the_stored_form_is_what_the_run_gave():
     assert NOTEBOOK["metadata"] == {}
     with_state = normal_form(NOTEBOOK, RunResult({}, {"state": 1}), places={}, versions={})
     assert with_state["metadata"]["widgets"] == {"state": 1}
+
+
+def test_a_cell_that_was_told_not_to_run_keeps_what_it_has():
+    """Its outputs and count are stored as they were, to the byte, while others are the run's or empty."""
+    output = {"output_type": "stream", "name": "stdout", "text": "<x at 0x7fa40bb8fc90> in /home/ann\n"}
+    kept = {**CODE, "outputs": [output], "execution_count": 7}
+    notebook = {**NOTEBOOK, "cells": [kept, {**kept, "id": "b"}]}
+    normal = normal_form(notebook, RunResult({1: CellResult()}), places={"/home/ann": "~"}, versions={})
+    assert normal["cells"] == [kept, {**CODE, "id": "b"}]
 
 
 def test_writing_and_reading_is_stable():

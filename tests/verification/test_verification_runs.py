@@ -5,11 +5,13 @@ A kernel takes a second to start, so notebooks of many cells are run once and as
 
 import asyncio
 import json
+import math
 import os
 import secrets
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -18,8 +20,10 @@ import pytest
 import toolkit
 from toolkit.errors import ConfigurationError
 from toolkit.verification import Kind, Outcome, verify
+from toolkit.verification.normal import CellResult, RunResult
 from toolkit.verification.running import raised
 from toolkit.verification.verdict import CellPlace
+from toolkit.verification.verifying import _Verifying
 
 pytest.importorskip("nbclient")
 SECRET = "AWS_SECRET_ACCESS_KEY"
@@ -56,7 +60,7 @@ SHUT = (
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory, write_notebook):
+def folder(tmp_path_factory, write_notebook, odd_notebooks):
     """A project with notebooks of every sort and the shipped recording."""
     folder = tmp_path_factory.mktemp("project")
     (folder / "pyproject.toml").touch()
@@ -71,7 +75,8 @@ def folder(tmp_path_factory, write_notebook):
     write_notebook(folder / "bad" / "calls.ipynb", "import httpx\nhttpx.get('http://127.0.0.1:9')")
     write_notebook(folder / "bad" / "misses.ipynb", "import toolkit as tk\ntk.Session(cassette='none-such').accounts()")
     write_notebook(folder / "bad" / "clock.ipynb", "import time", "print(time.time_ns())")
-    (folder / "bad" / "torn.ipynb").write_text('{"cells": [')
+    for name, content in {**odd_notebooks, "torn": '{"cells": ['}.items():
+        (folder / "bad" / f"{name}.ipynb").write_text(content)
     return folder
 
 
@@ -211,11 +216,46 @@ def test_what_fails_is_told_in_words(updated, name, cell, words, next_step):
     assert "\n" not in failure.what
 
 
-def test_a_torn_file_fails_alone(updated):
+@pytest.mark.parametrize("name", ["torn", "half", "digits", "nested", "float"])
+def test_an_odd_file_fails_alone(updated, name):
     """The others are run all the same."""
     verdicts, _ = updated
-    assert "is not JSON" in verdicts["torn"].failure.what
-    assert verdicts["torn"].failure.cell is None
+    assert verdicts[name].outcome is Outcome.FAILED
+    assert verdicts[name].failure.what.startswith(("Line 1 is not JSON", "It "))
+    assert verdicts[name].failure.next_step
+    assert verdicts[name].failure.cell is None
+
+
+def test_what_nobody_thought_of_fails_alone(tmp_path, write_notebook, monkeypatch):
+    """An error of any type is that of its notebook, with the type and what to do; the other one has its verdict."""
+
+    async def run_notebook(content, *arguments, **options):
+        if content["cells"][0]["source"] == "odd":
+            raise LookupError("what \x1b[2J is this")
+        return RunResult({0: CellResult()})
+
+    monkeypatch.setattr("toolkit.verification.verifying.run_notebook", run_notebook)
+    files = [write_notebook(tmp_path / f"{name}.ipynb", name) for name in ("odd", "plain")]
+    odd, plain = verify(files)
+    assert (odd.outcome, odd.cells) == (Outcome.FAILED, 1)
+    assert odd.failure.what == "It could not be verified: LookupError: what [2J is this"
+    assert "JupyterLab" in odd.failure.next_step
+    assert (plain.outcome, plain.failure) == (Outcome.DIFFERS, None)
+
+
+def test_a_cell_that_is_told_not_to_run_keeps_what_it_shows(tmp_path, write_notebook):
+    """What somebody stored in it stays through an update, whatever it is, and compares as the same."""
+    file = write_notebook(tmp_path / "a.ipynb", ("1 / 0", "skip-execution"), "2")
+    content = json.loads(file.read_text())
+    shown = {"output_type": "stream", "name": "stdout", "text": [f"<x at 0x7fa40bb8fc90> in {tmp_path}\n"]}
+    content["cells"][0] |= {"outputs": [shown], "execution_count": 7}
+    file.write_text(json.dumps(content))
+    (verdict,) = verify([file], update=True)
+    assert verdict.outcome is Outcome.UPDATED
+    skipped, ran = json.loads(file.read_text())["cells"]
+    assert (skipped["outputs"], skipped["execution_count"]) == ([shown], 7)
+    assert ran["execution_count"] == 1
+    assert [(each.outcome, each.differences) for each in verify([file])] == [(Outcome.SAME, ())]
 
 
 def test_what_is_another_at_every_run_is_not_written(folder, updated):
@@ -310,14 +350,47 @@ def test_an_interrupt_ends_the_kernels_and_leaves_nothing(tmp_path, write_notebo
             running.kill()
     assert running.returncode not in (0, 1, 2)
     assert "Traceback" not in said
+    assert said.count("Stopping; the kernels are ended.\n") == 1
     assert [is_gone(int(each)) for each in (tmp_path / "pids").read_text().split()] == [True, True]
     assert list(temporary.iterdir()) == []
 
 
-def test_arguments_that_make_no_sense_are_refused(tmp_path, write_notebook, monkeypatch):
-    """A timeout of nothing, no jobs, and a missing extra are told before anything runs."""
+@pytest.mark.parametrize("meanwhile", ["libraries are loaded", "a notebook runs"])
+def test_an_interrupt_is_told_of_at_once(tmp_path, write_notebook, monkeypatch, meanwhile):
+    """Before libraries are loaded to their end, and before a kernel is ended, which take seconds."""
     file = write_notebook(tmp_path / "a.ipynb", "1")
-    for wrong in ({"timeout": 0}, {"jobs": 0}):
+    began, told, in_time = threading.Event(), threading.Event(), []
+
+    def load(name):
+        if meanwhile == "libraries are loaded":
+            began.set()
+            in_time.append(told.wait(5))
+
+    async def run_notebook(*arguments, **options):
+        began.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            in_time.append(told.is_set())
+
+    async def interrupted():
+        verifying = _Verifying(tmp_path, update=False, timeout=9, watch=lambda _: None, stopping=told.set)
+        task = asyncio.create_task(verifying.all([file], 1))
+        await asyncio.to_thread(began.wait)
+        task.cancel()
+        await task
+
+    monkeypatch.setattr("toolkit.verification.verifying.import_module", load)
+    monkeypatch.setattr("toolkit.verification.verifying.run_notebook", run_notebook)
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(interrupted())
+    assert in_time == [True]
+
+
+def test_arguments_that_make_no_sense_are_refused(tmp_path, write_notebook, monkeypatch):
+    """A timeout of nothing or without end, no jobs, and a missing extra are told before anything runs."""
+    file = write_notebook(tmp_path / "a.ipynb", "1")
+    for wrong in ({"timeout": 0}, {"timeout": math.inf}, {"timeout": math.nan}, {"jobs": 0}):
         with pytest.raises(ConfigurationError, match="above 0"):
             verify([file], **wrong)
     monkeypatch.setattr("toolkit.verification.running.find_spec", lambda _: None)

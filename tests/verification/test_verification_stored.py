@@ -3,8 +3,11 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from toolkit.errors import ConfigurationError
+from toolkit.verification.normal import as_bytes, source_digests
 from toolkit.verification.stored import NotANotebook, find_notebooks, parse_notebook, read_notebook, replace_notebook
 
 EMPTY = {"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
@@ -37,7 +40,7 @@ def test_a_path_without_notebooks_is_refused(tmp_path, name, words):
     [
         (b"{\n<<<<<<< ours\n", "Line 2 is not JSON"),
         (b"\xff\xfe", "not JSON"),
-        (b"[" * 100_000, "not JSON"),
+        (b"[" * 100_000, "nested too deep"),
         (b"[]", "format 4"),
         (json.dumps({**EMPTY, "nbformat": 3}).encode(), "format 4"),
         (json.dumps({**EMPTY, "metadata": {"kernelspec": {"language": "R"}}}).encode(), "language is R"),
@@ -53,6 +56,36 @@ def test_what_is_no_notebook_is_refused_in_words(data, words):
     assert refused.value.next_step
     if b"<<<<" in data:
         assert "merge" in refused.value.next_step
+
+
+@pytest.mark.parametrize(
+    ("odd", "words"),
+    [
+        ("half", r"half a character, \\ud83d,"),
+        ("digits", "number of too many digits"),
+        ("nested", "nested too deep"),
+        ("float", "in keeping"),
+    ],
+)
+def test_what_passes_for_a_notebook_is_refused_in_words(odd_notebooks, odd, words):
+    """Half an emoji, a number of 5000 digits, 600 lists within each other, and a format that is no whole number."""
+    with pytest.raises(NotANotebook, match=words) as refused:
+        parse_notebook(odd_notebooks[odd].encode())
+    assert refused.value.next_step
+
+
+@given(st.text(st.characters(exclude_categories=())), st.text(st.characters(exclude_categories=())))
+def test_a_text_is_refused_or_can_be_written_and_read_again(source, name):
+    """Whatever a source and a name in the metadata hold, halves of characters included: refused, or kept as it is."""
+    cell = {"cell_type": "markdown", "id": "a", "metadata": {name: 1} if name != "tags" else {}, "source": source}
+    data = json.dumps({**EMPTY, "cells": [cell]}).encode()
+    try:
+        read = parse_notebook(data)
+    except NotANotebook:
+        return
+    assert source_digests(read.cells)
+    assert parse_notebook(as_bytes(read.content)).content == read.content
+    assert read.cells[0]["source"] == source
 
 
 def test_cells_without_ids_are_named_the_same_every_time():

@@ -28,8 +28,11 @@ def run(tmp_path, monkeypatch):
     def invoke(*arguments, **verdict):
         given = Verdict(file, **{"outcome": Outcome.SAME, "cells": 4, "seconds": 1.25, **verdict})
 
-        def verify(paths, *, watch, **options):
+        def verify(paths, *, watch, stopping, **options):
             assert paths
+            if invoke.is_interrupted:
+                stopping()
+                raise KeyboardInterrupt
             watch(Progress(file, 1, 4))
             watch(Progress(file, None, 4, given))
             invoke.options = options
@@ -38,6 +41,7 @@ def run(tmp_path, monkeypatch):
         monkeypatch.setattr(toolkit.verification, "verify", verify)
         return CliRunner().invoke(app, [str(tmp_path), *arguments], env={"COLUMNS": "200"})
 
+    invoke.is_interrupted = False
     return invoke
 
 
@@ -135,6 +139,27 @@ def test_wrong_paths_and_files_are_told_in_two_lines(run, tmp_path, monkeypatch)
     done = CliRunner().invoke(app, [str(tmp_path)])
     assert (done.exit_code, done.stderr.count("\n")) == (2, 2)
     assert "There is no notebook in" in done.stderr.replace("\n", " ")
+
+
+@pytest.mark.parametrize("seconds", ["inf", "nan", "0"])
+def test_a_timeout_that_is_no_number_of_seconds_is_refused(tmp_path, write_notebook, seconds):
+    """Without end, no number, and nothing: status 2 and words, no traceback."""
+    file = write_notebook(tmp_path / "a.ipynb", "1")
+    app = typer.Typer()
+    app.command()(command.verify)
+    done = CliRunner().invoke(app, [str(file), "--timeout", seconds], env={"COLUMNS": "200"})
+    assert done.exit_code == 2
+    assert "timeout" in done.stderr
+    assert isinstance(done.exception, SystemExit)
+
+
+def test_an_interrupt_is_told_of_before_the_kernels_are_ended(run):
+    """One line on standard error, alone; the exit status is that of an interrupt."""
+    run.is_interrupted = True
+    done = run()
+    assert done.exit_code == 130
+    assert done.stderr.splitlines()[0] == "Stopping; the kernels are ended."
+    assert "Stopping" not in done.stdout
 
 
 def test_the_help_says_that_it_is_no_sandbox(run):

@@ -6,7 +6,7 @@ import json
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -73,7 +73,12 @@ def verify(
         try:
             with _watched(console) as watch:
                 verdicts = verify_notebooks(
-                    paths or [Path("notebooks")], update=update, jobs=jobs, timeout=timeout, watch=watch
+                    paths or [Path("notebooks")],
+                    update=update,
+                    jobs=jobs,
+                    timeout=timeout,
+                    watch=watch,
+                    stopping=_print_stopping,
                 )
             if report is not None:
                 _write_report(report, verdicts)
@@ -120,6 +125,13 @@ def _print_line(console: Console, progress: HowFar) -> None:
     if verdict is not None:
         path = terminal.escape(str(verdict.path))
         console.print(f"{path}: {verdict.outcome} ({verdict.seconds:.1f} s)", highlight=False, soft_wrap=True)
+
+
+def _print_stopping() -> None:
+    # Not by a console: while there is a bar, this stream prints above it.
+    with suppress(OSError):
+        sys.stderr.write("Stopping; the kernels are ended.\n")
+        sys.stderr.flush()
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import copy
 import hashlib
+import html
 import re
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,7 +44,7 @@ class RunResult:
     """What a run gave.
 
     Attributes:
-        cells: of the code cells, by their place among all cells, from 0.
+        cells: of the code cells, by their place among all cells, from 0; without those that were told not to run.
         widgets: the state of the widgets, as the notebook format has it; None when it is not kept.
     """
 
@@ -54,7 +55,7 @@ class RunResult:
 def normal_form(
     stored: Mapping[str, Any], result: RunResult, *, places: Mapping[str, str], versions: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The notebook with what its run gave, as it should be stored.
+    """The notebook with what its run gave, as it should be stored; a cell told not to run keeps what it has.
 
     Args:
         stored: the content of the notebook that ran.
@@ -64,8 +65,7 @@ def normal_form(
     notebook: dict[str, Any] = copy.deepcopy(dict(stored))
     for number, cell in enumerate(notebook["cells"]):
         cell["metadata"] = without_times(cell["metadata"])
-        if cell["cell_type"] == "code":
-            given = result.cells.get(number, CellResult())
+        if (given := result.cells.get(number)) is not None:
             cell["outputs"] = [normal_output(output, places) for output in given.outputs]
             cell["execution_count"] = given.execution_count
     metadata = notebook["metadata"]
@@ -130,12 +130,19 @@ def language_without_version() -> dict[str, str]:
 
 
 def without_places(value: Any, places: Mapping[str, str]) -> Any:
-    """A JSON value whose texts name no folder of this machine, such as where libraries lie, in tracebacks."""
+    """A JSON value whose texts name no folder of this machine, such as where libraries lie, in tracebacks.
+
+    In HTML and XML what stands for a folder is escaped, or `<project>` would be taken for a tag.
+    """
     if not places:
         return value
     # In one go, longest first, so that what stands for one folder is not searched for another.
     pattern = re.compile(rf"{_BEGINS}(?:{'|'.join(map(re.escape, places))})(?![\w.-])")
-    return _in_texts(value, lambda text: pattern.sub(lambda found: places[found[0]], text))
+    return _in_texts(
+        value,
+        lambda text: pattern.sub(lambda found: places[found[0]], text),
+        in_markup=lambda text: pattern.sub(lambda found: html.escape(places[found[0]]), text),
+    )
 
 
 def without_addresses(value: Any) -> Any:
@@ -143,14 +150,22 @@ def without_addresses(value: Any) -> Any:
     return _in_texts(value, lambda text: _ADDRESS.sub("0x...", text))
 
 
-def _in_texts(value: Any, change: Callable[[str], str]) -> Any:
+def _in_texts(value: Any, change: Callable[[str], str], *, in_markup: Callable[[str], str] | None = None) -> Any:
+    """A JSON value with its texts changed: by `in_markup`, if given, those below the MIME type of a markup."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):
-        return {name: _in_texts(each, change) for name, each in value.items()}
+        return {
+            name: _in_texts(each, in_markup if in_markup and _is_markup(name) else change, in_markup=in_markup)
+            for name, each in value.items()
+        }
     if isinstance(value, list):
-        return [_in_texts(each, change) for each in value]
+        return [_in_texts(each, change, in_markup=in_markup) for each in value]
     return value
+
+
+def _is_markup(form: str) -> bool:
+    return form == "text/html" or form.endswith("+xml")
 
 
 def without_remarks(encoded: str) -> str:

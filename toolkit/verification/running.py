@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from nbclient import NotebookClient
 
 STARTUP: Final = 60  # seconds for a kernel to answer
+_NOT_TO_RUN: Final = "skip-execution"  # tag of a cell that is left as it is
 _SHUT: Final = "the network is shut while a notebook is verified"
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 _LINE: Final = re.compile(r"Cell In\s?\[\d+\], line (\d+)")
@@ -75,6 +76,8 @@ async def run_notebook(
 ) -> RunResult:
     """What each cell of a notebook gives, run in order with its folder as the working directory.
 
+    A cell tagged "skip-execution" does not run, and gives nothing.
+
     Args:
         content: of the notebook; not changed.
         patience: seconds for each cell, rounded up to whole ones.
@@ -89,9 +92,9 @@ async def run_notebook(
 
     notebook = nbformat.from_dict(copy.deepcopy(dict(content)))  # type: ignore[no-untyped-call]
     cells: list[Any] = notebook["cells"]
-    for cell in cells:
-        if cell["cell_type"] == "code":  # an empty one does not run, and would keep what it had
-            cell["outputs"], cell["execution_count"] = [], None
+    to_run = {number: cell for number, cell in enumerate(cells) if _is_to_run(cell)}
+    for cell in to_run.values():  # an empty one has nothing to run, and would keep what it had
+        cell["outputs"], cell["execution_count"] = [], None
     async with _kernel(folder, surroundings, outside) as manager:
         client = NotebookClient(
             notebook,
@@ -100,6 +103,7 @@ async def run_notebook(
             startup_timeout=STARTUP,
             record_timing=False,  # when a cell ran is another time in every run
             coalesce_streams=True,  # how printed text is cut into messages depends on the hurry of the machine
+            skip_cells_with_tag=_NOT_TO_RUN,
             store_widget_state=True,  # without it, nbclient stumbles over what an Output widget captures
             log=_quiet,
         )
@@ -113,13 +117,13 @@ async def run_notebook(
         finally:
             if client.kc is not None:
                 client.kc.stop_channels()
-    results = {
-        number: CellResult(list(cell["outputs"]), cell["execution_count"])
-        for number, cell in enumerate(cells)
-        if cell["cell_type"] == "code"
-    }
+    results = {number: CellResult(list(cell["outputs"]), cell["execution_count"]) for number, cell in to_run.items()}
     # Front ends store it only on request; whoever did is given it, and has it compared.
     return RunResult(results, notebook["metadata"].get("widgets") if "widgets" in content["metadata"] else None)
+
+
+def _is_to_run(cell: Mapping[str, Any]) -> bool:
+    return cell["cell_type"] == "code" and _NOT_TO_RUN not in cell["metadata"].get("tags", ())
 
 
 @contextlib.asynccontextmanager

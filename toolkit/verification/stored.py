@@ -93,15 +93,41 @@ def parse_notebook(data: bytes) -> StoredNotebook:
         NotANotebook: they are no notebook of format 4 in Python.
     """
     try:
+        content = _parsed(data)
+        _check_language(content)
+        return StoredNotebook(data, _valid(content))
+    except RecursionError:
+        raise NotANotebook("It is nested too deep to be read.", "Restore it from the repository.") from None
+
+
+def _parsed(data: bytes) -> Any:
+    """The JSON of a file, all of which can be written again."""
+    try:
         content = json.loads(data)
+        json.dumps(content, ensure_ascii=False).encode()  # JSON can spell half a character, which UTF-8 cannot hold
     except json.JSONDecodeError as error:
         conflict = b"\n<<<<<<< " in data
         raise NotANotebook(
             f"Line {error.lineno} is not JSON: {error.msg}.",
             "It holds conflicts of a merge; settle them." if conflict else "Restore it from the repository.",
         ) from None
-    except (UnicodeDecodeError, RecursionError):
+    except UnicodeDecodeError:
         raise NotANotebook("It is not JSON in UTF-8.", "Restore it from the repository.") from None
+    except UnicodeEncodeError as error:
+        half = f"\\u{ord(error.object[error.start]):04x}"
+        raise NotANotebook(
+            f"It holds half a character, {half}, which UTF-8 cannot hold.",
+            "Search the file for it, and write the whole character or none.",
+        ) from None
+    except ValueError:  # the one that is left: Python reads no number of thousands of digits
+        raise NotANotebook(
+            "It holds a number of too many digits to be read.", "Write it as a text, or restore the file."
+        ) from None
+    return content
+
+
+def _check_language(content: Any) -> None:
+    """Refuse what is no notebook of format 4, or one in another language than Python."""
     if not isinstance(content, dict) or not isinstance(content.get("cells"), list) or content.get("nbformat") != 4:
         raise NotANotebook("It is no notebook of format 4.", "Open it in JupyterLab and save it.")
     metadata = content.get("metadata")
@@ -110,7 +136,6 @@ def parse_notebook(data: bytes) -> StoredNotebook:
         language = named.get(key) if isinstance(named, dict) else None
         if isinstance(language, str) and language.lower() not in {"python", "python3", "ipython"}:
             raise NotANotebook(f"Its language is {excerpt(language, 40)}.", "Notebooks in Python can be verified.")
-    return StoredNotebook(data, _valid(content))
 
 
 def _valid(content: dict[str, Any]) -> dict[str, Any]:
@@ -128,7 +153,7 @@ def _valid(content: dict[str, Any]) -> dict[str, Any]:
             f"It is not in keeping with the notebook format, at {excerpt(place)}.",
             "Open it in JupyterLab and save it, or restore it from the repository.",
         ) from None
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AssertionError, AttributeError, KeyError, TypeError, ValueError):  # such as a format of 4.0
         raise NotANotebook(
             "It is not in keeping with the notebook format.",
             "Open it in JupyterLab and save it, or restore it from the repository.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
+import math
 import os
 import subprocess
 import sys
@@ -14,11 +14,13 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 from toolkit.errors import ConfigurationError
+from toolkit.escaping import excerpt
 from toolkit.project import find_project
 from toolkit.verification.comparing import differences
 from toolkit.verification.normal import as_bytes, normal_form, stored_versions
@@ -36,6 +38,7 @@ from toolkit.verification.verdict import Difference, Failure, Kind, Outcome, Ver
 from toolkit.verification.versions import changes, running_versions
 
 TIMEOUT: Final = 120.0  # seconds for a cell
+_LONGEST: Final = 500  # characters of an error's message
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,7 @@ def verify(
     jobs: int | None = None,
     timeout: float = TIMEOUT,
     watch: Callable[[Progress], None] = lambda _: None,
+    stopping: Callable[[], None] = lambda: None,
 ) -> list[Verdict]:
     """Run notebooks in replay, each in a fresh kernel, and compare what they give with what is stored.
 
@@ -74,6 +78,7 @@ def verify(
         jobs: how many run at once; by default as many as there are processors.
         timeout: seconds for each cell, rounded up to whole ones.
         watch: told of every cell that begins and every notebook that is done.
+        stopping: told of an interrupt, before the seconds that it takes to end the kernels.
 
     Returns:
         A verdict for each notebook, in order.
@@ -82,13 +87,15 @@ def verify(
         ConfigurationError: a path is none of a notebook, an argument makes no sense, or the extra is missing.
     """
     notebooks = find_notebooks(paths)
-    if timeout <= 0 or (jobs is not None and jobs < 1):
-        raise ConfigurationError("The timeout and the number of jobs are above 0.", "Leave them out, or raise them.")
+    if not math.isfinite(timeout) or timeout <= 0 or (jobs is not None and jobs < 1):
+        raise ConfigurationError(
+            "The timeout and the number of jobs are above 0, and finite.", "Leave them out, or name others."
+        )
     need_kernels()
     at_once = min(jobs or _processors(), len(notebooks))
     with tempfile.TemporaryDirectory(prefix="verify-", ignore_cleanup_errors=True) as folder:
         # Resolved, as programs that ask for their own folder see it.
-        verifying = _Verifying(Path(folder).resolve(), update, timeout, watch)
+        verifying = _Verifying(Path(folder).resolve(), update, timeout, watch, stopping)
         return _run(lambda: verifying.all(notebooks, at_once))
 
 
@@ -105,13 +112,25 @@ class _Verifying:
     update: bool
     timeout: float
     watch: Callable[[Progress], None]
+    stopping: Callable[[], None]
     versions: dict[str, str] = field(default_factory=running_versions)
     _runs: int = 0
 
     async def all(self, notebooks: list[Path], at_once: int) -> list[Verdict]:
         """The verdicts on all notebooks, so many at once."""
+        work = asyncio.create_task(self._all(notebooks, at_once))
+        try:
+            return await asyncio.shield(work)  # without it, an interrupt would be told of here after the clearing up
+        except asyncio.CancelledError:
+            self.stopping()
+            work.cancel()
+            await asyncio.wait([work])
+            raise
+
+    async def _all(self, notebooks: list[Path], at_once: int) -> list[Verdict]:
         (self.folder / "shared").mkdir()
-        await self._list_fonts()
+        # What is needed next takes about as long to load; in a thread, so that an interrupt is told of meanwhile.
+        await asyncio.gather(self._list_fonts(), asyncio.to_thread(import_module, "nbclient"))
         places = asyncio.Semaphore(at_once)
 
         async def one(path: Path) -> Verdict:
@@ -125,22 +144,17 @@ class _Verifying:
         return [task.result() for task in tasks]
 
     async def one(self, path: Path) -> Verdict:
-        """The verdict on one notebook."""
+        """The verdict on one notebook; whatever goes wrong with it, the others have theirs."""
         started = time.monotonic()
+        verdict = Verdict(path, Outcome.FAILED)
         try:
             stored = read_notebook(path)
-        except NotANotebook as error:
-            return Verdict(path, Outcome.FAILED, failure=Failure(error.what, error.next_step))
-        known = stored_versions(stored.content)
-        verdict = Verdict(path, Outcome.SAME, len(stored.cells), versions=changes(known, self.versions))
-        try:
+            known = stored_versions(stored.content)
+            verdict = replace(verdict, cells=len(stored.cells), versions=changes(known, self.versions))
             outcome, found = await self._compared(path, stored, known or self.versions)
-        except NotebookFailed as error:
-            verdict = replace(verdict, outcome=Outcome.FAILED, failure=error.failure)
-        except ConfigurationError as error:
-            verdict = replace(verdict, outcome=Outcome.FAILED, failure=Failure(error.what, error.next_step))
-        else:
             verdict = replace(verdict, outcome=outcome, differences=found)
+        except Exception as error:  # noqa: BLE001 - a notebook may be odd in ways that nobody thought of
+            verdict = replace(verdict, failure=_failure(error))
         return replace(verdict, seconds=time.monotonic() - started)
 
     async def _compared(
@@ -191,12 +205,23 @@ class _Verifying:
             stderr=subprocess.DEVNULL,
         )
         try:
-            importlib.import_module("nbclient")  # which takes about as long, and is needed next
             await process.wait()
         finally:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
+
+
+def _failure(error: Exception) -> Failure:
+    """What went wrong with a notebook, in words."""
+    if isinstance(error, NotebookFailed):
+        return error.failure
+    if isinstance(error, (NotANotebook, ConfigurationError)):
+        return Failure(error.what, error.next_step)
+    return Failure(
+        excerpt(f"It could not be verified: {type(error).__name__}: {error}", _LONGEST),
+        "Open it in JupyterLab, run and save it; if this stays, report it with the notebook.",
+    )
 
 
 def _run(work: Callable[[], Coroutine[Any, Any, list[Verdict]]]) -> list[Verdict]:
