@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import secrets
 
@@ -123,6 +124,75 @@ def test_the_button_keeps_the_focus_while_it_works(open_notebook, tour):
     notebook.page.keyboard.press("Enter")
     status(notebook, CONNECTED)
     notebook.page.wait_for_function(f"() => ({FOCUSED})() === 'Connect'")
+
+
+def test_a_press_counts_though_words_above_it_go(open_notebook, tour):
+    """Leaving a field takes the words about it away, and so moves the button between press and release."""
+    notebook = open_notebook("press.ipynb", SERVICE, PANEL.format("None, service.credentials['sandbox-secret']"))
+    notebook.run_all()
+    choose(notebook, "Mode", "record · call the service and keep the answers")
+    name, words = notebook.panel.get_by_label("Name", exact=True), notebook.panel.get_by_text("has no name")
+    connect(notebook)
+    words.wait_for()
+    name.fill("pressed")
+    notebook.panel.get_by_role("button", name="Connect", exact=True).hover()
+    notebook.page.mouse.down()
+    words.wait_for(state="detached")
+    notebook.page.mouse.up()
+    status(notebook, "Calls are recorded to pressed.yaml")
+
+
+SLOW_FILES = """() => {
+  const read = File.prototype.text;
+  File.prototype.text = async function () {
+    if (this.name.startsWith("slow")) await new Promise((done) => setTimeout(done, 1000));
+    if (this.name.startsWith("broken")) throw new Error("cannot be read");
+    return read.call(this);
+  };
+}"""
+KEEPING_WHAT_IS_HANDED_OVER = """
+kept = []
+inputs = panel._controls._inputs
+inputs._answered = lambda: kept.append(inputs.take()["private_key"].reveal())
+"""
+
+
+def handed_over(notebook):
+    """What the page has for the private key when it is asked."""
+    notebook.kernel("kept.clear(); inputs.ask()")
+    while (kept := notebook.kernel("if kept: print(kept)")) == "":
+        notebook.page.wait_for_timeout(50)
+    return ast.literal_eval(kept)
+
+
+def test_the_file_that_was_chosen_last_counts(open_notebook, tour, tmp_path):
+    """One that is refused, or read more slowly than the next, leaves no other in its place."""
+    notebook = open_notebook("files.ipynb", SERVICE, PANEL.format("'broker-sandbox'"))
+    notebook.run_all()
+    notebook.page.evaluate(SLOW_FILES)
+    choose(notebook, "Credentials", "new client key …")
+    file = notebook.panel.get_by_label("Private key file")
+    typed = notebook.panel.get_by_label("Private key", exact=True)
+    file.wait_for()
+    notebook.kernel(KEEPING_WHAT_IS_HANDED_OVER)
+    paths = {name: tmp_path / f"{name}.pem" for name in ("slow", "fast", "broken", "large")}
+    for name, path in paths.items():
+        path.write_text(f"fake key {name} " + "x" * (100_000 if name == "large" else 0))
+
+    def chosen(*names):
+        for name in names:
+            file.set_input_files(paths[name])
+        if names[-1] in ("broken", "large"):
+            notebook.panel.get_by_text("This file").wait_for()
+        return handed_over(notebook)
+
+    assert chosen("slow", "fast") == ["fake key fast "]
+    assert chosen("fast", "large") == [""]
+    assert chosen("fast", "broken") == [""]
+    assert chosen("slow") == ["fake key slow "]
+    file.set_input_files(paths["slow"])
+    typed.fill("typed meanwhile")
+    assert handed_over(notebook) == ["typed meanwhile"]
 
 
 def test_escape_empties_a_field(open_notebook, tour):

@@ -354,6 +354,7 @@ def test_file_vanished(path, scrubber, interaction):
     with pytest.warns(UserWarning, match="begins anew without the interaction that was in it"):
         recorder.append(interaction("/1"))
     assert paths_in(path) == ["1"]
+    assert recorder.count == 1
 
 
 # Secrets that become known late ---------------------------------------------------------------------------------------

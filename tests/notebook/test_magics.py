@@ -144,6 +144,9 @@ def test_calls_and_tokens_show_the_tables_of_a_session(shell: InteractiveShell) 
     assert len(run(shell, "%tokens session")) == 1
     assert len(run(shell, "%calls")) == 0
     assert isinstance(shell.run_cell("%calls nobody").error_in_exec, tk.ConfigurationError)
+    # What is gone says so to whoever asks for its kind.
+    run(shell, "import weakref\nclass Gone: pass\ngone = weakref.proxy(Gone())")
+    assert len(run(shell, "%calls session")) == 2
 
 
 def test_calls_and_tokens_of_a_panel(shell: InteractiveShell) -> None:
@@ -255,9 +258,10 @@ def test_another_cell_magic_may_follow(shell: InteractiveShell, capsys: pytest.C
     """As with the cell magics of IPython, in either order."""
     run(shell, "%%cassette mine\n%%time\nprint(len(session.accounts()))")
     run(shell, "%%time\n%%cassette mine --mode new_episodes\nprint(len(session.accounts(limit=1)))")
+    run(shell, "%%cassette mine --mode new_episodes\n\n  \n%%time\nprint(len(session.accounts(limit=2)))")
     seen = capsys.readouterr().out
-    assert seen.count("Wall time") == 2
-    assert len(tk.Cassette("cassettes/mine.yaml", mode="none")) == 3
+    assert seen.count("Wall time") == 3
+    assert len(tk.Cassette("cassettes/mine.yaml", mode="none")) == 4
 
 
 def test_it_is_put_away_from_a_cell_that_is_described_anew(shell: InteractiveShell) -> None:

@@ -329,6 +329,31 @@ def test_replies_and_input_of_a_kernel(tmp_path):
         manager.shutdown_kernel(now=True)
 
 
+def test_what_a_kernel_sends_in_binary(tmp_path):
+    """The bytes of a widget, which a notebook keeps with its state; those without a secret pass as they are."""
+    manager, client = start_new_kernel(kernel_name="python3", cwd=str(tmp_path))
+    sent = []
+
+    def run(code):
+        content = client.execute_interactive(
+            code, output_hook=lambda message: sent.extend(map(bytes, message["buffers"])), timeout=60
+        )["content"]
+        assert content["status"] == "ok", content
+
+    try:
+        run("import ipywidgets, secrets, toolkit as tk\n%load_ext toolkit\nsecret = secrets.token_urlsafe(30)")
+        run(
+            "session = tk.Session(credentials=tk.ClientSecret('client-1', secret, environment='broker-sandbox'),"
+            " settings=tk.Settings())"
+        )
+        run("image = ipywidgets.Image(value=b'\\x89PNG ' + secret.encode()); image")
+        run("image.value = b'\\x89PNG plain'; image.value = bytearray(secret.encode()) + b' \\xff'")
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+    assert sent == [b"\x89PNG <CLIENT_SECRET>", b"\x89PNG plain", b"<CLIENT_SECRET> \xff"]
+
+
 def test_what_cannot_be_checked_leaves_a_message_in_its_kind(shell, monkeypatch):
     """A message whose content were a text would stop the kernel: each text of it is left out by itself."""
 

@@ -25,6 +25,7 @@ from toolkit.notebook.problems import (
     problem_of,
     problem_of_text,
     unexpected,
+    wrong_name,
 )
 from toolkit.profiles import Profile
 from toolkit.service import CredentialKind, Environment
@@ -56,6 +57,32 @@ def test_an_error_of_connecting_has_a_place(error, place):
     """The one where somebody can do something about it."""
     problem = problem_of(error, mode=Mode.RECORD, fields=TYPED)
     assert (problem.place, problem.what) == (place, error.what)
+
+
+def test_refused_credentials_are_called_what_their_fields_are():
+    """The call that they are proved with is the panel's own: nothing is said of its table."""
+    pair = FIELDS[CredentialKind.KEY_PAIR]
+    error = ServiceError("The service answered with status 401, so there is no table.", "Check them.", status=401)
+    refused = problem_of(error, mode=Mode.LIVE, fields=pair)
+    assert refused.what == "The service did not accept these credentials (status 401)."
+    assert refused.next_step == "Check key ID and secret key, and that they belong to this environment."
+    error = TokenRefused("refused", "Check client ID, secret or key, and the clock.", status=401)
+    key = FIELDS[CredentialKind.CLIENT_KEY]
+    assert problem_of(error, mode=Mode.LIVE, fields=key).next_step == "Check client ID and private key, and the clock."
+    assert problem_of(error, mode=Mode.LIVE).next_step == "Check client ID, secret or key, and the clock."
+
+
+@pytest.mark.parametrize("name", ["../up", "a/b", "a\\b", "v1.2", "a.json", ".hidden", "a:b", "x" * 300, ""])
+def test_a_new_cassette_is_named_and_not_placed(name, settings):
+    """What in code is a path would end up outside of the cassettes folder."""
+    problem = wrong_name(name, settings)
+    assert problem.place == "cassette"
+    assert "name" in problem.next_step or "one" in problem.next_step
+
+
+def test_a_good_name_is_no_problem(settings):
+    """Whether or not there is such a cassette."""
+    assert wrong_name("accounts of May_2026-1", settings) is None
 
 
 def test_refused_credentials_that_were_not_typed_are_those_chosen():

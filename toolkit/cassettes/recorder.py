@@ -42,7 +42,7 @@ class Recorder:
             it, or holds a secret, is rewritten once, atomically.
 
     Attributes:
-        count: how many interactions were appended.
+        count: how many interactions were appended to the file as it is now.
     """
 
     def __init__(self, path: Path, scrubber: Scrubber, *, anew: bool = False) -> None:
@@ -240,6 +240,7 @@ class Recorder:
         self._made.clear()
         if is_new and self.count:
             were = "interaction that was" if self.count == 1 else f"{self.count} interactions that were"
+            self.count = 0
             warn(f"{file} vanished while it was recorded; it begins anew without the {were} in it.")
 
     def _leave_nothing(self, claim: Claim, file: Path) -> None:

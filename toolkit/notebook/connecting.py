@@ -149,10 +149,14 @@ class Connecting:
 
     def _check_form(self) -> bool:
         """Whether all is chosen that must be; what is not is said."""
-        if self.controls.mode is not Mode.LIVE and self.controls.cassette is None:
-            self._fail(problems.NO_CASSETTE_NAMED)
-            return False
-        return True
+        problem, name = None, self.controls.new_name
+        if name is not None:
+            problem = problems.wrong_name(name, self._settings)
+        elif self.controls.mode is not Mode.LIVE and self.controls.cassette is None:
+            problem = problems.NO_CASSETTE_NAMED
+        if problem is not None:
+            self._fail(problem)
+        return problem is None
 
     def _connect_chosen(self, who: Credentials | Saved | None) -> None:
         environment = self.controls.environment

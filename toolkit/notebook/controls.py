@@ -115,7 +115,14 @@ class Controls:
         if self.mode is Mode.LIVE:
             return None
         chosen: str | Path | None = self._cassette.value
-        return self._new_cassette.value.strip() or None if chosen == form.NEW_CASSETTE else chosen
+        return self.new_name or None if chosen == form.NEW_CASSETTE else chosen
+
+    @property
+    def new_name(self) -> str | None:
+        """The name of a new cassette as it was typed; None when one was chosen, or none is asked for."""
+        if self.mode is Mode.LIVE or self._cassette.value != form.NEW_CASSETTE:
+            return None
+        return str(self._new_cassette.value).strip().removesuffix(".yaml")
 
     @property
     def who(self) -> Who | None:

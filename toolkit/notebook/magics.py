@@ -129,9 +129,10 @@ class Magics:
         for name, value in self._shell.user_ns.items():
             if name.startswith("_"):
                 continue
-            if isinstance(value, Session | AsyncSession):
+            kind = type(value)  # what isinstance asks, a proxy may answer with an error
+            if issubclass(kind, Session | AsyncSession):
                 found[name] = value
-            elif panels is not None and isinstance(value, panels.Panel):
+            elif panels is not None and issubclass(kind, panels.Panel):
                 try:
                     found[f"{name}.session"] = value.session
                 except ConfigurationError:
@@ -181,7 +182,8 @@ def without_cell_magic(lines: list[str]) -> list[str]:
         from IPython.core import inputtransformer2  # noqa: PLC0415 - once a shell has called this
 
         other_magic: Callable[[list[str]], list[str]] = inputtransformer2.cell_magic
-        return [lines[0][1:], *other_magic(without_cell_magic(lines[1:]))]
+        without_empty_lines: Callable[[list[str]], list[str]] = inputtransformer2.leading_empty_lines
+        return [lines[0][1:], *other_magic(without_cell_magic(without_empty_lines(lines[1:])))]
     return lines
 
 

@@ -2,9 +2,10 @@
 
 What sessions know is replaced by its placeholder, in whatever form it is there, and so is what is left of
 it where a display cuts it; everything else passes as it was. It takes place on the shell's own objects, so
-it holds for threads and tasks alike, and for whoever kept a reference to a stream; and once more on the
-messages of the kernel, where what was written in pieces is put together. Deliberately absent: what a cell
-writes past Python, such as by `os.write`, which a kernel repeats in the server's log.
+it holds for threads and tasks alike, and for whoever kept a reference to a stream of a kernel; and once more
+on the messages of the kernel, where what was written in pieces is put together. Deliberately absent: what a
+cell writes past Python, such as by `os.write`, which a kernel repeats in the server's log; and at a plain
+terminal what is written to a stream that was kept before, such as by a log handler.
 """
 
 from __future__ import annotations
@@ -138,6 +139,7 @@ class Masking:
         kernel = getattr(shell, "kernel", None)
         if kernel is not None and getattr(kernel, "session", None) is not None:
             self._replace(kernel.session, "msg", _of_message)
+            self._replace(kernel.session, "send", _of_send)
         if kernel is not None and hasattr(kernel, "raw_input"):
             self._replace(kernel, "raw_input", _of_input)
         self._undo += [mask_stream(name) for name in _STREAMS]
@@ -304,6 +306,22 @@ def _of_message(inner: Callable[..., Any]) -> Callable[..., Any]:
         return inner(kind, content, *args, **more)
 
     return message
+
+
+def _of_send(inner: Callable[..., Any]) -> Callable[..., Any]:
+    """What goes along with a message in binary: the bytes of a widget, which a notebook keeps with its state."""
+
+    def send(stream: Any, message: Any, *args: Any, buffers: Any = None, **more: Any) -> Any:
+        shown = buffers and [_masked_buffer(buffer) for buffer in buffers]
+        return inner(stream, message, *args, buffers=shown, **more)
+
+    return send
+
+
+def _masked_buffer(buffer: Any) -> Any:
+    data = bytes(buffer)
+    shown = masked(data)
+    return buffer if shown == data else shown if isinstance(shown, bytes) else b""
 
 
 def _of_input(inner: Callable[..., Any]) -> Callable[..., Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
     from toolkit.profiles import Profile
 
+_UNAUTHORIZED: Final = 401  # RFC 9110 section 15.5.2
+_ANYTHING: Final = "client ID, secret or key"  # as errors name what may be wrong, who do not know what was typed
 _REFUSED: Final = frozenset({400, 401, 403})  # invalid_client is 400 or 401, RFC 6749 section 5.2
 
 
@@ -46,6 +49,8 @@ class Problem:
     what: str
     next_step: str = ""
 
+
+_NO_NAME: Final = re.compile(r"[./\\]")
 
 NO_CASSETTE_NAMED: Final = Problem("cassette", "The cassette has no name.", "Give one, such as tour.")
 KEY_IS_ENCRYPTED: Final = Problem(PASSPHRASE.name, "This private key is encrypted.", "Type its passphrase.")
@@ -72,6 +77,20 @@ def nearly_called(named: str | Path, settings: Settings) -> Problem | None:
     return Problem("cassette", f"There is no cassette {excerpt(path.name)} yet, but {', '.join(alike)}.")
 
 
+def wrong_name(name: str, settings: Settings) -> Problem | None:
+    """Why a name that was typed for a new cassette is none: in code a path may be given, here it would surprise."""
+    if not name:
+        return NO_CASSETTE_NAMED
+    if _NO_NAME.search(name):
+        what = f"A new cassette cannot be called {excerpt(name)!r}: it goes into the cassettes folder."
+        return Problem("cassette", what, 'Give a name of letters, digits, spaces, "-" and "_".')
+    try:
+        find_cassette(name, settings)
+    except ConfigurationError as error:
+        return Problem("cassette", error.what, error.next_step)
+    return None
+
+
 def no_cassettes(settings: Settings) -> Problem:
     """That there is nothing to replay."""
     return Problem("cassette", f"There are no cassettes in {excerpt(str(settings.cassettes))}.", "Record one first.")
@@ -92,7 +111,14 @@ def problem_of(error: ToolkitError, *, mode: Mode, fields: Sequence[Field] = ())
         mode: what was being connected to.
         fields: the fields whose texts were used; none for credentials that were not typed.
     """
-    return Problem(_place(error, mode, fields), error.what, error.next_step)
+    place, what, next_step = _place(error, mode, fields), error.what, error.next_step
+    if isinstance(error, ServiceError) and error.status == _UNAUTHORIZED:
+        # The call was the panel's own: nobody asked for its table.
+        what = f"The service did not accept these credentials (status {error.status})."
+        next_step = f"Check {_ANYTHING}, and that they belong to this environment."
+    if fields:
+        next_step = next_step.replace(_ANYTHING, " and ".join(_in_a_sentence(field.label) for field in fields))
+    return Problem(place, what, next_step)
 
 
 def problem_of_text(error: ToolkitError, fields: Sequence[Field]) -> Problem:
@@ -104,6 +130,10 @@ def problem_of_text(error: ToolkitError, fields: Sequence[Field]) -> Problem:
     # In code a key may be a Path or an object, on the panel it is one of these two.
     next_step = HOW_TO_GIVE_A_KEY if field.is_key and "pathlib" in error.next_step else error.next_step
     return Problem(field.name, error.what, next_step)
+
+
+def _in_a_sentence(label: str) -> str:
+    return label[0].lower() + label[1:]
 
 
 def _place(error: ToolkitError, mode: Mode, fields: Sequence[Field]) -> str:

@@ -87,27 +87,28 @@ export default () => {
 
   const fileInput = (field, input, problem) => {
     const file = make("input", { type: "file", "aria-label": `${field.label} file` });
+    let choices = 0; // of the file or of a typed text; a file that is read slowly must not take the place of a later one
     file.addEventListener("change", () => {
-      const chosen = file.files[0];
-      if (!chosen) return;
-      if (chosen.size > LONGEST_FILE) {
-        file.value = "";
-        problem.textContent = "This file is too large to be a private key.";
-        return;
-      }
+      const choice = ++choices;
       const before = forgotten;
-      const keep = (text) => {
-        if (before !== forgotten) return;
-        texts.set(field.name, text);
-        input.value = "";
-      };
-      const giveUp = () => {
+      const chosen = file.files[0];
+      texts.delete(field.name); // that of another file
+      input.value = "";
+      problem.textContent = "";
+      if (!chosen) return;
+      const refuse = (words) => {
+        if (choice !== choices) return;
         file.value = "";
-        problem.textContent = "This file cannot be read.";
+        problem.textContent = words;
       };
-      reading = chosen.text().then(keep, giveUp);
+      if (chosen.size > LONGEST_FILE) return refuse("This file is too large to be a private key.");
+      const keep = (text) => choice === choices && before === forgotten && texts.set(field.name, text);
+      reading = chosen.text().then(keep, () => refuse("This file cannot be read."));
     });
-    input.addEventListener("input", () => (file.value = ""));
+    input.addEventListener("input", () => {
+      choices += 1;
+      file.value = "";
+    });
     return file;
   };
 

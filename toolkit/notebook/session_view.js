@@ -123,8 +123,10 @@ export default () => {
       for (const name of ["pointerenter", "focusin"]) panel.addEventListener(name, greet, { signal });
       // Else a letter typed at a list of choices is a command to the notebook: "b" adds a cell, "x" cuts one.
       panel.addEventListener("focusin", ({ target }) => (target.dataset.lmSuppressShortcuts = "true"), { signal });
-      // The button loses the keyboard's focus while it is disabled, that is, while it works; then it gets it back.
       const button = panel.querySelector("button");
+      // Words above it may go when a field is left, and the button with them: the press that left the field still counts.
+      button.addEventListener("pointerdown", ({ pointerId }) => button.setPointerCapture(pointerId), { signal });
+      // The button loses the keyboard's focus while it is disabled, that is, while it works; then it gets it back.
       let isLost = false;
       button.addEventListener("blur", ({ relatedTarget }) => (isLost = button.disabled && !relatedTarget), { signal });
       const giveBack = () => !button.disabled && isLost && document.activeElement === document.body && button.focus();
