@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from toolkit.comparison import compare
 from toolkit.errors import TabulationError
 from toolkit.tables import tabulate
 
+START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 CELLS = st.none() | st.integers(-3, 3) | st.sampled_from(["a", "1", "2026-05-12"]) | st.booleans()
 RECORDS = st.dictionaries(st.integers(0, 5), st.dictionaries(st.sampled_from("xyz"), CELLS)).map(
     lambda rows: [{"id": key, **cells} for key, cells in rows.items()]
@@ -282,6 +284,83 @@ def test_nested_values_that_are_equal():
     for left, right in ((np.array([1, 2]), [1.0, 2]), ({"a": (Decimal("1.10"), None)}, {"a": [1.1, None]})):
         tables = [pd.DataFrame({"id": [1], "x": pd.Series([value], dtype=object)}) for value in (left, right)]
         assert compare(*tables).empty
+
+
+def test_missing_values_within_lists():
+    """Two missing ones are equal there as well, whatever stands for them, and a missing one is no other value."""
+    nan = float("nan")
+    for left, right in (
+        ([nan], [nan]),
+        ([None], [nan]),
+        ([1, pd.NA], np.array([1, nan])),
+        ({"a": nan}, {"a": pd.NaT}),
+        ([Decimal("NaN")], [None]),
+        ([np.datetime64("NaT")], [None]),
+    ):
+        tables = [pd.DataFrame({"id": [1], "x": pd.Series([value], dtype=object)}) for value in (left, right)]
+        assert compare(*tables).empty
+    for other in (0, False, "", [], {}):
+        tables = [pd.DataFrame({"id": [1], "x": pd.Series([[value]], dtype=object)}) for value in (None, other)]
+        assert len(compare(*tables)) == len(compare(*tables[::-1])) == 1
+
+
+def test_arrays_of_booleans_and_floats():
+    """What NumPy has in its arrays is a boolean or a number as well."""
+    for left, right in (([True], np.array([True])), ([Decimal("1.10")], np.array([1.1])), ([1], np.array([1]))):
+        tables = [pd.DataFrame({"id": [1], "x": pd.Series([value], dtype=object)}) for value in (left, right)]
+        assert compare(*tables).empty
+        assert compare(*tables[::-1]).empty
+    numbers = [pd.DataFrame({"id": [1], "x": pd.Series([np.array([value])], dtype=object)}) for value in (True, 1)]
+    assert len(compare(*numbers)) == 1
+
+
+ARROW = {
+    "list": (pa.list_(pa.int64()), st.lists(st.none() | st.integers(0, 3), max_size=3)),
+    "list of floats": (pa.list_(pa.float64()), st.lists(st.none() | st.sampled_from([0.5, float("nan")]), max_size=3)),
+    "struct": (
+        pa.struct([("a", pa.int64()), ("b", pa.string())]),
+        st.fixed_dictionaries({"a": st.none() | st.integers(0, 3), "b": st.sampled_from(["", "x"])}),
+    ),
+    "lists in a struct": (
+        pa.struct([("a", pa.list_(pa.bool_()))]),
+        st.fixed_dictionaries({"a": st.lists(st.booleans(), max_size=2)}),
+    ),
+    "map": (
+        pa.map_(pa.string(), pa.int64()),
+        st.lists(st.tuples(st.sampled_from("xy"), st.integers(0, 3)), max_size=1),
+    ),
+    "float": (pa.float64(), st.sampled_from([0.5, 1.5, float("nan")])),
+    "decimal": (pa.decimal128(5, 2), st.sampled_from([Decimal("1.10"), Decimal("1.20")])),
+    "text": (pa.string(), st.sampled_from(["", "x"])),
+    "instant": (pa.timestamp("us", tz="UTC"), st.sampled_from([START, START + timedelta(seconds=1)])),
+}
+
+
+@pytest.mark.parametrize("kind", ARROW)
+@given(data=st.data())
+def test_columns_of_arrow(kind, data):
+    """Cells are equal by value in them, too, missing ones among them, and to the same cells as objects."""
+    dtype, values = ARROW[kind]
+    ours, theirs = (data.draw(st.none() | values) for _ in range(2))
+    frames = [
+        pd.DataFrame({"id": ["a"], "x": pa.array([value], type=dtype).to_pandas(types_mapper=pd.ArrowDtype)})
+        for value in (ours, theirs)
+    ]
+    objects = [pd.DataFrame({"id": ["a"], "x": pd.Series([value], dtype=object)}) for value in (ours, theirs)]
+    for frame, same in zip(frames, objects, strict=True):
+        assert compare(frame, frame).empty
+        assert compare(frame, same).empty
+        assert compare(same, frame).empty
+    assert len(compare(*frames)) == len(compare(*objects)) == (plain(ours) != plain(theirs))
+
+
+def plain(value):
+    """The value with None for what is missing: None equals itself."""
+    if isinstance(value, dict):
+        return {name: plain(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [plain(inner) for inner in value]
+    return None if isinstance(value, float) and value != value else value  # noqa: PLR0124 - what only NaN does
 
 
 def test_a_usual_key_comes_before_the_index():

@@ -28,9 +28,9 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
     """What differs between two tables of the same kind: one row for each differing cell.
 
     Rows belong together by their key. Cells are equal by value: 1, 1.0 and a decimal 1.00 are, text
-    and a number are not, two missing values are, and an instant equals itself in any unit or zone. A
-    column that one table lacks counts as missing throughout. A table without rows and columns, as no
-    records give, lacks every row of the other.
+    and a number are not, two missing values are, and an instant equals itself in any unit or zone;
+    within lists and objects the same holds. A column that one table lacks counts as missing throughout.
+    A table without rows and columns, as no records give, lacks every row of the other.
 
     Two sessions, positions of which one account may hold several, and computed numbers to the cent:
 
@@ -183,6 +183,7 @@ def _kind(values: pd.Series[Any]) -> str:
 
 _LISTS: Final = (list, tuple, np.ndarray)  # arrays are what lists are when they come back from Parquet
 _NESTED: Final = (*_LISTS, dict)
+_BOOLEANS: Final = (bool, np.bool_)
 _Cell = tuple[Hashable, Any, Any]
 
 
@@ -209,29 +210,43 @@ def _cells(table: pd.DataFrame, column: Hashable, rows: npt.NDArray[np.int64]) -
 
 
 def _differ(ours: pd.Series[Any], theirs: pd.Series[Any]) -> npt.NDArray[np.bool_]:
+    if ours.dtype != theirs.dtype or not _is_plain(ours.dtype):
+        return np.array([not _same(a, b) for a, b in zip(ours.tolist(), theirs.tolist(), strict=True)], dtype=bool)
     missing, lacking = ours.isna().to_numpy(), theirs.isna().to_numpy()
-    both = ~(missing | lacking)
-    if ours.dtype == theirs.dtype and ours.dtype != object and not isinstance(ours.dtype, pd.CategoricalDtype):
-        unequal = (ours != theirs).fillna(value=True).to_numpy(dtype=bool)
-    else:
-        unequal = np.array([not _same(a, b) for a, b in zip(ours.tolist(), theirs.tolist(), strict=True)], dtype=bool)
-    result: npt.NDArray[np.bool_] = (missing != lacking) | (both & unequal)
+    unequal = (ours != theirs).fillna(value=True).to_numpy(dtype=bool)
+    result: npt.NDArray[np.bool_] = (missing != lacking) | (~(missing | lacking) & unequal)
     return result
+
+
+def _is_plain(dtype: Any) -> bool:
+    """Whether cells are numbers, texts or instants that pandas compares as we do, and all at once.
+
+    Columns of Arrow are not plain: they may hold lists, and a NaN beside what is missing.
+    """
+    if isinstance(dtype, pd.ArrowDtype) or pd.api.types.is_object_dtype(dtype):
+        return False
+    return isinstance(dtype, np.dtype | pd.StringDtype | pd.DatetimeTZDtype) or pd.api.types.is_numeric_dtype(dtype)
 
 
 def _same(left: Any, right: Any) -> bool:
     if isinstance(left, _NESTED) or isinstance(right, _NESTED):
         return _same_inside(left, right)
-    if isinstance(left, bool) != isinstance(right, bool):
+    if _is_missing(left) or _is_missing(right):
+        return _is_missing(left) and _is_missing(right)
+    if isinstance(left, _BOOLEANS) != isinstance(right, _BOOLEANS):
         return False
     if isinstance(left, float) and isinstance(right, Decimal):
-        return Decimal(repr(left)) == right
+        return Decimal(repr(float(left))) == right
     if isinstance(left, Decimal) and isinstance(right, float):
-        return left == Decimal(repr(right))
+        return left == Decimal(repr(float(right)))
     try:
         return bool(left == right)
     except (TypeError, ValueError):
         return False
+
+
+def _is_missing(value: Any) -> bool:
+    return pd.api.types.is_scalar(value) and bool(pd.isna(value))
 
 
 def _same_inside(left: Any, right: Any) -> bool:
@@ -244,7 +259,7 @@ def _same_inside(left: Any, right: Any) -> bool:
 
 def _plain(value: Any) -> Any:
     """A cell as a Python value, missing ones as None."""
-    if pd.api.types.is_scalar(value) and pd.isna(value):
+    if _is_missing(value):
         return None
     return value.item() if isinstance(value, np.generic) else value
 

@@ -13,11 +13,14 @@ from pathlib import Path
 import matplotlib as mpl
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from matplotlib import colors
 from PIL import Image
 
 import toolkit
 from toolkit.charts import balances, call_latencies, token_timeline
+from toolkit.charts.bars import _bars
 from toolkit.charts.picture import BLUE, INK, RED, Picture
 from toolkit.errors import TabulationError
 from toolkit.ledger import Authorization, Call
@@ -30,11 +33,11 @@ ROOT = Path(toolkit.__file__).parents[1]
 SOURCE = "replayed, recorded 12 May 2026"
 
 
-def history(tokens, *, status=200, paths=("/v1/accounts",)):
+def history(tokens, *, status=200, paths=("/v1/accounts",), start=START):
     """Tables of some tokens, each with a token request and a call of each path."""
     calls = []
     for number in range(1, tokens + 1):
-        issued = START + timedelta(minutes=14 * (number - 1))
+        issued = start + timedelta(minutes=14 * (number - 1))
         ends = issued + timedelta(seconds=899)
         by = Authorization(CredentialKind.CLIENT_SECRET, Environment.BROKER_SANDBOX, "desk", number, issued, ends)
         calls.append(Call(issued, "auth", "POST", "/v1/oauth2/token", 200, timedelta(milliseconds=80)))
@@ -42,6 +45,11 @@ def history(tokens, *, status=200, paths=("/v1/accounts",)):
             at = issued + timedelta(seconds=30 * (index + 1))
             calls.append(Call(at, "broker", "GET", path, status, timedelta(milliseconds=20 + index), by))
     return {"tokens": tokens_table(calls, calls[-1].ended_at if calls else START), "calls": calls_table(calls)}
+
+
+def together(*histories):
+    """Tables of several sessions, one below the other: the numbers of calls and tokens repeat."""
+    return {name: pd.concat([each[name] for each in histories]) for name in ("tokens", "calls")}
 
 
 def accounts(count=3, **more):
@@ -64,6 +72,12 @@ def rows_of(picture):
 
 def marks_of(picture, marker):
     return sum(len(line.get_xdata()) for line in picture.axes[0].lines if line.get_marker() == marker)
+
+
+def marks_by_row(picture):
+    """How many marks each row has."""
+    marks = [line for line in picture.axes[0].lines if line.get_marker() in ("o", "X")]
+    return [sum(list(line.get_ydata()).count(row) for line in marks) for row in range(len(rows_of(picture)))]
 
 
 def large_accounts():
@@ -188,6 +202,43 @@ def test_of_many_tokens_the_first_share_a_bar():
     assert rows_of(token_timeline(**history(8), source=SOURCE))[0] == "token 1"
 
 
+def test_tokens_of_several_sessions():
+    """Each has a bar of its own with its own calls, though their numbers are the same."""
+    one, other = history(2), history(1, paths=("/a", "/b", "/c"), start=START + timedelta(hours=2))
+    for tables, rows, marks in (
+        (together(one, other), ["token 1", "token 2", "token 1"], [1, 1, 3]),
+        (together(other, one), ["token 1", "token 1", "token 2"], [3, 1, 1]),
+    ):
+        picture = token_timeline(**tables)
+        assert rows_of(picture) == rows
+        assert marks_by_row(picture) == marks
+    later = together(history(5), history(5, start=START + timedelta(hours=2)))
+    picture = token_timeline(**later)
+    assert rows_of(picture)[:3] == ["3 tokens before", "token 4", "token 5"]
+    assert marks_by_row(picture) == [3, *[1] * 7]
+
+
+@pytest.mark.parametrize("apart", [timedelta(), timedelta(minutes=1)])
+def test_tokens_of_several_sessions_at_one_time(apart):
+    """Whose call it was cannot be told from a number that both have, and is not guessed."""
+    with pytest.raises(TabulationError, match="2 tokens have the number 1") as caught:
+        token_timeline(**together(history(1), history(1, start=START + apart)))
+    assert "each session" in caught.value.next_step
+
+
+def test_tokens_of_several_sessions_of_unknown_times():
+    """A token without times has no bar; its calls are on no other's, and where they might be, it is not guessed."""
+    one, other = history(1), history(1, start=START + timedelta(hours=2), status=404)
+    other["tokens"]["expires"] = pd.NaT
+    one["calls"] = one["calls"].head(1)
+    picture = token_timeline(**together(one, other))
+    assert rows_of(picture) == ["token 1"]
+    assert marks_by_row(picture) == [0]
+    assert picture.axes[0].get_legend() is None
+    with pytest.raises(TabulationError, match="cannot be told"):
+        token_timeline(**together(history(1), {**other, "tokens": other["tokens"].assign(issued=pd.NaT)}))
+
+
 @pytest.mark.parametrize("status", [404, 503, 599])
 def test_calls_that_failed_are_crosses(status):
     """And a legend says what a cross is; 599 is a call without an answer."""
@@ -212,6 +263,14 @@ def test_of_many_endpoints_the_rare_share_a_line():
     assert len(rows_of(picture)) == 8
     assert rows_of(picture)[-1] == "14 other endpoints (28)"
     assert marks_of(picture, "o") == 42
+
+
+def test_calls_of_several_sessions_are_drawn_once():
+    """Whatever their numbers, which both sessions count from 1."""
+    calls = history(1, paths=[f"/v1/accounts/{number}" for number in range(12)])["calls"]
+    picture = call_latencies(calls=pd.concat([calls, calls]))
+    assert rows_of(picture)[-1] == "6 other endpoints (12)"
+    assert marks_of(picture, "o") == 26
 
 
 def test_times_far_apart_are_on_a_logarithmic_scale():
@@ -285,6 +344,89 @@ def test_currencies_are_not_added_up():
         balances(table)
     assert rows_of(balances(table, by="currency")) == ["USD (7)", "EUR (2)"]
     assert "each in its own currency" in balances(table.head(8)).axes[0].get_xlabel()
+
+
+CURRENCIES = ["USD", "EUR", "JPY", "GBP", "CHF", "SEK", "NOK", "DKK", "PLN", "CZK"]
+
+
+def accounts_of_currencies(currencies):
+    """An account of each, the largest first."""
+    count = len(currencies)
+    return accounts(count).assign(equity=[1000.0 - row for row in range(count)], currency=currencies)
+
+
+def test_each_currency_has_its_own_bar():
+    """However many there are: of currencies there are no others."""
+    picture = balances(accounts_of_currencies(CURRENCIES), by="currency")
+    assert rows_of(picture) == [f"{currency} (1)" for currency in CURRENCIES]
+    assert [bar.get_width() for bar in picture.axes[0].patches] == [1000.0 - row for row in range(10)]
+
+
+def test_currencies_of_small_groups_are_not_added_up():
+    """Not where each group has one currency, but the bar of the others would sum several."""
+    table = accounts_of_currencies(CURRENCIES).assign(branch=[f"branch {row}" for row in range(10)])
+    with pytest.raises(TabulationError, match="different currencies") as caught:
+        balances(table, by="branch")
+    assert 'by="currency"' in caught.value.next_step
+    table = accounts_of_currencies([*CURRENCIES[:7], "DKK", "DKK", "DKK"]).assign(branch=table["branch"])
+    assert rows_of(balances(table, by="branch"))[-1] == "3 others"
+
+
+def test_currencies_of_bars_of_their_own_may_differ():
+    """What counts is what a bar sums: one account in euro with a bar of its own leaves the others in dollars."""
+    table = accounts_of_currencies(["USD", "EUR", *["USD"] * 8])
+    assert rows_of(balances(table))[-1] == "3 others"
+    assert rows_of(balances(pd.concat([table, table])))[-1] == "13 others"
+    with pytest.raises(TabulationError, match="different currencies"):
+        balances(table.assign(currency=[*["USD"] * 9, "EUR"]))
+
+
+AMOUNTS = st.tuples(st.just("USD"), st.integers(1, 9)) | st.tuples(st.just("EUR"), st.just(1000))
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcdefghij"), AMOUNTS), max_size=30))
+def test_no_bar_sums_two_currencies(rows):
+    """Each amount is in one bar, and none holds both dollars, which are few here, and euros, which are thousands."""
+    table = pd.DataFrame([(desk, *amount) for desk, amount in rows], columns=["desk", "currency", "equity"])
+    for by, is_grouped in (("desk", False), ("desk", True), ("currency", True)):
+        try:
+            lengths = [length for _, length in _bars(table, by, table["equity"], is_grouped=is_grouped)]
+        except TabulationError:
+            assert by == "desk"
+            assert table["currency"].nunique() == 2
+        else:
+            assert sum(lengths) == table["equity"].sum()
+            assert all(length < 1000 or length % 1000 == 0 for length in lengths)
+            assert len(lengths) <= 8
+
+
+def test_groups_are_of_values_and_not_of_labels():
+    """Names that look alike once they are cut, or that hold invisible characters, are two bars all the same."""
+    alike = ["x" * 40 + "1", "x" * 40 + "2", "a b", "a  b", "c", "c\u200b", "without", None]
+    table = accounts(9).assign(desk=[*alike, alike[0]], equity=[800.0, 700, 600, 500, 400, 300, 200, 100, 50])
+    picture = balances(table, by="desk")
+    cut = "x" * 31 + "…"
+    assert rows_of(picture) == [
+        f"{cut} (2)",
+        f"{cut} (1)",
+        "a b (1)",
+        "a b (1)",
+        "c (1)",
+        "c (1)",
+        "without (1)",
+        "without (1)",
+    ]
+    assert [bar.get_width() for bar in picture.axes[0].patches] == [850, 700, 600, 500, 400, 300, 200, 100]
+    assert len(rows_of(balances(table.assign(account_number=table["desk"]).head(8)))) == 8
+
+
+def test_groups_of_values_of_any_kind():
+    """A number and its text are two, missing values of any kind are one, and lists go by their words."""
+    table = accounts(6).assign(equity=[60.0, 50, 40, 30, 20, 10])
+    mixed = table.assign(desk=pd.Series([1, "1", None, float("nan"), 1, pd.NA], dtype=object))
+    assert rows_of(balances(mixed, by="desk")) == ["1 (2)", "without (3)", "1 (1)"]
+    lists = table.assign(desk=pd.Series([["a"], ["b"], None, float("nan"), ["a"], ["b"]], dtype=object))
+    assert rows_of(balances(lists, by="desk")) == ["['a'] (2)", "without (2)", "['b'] (2)"]
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,10 @@ import asyncio
 import gc
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -227,7 +229,28 @@ def test_nothing_to_go_through(nothing: Any) -> None:
     assert "range(number)" in raised.value.next_step
 
 
-@pytest.mark.parametrize("total", [-1, 1.5, "9", True])
+@pytest.mark.parametrize("total", [np.int64(9), np.uint8(9), np.array(9), 9])
+def test_a_total_of_any_whole_number(total: Any, seen: Seen, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A count of NumPy or pandas is one as well, and is shown as a number."""
+    monkeypatch.setattr("toolkit.long_work.loop.Progress", partial(Progress, place=lambda: seen, seconds=watch))
+    for _ in tk.progress(iter(range(2)), total=total):
+        watch.at += 2
+    assert [(one.total, type(one.total)) for one in seen.shown] == [(9, int)] * 2
+
+
+def test_more_items_than_can_be_counted(seen: Seen, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python cannot tell the length of so long a range: it is as good as unknown."""
+    monkeypatch.setattr("toolkit.long_work.loop.Progress", partial(Progress, place=lambda: seen, seconds=watch))
+    for item in tk.progress(range(2**70)):
+        watch.at += 2
+        if item == 2:
+            break
+    assert [(one.done, one.total) for one in seen.shown] == [(1, None), (2, None)]
+    gc.collect()
+    assert seen.ends == ["stopped after 2, 6.0 s"]
+
+
+@pytest.mark.parametrize("total", [-1, 1.5, "9", True, np.bool_(True), np.float64(9), np.int64(-1), np.array([9, 9])])
 def test_a_total_that_is_no_count(total: Any) -> None:
     """It is refused at once, not in the middle of the work."""
     with pytest.raises(tk.ConfigurationError, match="count of items"):

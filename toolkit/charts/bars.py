@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from toolkit.charts.given import AT_MOST, Source, need, source_of
@@ -27,7 +29,8 @@ def balances(
 ) -> Picture:
     """Balances as bars, the largest first; of more than eight, seven and the sum of the others.
 
-    A sum that would dwarf the bars above it is written without a bar.
+    A sum that would dwarf the bars above it is written without a bar. By currency, each one has a bar,
+    however many there are.
 
     Args:
         accounts: a table such as `session.accounts()`.
@@ -43,7 +46,8 @@ def balances(
 
     Raises:
         ConfigurationError: matplotlib is not installed.
-        TabulationError: there is no such column, it holds no numbers, or a bar would add up currencies.
+        TabulationError: there is no such column, it holds no numbers, or a bar, also that of the others,
+            would add up currencies.
     """
     need(accounts)
     amount = _chosen(accounts, amount, _AMOUNTS, "amount")
@@ -79,29 +83,43 @@ def _numbers(table: pd.DataFrame, amount: str) -> pd.Series[Any]:
 
 def _bars(table: pd.DataFrame, label: str, numbers: pd.Series[Any], *, is_grouped: bool) -> list[tuple[str, float]]:
     """Label and length of each bar, the longest first."""
-    has = numbers.notna()
-    names = (
-        table[label].astype("object").where(table[label].notna(), "without").map(lambda name: excerpt(str(name), 32))
-    )
+    rows = np.flatnonzero(numbers.notna())
+    values = table[label].iloc[rows].astype("object")
+    names = np.array([excerpt(str(name), 32) for name in values.where(values.notna(), "without")], dtype=object)
     if is_grouped:
-        _refuse_mixture(table[has], names[has], label)
-        sums = numbers[has].groupby(names[has], sort=True).agg(["sum", "count"])
-        found = [(f"{name} ({count})", float(total)) for name, total, count in sums.itertuples()]
-    else:
-        found = [(name, float(number)) for name, number in zip(names[has], numbers[has], strict=True)]
-    found = sorted(found, key=lambda bar: -abs(bar[1]))
-    if len(found) <= AT_MOST:
-        return found
-    if not is_grouped:
-        _refuse_mixture(table[has], pd.Series("others", index=table.index[has]), label)
-    rest = found[AT_MOST - 1 :]
-    return [*found[: AT_MOST - 1], (f"{len(rest)} others", sum(length for _, length in rest))]
+        by_name = np.argsort(names, kind="stable")  # of groups with equal sums the first by name comes first
+        rows, values, names = rows[by_name], values.iloc[by_name], names[by_name]
+    owners = _groups(values) if is_grouped else np.arange(len(rows))
+    lengths = [float(total) for total in numbers.iloc[rows].groupby(owners).sum()]
+    order = sorted(range(len(lengths)), key=lambda owner: -abs(lengths[owner]))
+    own = len(order) if len(order) <= AT_MOST or label == _CURRENCY else AT_MOST - 1
+    _refuse_mixture(table.iloc[rows], np.where(np.isin(owners, order[own:]), -1, owners))
+    labels = _labels(names, owners, is_grouped=is_grouped)
+    bars = [(labels[owner], lengths[owner]) for owner in order]
+    rest = bars[own:]
+    return [*bars[:own], (f"{len(rest)} others", sum(length for _, length in rest))] if rest else bars
 
 
-def _refuse_mixture(table: pd.DataFrame, names: pd.Series[Any], label: str) -> None:
-    if _CURRENCY not in table.columns or label == _CURRENCY:
-        return
-    if table[_CURRENCY].groupby(names).nunique().max() > 1:
+def _groups(values: pd.Series[Any]) -> npt.NDArray[np.int64]:
+    """For each row the number of its group, counted as they appear; missing values are one group.
+
+    It is by the values themselves: two that look alike once they are cut for a label are two groups.
+    """
+    try:
+        return pd.factorize(values, use_na_sentinel=False)[0]
+    except TypeError:  # lists and objects, which are only told apart by their words
+        return pd.factorize(values.map(str, na_action="ignore"), use_na_sentinel=False)[0]
+
+
+def _labels(names: npt.NDArray[np.object_], owners: npt.NDArray[np.int64], *, is_grouped: bool) -> list[str]:
+    """The label of each bar: the name of its first row, and of how many accounts it is."""
+    _, first, counts = np.unique(owners, return_index=True, return_counts=True)
+    return [f"{name} ({count})" if is_grouped else name for name, count in zip(names[first], counts, strict=True)]
+
+
+def _refuse_mixture(table: pd.DataFrame, bars: npt.NDArray[np.int64]) -> None:
+    """Raise TabulationError if the rows of a bar, whose number stands beside each, are of several currencies."""
+    if _CURRENCY in table.columns and table[_CURRENCY].groupby(bars).nunique().max() > 1:
         raise TabulationError(
             "A bar would add up balances in different currencies.",
             'Draw by="currency", or choose one: accounts[accounts["currency"] == "USD"].',

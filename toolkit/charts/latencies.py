@@ -64,6 +64,7 @@ def call_latencies(
 
 def _lines(calls: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     """Label and calls of each line, the one with the highest median first, the rest last."""
+    calls = calls.reset_index(drop=True)  # calls of several sessions have the same numbers
     grouped = [
         (excerpt(f"{method} {path}", 40), line) for (method, path), line in calls.groupby(["method", "path"], sort=True)
     ]

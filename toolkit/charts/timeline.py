@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
 
 from toolkit.charts.given import AT_MOST, need, need_session, source_of
 from toolkit.charts.picture import (
@@ -19,11 +22,11 @@ from toolkit.charts.picture import (
     picture,
     rows_of,
 )
+from toolkit.errors import TabulationError
 from toolkit.rich_display.words import count_text, minutes_text
 from toolkit.session import AsyncSession, Session
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 _DATES: Any = importlib.import_module("matplotlib.dates")  # after picture, which says what to do without matplotlib
@@ -40,7 +43,8 @@ def token_timeline(
     """When each access token was valid, and which calls were made with it.
 
     A bar is a token's lifetime, a dot a call that it authorized, a cross one that failed. Of more than
-    eight tokens the last seven have a bar each, and those before share one.
+    eight tokens the last seven have a bar each, and those before share one. Of tables of several sessions,
+    in which numbers repeat, a call belongs to the token of its number that was valid at the time.
 
     Args:
         session: whose tokens; or give both tables.
@@ -53,7 +57,8 @@ def token_timeline(
 
     Raises:
         ConfigurationError: matplotlib is not installed.
-        TabulationError: a table is not one of tokens, or of calls.
+        TabulationError: a table is not one of tokens, or of calls; or tokens of several sessions have one
+            number, and it cannot be told which of them authorized a call.
     """
     need_session(session, "token_timeline")
     tokens = session.tokens() if session is not None and tokens is None else tokens
@@ -62,8 +67,8 @@ def token_timeline(
         raise TypeError("token_timeline takes a session, or tokens=session.tokens() and calls=session.calls()")
     need(tokens, "issued", "expires", "remaining", "state", "calls")
     need(calls, "when", "status", "token")
-    known = tokens[tokens["issued"].notna() & tokens["expires"].notna()]
-    lanes = _lanes(list(known.index))
+    known = np.flatnonzero(tokens["issued"].notna() & tokens["expires"].notna())
+    lanes = _lanes(tokens.index, known)
     title = (
         f"Tokens and their calls: {count_text(len(tokens), 'token')}, {count_text(int(tokens['calls'].sum()), 'call')}"
     )
@@ -72,24 +77,53 @@ def token_timeline(
         if not lanes:
             nothing_to_show(axes, "No call was authorized by an access token.")
             return figure
-        for height, (_, numbers) in enumerate(lanes):
-            lane = known[known.index.isin(numbers)]
+        used = _tokens_of(calls, tokens)
+        for height, (_, places) in enumerate(lanes):
+            lane = tokens.iloc[places]
             _draw_bars(axes, height, lane)
-            made = calls[calls["token"].isin(numbers)]
+            made = calls[np.isin(used, places)]
             draw_marks(axes, made["when"], height, made["status"])
             _draw_words(axes, height, lane)
         rows_of(axes, [label for label, _ in lanes])
-        _draw_time(axes, known)
-        draw_legend(axes, calls.loc[calls["token"].isin(known.index), "status"])
+        _draw_time(axes, tokens.iloc[known])
+        draw_legend(axes, calls.loc[np.isin(used, known), "status"])
     return figure
 
 
-def _lanes(numbers: Sequence[Any]) -> list[tuple[str, list[Any]]]:
+_Places = npt.NDArray[np.int64]  # where rows stand in the table of tokens, in which numbers may repeat
+
+
+def _lanes(numbers: pd.Index[Any], places: _Places) -> list[tuple[str, _Places]]:
     """Label and tokens of each bar."""
-    if len(numbers) <= AT_MOST:
-        return [(f"token {number}", [number]) for number in numbers]
-    before, last = numbers[: 1 - AT_MOST], numbers[1 - AT_MOST :]
-    return [(f"{len(before)} tokens before", list(before)), *((f"token {number}", [number]) for number in last)]
+    if len(places) <= AT_MOST:
+        return [(f"token {numbers[place]}", np.array([place])) for place in places]
+    before, last = places[: 1 - AT_MOST], places[1 - AT_MOST :]
+    return [(f"{len(before)} tokens before", before), *_lanes(numbers, last)]
+
+
+def _tokens_of(calls: pd.DataFrame, tokens: pd.DataFrame) -> _Places:
+    """For each call the token that authorized it; -1 for none."""
+    if tokens.index.is_unique:
+        return tokens.index.get_indexer(pd.Index(calls["token"]))
+    by_call = zip(calls["when"], calls["token"], strict=True)
+    return np.array([_token_of(when, number, tokens) for when, number in by_call], dtype=np.int64)
+
+
+def _token_of(when: datetime, number: Any, tokens: pd.DataFrame) -> int:
+    """The token of that number; of several, which are of several sessions, the one whose lifetime it was."""
+    if pd.isna(number):
+        return -1
+    places = np.flatnonzero(tokens.index == number)
+    if len(places) > 1:
+        some = tokens.iloc[places]
+        could = places[~((some["issued"] > when) | (some["expires"] < when))]  # one of unknown times could always
+        if len(could) != 1:
+            raise TabulationError(
+                f"{len(places)} tokens have the number {number}, and it cannot be told which one authorized a call.",
+                "Draw a picture of each session.",
+            )
+        return int(could[0])
+    return int(places[0]) if len(places) else -1
 
 
 def _draw_bars(axes: Axes, height: int, lane: pd.DataFrame) -> None:

@@ -6,7 +6,7 @@ import operator
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, SupportsIndex, TypeVar
 
 from toolkit.errors import ConfigurationError
 from toolkit.long_work.showing import Nowhere, Place, here
@@ -98,7 +98,7 @@ class Progress(Generic[Item]):
 
 
 def progress(
-    items: Iterable[Item] | AsyncIterable[Item], *, total: int | None = None, label: str = ""
+    items: Iterable[Item] | AsyncIterable[Item], *, total: SupportsIndex | None = None, label: str = ""
 ) -> Progress[Item]:
     """Go through items and show how far it is: how many are done, and how long the rest will take.
 
@@ -123,16 +123,30 @@ def progress(
             f"Progress is through items, and {type(items).__name__} has none.",
             "Give a list or anything else that a for loop takes; to count to a number, give range(number).",
         )
-    if total is not None and (isinstance(total, bool) or not isinstance(total, int) or total < 0):
-        raise ConfigurationError(
-            "The total of a progress is a count of items, such as total=len(frame).",
-            "Leave it out if you do not know it.",
-        )
+    count = None if total is None else _count(total)
     if hasattr(items, "itertuples"):
         raise ConfigurationError(
             "A for loop goes through the columns of a table, not through its rows.",
             "For its rows, give frame.itertuples() and total=len(frame).",
         )
-    if total is None:
-        total = operator.length_hint(items, -1)
-    return Progress(items, total=total if total >= 0 else None, label=str(label))
+    return Progress(items, total=_length(items) if count is None else count, label=str(label))
+
+
+def _count(total: SupportsIndex) -> int:
+    """The total as an int, be it one of Python or of NumPy."""
+    with suppress(TypeError):
+        count = operator.index(total)
+        if count >= 0 and not isinstance(total, bool):
+            return count
+    raise ConfigurationError(
+        "The total of a progress is a count of items, such as total=len(frame).",
+        "Leave it out if you do not know it.",
+    )
+
+
+def _length(items: Any) -> int | None:
+    try:
+        length = operator.length_hint(items, -1)
+    except OverflowError:  # more than Python counts, such as range(2**70)
+        return None
+    return length if length >= 0 else None
