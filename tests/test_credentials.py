@@ -215,6 +215,45 @@ def test_no_environment(environment):
     assert all(name in caught.value.next_step for name in Environment)
 
 
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [("papper", "paper"), ("Paper", "paper"), ("broker_sandbox", "broker-sandbox"), ("BROKER LIVE", "broker-live")],
+)
+def test_an_environment_that_is_nearly_called_so(given, meant):
+    """A slip of the pen is told what was meant, beside all that there are."""
+    with pytest.raises(ConfigurationError, match=f"There is no environment '{given}'") as caught:
+        as_environment(given)
+    assert caught.value.next_step.startswith(f"Did you mean {meant}? Choose one of live, paper, ")
+
+
+@pytest.mark.parametrize("given", ["production", "", "x" * 5000, "\u202egnitset"])
+def test_an_environment_that_is_like_none(given):
+    """Nothing is guessed from what resembles nothing, and what was given is shown short and safe to print."""
+    with pytest.raises(ConfigurationError) as caught:
+        as_environment(given)
+    assert caught.value.next_step.startswith("Choose one of live, ")
+    assert caught.value.what.isprintable()
+    assert len(caught.value.what) < 80
+
+
+@pytest.mark.parametrize(
+    "given", [5, None, b"paper", ["paper"], Secret(CANARY)], ids=lambda given: type(given).__name__
+)
+def test_what_is_no_name_of_an_environment(given):
+    """What is no text is named by its type."""
+    with pytest.raises(ConfigurationError, match=f"is a name, not {type(given).__name__}") as caught:
+        as_environment(given)
+    assert all(name in caught.value.next_step for name in Environment)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_credentials_are_no_environment(make):
+    """Credentials in the place of an environment are told how a session is given them."""
+    with pytest.raises(ConfigurationError, match="not credentials") as caught:
+        as_environment(make())
+    assert "tk.Session(credentials=...)" in caught.value.next_step
+
+
 def test_as_environment():
     """An environment is taken by name or as it is."""
     assert as_environment("broker-live") is as_environment(Environment.BROKER_LIVE) is Environment.BROKER_LIVE

@@ -7,12 +7,13 @@ import ssl
 import sys
 import threading
 from datetime import UTC, datetime, timedelta
+from fractions import Fraction
 
 import httpx
 import pytest
 
 from toolkit.errors import ConfigurationError, UnsafeAddress
-from toolkit.network import Network
+from toolkit.network import Network, as_timeout
 
 PROXY = "http://proxy.example.com:3128"
 VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
@@ -344,3 +345,39 @@ def test_real_proxy(monkeypatch, is_async):
     assert seen[0].startswith(b"CONNECT broker.example.com:443 ")
     assert b"QXZ" not in seen[0]
     assert b"GET /v1/accounts" in served[0]
+
+
+@pytest.mark.parametrize(
+    "timeout", [None, 5, 0.5, Fraction(5, 2), httpx.Timeout(5, pool=None), httpx.Timeout(5, pool=0)]
+)
+def test_timeout(timeout):
+    """None, a number of seconds and an httpx.Timeout are what they were."""
+    assert as_timeout(timeout) == timeout
+
+
+@pytest.mark.parametrize(
+    ("timeout", "shown"),
+    [
+        ("5", "The timeout is str,"),
+        ("QXZ-secret", "The timeout is str,"),
+        (True, "The timeout is bool,"),
+        (timedelta(seconds=5), "The timeout is timedelta,"),
+        ((5, 5), "The timeout is tuple,"),
+        (0, "The timeout is 0,"),
+        (-1, "The timeout is -1,"),
+        (float("nan"), "The timeout is nan,"),
+        (float("inf"), "The timeout is inf,"),
+        (10**400, "The timeout is 1000"),
+        (httpx.Timeout("5"), "The connect timeout is str,"),
+        (httpx.Timeout(5, read=-1), "The read timeout is -1,"),
+    ],
+    ids=lambda value: repr(value)[:30],
+)
+def test_no_timeout(timeout, shown):
+    """What httpx or the system would fail with is refused by its type, or as the number that it is."""
+    with pytest.raises(ConfigurationError) as caught:
+        as_timeout(timeout)
+    assert caught.value.what.startswith(shown)
+    assert len(caught.value.what) < 120
+    assert "QXZ" not in str(caught.value)
+    assert "timeout=30" in caught.value.next_step

@@ -64,6 +64,32 @@ def test_a_missing_cassette_is_named(tmp_path: Path) -> None:
         tk.Session(cassette=tmp_path / "absent.yaml", settings=tk.Settings())
 
 
+def test_a_misspelt_cassette_is_told_what_is_nearly_called_so(path: Path) -> None:
+    """Before anything about recording: what was meant may be a name away, or in the folder of cassettes."""
+    with pytest.raises(
+        tk.ConfigurationError, match=r"no cassette .*recroded\.yaml\. In that folder is recorded\.yaml\."
+    ) as caught:
+        tk.Session(cassette=path.with_name("recroded.yaml"), settings=tk.Settings())
+    assert caught.value.next_step.startswith("Check the name, or give one of live, paper, ")
+    settings = tk.Settings(cassettes=path.parent)
+    with pytest.raises(tk.ConfigurationError, match=r"In that folder is recorded\.yaml") as caught:
+        tk.Session(cassette="recroded", settings=settings)
+    with pytest.raises(tk.ConfigurationError, match="no cassette") as caught:
+        tk.Session(cassette=path.parent / "elsewhere" / "recorded.yaml", settings=settings)
+    assert 'give the name "recorded"' in caught.value.next_step
+
+
+def test_a_recording_without_an_environment_lacks_only_that(path: Path) -> None:
+    """With mode `all` no file is missing, and live none is named: the environment is what to give."""
+    for given, words in (
+        ({"cassette": path, "mode": "all"}, "To record, the session"),
+        ({}, "To call live, the session"),
+    ):
+        with pytest.raises(tk.ConfigurationError, match=words) as caught:
+            tk.Session(settings=tk.Settings(), **given)  # type: ignore[arg-type]
+        assert caught.value.next_step.startswith("Give one of live, paper, ")
+
+
 @pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")  # of the session that is dropped
 def test_opening_anew_takes_over_a_recording_of_this_process(path: Path, service: PracticeService) -> None:
     """A cell that records with mode `all` runs again: no false alarm, and the last recording is the one that stays."""

@@ -8,7 +8,15 @@ from datetime import timedelta
 import pytest
 
 from toolkit import service
-from toolkit.service import ACCESS, ADDRESS_NAMES, CredentialKind, Environment, Interface, Placeholder
+from toolkit.service import (
+    ACCESS,
+    ADDRESS_NAMES,
+    CredentialKind,
+    Environment,
+    Interface,
+    Placeholder,
+    nearest_environment,
+)
 
 # Section 1, rules 1 to 4, and the placeholder table: environment, holder, then the address of each interface.
 WHO_MAY_CALL = [
@@ -35,6 +43,23 @@ def test_environments():
     """There are the four environments of section 1, and rules for each."""
     assert [str(environment) for environment in Environment] == [row[0] for row in WHO_MAY_CALL]
     assert list(ACCESS) == list(Environment)
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("papper", "paper"),
+        ("LIVE", "live"),
+        ("broker_sandbox", "broker-sandbox"),
+        ("sandbox", "broker-sandbox"),
+        ("production", None),
+        ("", None),
+        ("paper" * 1000, None),
+    ],
+)
+def test_nearest_environment(name, nearest):
+    """Of a misspelt name it is the nearest, of any other none."""
+    assert nearest_environment(name) == nearest
 
 
 def test_interfaces():

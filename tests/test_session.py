@@ -173,6 +173,16 @@ def test_unknown_environment(open_session, environment):
         open_session(environment=environment, credentials=None)
 
 
+@BOTH
+def test_credentials_in_the_place_of_the_environment(settings, make_credentials, is_async):
+    """Credentials that are given first are told where they belong, and what is in them is not shown."""
+    kind = tk.AsyncSession if is_async else tk.Session
+    with pytest.raises(tk.ConfigurationError, match="not credentials") as caught:
+        kind(make_credentials("paper"), settings=settings)
+    assert "tk.Session(credentials=...)" in caught.value.next_step
+    assert "paper" not in str(caught.value)
+
+
 @pytest.mark.parametrize("credentials", [("key", "secret"), {"key_id": "QXZ"}, 7])
 def test_no_credentials_at_all(open_session, credentials):
     """What is no credentials is refused by its type, not repeated."""
@@ -259,6 +269,14 @@ def test_timeouts(open_session, service):
     assert [request.extensions["timeout"]["read"] for request in service.calls] == [5, 60]
     call(open_session("paper"))
     assert service.calls[-1].extensions["timeout"]["read"] == 30.0
+
+
+@pytest.mark.parametrize("timeout", ["5", -1, True])
+@BOTH
+def test_no_timeout(open_session, timeout, is_async):
+    """A timeout that is none is refused when the session is made, not at its first call."""
+    with pytest.raises(tk.ConfigurationError, match="timeout"):
+        open_session("paper", timeout=timeout, is_async=is_async)
 
 
 def test_unverified(make_credentials, settings):

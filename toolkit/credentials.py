@@ -25,7 +25,7 @@ from toolkit.escaping import excerpt
 from toolkit.keys import LocalKey, Signer, as_signer
 from toolkit.keys.given import hidden
 from toolkit.secret import Secret
-from toolkit.service import CredentialKind, Environment
+from toolkit.service import CredentialKind, Environment, nearest_environment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -280,12 +280,23 @@ def as_environment(environment: Environment | str) -> Environment:
     """The environment of this name.
 
     Raises:
-        ConfigurationError: there is none of that name.
+        ConfigurationError: there is none of that name, or it is no name; says which comes nearest.
     """
     with suppress(ValueError):
         return Environment(environment)
-    given = f" {excerpt(environment, _LONGEST_QUOTE)!r}" if isinstance(environment, str) else ""
-    raise ConfigurationError(f"There is no environment{given}.", f"Choose one of {', '.join(Environment)}.")
+    choices = f"Choose one of {', '.join(Environment)}."
+    if isinstance(environment, Credentials):
+        raise ConfigurationError(
+            "The environment, which a session is given first, is a name, not credentials.",
+            "Write tk.Session(credentials=...); credentials name their environment.",
+        )
+    if not isinstance(environment, str):
+        raise ConfigurationError(f"The environment is a name, not {type(environment).__name__}.", choices)
+    near = nearest_environment(environment)
+    raise ConfigurationError(
+        f"There is no environment {excerpt(environment, _LONGEST_QUOTE)!r}.",
+        f"Did you mean {near}? {choices}" if near else choices,
+    )
 
 
 def _key_identity(signer: Signer) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ssl
 import threading
 from collections.abc import Mapping
+from numbers import Real
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,9 +17,11 @@ import httpx
 
 from toolkit.addresses import is_loopback
 from toolkit.errors import ConfigurationError, UnsafeAddress
+from toolkit.escaping import excerpt
 
 Verify = bool | str | ssl.SSLContext
 ProxyTypes = str | httpx.URL | httpx.Proxy
+_LONGEST_QUOTE = 40  # characters
 
 
 class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
@@ -109,6 +112,31 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
             except ImportError:
                 raise ConfigurationError("A SOCKS proxy needs one more package.", "Install httpx[socks].") from None
         return self._transports[name]
+
+
+def as_timeout(timeout: object) -> float | httpx.Timeout | None:
+    """What a session was given as its timeout, once it is one: httpx would fail with it at the first call only.
+
+    Raises:
+        ConfigurationError: it is neither None, nor a number of seconds above 0, nor an httpx.Timeout of such.
+    """
+    if isinstance(timeout, httpx.Timeout):
+        for part, seconds in timeout.as_dict().items():
+            if seconds not in (None, 0):  # 0 does not wait at all, which for one part may be meant
+                _seconds(seconds, f"The {part} timeout")
+        return timeout
+    return None if timeout is None else _seconds(timeout, "The timeout")
+
+
+def _seconds(given: Any, what: str) -> float:
+    is_number = isinstance(given, Real) and given is not True and given is not False
+    if is_number and 0 < given <= threading.TIMEOUT_MAX:  # no system waits for longer
+        return float(given)
+    shown = excerpt(str(given), _LONGEST_QUOTE) if is_number else type(given).__name__
+    raise ConfigurationError(
+        f"{what} is {shown}, not a number of seconds above 0.",
+        "Give one such as timeout=30, an httpx.Timeout, or None for no limit.",
+    )
 
 
 def _verifies_nothing(verify: Verify) -> bool:

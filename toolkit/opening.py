@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from toolkit.cassettes import ambient
+from toolkit.cassettes import ambient, misses
 from toolkit.cassettes.cassette import Cassette
-from toolkit.cassettes.names import as_mode
+from toolkit.cassettes.names import as_mode, of_that_name
 from toolkit.cassettes.rules import project_rules
 from toolkit.cassettes.scrub import KnownSecrets, Scrubber
 from toolkit.clock import Clock
@@ -116,11 +116,7 @@ def identify(
     if asked is None and cassette is not None and cassette.replays:
         asked = _environment_of(cassette)
     if asked is None:
-        missing = f"There is no cassette {cassette.path} to replay, and to record one" if cassette else "To call live"
-        raise ConfigurationError(
-            f"{missing} the session needs an environment.",
-            f"Give one of {', '.join(Environment)}, or credentials, which name theirs.",
-        )
+        raise _without_environment(cassette, settings)
     from toolkit.profiles import load_credentials  # noqa: PLC0415 - a replay needs none of it
 
     try:
@@ -181,6 +177,17 @@ def open_token_store(
         'token_store is neither "shared" nor a store with the methods read, write and try_lock.',
         'Leave it out to keep tokens in this process, or use token_store="shared".',
     )
+
+
+def _without_environment(cassette: Cassette | None, settings: Settings) -> ConfigurationError:
+    """The error for a session that has nothing to replay; what was meant may be a cassette of nearly that name."""
+    give_one = f"give one of {', '.join(Environment)}, or credentials, which name theirs"
+    if cassette is not None and cassette.mode != "all":
+        elsewhere = of_that_name(cassette.path, settings)
+        missing = misses.missing(cassette.path, elsewhere=elsewhere, to_record=give_one)
+        return ConfigurationError(f"{missing.what} To record one, the session needs an environment.", missing.next_step)
+    purpose = "call live" if cassette is None else "record"
+    return ConfigurationError(f"To {purpose}, the session needs an environment.", f"{give_one.capitalize()}.")
 
 
 def _environment_of(cassette: Cassette) -> Environment:

@@ -14,6 +14,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+_LONGEST_SLIP: Final = 40  # characters of a misspelt name that are looked at
+
 
 class Environment(StrEnum):
     """Who is calling: the four kinds of holders of section 1."""
@@ -27,6 +29,14 @@ class Environment(StrEnum):
     def rules(self) -> Access:
         """What this environment may call, and with which credentials."""
         return ACCESS[self]
+
+
+def nearest_environment(name: str) -> str | None:
+    """The name of an environment that is nearly this one, None without any; neither capitals nor underscores count."""
+    from difflib import get_close_matches  # noqa: PLC0415 - slow to load, for misspelt names only
+
+    plain = name[:_LONGEST_SLIP].casefold().replace("_", "-")
+    return next(iter(get_close_matches(plain, list(map(str, Environment)), n=1)), None)
 
 
 class Interface(StrEnum):

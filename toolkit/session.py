@@ -21,7 +21,7 @@ from toolkit.connection_errors import unanswered
 from toolkit.credentials import ClientKey, ClientSecret, Credentials, KeyPair
 from toolkit.errors import ConfigurationError
 from toolkit.logs import protect as keep_out_of_logs
-from toolkit.network import Network, ProxyTypes, Verify
+from toolkit.network import Network, ProxyTypes, Verify, as_timeout
 from toolkit.opening import identify, join, open_cassette, open_token_store, scope_of
 from toolkit.report import Report
 from toolkit.service import Environment, Interface
@@ -80,7 +80,7 @@ class _Session(Generic[ClientType]):
             token_store: where tokens are kept; by default in this process, shared by its sessions. "shared"
                 keeps them encrypted in the user's cache folder, for all processes that have the credentials
                 (in memory all the same when the private key is kept by a Signer); or a store of one's own.
-            timeout: seconds, or an httpx.Timeout; of token requests, too.
+            timeout: seconds, an httpx.Timeout, or None for no limit; of token requests, too (None: 30 seconds).
             verify: TLS verification as httpx takes it; False is for loopback only.
             proxy: a proxy for everything but loopback; by default the proxy variables.
             transport: an httpx transport in place of the network, mainly for tests.
@@ -91,7 +91,7 @@ class _Session(Generic[ClientType]):
             CredentialsMismatch: the credentials belong to another environment.
             CassetteError: the cassette cannot be opened, or there is none to replay.
         """
-        self.settings = as_settings(settings)
+        self.settings, self._timeout = as_settings(settings), as_timeout(timeout)
         self._clock = SystemClock() if clock is None else clock
         self.cassette = open_cassette(cassette, mode, settings=self.settings)
         self._owns_cassette = self.cassette is not None and isinstance(cassette, str | Path)
@@ -102,7 +102,6 @@ class _Session(Generic[ClientType]):
             self._known.add(kind, secret)
         keep_out_of_logs(self._known)
         self._store = open_token_store(token_store, clock=clock)
-        self._timeout = timeout
         self._below = Network(is_async=self._is_async, verify=verify, proxy=proxy) if transport is None else transport
         self._caller = Caller(
             clock=self._clock,

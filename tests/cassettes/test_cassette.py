@@ -660,11 +660,13 @@ def test_no_cassette(tmp_path, path, mode, data, monkeypatch):
 
 
 def test_directory(tmp_path):
-    """A folder is no cassette."""
-    with pytest.raises(CassetteError, match="Cannot read"):
+    """A folder is no cassette, and says what is one."""
+    with pytest.raises(CassetteError, match="Cannot read") as caught:
         Cassette(tmp_path)
-    with pytest.raises(CassetteError, match="Cannot read"):
+    assert "a file in that folder" in caught.value.next_step
+    with pytest.raises(CassetteError, match="Cannot read") as caught:
         Cassette(tmp_path / ("x" * 300))
+    assert "shorter" in caught.value.next_step
 
 
 def test_unreadable(path, monkeypatch):
@@ -674,8 +676,9 @@ def test_unreadable(path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "read_bytes", refuse)
-    with pytest.raises(CassetteError, match=r"Cannot read .*Permission denied"):
+    with pytest.raises(CassetteError, match=r"Cannot read .*Permission denied") as caught:
         Cassette(path)
+    assert "permissions" in caught.value.next_step
 
 
 @pytest.mark.parametrize("mode", ["once", "new_episodes", "all"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,15 @@ from hypothesis import strategies as st
 
 from toolkit.cassettes.format import RecordedRequest
 from toolkit.cassettes.matching import ANYONE, OURS, Lane, Matcher
-from toolkit.cassettes.misses import differences, json_differences, missing, names_alike, nearest, unanswered
+from toolkit.cassettes.misses import (
+    differences,
+    json_differences,
+    missing,
+    names_alike,
+    nearest,
+    unanswered,
+    unreadable,
+)
 
 BASE = "https://broker.svc.invalid"
 
@@ -242,6 +251,46 @@ def test_empty_file(tmp_path):
     """A file with nothing in it is there, and said to be empty."""
     (tmp_path / "a.yaml").touch()
     assert "is empty" in missing(tmp_path / "a.yaml").what
+
+
+def test_how_it_is_to_be_recorded(tmp_path):
+    """What recording takes is said as the caller has it."""
+    assert "once" in missing(tmp_path / "a.yaml").next_step
+    assert missing(tmp_path / "a.yaml", to_record="ask").next_step == "Check the name, or ask."
+
+
+def refusal(path):
+    """What the system says when it is to read this, in our words."""
+    with pytest.raises(OSError) as caught:
+        path.read_bytes()
+    return unreadable(path, caught.value)
+
+
+def test_unreadable(tmp_path, monkeypatch):
+    """Where the path is to blame, the next step is another path, and nobody's permissions."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "afile").touch()
+    for path, words in (
+        (Path(), "Give a file in that folder"),
+        (tmp_path, "Give a file in that folder"),
+        (Path("x" * 300), "Choose a shorter name"),
+        (Path("afile/x.yaml"), f"{tmp_path / 'afile'} is a file"),
+        (Path("afile/b/x.yaml"), f"{tmp_path / 'afile'} is a file"),
+    ):
+        error = refusal(path)
+        assert error.what.startswith(f"Cannot read {path.absolute()}: ")
+        assert words in error.next_step
+        assert "permissions" not in error.next_step
+
+
+def test_unreadable_by_permission(tmp_path):
+    """Permissions are mended where they are in the way, and only there."""
+    (tmp_path / "a.yaml").touch()
+    refused = unreadable(tmp_path / "a.yaml", PermissionError(13, "Permission denied"))
+    assert refused.next_step.startswith("Mend its permissions")
+    failed = unreadable(tmp_path / "a.yaml", OSError(5, "Input/output error"))
+    assert "Input/output error" in failed.what
+    assert "permissions" not in failed.next_step
 
 
 def test_hostile_names(tmp_path):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from toolkit.cassettes.names import MODES, as_mode, find_cassette
+from toolkit.cassettes.names import MODES, as_mode, find_cassette, of_that_name
 from toolkit.errors import ConfigurationError
 from toolkit.settings import Settings
 
@@ -16,7 +16,7 @@ def folder(tmp_path):
     return Settings({}, cassettes="recordings", project=tmp_path)
 
 
-@pytest.mark.parametrize("name", ["tour", "my tour", "..", ".", "~", "tour-2026_05", "-", "é", "..."])
+@pytest.mark.parametrize("name", ["tour", "my tour", "~", "tour-2026_05", "a-", "_", "é", "é" * 100])
 def test_name(folder, tmp_path, name):
     """Text without a suffix and a separator is a name, and stays in the cassettes folder whatever it is."""
     path = find_cassette(name, folder)
@@ -68,10 +68,35 @@ def test_name_that_is_none_everywhere(folder, name):
     assert find_cassette(f"./{name}.yaml", folder) == Path(f"{name}.yaml")
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        *((name, "dot") for name in (".", "..", "...", ".hidden")),
+        *((name, "dash") for name in ("-", "-x", "--mode")),
+        *((name, "space") for name in (" lead", "trail ", "\u00a0lead", "trail\u2003")),
+        *((name, "shorter") for name in ("x" * 201, "é" * 101)),
+    ],
+)
+def test_name_that_is_asking_for_trouble(folder, name, reason):
+    """A name that hides the file, reads as an option, ends in what is not seen or is too long is refused with why."""
+    with pytest.raises(ConfigurationError, match=f"A cassette cannot be called .*{reason}") as caught:
+        find_cassette(name, folder)
+    assert "letters, digits, spaces" in caught.value.next_step
+    assert len(caught.value.what) < 200
+    assert find_cassette(f"./{name}.yaml", folder) == Path(f"{name}.yaml")
+    assert find_cassette(Path(name), folder) == Path(name)
+
+
 @pytest.mark.parametrize("name", ["console", "auxiliary", "com", "com10", "nul-tour", "prn_1"])
 def test_name_that_begins_like_a_device(folder, name):
     """Only the whole name counts."""
     assert find_cassette(name, folder).name == f"{name}.yaml"
+
+
+def test_of_that_name(folder, tmp_path):
+    """A file's name is looked for among the cassettes of the project, if it can be one."""
+    assert of_that_name(Path("/elsewhere/tour.yaml"), folder) == tmp_path / "recordings" / "tour.yaml"
+    assert of_that_name(Path(), folder) is None
 
 
 def test_modes(monkeypatch):

@@ -13,7 +13,7 @@ from toolkit.cassettes import claims, contents, endings, misses, strictness
 from toolkit.cassettes.contents import Contents, Parsed
 from toolkit.cassettes.format import EPOCH, Interaction, RecordedRequest
 from toolkit.cassettes.matching import ANYONE, Lane
-from toolkit.cassettes.names import MODES, Mode, as_mode, find_cassette
+from toolkit.cassettes.names import MODES, Mode, as_mode, find_cassette, of_that_name
 from toolkit.cassettes.playing import Player
 from toolkit.cassettes.recorder import Recorder, part_of
 from toolkit.cassettes.rules import Rules, project_rules
@@ -106,17 +106,11 @@ class Cassette:
         except FileNotFoundError:
             data = b""
         except OSError as error:
-            what = f"Cannot read {self.path}: {error.strerror}."
-            raise CassetteError(what, "Mend its permissions or choose another.") from None
+            raise misses.unreadable(self.path, error) from None
         if not data.strip() and self.mode == "none":
-            raise misses.missing(self.path, elsewhere=self._of_that_name(), is_offline=is_offline())
+            elsewhere = of_that_name(self.path, self._settings)
+            raise misses.missing(self.path, elsewhere=elsewhere, is_offline=is_offline())
         return data
-
-    def _of_that_name(self) -> Path | None:
-        try:
-            return find_cassette(self.path.stem, self._settings)
-        except ConfigurationError:
-            return None
 
     def _open_for_recording(self) -> None:
         self.records = self.mode in ("new_episodes", "all") or (self.mode == "once" and not self._loaded)

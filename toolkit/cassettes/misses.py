@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import heapq
 import json
 import os
@@ -14,8 +15,8 @@ from typing import Any, Final
 
 from toolkit.cassettes.format import Interaction, RecordedRequest
 from toolkit.cassettes.matching import FINE_PARTS, HEAD_PARTS, Lane, Matcher
-from toolkit.errors import CassetteMiss
-from toolkit.escaping import excerpt
+from toolkit.errors import CassetteError, CassetteMiss
+from toolkit.escaping import excerpt, printable
 
 _COMPARED: Final = 40  # recordings that are parsed for a miss: those whose method and URI come nearest
 _SHOWN: Final = 3  # of them
@@ -28,13 +29,20 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,40}\Z")
 _ABSENT: Final = object()
 
 
-def missing(path: Path, *, elsewhere: Path | None = None, is_offline: bool = False) -> CassetteMiss:
+def missing(
+    path: Path,
+    *,
+    elsewhere: Path | None = None,
+    is_offline: bool = False,
+    to_record: str = 'record it with mode="once" while online',
+) -> CassetteMiss:
     """The error for a file that is not there, or has nothing in it.
 
     Args:
         path: which was looked for.
         elsewhere: where a cassette of that name would be in the project.
         is_offline: whether nothing may be recorded.
+        to_record: what to do to record it, in words.
     """
     path = path.absolute()
     what = f"{path} is empty: it holds no recording." if path.is_file() else f"There is no cassette {path}."
@@ -43,10 +51,27 @@ def missing(path: Path, *, elsewhere: Path | None = None, is_offline: bool = Fal
     alike = names_alike(path)
     if alike:
         what += f" In that folder {'is' if len(alike) == 1 else 'are'} {', '.join(alike)}."
-    advice = 'Check the name, or record it with mode="once" while online.'
+    advice = f"Check the name, or {to_record}."
     if elsewhere is not None and elsewhere.absolute() != path and elsewhere.is_file():
         advice = f'There is one in {elsewhere.parent}: to open that, give the name "{excerpt(elsewhere.stem)}".'
     return CassetteMiss(what, advice + (" TOOLKIT_OFFLINE is set, so nothing is recorded." if is_offline else ""))
+
+
+def unreadable(path: Path, error: OSError) -> CassetteError:
+    """The error for a file that the system does not let be read."""
+    what = f"Cannot read {printable(str(path.absolute()))}: {error.strerror}."
+    in_the_way = next((str(folder) for folder in path.absolute().parents if os.path.isfile(folder)), None)  # noqa: PTH113
+    if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir fails where reading did
+        advice = 'Give a file in that folder, such as tour.yaml, or a name such as "tour".'
+    elif in_the_way is not None:
+        advice = f"{printable(in_the_way)} is a file, in which there can be no other; choose another path."
+    elif error.errno == errno.ENAMETOOLONG:
+        advice = "Choose a shorter name."
+    elif isinstance(error, PermissionError):
+        advice = "Mend its permissions or choose another."
+    else:
+        advice = "Choose another, or mend what keeps it from being read."
+    return CassetteError(what, advice)
 
 
 def names_alike(path: Path) -> list[str]:

@@ -34,8 +34,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolkit.credentials import Credentials, as_environment
+from toolkit.credentials import SHORTEST_SECRET, Credentials, as_environment
 from toolkit.errors import ConfigurationError, ToolkitError
+from toolkit.escaping import excerpt
 from toolkit.private_files import shown
 from toolkit.profiles.binding import origins_of
 from toolkit.profiles.document import Document, Marker, parse, render, render_marker
@@ -206,17 +207,19 @@ def _forget(entry: Entry | None) -> None:
 
 
 def _not_found(environment: Environment, name: str | None, others: list[str], settings: Settings) -> ConfigurationError:
-    # The name is not quoted: a secret given in its place would show.
-    what = (
-        f"There is no profile of that name for {environment}" if name else f"There are no credentials for {environment}"
-    )
+    what = f"no profile {_called(name)} for {environment}" if name else f"no credentials for {environment}"
     choices = f"Choose one of {', '.join(others)}; or set" if others else "Set"
     return ConfigurationError(
-        f"{what}.",
+        f"There {'is' if name else 'are'} {what}{', nor any other' if name and not others else ''}.",
         f"{choices} {what_to_set(environment, name)}, as environment variables or in "
         f"{shown(settings.project / FILE_NAME)}; or save a profile with `toolkit credentials add` or "
         f"save_credentials(). Looked there and in {shown(profiles_folder())}.",
     )
+
+
+def _called(name: str) -> str:
+    # A name that may be a secret, given in its place, is not quoted.
+    return "of that name" if len(name) >= SHORTEST_SECRET else repr(excerpt(name))
 
 
 def what_to_set(environment: Environment, name: str | None) -> str:
