@@ -134,15 +134,19 @@ def test_a_wrong_line_is_an_error_that_shows_the_usage(shell: InteractiveShell, 
     assert "ran" not in shell.user_ns
 
 
-def test_calls_and_tokens_show_the_tables_of_a_session(shell: InteractiveShell) -> None:
-    """Without a name they are those of the session that was assigned last."""
+def test_calls_and_tokens_show_the_tables_of_a_session(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a name they are those of the session that was assigned last, which is said if there are several."""
     run(
         shell,
         "session.accounts(); paper = tk.Session(credentials=service.credentials['paper'], settings=service.settings)",
     )
     assert len(run(shell, "%calls session")) == 2
     assert len(run(shell, "%tokens session")) == 1
+    assert "assigned last" not in capsys.readouterr().out
     assert len(run(shell, "%calls")) == 0
+    assert "%calls of paper, which was assigned last; there are also session.\n" in capsys.readouterr().out
     assert isinstance(shell.run_cell("%calls nobody").error_in_exec, tk.ConfigurationError)
     # What is gone says so to whoever asks for its kind.
     run(shell, "import weakref\nclass Gone: pass\ngone = weakref.proxy(Gone())")

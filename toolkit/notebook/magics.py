@@ -71,11 +71,11 @@ class Magics:
 
     def calls(self, line: str) -> pd.DataFrame:
         """The calls of a session: %calls [NAME OF ITS VARIABLE]."""
-        return self._session(line).calls()
+        return self._session("calls", line).calls()
 
     def tokens(self, line: str) -> pd.DataFrame:
         """The tokens of a session: %tokens [NAME OF ITS VARIABLE]."""
-        return self._session(line).tokens()
+        return self._session("tokens", line).tokens()
 
     def start_of_cell(self, cell: ExecutionInfo) -> None:
         """Note which cell runs."""
@@ -139,12 +139,16 @@ class Magics:
                     continue  # it is not connected
         return found
 
-    def _session(self, line: str) -> Session | AsyncSession:
+    def _session(self, magic: str, line: str) -> Session | AsyncSession:
         found = self._sessions()
         name = line.strip()
-        if name in found or (not name and found):
-            # Without a name the one that was assigned last.
-            return found[name or list(found)[-1]]
+        if name in found:
+            return found[name]
+        if not name and found:
+            *others, last = found
+            if others:  # which one is not plain, and an empty table would say nothing
+                print(f"%{magic} of {last}, which was assigned last; there are also {', '.join(others)}.")  # noqa: T201
+            return found[last]
         known = (
             f"There are {', '.join(found)}."
             if found
