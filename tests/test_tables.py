@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import json
+import re
 import sys
 import warnings
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -16,6 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolkit.answers import tabulated
+from toolkit.cassettes.scrub import KnownSecrets
 from toolkit.errors import ServiceError, TabulationError, ToolkitError
 from toolkit.ledger import Authorization, Call
 from toolkit.service import CredentialKind, Environment
@@ -267,6 +270,14 @@ def test_rows_of_lists_in_lists():
         tabulate({"orders": orders}, records="fills")
 
 
+def test_rows_of_lists_of_the_same_name():
+    """Every record around a row is told from the others, when the lists have one name too."""
+    tree = [{"id": 1, "children": [{"id": 2, "children": [{"id": 3, "children": [{"id": 4}]}]}]}]
+    frame = tabulate(tree, records="children.children.children")
+    assert frame.to_dict("list") == {"parent.id": [1], "children.id": [2], "children.children.id": [3], "id": [4]}
+    assert list(tabulate(tree, records="children.children").columns)[:3] == ["parent.id", "children.id", "id"]
+
+
 @pytest.mark.usefixtures("way")
 def test_dtypes_win():
     """A dtype that is asked for goes before name, values and numbers; others are not disturbed."""
@@ -284,6 +295,16 @@ def test_a_value_that_does_not_fit():
     with pytest.raises(TabulationError, match="column 'cash', row 1: expected Int64, found text") as caught:
         tabulate(b'[{"cash": "1"}, {"cash": "canary"}]', dtypes={"cash": "Int64"})
     assert "canary" not in str(caught.value)
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("mixed", ['[{"a": 9007199254740993}, {"a": 1.5}]', '[{"a": 1.5}, {"a": 9007199254740993}]'])
+def test_an_integer_between_floats(mixed):
+    """One that float64 would change is refused where float64 is asked for, and exact as a decimal."""
+    with pytest.raises(TabulationError, match="expected float64, found a number"):
+        tabulate(mixed, dtypes={"a": "float64"})
+    frame = tabulate(mixed, dtypes={"a": pd.ArrowDtype(pa.decimal128(18, 1))})
+    assert set(frame["a"]) == {Decimal("1.5"), Decimal(2**53 + 1)}
 
 
 def test_an_unknown_dtype():
@@ -317,6 +338,54 @@ def test_digits_that_float_does_not_hold(body, columns):
         warnings.simplefilter("error")
         tabulate(body, numbers="decimal")
         tabulate(body, numbers="text")
+
+
+@pytest.mark.parametrize(
+    ("record", "options"),
+    [
+        ({"a": 1234567890123456.78}, {"numbers": "decimal"}),
+        ({"a": "2026-05-12T09:30:00.123456789Z"}, {"dtypes": {"a": "str"}}),
+    ],
+)
+def test_warnings_about_a_table_of_accounts(record, options):
+    """They show the caller's line too, however many functions lie between, and a remedy that the caller can take."""
+    response = httpx.Response(200, json=[record])
+    option = ", ".join(f"{name}={value!r}" for name, value in options.items()).replace("'a'", "...")
+    with pytest.warns(UserWarning, match=re.escape(f"(tk.tabulate(response, {option}) holds them)")) as caught:
+        tabulated(response, known=KnownSecrets())
+    assert [each.filename for each in caught] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tabulate(response, **options)
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("numbers", ["float", "decimal", "text"])
+@pytest.mark.parametrize("others", ["", ', {"a": 1}', ', {"a": 1.5}', ', {"a": -0.0}'])
+def test_minus_zero(numbers, others):
+    """The integer -0 is 0 like any other, and as written where numbers are text, whichever way it is read."""
+    value = tabulate(f'[{{"a": -0}}{others}]', numbers=numbers)["a"][0]
+    assert str(value) in ({"-0"} if numbers == "text" else {"0", "0.0"})
+
+
+@pytest.mark.usefixtures("way")
+def test_half_a_surrogate_pair_in_a_key():
+    """A key that UTF-8 cannot hold is a column, whichever way it is read."""
+    assert list(tabulate(json.dumps([{"p": "x", "a\ud800": "q"}] * 3)).columns) == ["p", "a\ufffd"]
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("number", ["9" * 5000, "1e9999999999999999999999"])
+@pytest.mark.parametrize("others", ["", ', {"a": true}'])
+def test_hostile_numbers(number, others):
+    """A number that nothing holds is refused, and shown as text where that is asked for."""
+    body = f'[{{"a": {number}}}{others}]'
+    for numbers in ("float", "decimal"):
+        with pytest.raises(TabulationError):
+            tabulate(body, numbers=numbers)
+    frame = tabulate(body, numbers="text")
+    assert frame["a"][0] == number
+    assert repr(frame)
 
 
 def test_nanoseconds_are_warned_of():

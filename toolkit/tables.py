@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -27,6 +26,7 @@ from toolkit.tabulation.json_body import body_of
 from toolkit.tabulation.numerals import FLOAT_DIGITS, Numbers
 from toolkit.tabulation.row_choice import choose_rows
 from toolkit.tabulation.texts import string_array
+from toolkit.warning import warn
 
 _INSTANT: Final = "datetime64[us, UTC]"
 
@@ -45,7 +45,8 @@ def tabulate(
     the rows of that list. `records` names the list to take instead, by its dotted path. One that is
     inside records (`"positions"` of many accounts) gives a row for each member of each, and its
     first columns are those that identify the records around it (`id`, `account_number`, ...), called
-    `<list>.id` or `parent.id` where there is more than one `id`. No records, no columns.
+    `<list>.id` or `parent.id` where there is more than one `id`, and `<list>.<list>.id` for a list
+    in one of the same name. No records, no columns.
 
     Columns come in order of first appearance. A member of a nested object has the dotted name of
     its path; names that are the same get ` (2)`, ` (3)` and so on from the second on. A list inside
@@ -80,7 +81,8 @@ def tabulate(
         data: a response, JSON as bytes or text, or a parsed value.
         numbers: "float", "decimal" or "text".
         dtypes: column to dtype (of pandas, NumPy or Arrow), before all rules above; text is read as
-            that dtype, and what would lose a fraction or a digit is refused. Names of no column are ignored.
+            that dtype, and what would lose a fraction or a digit is refused, except that a fraction
+            becomes the nearest float. Names of no column are ignored.
         records: dotted path of the list whose members are the rows.
 
     Raises:
@@ -165,15 +167,15 @@ def _column(name: str, key: str, values: Any) -> Column:
 def _warn(losses: Losses) -> None:
     if losses.digits:
         what = f"more than {FLOAT_DIGITS} significant digits, which float64 may not hold as they were written"
-        _warn_of(what, losses.digits, "numbers='decimal' or 'text' holds them")
+        _warn_of(what, losses.digits, "numbers='decimal'")
     if losses.nanoseconds:
-        _warn_of("digits beyond the microsecond were dropped", losses.nanoseconds, "dtypes={...: 'str'} holds them")
+        _warn_of("digits beyond the microsecond were dropped", losses.nanoseconds, "dtypes={...: 'str'}")
 
 
-def _warn_of(what: str, names: Sequence[str], remedy: str) -> None:
+def _warn_of(what: str, names: Sequence[str], option: str) -> None:
     shown = ", ".join(repr(excerpt(name, 40)) for name in names[:5]) + (", ..." if len(names) > 5 else "")
-    # The line to show is that of whoever called tabulate.
-    warnings.warn(f"{what}: {shown} ({remedy})", UserWarning, stacklevel=4)
+    # The whole call, as the table may be one of session.accounts(), which has no such option.
+    warn(f"{what}: {shown} (tk.tabulate(response, {option}) holds them)")
 
 
 def calls_table(calls: Sequence[Call], *, first: int = 1) -> pd.DataFrame:

@@ -181,6 +181,10 @@ def test_late_keys_come_in_order():
         b'[{"a": 1, "a": 2}]',
         b'[{"a": 1}, {"a": "x"}]',
         b'[{"a": "\\ud800"}]',
+        b'[{"a\\ud800": "x"}]',
+        b'[{"a": {"\\ud800": "x"}}]',
+        b'[{"a": -0}, {"a": 1.5}]',
+        b'[{"a": 9007199254740993}, {"a": 1.5}]',
         b'[{"a": "\xff"}]',
         b'[{"\xff": 1}]',
         b'\xef\xbb\xbf[{"a": 1}]',
@@ -259,6 +263,23 @@ def test_numbers_as_written():
     read = read_columns(Body(b'[{"a": [1.50], "b": "1.50", "c": 1}]'), written=True)
     assert read is not None
     assert listed(read)[0] == {("a",): ["[1.50]"], ("b",): ["1.50"], ("c",): [1]}
+
+
+@pytest.mark.parametrize("after", [b"}", b" }", b"\n}", b',"b":1}'])
+def test_minus_zero(after):
+    """It is an integer, without a sign of its own; and text where numbers are text."""
+    content = b'[{"a":-0' + after + b"]"
+    assert read_columns(Body(content), written=True) is None
+    read = assert_same(content)
+    assert read is not None
+    assert read[0][("a",)].type == pa.int64()
+
+
+def test_minus_zero_with_a_fraction():
+    """A float that is written as -0.0 is read as one, and so are dates and text with a 0 after a -."""
+    read = assert_same(b'[{"a":-0.0,"b":"x-0","c":"2026-01-02"}]')
+    assert read is not None
+    assert str(read[0][("a",)][0]) == "-0.0"
 
 
 def test_a_map_is_no_table(monkeypatch):

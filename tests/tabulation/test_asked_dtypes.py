@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import numpy as np
@@ -16,6 +17,7 @@ from toolkit.tabulation.columns import column_of
 from toolkit.tabulation.json_body import Written
 
 CENTS = pd.ArrowDtype(pa.decimal128(12, 2))
+TIME = pd.ArrowDtype(pa.time32("s"))
 
 
 def made(values, dtype):
@@ -55,6 +57,22 @@ def made(values, dtype):
         (["2026-05-12T09:30:00"], "datetime64[s]", [pd.Timestamp("2026-05-12 09:30")]),
         ([1_778_578_200], "datetime64[s]", [pd.Timestamp("2026-05-12 09:30")]),
         (["2026-05-12"], pd.ArrowDtype(pa.date32()), [pd.Timestamp("2026-05-12").date()]),
+        ([Written("1778578200"), None], "datetime64[s, UTC]", [pd.Timestamp("2026-05-12 09:30", tz="UTC"), None]),
+        (["2026-05-12T09:30:00.5000000000Z"], "datetime64[ms, UTC]", [pd.Timestamp("2026-05-12 09:30:00.5", tz="UTC")]),
+        (["2026-05-12T09:30", "2026-05"], "datetime64[s]", [pd.Timestamp("2026-05-12 09:30"), pd.Timestamp("2026-05")]),
+        ([2**60], "float64", [2.0**60]),
+        (["0.1", "12345678901234567.25", "1e23"], "float64", [0.1, 12345678901234567.25, 1e23]),
+        ([0.1], "float32", [float(np.float32(0.1))]),
+        ([1.5, None], "complex128", [1.5, None]),
+        ([90, None], "timedelta64[s]", [pd.Timedelta(seconds=90), None]),
+        (["PT1.5S", "1 days"], "timedelta64[ms]", [pd.Timedelta(seconds=1.5), pd.Timedelta(days=1)]),
+        (["09:30", None], TIME, [pd.Timestamp("2026-05-12 09:30").time(), None]),
+        (["2026-05-12", "2026-05-13"], "period[D]", [pd.Period("2026-05-12", "D"), pd.Period("2026-05-13", "D")]),
+        (["2026-05-12T09:30"], "period[min]", [pd.Period("2026-05-12 09:30", "min")]),
+        ([1, 2.5], "category", [1.0, 2.5]),
+        ([1, None], pd.CategoricalDtype([1.0, 2.0]), [1.0, None]),
+        (["abc"], "S3", [b"abc"]),
+        ([0.30000000000000004], object, [0.30000000000000004]),
     ],
 )
 def test_asked(values, dtype, found):
@@ -86,6 +104,35 @@ def test_asked(values, dtype, found):
         (["2026-05-12", "soon"], "datetime64[us, UTC]", 1, "text"),
         (["2026-05-12T09:30:00Z"], "datetime64[us]", 0, "text"),
         (["a", "c"], pd.CategoricalDtype(["a", "b"]), 1, "text"),
+        (["2026-05-12", "now"], "datetime64[us, UTC]", 1, "text"),
+        (["2026-05-12", "today"], "datetime64[us]", 1, "text"),
+        (["2026-05-12", "NaT"], pd.ArrowDtype(pa.date32()), 1, "text"),
+        ([""], "datetime64[us]", 0, "text"),
+        ([1.5, 1e300], "float32", 1, "a number"),
+        ([70_000.5], "float16", 0, "a number"),
+        ([2049], "float16", 0, "an integer"),
+        ([2**53 + 1], "float64", 0, "an integer"),
+        ([2**53 + 1], "complex128", 0, "an integer"),
+        (["1", str(2**53 + 1)], "float64", 1, "text"),
+        ([1.5, 2**53 + 1], "float64", 1, "a number"),
+        ([Written("1"), Written(str(2**64 + 1))], "Float64", 1, "a number"),
+        (["2026-05-12T09:30:00Z", "2026-05-12T09:30:00.5Z"], "datetime64[s, UTC]", 1, "text"),
+        (["2026-05-12T09:30:00.123456789Z"], "datetime64[us, UTC]", 0, "text"),
+        (["2026-05-12T09:30:00.1234567891Z"], "datetime64[ns, UTC]", 0, "text"),
+        (["2026-05-12", "2026-05-12T10:00:00"], pd.ArrowDtype(pa.date32()), 1, "text"),
+        (["2026-05-12T10:00:00Z"], pd.ArrowDtype(pa.date32()), 0, "text"),
+        (["2026-05-12T10:00:00Z"], pd.ArrowDtype(pa.timestamp("us")), 0, "text"),
+        (["2026-05-12"], TIME, 0, "text"),
+        (["09:30", "09:30:00.5"], TIME, 1, "text"),
+        (["2026-05-12"], "period[M]", 0, "text"),
+        ([1, 1.5], "timedelta64[s]", 1, "a number"),
+        (["PT1S", "PT1.5S"], "timedelta64[s]", 1, "text"),
+        ([True, 1], "category", 1, "an integer"),
+        ([True], pd.CategoricalDtype([0, 1]), 0, "a boolean"),
+        (["1.5", "12345678901234567.25"], "category", 1, "text"),
+        ([True, Written("12345678901234567.25")], object, 1, "text"),
+        (["2026-05-12T09:30:00.123456789Z"], object, 0, "text"),
+        (["a", "abc"], "S1", 1, "text"),
     ],
 )
 def test_misfits(values, dtype, row, kind):
@@ -114,6 +161,44 @@ def test_integers_of_every_source(values):
     assert made_of[0].equals(made_of[1])
     assert made_of[1].equals(made_of[2])
     assert [None if value is pd.NA else value for value in made_of[0].tolist()] == values
+
+
+@given(
+    st.lists(
+        st.integers(-(2**70), 2**70) | st.builds(lambda n, by: n << by, st.integers(-4096, 4096), st.integers(0, 60))
+    ),
+    st.sampled_from(["float16", "float32", "float64"]),
+)
+def test_whole_numbers_stay_whole(values, dtype):
+    """A whole number becomes the float that is equal to it, or is refused, as text and as JSON."""
+    with np.errstate(over="ignore"):
+        fits = all(value == float(np.dtype(dtype).type(float(value))) for value in values)
+    for source in (map(str, values), map(Written, values)):
+        if fits:
+            assert made(list(source), dtype).tolist() == values
+        else:
+            with pytest.raises(TabulationError):
+                made(list(source), dtype)
+
+
+@given(
+    st.lists(
+        st.integers(0, 10**15).map(lambda us: datetime(1990, 1, 1, tzinfo=UTC) + timedelta(microseconds=us)), min_size=1
+    ),
+    st.sampled_from([("s", 10**6), ("ms", 10**3), ("us", 1), ("ns", 1)]),
+    st.booleans(),
+)
+def test_instants_stay_where_they_are(instants, unit, coarse):
+    """An instant becomes the one that is equal to it, or is refused."""
+    name, step = unit
+    if coarse:
+        instants = [at.replace(microsecond=at.microsecond // step * step) for at in instants]
+    texts = [at.isoformat() for at in instants]
+    if any(at.microsecond % step for at in instants):
+        with pytest.raises(TabulationError):
+            made(texts, f"datetime64[{name}, UTC]")
+    else:
+        assert made(texts, f"datetime64[{name}, UTC]").tolist() == instants
 
 
 def test_only_floats_need_no_digits():

@@ -51,6 +51,24 @@ def test_identifiers_stay_text(values):
     assert made(values, key="account_number").to_pylist() == [str(value) for value in values]
 
 
+def test_integers_between_floats_keep_their_digits():
+    """Beside numbers with a fraction, an integer that float64 does not hold is what it was until it has a type."""
+    losses = Losses()
+    assert made([2**53 + 1, 1.5], losses=losses).to_pylist() == [2.0**53, 1.5]
+    assert losses.digits == ["cash"]
+    assert made([2**53 + 1, 1.5], "decimal").to_pylist() == [Decimal(2**53 + 1), Decimal("1.5")]
+    assert made([2**53 + 1, 1.5, None], "text").to_pylist() == [str(2**53 + 1), "1.5", None]
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "1e9999999999999999999999", "-1e-9999999999999999999999"])
+def test_hostile_numbers_among_others(number):
+    """A number that Python would not show, or not count to, is refused by its row, and kept as text."""
+    for numbers in ("float", "decimal"):
+        with pytest.raises(TabulationError, match=r"column 'cash', row 1: a number has too many digits"):
+            made([True, Written(number)], numbers)
+    assert made([True, Written(number)], "text") == [True, number]
+
+
 def test_identifiers_that_are_numbers():
     """An identifier that came as a JSON number is an integer, and text where it fits none."""
     assert made([7, 8], key="id").type == pa.int64()

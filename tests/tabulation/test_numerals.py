@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import decimal
 import re
 from decimal import Decimal
 
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.tabulation.numerals import DECIMAL_DIGITS, NUMBER, exceeds_float, numbers_from
+from toolkit.tabulation.numerals import DECIMAL_DIGITS, NUMBER, decimal_of, exceeds_float, numbers_from
 from toolkit.tabulation.texts import string_array
 
 DECIMALS = st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**12), max_value=10**12, places=4)
@@ -48,6 +49,7 @@ def test_integers_are_int64(numbers, kind):
         (["9" * 38, None], pa.decimal128(38, 0), ["9" * 38, None]),
         (["9223372036854775808"], pa.decimal128(19, 0), ["9223372036854775808"]),
         (["0e999999999", "1.0"], pa.decimal128(18, 1), ["0.0", "1.0"]),
+        (["-0.0e9999999999999999999999", "1.0"], pa.decimal128(18, 1), ["0.0", "1.0"]),
     ],
 )
 def test_decimal_types(texts, kind, found):
@@ -57,10 +59,31 @@ def test_decimal_types(texts, kind, found):
     assert numbers.to_pylist() == [None if text is None else Decimal(text) for text in found]
 
 
-@pytest.mark.parametrize("text", ["9" * (DECIMAL_DIGITS + 1), "1e39", "1e-39", "1e999999999", "0." + "1" * 39])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "9" * (DECIMAL_DIGITS + 1),
+        "1e39",
+        "1e-39",
+        "1e999999999",
+        "1e9999999999999999999999",
+        "1e-9999999999999999999999",
+        "0." + "1" * 39,
+    ],
+)
 def test_too_long_for_a_decimal(text):
     """A number that decimal128 cannot hold is left to the caller, and costs no memory."""
     assert numbers_from(string_array([text]), "decimal") is None
+
+
+@pytest.mark.parametrize("trap", [True, False])
+def test_exponents_beyond_counting(trap):
+    """Whatever the reader's own arithmetic does about it, such a number is None, and zero is zero."""
+    with decimal.localcontext() as context:
+        context.traps[decimal.InvalidOperation] = trap
+        assert decimal_of("1e9999999999999999999999") is None
+        assert decimal_of("0.00e9999999999999999999999") == 0
+        assert decimal_of("1.50") == Decimal("1.50")
 
 
 def test_too_large_for_a_float():

@@ -82,6 +82,37 @@ def test_grandchildren():
     )
 
 
+def test_lists_of_the_same_name():
+    """A list in one of its own name is told from it, and each level keeps its identity."""
+    value = [{"id": 1, "kids": [{"id": 2, "kids": [{"id": 3, "kids": [{"id": 4, "kids": [{"n": 5}]}]}]}]}]
+    assert choose_rows(value, "kids.kids") == Rows(
+        value[0]["kids"][0]["kids"], {("parent", "id"): [1], ("kids", "id"): [2]}
+    )
+    assert choose_rows(value, "kids.kids.kids.kids") == Rows(
+        [{"n": 5}],
+        {("parent", "id"): [1], ("kids", "id"): [2], ("kids.kids", "id"): [3], ("kids.kids.kids", "id"): [4]},
+    )
+    assert choose_rows({"kids": value}, "kids.kids.kids").carried == {("kids", "id"): [1], ("kids.kids", "id"): [2]}
+
+
+def test_a_list_named_parent():
+    """What a list without a name is called is no other list's."""
+    value = [{"id": 1, "parent": [{"id": 2, "kids": [{"id": 3}]}]}]
+    assert choose_rows(value, "parent.kids").carried == {("parent", "id"): [1], ("parent.parent", "id"): [2]}
+    assert choose_rows({"parent": value}, "parent.parent").carried == {("parent", "id"): [1]}
+
+
+@given(st.lists(st.sampled_from(["a", "b", "parent", "a.b"]), min_size=1, max_size=6))
+def test_every_level_is_carried(keys):
+    """However the lists around a row are called, it carries the identity of each record, outermost first."""
+    value = [{"id": len(keys)}]
+    for number in reversed(range(len(keys))):
+        value = [{"id": number, "x": 0, keys[number]: value}]
+    rows = choose_rows(value, ".".join(keys))
+    assert list(rows.carried.values()) == [[number] for number in range(len(keys))]
+    assert rows.records == [{"id": len(keys)}]
+
+
 def test_parents_that_identify_themselves_differently():
     """What only some parents have is missing in the rows of the others."""
     value = [{"id": 1, "lots": [{}, {}]}, {"number": 2, "lots": [{}]}, {"id": 3, "lots": [{}]}]

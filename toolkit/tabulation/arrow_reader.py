@@ -9,6 +9,7 @@ reads faithfully, and whatever is doubtful is left to the plain way, which is al
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -39,6 +40,8 @@ _BATCH: Final = 1000
 _BLOCK: Final = 4 * 2**20
 # A list as text has escapes; its longest are those of a letter of two bytes, `\\u00e9`.
 _GROWTH: Final = 8
+# An integer, which has no sign of its own: Arrow reads it as 0, and among floats as -0.0.
+_MINUS_ZERO: Final = re.compile(rb"-0[,}\]\s]")
 _MARK: Final = b'"toolkit: the rows stand here"'
 
 
@@ -50,7 +53,7 @@ def read_columns(body: Body, path: str | None = None, *, written: bool = False) 
     """The columns of the records that `choose_rows` chooses, and how many records; None when in doubt.
 
     The columns are those of `flatten.columns_of`, as Arrow arrays of null, bool, int64, double or
-    string. With `written`, which asks for each number as it was written, a float is a doubt.
+    string. With `written`, which asks for each number as it was written, a float is a doubt, and so is -0.
     """
     content = body.content
     try:
@@ -65,8 +68,10 @@ def read_columns(body: Body, path: str | None = None, *, written: bool = False) 
         columns = _read(lines, texts, records)
         if written and any(pa.types.is_floating(values.type) for values in columns.values()):
             return None
+        if (written or any(map(_has_minus_zero, columns.values()))) and _MINUS_ZERO.search(content):
+            return None
         return {found: columns[found] for found in _first_appearances(records, set(columns))}, len(records)
-    except (_Doubtful, TabulationError, pa.ArrowException, UnicodeDecodeError):
+    except (_Doubtful, TabulationError, pa.ArrowException, UnicodeError):
         # A TabulationError too is for the plain way to raise, which sees where.
         return None
 
@@ -233,14 +238,21 @@ def _leaves(path: Path, structs: Any) -> Iterator[tuple[Path, Any]]:
 def _faithful(values: Any) -> Any:
     kind = values.type
     if pa.types.is_floating(kind):
-        # NaN and infinities are no JSON; a float beyond int64 may have been written as an integer.
-        if not pc.all(pc.less(pc.abs(values), 2.0**63)).as_py():
+        # NaN and infinities are no JSON; a float beyond 2**53 may have been written as an integer of more digits.
+        if not pc.all(pc.less(pc.abs(values), 2.0**53)).as_py():
             raise _Doubtful
     elif not (
         pa.types.is_null(kind) or pa.types.is_boolean(kind) or pa.types.is_int64(kind) or pa.types.is_string(kind)
     ):
         raise _Doubtful
     return values
+
+
+def _has_minus_zero(values: Any) -> bool:
+    if not pa.types.is_floating(values.type):
+        return False
+    # Only the bits tell it from 0.0.
+    return bool(pc.any(pc.equal(values.view(pa.int64()), -(2**63))).as_py())
 
 
 def _first_appearances(records: _Records, paths: set[Path]) -> list[Path]:

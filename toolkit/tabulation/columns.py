@@ -21,6 +21,7 @@ from toolkit.tabulation.numerals import (
     INTEGER,
     NUMBER,
     Numbers,
+    decimal_of,
     exceeds_float,
     numbers_from,
 )
@@ -98,7 +99,7 @@ def typed(column: Column, numbers: Numbers, losses: Losses) -> Any:
     """
     values = column.data
     if isinstance(values, list):
-        held = [_object(value, numbers) for value in values]
+        held = _objects(column, numbers)
         return string_array(held) if all(value is None or isinstance(value, str) for value in held) else held
     if column.numerals:
         return _typed_numerals(column, numbers, losses)
@@ -136,9 +137,13 @@ def _column_of_numbers(name: str, key: str, values: Sequence[Any], *, integers: 
     try:
         if integers:
             return Column(name, key, pa.array(values, pa.int64()))
-        return Column(name, key, pa.array([None if v is None else float(v) for v in values], pa.float64()))
+        floats = [None if v is None else float(v) for v in values]
+        # An integer between floats keeps its digits for a dtype that is asked for.
+        if all(number == value for number, value in zip(floats, values, strict=True)):
+            return Column(name, key, pa.array(floats, pa.float64()))
     except (OverflowError, pa.ArrowInvalid):
-        return Column(name, key, texts_of(values), numerals=True)
+        pass
+    return Column(name, key, texts_of(values), numerals=True)
 
 
 def _typed_numerals(column: Column, numbers: Numbers, losses: Losses) -> Any:
@@ -176,8 +181,26 @@ def _typed_text(column: Column, numbers: Numbers, losses: Losses) -> Any:
     return texts if found is None else found
 
 
+def _objects(column: Column, numbers: Numbers) -> list[Any]:
+    """The values of a column of mixed types."""
+    held = []
+    for row, value in enumerate(column.data):
+        try:
+            held.append(_object(value, numbers))
+        except ValueError:
+            raise TabulationError(
+                f"column {excerpt(column.name, SHOWN)!r}, row {row}: a number has too many digits",
+                "numbers='text' keeps it as it is.",
+            ) from None
+    return held
+
+
 def _object(value: Any, numbers: Numbers) -> Any:
-    """A value of a column of mixed types."""
+    """One of them.
+
+    Raises:
+        ValueError: a number has more digits than Python shows, or an exponent that it does not count to.
+    """
     if value is None or type(value) in (bool, str):
         return value
     text = text_of(value)
@@ -185,9 +208,12 @@ def _object(value: Any, numbers: Numbers) -> Any:
         return text
     if not isinstance(value, Written):
         return value if numbers == "float" or isinstance(value, int) else Decimal(text)
-    number = Decimal(text)
     if re.fullmatch(INTEGER, text):
-        return int(number)
+        # Not by way of Decimal: an integer of thousands of digits would be made, and then never be shown.
+        return int(text)
+    number = decimal_of(text)
+    if number is None:
+        raise ValueError
     return number if numbers == "decimal" or not math.isfinite(float(number)) else float(text)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, Final, Literal, TypeAlias
 
 import pyarrow as pa
@@ -43,6 +43,17 @@ def exceeds_float(texts: Any) -> bool:
     return any(_significant_digits(text) > FLOAT_DIGITS for text in long.to_pylist() if text is not None)
 
 
+def decimal_of(text: str) -> Decimal | None:
+    """The number of a text that matches `NUMBER`; None when its exponent is beyond all that Decimal holds."""
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        number = Decimal("NaN")
+    if number.is_finite():
+        return number
+    return None if _significant_digits(text) else Decimal(0)
+
+
 def _decimals(texts: Any) -> Any | None:
     if pc.any(pc.match_substring_regex(texts, "[eE]")).as_py():
         plain = [_without_exponent(text) for text in texts.to_pylist()]
@@ -64,8 +75,8 @@ def _decimals(texts: Any) -> Any | None:
 def _without_exponent(text: str | None) -> str | None:
     if text is None:
         return None
-    number = Decimal(text)
-    if number and abs(number.adjusted()) > DECIMAL_DIGITS:
+    number = decimal_of(text)
+    if number is None or (number and abs(number.adjusted()) > DECIMAL_DIGITS):
         return ""
     return format(number, "f") if number else "0"
 

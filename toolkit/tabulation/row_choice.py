@@ -29,7 +29,8 @@ class Rows:
 
     Attributes:
         records: a JSON value a row.
-        carried: columns from the records around, by (name of their list, key); a value a row.
+        carried: columns from the records around, by (name of their list, key); a value a row. A list in one of
+            the same name has the names of both: `children.children`.
     """
 
     records: list[Any]
@@ -53,7 +54,7 @@ def choose_rows(value: Any, path: str | None = None) -> Rows:
     inner = envelope_member(value)
     if inner is not None and not any(_steps(value, path)):
         value = value[inner]
-    found = list(_lists_at(value, path, _UNNAMED_PARENT, {}))
+    found = list(_lists_at(value, path, (_UNNAMED_PARENT,), {}))
     if not found and value != []:
         raise _nothing_at(path, value)
     return _joined(found)
@@ -102,17 +103,19 @@ def _steps(value: Any, path: str) -> Iterator[tuple[str, str]]:
 _Found = tuple[list[Any], dict[tuple[str, str], Any]]
 
 
-def _lists_at(value: Any, path: str, place: str, carried: dict[tuple[str, str], Any]) -> Iterator[_Found]:
-    """Each list at the path, with what its rows carry. `place` names the list that this value is in."""
+def _lists_at(value: Any, path: str, places: tuple[str, ...], carried: dict[tuple[str, str], Any]) -> Iterator[_Found]:
+    """Each list at the path, with what its rows carry. `places` name the lists that this value is in."""
     if isinstance(value, (list, tuple)):
         for member in value:
-            yield from _lists_at(member, path, place, carried)
+            yield from _lists_at(member, path, places, carried)
         return
     for key, rest in _steps(value, path):
-        here = carried if envelope_member(value) == key else carried | _identity(value, place)
+        is_envelope = envelope_member(value) == key
+        here = carried if is_envelope else carried | _identity(value, places[-1])
         member = value[key]
         if rest:
-            yield from _lists_at(member, rest, key, here)
+            above = places[:-1] if is_envelope else places
+            yield from _lists_at(member, rest, (*above, _place(key, above)), here)
         elif isinstance(member, (list, tuple)):
             yield list(member), here
         elif isinstance(member, dict):
@@ -122,6 +125,16 @@ def _lists_at(value: Any, path: str, place: str, carried: dict[tuple[str, str], 
         else:
             continue
         return
+
+
+def _place(key: str, above: tuple[str, ...]) -> str:
+    """A name for the list under this key that none of the lists around it has."""
+    name = key
+    for place in reversed(above):
+        if name not in above:
+            break
+        name = f"{place}.{name}"
+    return name
 
 
 def _identity(record: dict[str, Any], place: str) -> dict[tuple[str, str], Any]:
