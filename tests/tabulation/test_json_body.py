@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 
 import httpx
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,6 +47,20 @@ def test_error_status(status):
         body_of(httpx.Response(status, json={"message": "canary"}))
     assert caught.value.status == status
     assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize("given", ["hello", b"hello", ""])
+def test_text_that_is_no_json(given):
+    """What a caller gives is not taken for an answer of the service."""
+    with pytest.raises(TabulationError, match="This text is not JSON") as caught:
+        body_of(given).parse()
+    assert "proxy" not in caught.value.next_step
+
+
+def test_a_table_is_no_json():
+    """It is what would come out."""
+    with pytest.raises(TabulationError, match="a table already"):
+        body_of(pd.DataFrame({"id": [1]}))
 
 
 def test_page_instead_of_json():

@@ -26,11 +26,11 @@ class Body:
 
     Attributes:
         content: the text, in one of the encodings of Unicode.
-        content_type: what the response says it is; empty when there is no response.
+        content_type: what the response says it is, perhaps nothing; None when there is no response.
     """
 
     content: bytes
-    content_type: str = ""
+    content_type: str | None = None
 
     def parse(self, *, written: bool = False) -> Any:
         """The value, with the members of each object in their order.
@@ -58,8 +58,12 @@ class Body:
             raise TabulationError("a number has too many digits", "numbers='text' keeps it as it is.") from None
 
     def _not_json(self, error: ValueError) -> TabulationError:
-        what = "The answer is not JSON"
-        advice = "It may be a login page or a proxy's: check the address in the settings."
+        if self.content_type is None:
+            what = "This text is not JSON"
+            advice = "Give a response, its JSON as text or bytes, or a value such as a list of dicts."
+        else:
+            what = "The answer is not JSON"
+            advice = "It may be a login page or a proxy's: check the address in the settings."
         if isinstance(error, json.JSONDecodeError):
             what += f" from line {error.lineno}, column {error.colno} on"
         if self.content_type:
@@ -77,7 +81,10 @@ def body_of(data: Any) -> Body | None:
 
     Raises:
         ServiceError: the response has an error status.
+        TabulationError: it is a table.
     """
+    if hasattr(data, "itertuples"):
+        raise TabulationError("This is a table already.", "Give what the service answered: a response, or its JSON.")
     if hasattr(data, "content") and hasattr(data, "json"):
         return _response_body(data)
     if isinstance(data, (bytes, bytearray, memoryview)):
