@@ -159,17 +159,17 @@ def test_an_error_that_is_looked_at():
 
 
 def test_findings(tmp_path):
-    """A list as before, shown as a table, also when there are none."""
+    """A list as before, shown as what to do and a table, also when there are none."""
     (tmp_path / "a.txt").write_text("Authorization: Bearer 0123456789abcdef\n", encoding="utf-8")
     findings = scan(tmp_path)
     assert findings == [Finding(tmp_path / "a.txt", 1, "bearer token")]
     assert isinstance(findings, list)
     plain, page = shown(findings)
-    assert (
-        plain
-        == str(findings)
-        == f"{'file':<{len(str(tmp_path / 'a.txt'))}}  line  what\n{tmp_path / 'a.txt'}  1     bearer token"
-    )
+    table = f"{'file':<{len(str(tmp_path / 'a.txt'))}}  line  what\n{tmp_path / 'a.txt'}  1     bearer token"
+    told, _, rest = plain.partition("\n\n")
+    assert (str(findings), rest) == (plain, table)
+    assert told.startswith("1 finding in 1 file: look at each place; ")
+    assert Page(page).words.startswith("1 finding in 1 file")
     assert Page(page).tags.count("td") == 3
     assert shown(FindingList()) == (repr(FindingList()), f"<p>{FindingList()!r}</p>")
     assert repr(FindingList()).startswith("No findings")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Bundle = dict[str, str]
 
 _FINDINGS: Final = ("file", "line", "what")
+_WHAT_TO_DO: Final = "look at each place; take out what is a secret, and change that secret if the file was passed on."
 _NO_FINDINGS: Final = "No findings: nothing there is, or looks like, a secret."
 _MODES: Final = {
     "none": "none: replays only",
@@ -90,15 +91,22 @@ def error_html(error: ToolkitError) -> str:
 
 
 def findings_text(findings: Sequence[Finding]) -> str:
-    """One line a finding; none are said to be none."""
-    return list_text(_FINDINGS, _finding_rows(findings)) if findings else _NO_FINDINGS
+    """How many, what to do, and one line a finding; none are said to be none."""
+    if not findings:
+        return _NO_FINDINGS
+    return f"{_how_many(findings)}: {_WHAT_TO_DO}\n\n{list_text(_FINDINGS, _finding_rows(findings))}"
 
 
 def findings_html(findings: Sequence[Finding]) -> str:
-    """One row a finding."""
+    """The same as a notice and a table."""
     if not findings:
         return f"<p>{_NO_FINDINGS}</p>"
-    return list_html(_FINDINGS, _finding_rows(findings))
+    return notice(_how_many(findings), [_WHAT_TO_DO]) + list_html(_FINDINGS, _finding_rows(findings))
+
+
+def _how_many(findings: Sequence[Finding]) -> str:
+    files = len({each.path for each in findings})
+    return f"{words.count_text(len(findings), 'finding')} in {words.count_text(files, 'file')}"
 
 
 def _finding_rows(findings: Sequence[Finding]) -> list[tuple[str, str, str]]:
