@@ -348,10 +348,15 @@ def test_what_a_kernel_sends_in_binary(tmp_path):
         )
         run("image = ipywidgets.Image(value=b'\\x89PNG ' + secret.encode()); image")
         run("image.value = b'\\x89PNG plain'; image.value = bytearray(secret.encode()) + b' \\xff'")
+        run(
+            "kernel = get_ipython().kernel\n"
+            "kernel.session.send(kernel.iopub_socket, 'stream', {'name': 'stdout', 'text': ''},"
+            " kernel.get_parent(), None, [secret.encode()])"
+        )
     finally:
         client.stop_channels()
         manager.shutdown_kernel(now=True)
-    assert sent == [b"\x89PNG <CLIENT_SECRET>", b"\x89PNG plain", b"<CLIENT_SECRET> \xff"]
+    assert sent == [b"\x89PNG <CLIENT_SECRET>", b"\x89PNG plain", b"<CLIENT_SECRET> \xff", b"<CLIENT_SECRET>"]
 
 
 def test_what_cannot_be_checked_leaves_a_message_in_its_kind(shell, monkeypatch):

@@ -311,9 +311,18 @@ def _of_message(inner: Callable[..., Any]) -> Callable[..., Any]:
 def _of_send(inner: Callable[..., Any]) -> Callable[..., Any]:
     """What goes along with a message in binary: the bytes of a widget, which a notebook keeps with its state."""
 
-    def send(stream: Any, message: Any, *args: Any, buffers: Any = None, **more: Any) -> Any:
+    def send(  # as jupyter_client has it: what comes before the buffers may come by its place
+        stream: Any,
+        message: Any,
+        content: Any = None,
+        parent: Any = None,
+        ident: Any = None,
+        buffers: Any = None,
+        *args: Any,
+        **more: Any,
+    ) -> Any:
         shown = buffers and [_masked_buffer(buffer) for buffer in buffers]
-        return inner(stream, message, *args, buffers=shown, **more)
+        return inner(stream, message, content, parent, ident, shown, *args, **more)
 
     return send
 
