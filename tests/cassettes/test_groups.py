@@ -92,6 +92,30 @@ def test_added_while_a_filter_is_made():
     assert groups.found_in(text) == [(40, "early"), (400, "late")]
 
 
+def test_searched_while_a_filter_is_made():
+    """What the garbage collector runs in the midst of it may search as well, on the same thread."""
+    text = noise(b"a text", 1 << 16)
+    late = group_at(text, 400)
+    searched = []
+
+    class Owners(dict):
+        def __iter__(self):
+            yield from tuple(super().__iter__())
+            if not searched:
+                searched.append(True)
+                searched.append(groups.found_in(text))
+                groups.put(late, "late")
+
+    groups = known({group_at(text, 40): "early"})
+    groups._owners = Owners(groups._owners)
+    thread = threading.Thread(target=groups.found_in, args=(text,), daemon=True)
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive()
+    assert searched[1] == [(40, "early")]
+    assert groups.found_in(text) == [(40, "early"), (400, "late")]
+
+
 def test_added_while_others_search():
     """What one thread has added is found by every search that begins afterwards, while filters are made anew."""
     text, other = noise(b"a text", 1 << 16), noise(b"another", 1 << 18)

@@ -32,7 +32,7 @@ class Groups(Generic[T]):
         self._owners: dict[int, T] = {}
         self._filter: Any = None
         self._filter_in_the_making: Any = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # the garbage collector may run in there, and what it collects may print
 
     def get(self, group: int) -> T | None:
         return self._owners.get(group)
@@ -72,11 +72,14 @@ class Groups(Generic[T]):
 
         with self._lock:
             size = max(_SMALLEST_FILTER, 1 << (16 * len(self._owners) - 1).bit_length())
+            before = self._filter
             # From here on, what another thread adds is in it as well.
             made = self._filter_in_the_making = np.zeros(size, bool)
             made[_slot(np.array(list(self._owners), np.uint32), size)] = True
-            self._filter, self._filter_in_the_making = made, None
-        return made
+            if self._filter is before:  # else another was made in the midst of this one, which missed what came then
+                self._filter = made
+            self._filter_in_the_making = None
+            return self._filter
 
 
 def _slot(group: Any, size: int) -> Any:
