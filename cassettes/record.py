@@ -18,8 +18,8 @@ from pathlib import Path
 import httpx
 
 import toolkit as tk
-from toolkit import tour
-from toolkit.clock import SystemClock
+from toolkit.cli.main import tour
+from toolkit.core.clock import SystemClock
 from toolkit.practice_service.service import PracticeService
 
 FOLDER = Path(__file__).resolve().parent

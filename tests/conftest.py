@@ -9,9 +9,11 @@ import httpx
 import pytest
 from hypothesis import settings as hypothesis_settings
 
-from toolkit.credentials import ClientKey, ClientSecret, KeyPair
-from toolkit.service import ADDRESS_NAMES, TOKEN_PATH
-from toolkit.settings import Settings
+from toolkit.auth.credentials import ClientKey, ClientSecret, KeyPair
+from toolkit.core.document import ADDRESS_NAMES, TOKEN_PATH
+from toolkit.local.settings import Settings
+
+pytest_plugins = ["recordings"]
 
 # A slow machine is no failure: no test of ours is timed, and hypothesis's deadline is a timer.
 hypothesis_settings.register_profile("untimed", deadline=None)

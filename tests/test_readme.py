@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import toolkit as tk
+from toolkit.core.document import ADDRESS_NAMES
+from toolkit.local.settings import variable_name
 from toolkit.practice_service import practice
-from toolkit.service import ADDRESS_NAMES
-from toolkit.settings import variable_name
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -15,12 +15,13 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from toolkit.auth.credentials import ClientKey, ClientSecret, KeyPair
+    from toolkit.auth.keys import Signer
+    from toolkit.auth.profiles.saving import remove_credentials, save_credentials, saved_credentials
+    from toolkit.auth.tokens.token import Token
     from toolkit.cassettes.cassette import Cassette
-    from toolkit.cassettes.leaks import scan
-    from toolkit.cassettes.rules import Rules
-    from toolkit.charts import balances, call_latencies, token_timeline
-    from toolkit.credentials import ClientKey, ClientSecret, KeyPair
-    from toolkit.errors import (
+    from toolkit.core.document import Environment, Interface
+    from toolkit.core.errors import (
         AccessError,
         CassetteBusy,
         CassetteCorrupt,
@@ -39,28 +40,27 @@ if TYPE_CHECKING:
         Unreachable,
         UnsafeAddress,
     )
-    from toolkit.keys import Signer
-    from toolkit.long_work import progress
+    from toolkit.core.secret import Secret
+    from toolkit.local.settings import Settings
     from toolkit.notebook.magics import load_ipython_extension, unload_ipython_extension
     from toolkit.notebook.panel import panel
+    from toolkit.notebook.progress import progress
     from toolkit.practice_service import practice
-    from toolkit.profiles import remove_credentials, save_credentials, saved_credentials
-    from toolkit.secret import Secret
-    from toolkit.service import Environment, Interface
-    from toolkit.session import AsyncSession, Session
-    from toolkit.settings import Settings
-    from toolkit.tables import compare, tabulate
-    from toolkit.tokens.token import Token
+    from toolkit.scrubbing.findings import scan
+    from toolkit.scrubbing.rules.model import Rules
+    from toolkit.session.session import AsyncSession, Session
+    from toolkit.tables.charts import balances, call_latencies, token_timeline
+    from toolkit.tables.tabulation import compare, tabulate
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "toolkit.cassettes.cassette": ("Cassette",),
-    "toolkit.cassettes.leaks": ("scan",),
-    "toolkit.cassettes.rules": ("Rules",),
-    "toolkit.charts": ("balances", "call_latencies", "token_timeline"),
-    "toolkit.credentials": ("ClientKey", "ClientSecret", "KeyPair"),
-    "toolkit.errors": (
+    "toolkit.scrubbing.findings": ("scan",),
+    "toolkit.scrubbing.rules.model": ("Rules",),
+    "toolkit.tables.charts": ("balances", "call_latencies", "token_timeline"),
+    "toolkit.auth.credentials": ("ClientKey", "ClientSecret", "KeyPair"),
+    "toolkit.core.errors": (
         "AccessError",
         "CassetteBusy",
         "CassetteCorrupt",
@@ -79,18 +79,18 @@ _HOMES = {
         "Unreachable",
         "UnsafeAddress",
     ),
-    "toolkit.keys": ("Signer",),
-    "toolkit.long_work": ("progress",),
+    "toolkit.auth.keys": ("Signer",),
+    "toolkit.notebook.progress": ("progress",),
     "toolkit.notebook.magics": ("load_ipython_extension", "unload_ipython_extension"),
     "toolkit.notebook.panel": ("panel",),
     "toolkit.practice_service": ("practice",),
-    "toolkit.profiles": ("remove_credentials", "save_credentials", "saved_credentials"),
-    "toolkit.secret": ("Secret",),
-    "toolkit.service": ("Environment", "Interface"),
-    "toolkit.session": ("AsyncSession", "Session"),
-    "toolkit.settings": ("Settings",),
-    "toolkit.tables": ("compare", "tabulate"),
-    "toolkit.tokens.token": ("Token",),
+    "toolkit.auth.profiles.saving": ("remove_credentials", "save_credentials", "saved_credentials"),
+    "toolkit.core.secret": ("Secret",),
+    "toolkit.core.document": ("Environment", "Interface"),
+    "toolkit.session.session": ("AsyncSession", "Session"),
+    "toolkit.local.settings": ("Settings",),
+    "toolkit.tables.tabulation": ("compare", "tabulate"),
+    "toolkit.auth.tokens.token": ("Token",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from toolkit.cassettes.format import HEADER, Interaction, RecordedRequest, RecordedResponse, encode
-from toolkit.ledger import Authorization
-from toolkit.service import CredentialKind, Environment
+from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
+from toolkit.core.document import CredentialKind, Environment
+from toolkit.core.ledger import Authorization
+from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
 
 PLAIN = "https://service.example"
 SYMBOLIC = "https://broker-sandbox.svc.invalid"

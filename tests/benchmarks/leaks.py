@@ -23,9 +23,9 @@ import httpx
 
 import toolkit as tk
 from tests.benchmarks.peers import version
-from tests.cassettes.conftest import holds
-from toolkit.cassettes.scrub import KnownSecrets, Scrubber
-from toolkit.secret import Secret
+from tests.recordings import holds
+from toolkit.core.secret import Secret
+from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
 
 # What a call holds, by where: a request, and what the reply says. {} is the secret.
 PLACES: dict[str, dict[str, Any]] = {

@@ -9,10 +9,10 @@ import json
 import secrets
 
 from tests.benchmarks.pairs import in_turn
-from toolkit.cassettes.known import KnownSecrets
+from toolkit.core.secret import Secret
 from toolkit.notebook.masking import masked
-from toolkit.secret import Secret
-from toolkit.session_secrets import SESSION_SECRETS
+from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.live import SESSION_SECRETS
 
 ROWS = "".join(f"<tr><td>{row}</td><td>Account {row}</td><td>{row * 3.7:.2f}</td></tr>" for row in range(20_000))
 NAMES = [f"name_{number}" for number in range(400)]

@@ -118,7 +118,7 @@ def measure(way: str, path: str, count: int) -> None:
     import yaml  # noqa: F401
 
     import toolkit as tk
-    from toolkit.cassettes import foreign, transport, yaml_text  # noqa: F401
+    from toolkit.cassettes.format import yaml_text  # noqa: F401
 
     httpx.Client().close()
     tk.Session(

@@ -19,8 +19,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 import toolkit as tk
 from tests.benchmarks.pairs import in_turn
 from tests.benchmarks.peers import version
-from toolkit.assertion import ASSERTION_LIFETIME, client_assertion
-from toolkit.clock import SystemClock
+from toolkit.auth.assertion import ASSERTION_LIFETIME, client_assertion
+from toolkit.core.clock import SystemClock
 
 CLIENT_ID, AUDIENCE = "client", "https://auth.example/v1/oauth2/token"
 RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)

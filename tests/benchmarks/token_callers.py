@@ -18,7 +18,7 @@ from typing import Any
 
 import toolkit as tk
 from tests.benchmarks.peers import authlib_clients
-from toolkit.service import TOKEN_PATH
+from toolkit.core.document import TOKEN_PATH
 
 THREADS, TASKS = 32, 100
 PATH = "/v1/accounts"

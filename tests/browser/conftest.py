@@ -4,7 +4,7 @@ import pytest
 from jupyterlab_driver import Lab, browser, chromium, need_browser, notebooks_in
 
 from toolkit.practice_service import practice
-from toolkit.session import Session
+from toolkit.session.session import Session
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from jupyterlab_driver import Lab, need_browser, notebooks_in
 from panel_driver import CONNECTED, PANEL, SERVICE, alert, choose, connect, private_key, status
 
 from toolkit.practice_service import practice
-from toolkit.session import Session
+from toolkit.session.session import Session
 
 pytestmark = pytest.mark.browser
 

@@ -18,12 +18,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toolkit as tk
-from toolkit.cassettes import contents
 from toolkit.cassettes.cassette import MODES, Cassette
-from toolkit.cassettes.format import HEADER, MARKER, encode, header_bytes
-from toolkit.cassettes.matching import Lane
-from toolkit.cassettes.scrub import KnownSecrets, Scrubber
-from toolkit.errors import CassetteCorrupt, CassetteError, CassetteMiss, ConfigurationError
+from toolkit.cassettes.format import contents
+from toolkit.cassettes.format.interactions import HEADER, MARKER, encode
+from toolkit.cassettes.replay.matching import Lane
+from toolkit.core.errors import CassetteCorrupt, CassetteError, CassetteMiss, ConfigurationError
+from toolkit.scrubbing.messages import header_bytes
+from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
 
 BASE = "https://broker.svc.invalid"
 

@@ -7,9 +7,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.cassettes import contents
-from toolkit.cassettes.format import HEADER, MARKER, encode
-from toolkit.errors import CassetteCorrupt
+from toolkit.cassettes.format import contents
+from toolkit.cassettes.format.interactions import HEADER, MARKER, encode
+from toolkit.core.errors import CassetteCorrupt
 
 
 def flow_of(ours):

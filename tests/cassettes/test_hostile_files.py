@@ -14,11 +14,12 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.cassettes import contents, foreign
 from toolkit.cassettes.cassette import Cassette
-from toolkit.cassettes.format import EPOCH, HEADER, MARKER, encode
-from toolkit.cassettes.matching import ANYONE
-from toolkit.errors import CassetteCorrupt
+from toolkit.cassettes.format import contents, vcrpy_files
+from toolkit.cassettes.format.interactions import HEADER, MARKER, encode
+from toolkit.cassettes.replay.matching import ANYONE
+from toolkit.core.errors import CassetteCorrupt
+from toolkit.core.ledger import EPOCH
 
 FOREIGN = """\
 interactions:
@@ -200,7 +201,7 @@ def test_a_bomb_in_a_body():
     }
     data = yaml.safe_dump({"interactions": [item], "version": 1}).encode()
     tracemalloc.start()
-    (one,) = foreign.load(data, source="")
+    (one,) = vcrpy_files.load(data, source="")
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert one.response.body == bomb
@@ -211,7 +212,7 @@ def test_encoded_in_what_is_not_decoded_here():
     """Headers of an encoding that httpx hands on as it came stay."""
     item = yaml.safe_load(FOREIGN)["interactions"][0]
     item["response"]["headers"] = {"Content-Encoding": ["unheard-of"]}
-    (one,) = foreign.load(yaml.safe_dump({"interactions": [item]}).encode(), source="")
+    (one,) = vcrpy_files.load(yaml.safe_dump({"interactions": [item]}).encode(), source="")
     assert one.response.headers == (("Content-Encoding", "unheard-of"),)
 
 
@@ -232,7 +233,7 @@ def test_deep_in_a_process_of_its_own(tmp_path):
     path = tmp_path / "deep.yaml"
     path.write_text(FOREIGN.replace("string: x", "string: " + "[" * 490 + "]" * 490))
     code = (
-        "import sys; from toolkit.cassettes import contents; from toolkit.errors import CassetteCorrupt\n"
+        "import sys; from toolkit.cassettes.format import contents; from toolkit.core.errors import CassetteCorrupt\n"
         "try: contents.read(open(sys.argv[1], 'rb').read(), source='').interaction(0)\n"
         "except CassetteCorrupt: pass\n"
     )

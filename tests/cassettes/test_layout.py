@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.cassettes import layout
-from toolkit.cassettes.format import HEADER, MARKER, decode, encode
+from toolkit.cassettes.format import layout
+from toolkit.cassettes.format.interactions import HEADER, MARKER, decode, encode
 
 
 def file_of(interactions):

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.cassettes.format import Interaction, RecordedRequest, RecordedResponse
-from toolkit.cassettes.matching import (
+from toolkit.cassettes.format.interactions import Interaction
+from toolkit.cassettes.replay.matching import (
     ANYONE,
     OURS,
     VCRPY_DEFAULT,
@@ -22,7 +22,8 @@ from toolkit.cassettes.matching import (
     canonical_body,
     query_fields,
 )
-from toolkit.errors import ConfigurationError
+from toolkit.core.errors import ConfigurationError
+from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
 
 
 def index_of(interactions, match_on=OURS):

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.cassettes.format import RecordedRequest
-from toolkit.cassettes.matching import ANYONE, OURS, Lane, Matcher
-from toolkit.cassettes.misses import (
+from toolkit.cassettes.replay.matching import ANYONE, OURS, Lane, Matcher
+from toolkit.cassettes.replay.misses import (
     differences,
     json_differences,
     missing,
@@ -20,6 +19,7 @@ from toolkit.cassettes.misses import (
     unanswered,
     unreadable,
 )
+from toolkit.scrubbing.messages import RecordedRequest
 
 BASE = "https://broker.svc.invalid"
 

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from toolkit.cassettes import contents
-from toolkit.cassettes.format import HEADER, encode
-from toolkit.cassettes.recorder import Recorder
-from toolkit.cassettes.scrub import KnownSecrets, Scrubber
-from toolkit.errors import CassetteCorrupt, CassetteError, SecretLeak
-from toolkit.secret import Secret
+from toolkit.cassettes.format import contents
+from toolkit.cassettes.format.interactions import HEADER, encode
+from toolkit.cassettes.recording.recorder import Recorder
+from toolkit.core.errors import CassetteCorrupt, CassetteError, SecretLeak
+from toolkit.core.secret import Secret
+from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_nothing_is_rewritten_even_in_place(path, scrubber, interaction, monkeyp
     Recorder(path, scrubber).append(interaction("/0"))
     inode = path.stat().st_ino
     monkeypatch.setattr("os.truncate", None)
-    monkeypatch.setattr("toolkit.cassettes.disk.replace_atomically", None)
+    monkeypatch.setattr("toolkit.cassettes.recording.appending.replace_atomically", None)
     recorder = Recorder(path, scrubber)
     recorder.append(interaction("/1"))
     recorder.append(interaction("/2"))
@@ -275,10 +275,10 @@ def test_interrupted(path, scrubber, interaction, writes_that_stop):
 FULL = """
 import resource, sys
 from pathlib import Path
-from toolkit.cassettes.format import Interaction, RecordedRequest, RecordedResponse
-from toolkit.cassettes.recorder import Recorder
-from toolkit.cassettes.scrub import KnownSecrets, Scrubber
-from toolkit.errors import CassetteError
+from toolkit.cassettes.format.interactions import Interaction, RecordedRequest, RecordedResponse
+from toolkit.cassettes.recording.recorder import Recorder
+from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
+from toolkit.core.errors import CassetteError
 
 path = Path(sys.argv[1])
 recorder = Recorder(path, Scrubber(KnownSecrets()))

@@ -21,11 +21,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toolkit as tk
-from toolkit.cassettes import contents
-from toolkit.cassettes.format import FAILURES
+from toolkit.cassettes.format import contents
+from toolkit.cassettes.format.interactions import FAILURES
 from toolkit.cassettes.transport import CassetteTransport
-from toolkit.clock import ManualClock
-from toolkit.errors import CassetteCorrupt, CassetteError, CassetteMiss, SecretLeak
+from toolkit.core.clock import ManualClock
+from toolkit.core.errors import CassetteCorrupt, CassetteError, CassetteMiss, SecretLeak
 
 URL = "https://h.example/a"
 
@@ -594,7 +594,7 @@ def test_disk_full(path, monkeypatch, is_async):
             await client.get(URL)
 
     with monkeypatch.context() as patch:
-        patch.setattr("toolkit.cassettes.recorder.Recorder._write", full)
+        patch.setattr("toolkit.cassettes.recording.recorder.Recorder._write", full)
         with (
             pytest.raises(CassetteError, match=r"tour\.yaml: No space left on device") as caught,
             httpx.Client(transport=transport) as client,

@@ -18,8 +18,8 @@ import pytest
 import vcr
 
 import toolkit as tk
-from toolkit.errors import CassetteError, CassetteMiss
-from toolkit.tokens.slot import MemoryTokenStore
+from toolkit.auth.tokens.single_flight import MemoryTokenStore
+from toolkit.core.errors import CassetteError, CassetteMiss
 
 
 class Bin(http.server.BaseHTTPRequestHandler):

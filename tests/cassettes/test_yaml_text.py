@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.cassettes.yaml_text import NotYaml, dump, load
+from toolkit.cassettes.format.yaml_text import NotYaml, dump, load
 
 
 @given(st.data())

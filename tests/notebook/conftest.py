@@ -9,7 +9,7 @@ from ipywidgets.widgets.widget import _instances as all_widgets
 
 from toolkit.notebook.panel import Panel
 from toolkit.practice_service import practice
-from toolkit.session import Session
+from toolkit.session.session import Session
 
 
 class User:

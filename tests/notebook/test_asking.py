@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from toolkit.errors import ConfigurationError
-from toolkit.notebook.asking import ask
-from toolkit.notebook.form import FIELDS, PASSPHRASE
-from toolkit.secret import Secret
-from toolkit.service import CredentialKind, Environment
+from toolkit.core.document import CredentialKind, Environment
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.secret import Secret
+from toolkit.notebook.panel.choices import FIELDS, PASSPHRASE
+from toolkit.notebook.panel.connecting import ask
 
 KEY = FIELDS[CredentialKind.CLIENT_KEY]
 
@@ -42,6 +42,6 @@ def test_the_question_names_field_and_environment():
 
 def test_where_nobody_can_be_asked_it_is_said(monkeypatch):
     """As when nbclient executes the notebook."""
-    monkeypatch.setattr("toolkit.notebook.asking.can_ask", lambda: False)
+    monkeypatch.setattr("toolkit.notebook.panel.connecting.can_ask", lambda: False)
     with pytest.raises(ConfigurationError, match="Nobody is there"):
         ask(KEY, Environment.BROKER_LIVE)

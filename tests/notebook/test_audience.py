@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolkit.notebook.audience import is_for_visitors, told_to_visitors
-from toolkit.notebook.problems import Problem
+from toolkit.notebook.panel.audience import is_for_visitors, told_to_visitors
+from toolkit.notebook.panel.problems import Problem
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from toolkit.auth.credentials import ClientSecret
 from toolkit.cassettes.cassette import Cassette
-from toolkit.credentials import ClientSecret
-from toolkit.errors import CassetteMiss, ConfigurationError, TokenRefused
-from toolkit.notebook.connection import connect
-from toolkit.notebook.form import Mode
-from toolkit.service import Environment
+from toolkit.core.document import Environment
+from toolkit.core.errors import CassetteMiss, ConfigurationError, TokenRefused
+from toolkit.notebook.panel.choices import Mode
+from toolkit.notebook.panel.connection import connect
 
 SANDBOX = Environment.BROKER_SANDBOX
 

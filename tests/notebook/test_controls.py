@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from toolkit.notebook.controls import Controls
-from toolkit.notebook.form import Mode, New
-from toolkit.notebook.problems import Problem
-from toolkit.service import CredentialKind, Environment
+from toolkit.core.document import CredentialKind, Environment
+from toolkit.notebook.panel.choices import Mode, New
+from toolkit.notebook.panel.controls import Controls
+from toolkit.notebook.panel.problems import Problem
 
 
 @pytest.fixture

@@ -10,8 +10,10 @@ from html.parser import HTMLParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.notebook.connection import connect
-from toolkit.notebook.display import (
+from toolkit.core.document import Environment, Interface
+from toolkit.notebook.panel.choices import Mode
+from toolkit.notebook.panel.connection import connect
+from toolkit.notebook.panel.display import (
     Facts,
     facts_of,
     problem_html,
@@ -20,9 +22,7 @@ from toolkit.notebook.display import (
     summary_html,
     summary_text,
 )
-from toolkit.notebook.form import Mode
-from toolkit.notebook.problems import Problem
-from toolkit.service import Environment, Interface
+from toolkit.notebook.panel.problems import Problem
 
 RECORDED = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 REPLAY = Facts(

@@ -9,7 +9,8 @@ import pytest
 from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
 
 import toolkit as tk
-from toolkit.cassettes import ambient, endings
+from toolkit.cassettes import cell_cassette
+from toolkit.cassettes.recording import finishing
 from toolkit.notebook.magics import Magics
 from toolkit.practice_service import PracticeService, practice
 
@@ -32,7 +33,7 @@ def shell(service: PracticeService, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     shell.user_ns |= {"tk": tk, "service": service, "credentials": credentials}
     shell.user_ns["session"] = tk.Session(credentials=credentials, settings=service.settings)
     yield shell
-    ambient.take_away(well=False)
+    cell_cassette.take_away(well=False)
     tk.unload_ipython_extension(shell)
 
 
@@ -112,8 +113,8 @@ def test_it_is_put_away_after_an_exception(shell: InteractiveShell) -> None:
     before = Path("cassettes/mine.yaml").read_bytes()
     failed = shell.run_cell("%%cassette mine --mode all\nsession.accounts()\n1 / 0")
     assert isinstance(failed.error_in_exec, ZeroDivisionError)
-    assert ambient.current() is None
-    endings._after_cell(SimpleNamespace(success=True))  # the next cell, which ends well
+    assert cell_cassette.current() is None
+    finishing._after_cell(SimpleNamespace(success=True))  # the next cell, which ends well
     assert Path("cassettes/mine.yaml").read_bytes() == before
 
 
@@ -197,7 +198,7 @@ def test_nothing_is_told_of_the_cells_own_cassette(shell: InteractiveShell, caps
 def test_it_is_put_away_however_the_cell_ends(shell: InteractiveShell, cell: str) -> None:
     """After an exception, in a cell that awaits, when interrupted, and when it is no Python."""
     assert not shell.run_cell(f"%%cassette mine\n{cell}").success
-    assert ambient.current() is None
+    assert cell_cassette.current() is None
 
 
 def test_it_is_put_away_without_a_result(shell: InteractiveShell) -> None:
@@ -210,7 +211,7 @@ def test_it_is_put_away_without_a_result(shell: InteractiveShell) -> None:
     )
     magics.cassette("mine")
     shell.events.trigger("post_run_cell", None)
-    assert ambient.current() is None
+    assert cell_cassette.current() is None
 
 
 def test_loading_twice_is_loading_once(shell: InteractiveShell) -> None:
@@ -244,7 +245,7 @@ def test_a_cell_within_the_cell_leaves_the_cassette_in_place(shell: InteractiveS
     shell.user_ns["shell"] = shell
     cell = "%%cassette mine\nfor inner in ('session.accounts()', '', '1 / 0'):\n    shell.run_cell(inner)\n"
     run(shell, f"{cell}session.accounts(limit=1)")
-    assert ambient.current() is None
+    assert cell_cassette.current() is None
     assert len(tk.Cassette("cassettes/mine.yaml", mode="none")) == 3
 
 
@@ -254,7 +255,7 @@ def test_a_cell_has_one_cassette(shell: InteractiveShell) -> None:
     for cell in ("%%cassette other\n1", "shell.run_cell('%%cassette other\\n1').raise_error()"):
         failed = shell.run_cell(f"%%cassette mine\n{cell}")
         assert "this cell has mine.yaml already" in str(failed.error_in_exec)
-        assert ambient.current() is None
+        assert cell_cassette.current() is None
     assert not Path("cassettes/other.yaml").exists()
 
 
@@ -274,8 +275,8 @@ def test_it_is_put_away_from_a_cell_that_is_described_anew(shell: InteractiveShe
     magics = shell.magics_manager.magics["line"]["cassette"].__self__
     shell.events.trigger("pre_run_cell", info := ExecutionInfo("await", True, False, True, "id"))
     magics.cassette("mine")
-    assert ambient.current() is not None
+    assert cell_cassette.current() is not None
     again = ExecutionInfo("await", True, False, True, "id")
     assert again is not info
     magics.end_of_cell(ExecutionResult(again))
-    assert ambient.current() is None
+    assert cell_cassette.current() is None

@@ -21,11 +21,11 @@ from IPython.core.interactiveshell import InteractiveShell
 from jupyter_client.manager import start_new_kernel
 from nbclient import NotebookClient
 
-from toolkit.cassettes.scrub import KnownSecrets
+from toolkit.core.secret import Secret
 from toolkit.notebook.masking import Masking, mask_stream, masked
-from toolkit.notebook.pieces import Pieces
-from toolkit.secret import Secret
-from toolkit.session_secrets import SESSION_SECRETS, SessionSecrets
+from toolkit.scrubbing.live import SESSION_SECRETS, SessionSecrets
+from toolkit.scrubbing.pieces import Pieces
+from toolkit.scrubbing.scrubber import KnownSecrets
 
 MARK = "<ACCESS_TOKEN>"
 

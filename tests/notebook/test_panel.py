@@ -25,12 +25,12 @@ from ipywidgets.widgets.widget import _instances as all_widgets
 
 import toolkit
 from toolkit.cassettes.cassette import Cassette
-from toolkit.errors import CassetteMiss, ConfigurationError, CredentialsMismatch
-from toolkit.notebook.form import Mode
+from toolkit.core.errors import CassetteMiss, ConfigurationError, CredentialsMismatch
+from toolkit.core.secret import Secret
+from toolkit.local.settings import Settings
 from toolkit.notebook.panel import Panel
-from toolkit.secret import Secret
-from toolkit.session import Session
-from toolkit.settings import Settings
+from toolkit.notebook.panel.choices import Mode
+from toolkit.session.session import Session
 
 PRESS = "Press Connect, then run this cell again."
 
@@ -223,7 +223,7 @@ def test_a_replay_does_not_look_for_credentials(open_panel, tour, monkeypatch):
     def look(**_):
         raise AssertionError("nobody asked for profiles")
 
-    monkeypatch.setattr("toolkit.profiles.saved_credentials", look)
+    monkeypatch.setattr("toolkit.auth.profiles.saving.saved_credentials", look)
     user = open_panel("broker-sandbox", "sandbox-secret", "tour")
     assert user.status.startswith("Replaying")
     assert "Credentials" not in str([one.description for one in user.controls.slots["credentials"].children])
@@ -378,7 +378,7 @@ def test_what_is_none_of_our_errors_is_named_by_its_kind_only(open_panel, servic
     def fail(*_):
         raise RuntimeError(secret)
 
-    monkeypatch.setattr("toolkit.notebook.connecting.connect", fail)
+    monkeypatch.setattr("toolkit.notebook.panel.connecting.connect", fail)
     user = open_panel(None, service.credentials["paper"])
     user.press()
     assert "Connecting failed: RuntimeError." in user.words("connect")
@@ -391,7 +391,7 @@ def test_interrupting_the_kernel_is_said(open_panel, service, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("toolkit.notebook.connecting.connect", stop)
+    monkeypatch.setattr("toolkit.notebook.panel.connecting.connect", stop)
     user = open_panel(None, service.credentials["paper"])
     user.press()
     assert "Connecting was interrupted." in user.words("connect")
@@ -488,7 +488,7 @@ def test_closing_leaves_nothing_behind(open_panel, service, tour):
     user.choose("mode", "call")
     user.choose("who", "new client key")
     user.press()
-    user.controls.complain(user.panel._connecting.failure or toolkit.notebook.problems.NO_CASSETTE_NAMED)
+    user.controls.complain(user.panel._connecting.failure or toolkit.notebook.panel.problems.NO_CASSETTE_NAMED)
     user.panel.close()
     user.panel.close()
     kept = [widget for name, widget in all_widgets.items() if name not in before]
@@ -534,7 +534,7 @@ def test_a_profile_folder_that_cannot_be_read_is_said(open_panel, monkeypatch):
     def fail(**_):
         raise ConfigurationError("The folder of saved profiles cannot be read.", "Mend it.")
 
-    monkeypatch.setattr("toolkit.profiles.saved_credentials", fail)
+    monkeypatch.setattr("toolkit.auth.profiles.saving.saved_credentials", fail)
     user = open_panel("paper")
     assert "The folder of saved profiles cannot be read." in user.words("credentials")
     assert user.controls.fields
@@ -792,13 +792,13 @@ def test_renewals_are_shown(open_panel, service):
 def answers(monkeypatch, *texts):
     """Somebody who types these texts below the cell; the questions that were asked."""
     asked, waiting = [], [*texts]
-    monkeypatch.setattr("toolkit.notebook.asking.can_ask", lambda: True)
+    monkeypatch.setattr("toolkit.notebook.panel.connecting.can_ask", lambda: True)
 
     def prompt(question):
         asked.append(question)
         return waiting.pop(0)
 
-    monkeypatch.setattr("toolkit.notebook.asking.ask_unseen", prompt)
+    monkeypatch.setattr("toolkit.notebook.panel.connecting.ask_unseen", prompt)
     return asked
 
 
@@ -825,7 +825,7 @@ def test_connecting_in_code_raises_what_the_panel_says(open_panel, service, monk
     answers(monkeypatch, secrets.token_hex(10), secrets.token_hex(20))
     with pytest.raises(ConfigurationError, match="401"):
         user.panel.connect()
-    monkeypatch.setattr("toolkit.notebook.asking.can_ask", lambda: False)
+    monkeypatch.setattr("toolkit.notebook.panel.connecting.can_ask", lambda: False)
     with pytest.raises(ConfigurationError, match="Nobody is there to type the credentials"):
         user.panel.connect()
     user.choose("mode", "record")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from toolkit.errors import (
+from toolkit.auth.profiles.saving import Profile
+from toolkit.core.document import CredentialKind, Environment
+from toolkit.core.errors import (
     CassetteBusy,
     CassetteMiss,
     ConfigurationError,
@@ -16,8 +18,9 @@ from toolkit.errors import (
     Unreachable,
     UnsafeAddress,
 )
-from toolkit.notebook.form import FIELDS, PASSPHRASE, Mode
-from toolkit.notebook.problems import (
+from toolkit.local.settings import Settings
+from toolkit.notebook.panel.choices import FIELDS, PASSPHRASE, Mode
+from toolkit.notebook.panel.problems import (
     KEY_IS_ENCRYPTED,
     missing_profile,
     nearly_called,
@@ -27,9 +30,6 @@ from toolkit.notebook.problems import (
     unexpected,
     wrong_name,
 )
-from toolkit.profiles import Profile
-from toolkit.service import CredentialKind, Environment
-from toolkit.settings import Settings
 
 TYPED = FIELDS[CredentialKind.CLIENT_SECRET]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from toolkit.ledger import Authorization, Call
-from toolkit.notebook.recent_calls import SHOWN, recent_calls_html, renewals
-from toolkit.service import CredentialKind, Environment
-from toolkit.tables import calls_table
+from toolkit.core.document import CredentialKind, Environment
+from toolkit.core.ledger import Authorization, Call
+from toolkit.notebook.panel.display import SHOWN, recent_calls_html, renewals
+from toolkit.tables.tabulation import calls_table
 
 AT = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 

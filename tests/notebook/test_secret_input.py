@@ -7,10 +7,10 @@ import secrets
 
 import pytest
 
-from toolkit.notebook.form import FIELDS
-from toolkit.notebook.secret_input import LONGEST_TEXT, SecretInput
-from toolkit.secret import Secret
-from toolkit.service import CredentialKind
+from toolkit.core.document import CredentialKind
+from toolkit.core.secret import Secret
+from toolkit.notebook.panel.choices import FIELDS
+from toolkit.notebook.panel.secret_input import LONGEST_TEXT, SecretInput
 
 KEY_PAIR = FIELDS[CredentialKind.KEY_PAIR]
 

@@ -13,9 +13,9 @@ import pytest
 
 import toolkit as tk
 from toolkit.verification import Outcome, Verdict, verify
-from toolkit.verification.normal import RunResult
-from toolkit.verification.running import run_notebook
-from toolkit.verification.surroundings import Surroundings
+from toolkit.verification.kernel_environment import Surroundings
+from toolkit.verification.normalize import RunResult
+from toolkit.verification.run_notebook import run_notebook
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))

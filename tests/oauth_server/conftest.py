@@ -19,7 +19,7 @@ import pytest
 from oidc_provider import HERE, OAuthServer
 
 import toolkit as tk
-from toolkit.clock import ManualClock
+from toolkit.core.clock import ManualClock
 
 
 @dataclass

@@ -13,8 +13,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from oidc_provider import ALGORITHMS, SCOPES
 
-from toolkit.errors import TokenRefused
-from toolkit.service import TOKEN_PATH
+from toolkit.core.document import TOKEN_PATH
+from toolkit.core.errors import TokenRefused
 
 HOUR = timedelta(hours=1)
 

@@ -10,9 +10,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from toolkit.verification.comparing import differences
-from toolkit.verification.normal import CellResult, RunResult, as_bytes, normal_form
-from toolkit.verification.readable import diff_lines, hint_at, kind_of
-from toolkit.verification.stored import NotANotebook, parse_notebook
+from toolkit.verification.diff import diff_lines, hint_at, kind_of
+from toolkit.verification.normalize import CellResult, RunResult, as_bytes, normal_form
+from toolkit.verification.notebook_files import NotANotebook, parse_notebook
 from toolkit.verification.verdict import Kind
 
 TABLE = "   a     b\n0  1  0.50\n1  2  0.25"

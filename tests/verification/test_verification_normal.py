@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.verification.normal import (
+from toolkit.verification.normalize import (
     CellResult,
     RunResult,
     as_bytes,
@@ -19,7 +19,7 @@ from toolkit.verification.normal import (
     without_remarks,
     without_times,
 )
-from toolkit.verification.stored import parse_notebook
+from toolkit.verification.notebook_files import parse_notebook
 
 CODE = {"cell_type": "code", "id": "a", "metadata": {}, "source": "1", "outputs": [], "execution_count": None}
 NOTEBOOK = {"cells": [CODE], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}

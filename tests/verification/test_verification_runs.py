@@ -18,12 +18,12 @@ from pathlib import Path
 import pytest
 
 import toolkit
-from toolkit.errors import ConfigurationError
+from toolkit.core.errors import ConfigurationError
 from toolkit.verification import Kind, Outcome, verify
-from toolkit.verification.normal import CellResult, RunResult
-from toolkit.verification.running import raised
+from toolkit.verification.normalize import CellResult, RunResult
+from toolkit.verification.run_notebook import raised
 from toolkit.verification.verdict import CellPlace
-from toolkit.verification.verifying import _Verifying
+from toolkit.verification.verifier import _Verifying
 
 pytest.importorskip("nbclient")
 SECRET = "AWS_SECRET_ACCESS_KEY"
@@ -234,7 +234,7 @@ def test_what_nobody_thought_of_fails_alone(tmp_path, write_notebook, monkeypatc
             raise LookupError("what \x1b[2J is this")
         return RunResult({0: CellResult()})
 
-    monkeypatch.setattr("toolkit.verification.verifying.run_notebook", run_notebook)
+    monkeypatch.setattr("toolkit.verification.verifier.run_notebook", run_notebook)
     files = [write_notebook(tmp_path / f"{name}.ipynb", name) for name in ("odd", "plain")]
     odd, plain = verify(files)
     assert (odd.outcome, odd.cells) == (Outcome.FAILED, 1)
@@ -334,7 +334,7 @@ def test_an_interrupt_ends_the_kernels_and_leaves_nothing(tmp_path, write_notebo
     write_notebook(tmp_path / "hangs.ipynb", code)
     temporary = tmp_path / "t"
     temporary.mkdir()
-    program = "import typer; from toolkit.commands.verify import verify; typer.run(verify)"
+    program = "import typer; from toolkit.cli.commands.verify import verify; typer.run(verify)"
     environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(Path(toolkit.__file__).parents[1])}
     command = [sys.executable, "-c", program, str(tmp_path / "hangs.ipynb")]
     with subprocess.Popen(
@@ -380,8 +380,8 @@ def test_an_interrupt_is_told_of_at_once(tmp_path, write_notebook, monkeypatch, 
         task.cancel()
         await task
 
-    monkeypatch.setattr("toolkit.verification.verifying.import_module", load)
-    monkeypatch.setattr("toolkit.verification.verifying.run_notebook", run_notebook)
+    monkeypatch.setattr("toolkit.verification.verifier.import_module", load)
+    monkeypatch.setattr("toolkit.verification.verifier.run_notebook", run_notebook)
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(interrupted())
     assert in_time == [True]
@@ -393,7 +393,7 @@ def test_arguments_that_make_no_sense_are_refused(tmp_path, write_notebook, monk
     for wrong in ({"timeout": 0}, {"timeout": math.inf}, {"timeout": math.nan}, {"jobs": 0}):
         with pytest.raises(ConfigurationError, match="above 0"):
             verify([file], **wrong)
-    monkeypatch.setattr("toolkit.verification.running.find_spec", lambda _: None)
+    monkeypatch.setattr("toolkit.verification.run_notebook.find_spec", lambda _: None)
     with pytest.raises(ConfigurationError, match="nbclient and ipykernel are not installed") as refused:
         verify([file])
     assert "pip install" in refused.value.next_step

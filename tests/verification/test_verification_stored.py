@@ -6,9 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.errors import ConfigurationError
-from toolkit.verification.normal import as_bytes, source_digests
-from toolkit.verification.stored import NotANotebook, find_notebooks, parse_notebook, read_notebook, replace_notebook
+from toolkit.core.errors import ConfigurationError
+from toolkit.verification.normalize import as_bytes, source_digests
+from toolkit.verification.notebook_files import (
+    NotANotebook,
+    find_notebooks,
+    parse_notebook,
+    read_notebook,
+    replace_notebook,
+)
 
 EMPTY = {"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
 

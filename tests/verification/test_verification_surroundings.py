@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from toolkit.verification.surroundings import Surroundings
+from toolkit.verification.kernel_environment import Surroundings
 
 TRIES = """
 import asyncio, socket, sys, urllib.request

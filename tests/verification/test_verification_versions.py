@@ -1,7 +1,6 @@
 """Versions: which are recorded, and what is said when others run."""
 
-from toolkit.verification.verdict import VersionChange
-from toolkit.verification.versions import changes, in_words, running_versions
+from toolkit.verification.verdict import VersionChange, changes, in_words, running_versions
 
 
 def test_the_running_versions_are_by_name():

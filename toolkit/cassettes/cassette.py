@@ -7,23 +7,28 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
-from toolkit.cassettes import claims, contents, endings, misses, strictness
-from toolkit.cassettes.contents import Contents, Parsed
-from toolkit.cassettes.format import EPOCH, Interaction, RecordedRequest
-from toolkit.cassettes.matching import ANYONE, Lane
-from toolkit.cassettes.names import MODES, Mode, as_mode, find_cassette, of_that_name
-from toolkit.cassettes.playing import Player
-from toolkit.cassettes.recorder import Recorder, part_of
-from toolkit.cassettes.rules import Rules, project_rules
-from toolkit.cassettes.scrub import KnownSecrets, Scrubber
-from toolkit.errors import CassetteError, ConfigurationError
-from toolkit.ledger import Authorization
-from toolkit.secret import Secret
-from toolkit.settings import Settings, as_settings, is_offline
-from toolkit.traffic import TRAFFIC
-from toolkit.warning import warn
+from toolkit.cassettes.format import contents
+from toolkit.cassettes.format.contents import Contents, Parsed
+from toolkit.cassettes.format.interactions import Interaction
+from toolkit.cassettes.paths import MODES, Mode, as_mode, find_cassette, of_that_name
+from toolkit.cassettes.recording import finishing, writer_lock
+from toolkit.cassettes.recording.recorder import Recorder, part_of
+from toolkit.cassettes.replay import misses
+from toolkit.cassettes.replay.matching import ANYONE, Lane
+from toolkit.cassettes.replay.player import Player
+from toolkit.core.errors import CassetteError, ConfigurationError
+from toolkit.core.escaping import as_html
+from toolkit.core.html import badge, card
+from toolkit.core.ledger import EPOCH, TRAFFIC, Authorization
+from toolkit.core.secret import Secret
+from toolkit.core.warn import warn
+from toolkit.core.words import count_text, date_text, instant_words
+from toolkit.local.settings import Settings, as_settings, is_offline
+from toolkit.scrubbing.messages import RecordedRequest
+from toolkit.scrubbing.rules.model import Rules, project_rules
+from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
 
 if TYPE_CHECKING:
     import httpx
@@ -89,7 +94,7 @@ class Cassette:
         self._settings = settings
         self._part = part_of(self.path)
         self._is_awaited = False
-        endings.take_over(self._part)
+        finishing.take_over(self._part)
         data = self._read()
         self.scrubber.recall(data)
         self._contents = contents.read(data, source=str(self.path))
@@ -116,7 +121,7 @@ class Cassette:
         self.records = self.mode in ("new_episodes", "all") or (self.mode == "once" and not self._loaded)
         self.replays = self._loaded > 0 and self.mode != "all"
         real = Path(os.path.realpath(self.path))
-        if self._part.exists() and not claims.is_held_elsewhere(real):
+        if self._part.exists() and not writer_lock.is_held_elsewhere(real):
             warn(
                 f"{self._part} is left of a recording with mode all that was interrupted. "
                 f"To use it, rename it to {real.name}; the next such recording replaces it."
@@ -146,9 +151,7 @@ class Cassette:
         return f"<Cassette {self.path.name}: {self.describe()}>"
 
     def _repr_html_(self) -> str:
-        from toolkit.rich_display.values import cassette_html  # noqa: PLC0415 - for notebooks only
-
-        return cassette_html(self)
+        return _card(self)
 
     def describe(self) -> str:
         """Whether calls are recorded or replayed, and of when, in words."""
@@ -225,7 +228,7 @@ class Cassette:
         self._recorder.append(interaction)
         if self._recorder.is_owed or (self.mode == "all" and not self._is_awaited):
             self._is_awaited = True
-            endings.call_at_the_end(self._part, self.finish)
+            finishing.call_at_the_end(self._part, self.finish)
 
     def transport(self, inner: httpx.BaseTransport | httpx.AsyncBaseTransport | None = None) -> CassetteTransport:
         """A transport for an httpx.Client or an httpx.AsyncClient that replays from and records to this cassette.
@@ -256,7 +259,7 @@ class Cassette:
         """
         if self._recorder is not None:
             self._recorder.finish()
-        endings.call_off(self.finish)
+        finishing.call_off(self.finish)
 
     def close(self) -> None:
         """End the recording well. Optional: every interaction is on disk as soon as it is complete.
@@ -272,12 +275,12 @@ class Cassette:
             if self._recorder is not None:
                 self._recorder.give_up()
         if self.strict and self.replays and self.unplayed:
-            raise strictness.left_over(self.path.name, self._loaded, self.unplayed)
+            raise misses.left_over(self.path.name, self._loaded, self.unplayed)
 
     def abandon(self) -> None:
         """End the recording after a failure: with mode `all` the old one stays, and the new one beside it."""
         self._is_awaited = True  # not from here on either
-        endings.call_off(self.finish)
+        finishing.call_off(self.finish)
         if self._recorder is not None:
             self._recorder.give_up()
 
@@ -300,3 +303,42 @@ def _checked(rules: object) -> Rules | None:
         f"The rules of a cassette are Rules, not {type(rules).__name__}.",
         'For example rules=tk.Rules(names=["nickname"]).',
     )
+
+
+_MODES: Final = {
+    "none": "none: replays only",
+    "once": "once: records a file that does not exist, replays one that does",
+    "new_episodes": "new_episodes: replays what is recorded, and records the rest",
+    "all": "all: records everything anew",
+}
+
+
+def _card(cassette: Cassette) -> str:
+    """What is recorded, of when, and how much of it was played."""
+    count = len(cassette)
+    rows = [("Mode", as_html(_MODES[cassette.mode])), ("Interactions", f"{count:,}")]
+    if cassette.environments:
+        rows.append(("Calls of", as_html(", ".join(cassette.environments))))
+    if cassette.replays:
+        unplayed = len(cassette.unplayed)
+        rows.append(("Played", f"{count_text(cassette.play_count, 'time')}; {unplayed:,} not played yet"))
+    source = source_text(cassette, None) if cassette.replays or not cassette.records else "recording"
+    return card(f"Cassette {cassette.path.name}", [badge(source)], rows)
+
+
+def source_text(cassette: Cassette | None, ended: datetime | None) -> str:
+    """Where answers come from, and of when.
+
+    Args:
+        cassette: what is replayed or recorded; None when live.
+        ended: when the last call ended; None before the first. It dates what comes from the service
+            itself, since a display that is saved must not depend on when it is looked at.
+    """
+    as_of = f", as of {instant_words(ended)}" if ended else ", no call yet"
+    if cassette is None:
+        return f"live calls{as_of}"
+    if not cassette.replays:
+        return f"live calls, recorded{as_of}" if cassette.records else "replayed, nothing recorded"
+    at = cassette.recorded_at
+    recorded = f"recorded {date_text(at)}" if at is not None and at != EPOCH else "recorded on an unknown day"
+    return f"replayed and added to, {recorded}" if cassette.records else f"replayed, {recorded}"

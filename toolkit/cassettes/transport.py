@@ -3,32 +3,68 @@
 A recorded interaction that matches is replayed and nothing below runs. Otherwise the request passes
 on, and what comes back is recorded when its body is complete; the caller gets it as it came.
 """
+# MERGE: Calls that got no answer: recorded as what httpx raised, and replayed as the same.
 
 from __future__ import annotations
 
 import contextlib
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from datetime import timedelta
-from typing import Any
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
-from toolkit.cassettes.cassette import Cassette
-from toolkit.cassettes.failures import RECORDABLE, as_error, record_failure
-from toolkit.cassettes.format import (
-    HeaderList,
-    Interaction,
-    RecordedRequest,
-    RecordedResponse,
-    header_bytes,
-)
-from toolkit.clock import Clock, SystemClock
-from toolkit.errors import CassetteError
-from toolkit.flow import Flow, Read, run, run_async
-from toolkit.ledger import Call
-from toolkit.traffic import TRAFFIC
-from toolkit.warning import warn
+from toolkit.cassettes.format.interactions import FAILURES, NO_ANSWER, Failure, Interaction
+from toolkit.core.clock import Clock, SystemClock
+from toolkit.core.errors import CassetteError
+from toolkit.core.ledger import TRAFFIC, Authorization, Call
+from toolkit.core.warn import warn
+from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes
+from toolkit.transport.flow import Flow, Read, run, run_async
+
+if TYPE_CHECKING:
+    from toolkit.cassettes.cassette import Cassette
+
+
+# What a network or a service causes. What the caller caused (UnsupportedProtocol, LocalProtocolError) is not recorded.
+RECORDABLE: Final = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError, httpx.ProxyError)
+
+
+def record_failure(
+    cassette: Cassette,
+    request: RecordedRequest,
+    error: httpx.TransportError,
+    *,
+    sent_at: datetime,
+    elapsed: timedelta,
+    authorized_by: Authorization | None = None,
+) -> None:
+    """Record that a request got no answer. Where that cannot be recorded, warn: the caller is to get `error`.
+
+    Args:
+        error: one of RECORDABLE.
+    """
+    # A class of a transport's own is recorded as httpx's that it is derived from.
+    name = next(one.__name__ for one in type(error).__mro__ if one.__name__ in FAILURES)
+    interaction = Interaction(
+        request=request,
+        response=NO_ANSWER,
+        recorded_at=sent_at,
+        elapsed=elapsed,
+        authorized_by=authorized_by,
+        failure=Failure(name, str(error)),
+    )
+    try:
+        cassette.record(interaction)
+    except CassetteError as unrecorded:
+        warn(f"The failed {request.method} is not recorded. {unrecorded.what}")
+
+
+def as_error(failure: Failure, request: httpx.Request | None) -> httpx.TransportError:
+    """What to raise for a recorded failure of the same request."""
+    kind: type[httpx.TransportError] = getattr(httpx, failure.type)  # of FAILURES, or there were no Failure
+    return kind(failure.message, request=request)
 
 
 class ObservedStream(httpx.SyncByteStream, httpx.AsyncByteStream):

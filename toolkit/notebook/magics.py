@@ -13,13 +13,13 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
 
-from toolkit.cassettes import ambient
+from toolkit.cassettes import cell_cassette
 from toolkit.cassettes.cassette import MODES, Cassette
-from toolkit.errors import ConfigurationError
-from toolkit.escaping import printable
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.escaping import printable
+from toolkit.core.words import count_text
 from toolkit.notebook.masking import Masking
-from toolkit.rich_display.words import count_text
-from toolkit.session import AsyncSession, Session
+from toolkit.session.session import AsyncSession, Session
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,12 +60,12 @@ class Magics:
             given = self._arguments.parse_args(shlex.split(line))
         except ValueError as error:
             raise ConfigurationError(f"%%cassette: {error}.", f"Usage: {_USAGE}") from None
-        present = ambient.current()
+        present = cell_cassette.current()
         if present is not None:
             raise ConfigurationError(
                 f"%%cassette: this cell has {present.path.name} already.", "A cell has one cassette."
             )
-        ambient.put_in_place(Cassette(given.name, given.mode))
+        cell_cassette.put_in_place(Cassette(given.name, given.mode))
         self._owner = self._running[-1] if self._running else None
         self._brought = {own: _extent(own) for _, own in self._own_cassettes()}
 
@@ -96,9 +96,9 @@ class Magics:
         if cell is not None and self._owner is not None and cell is not self._owner:
             return  # it ran within the cassette's
         self._owner = None
-        cassette = ambient.current()
+        cassette = cell_cassette.current()
         try:
-            ambient.take_away(well=result is not None and bool(result.success))
+            cell_cassette.take_away(well=result is not None and bool(result.success))
         finally:
             brought, self._brought = self._brought, None
             if cassette is not None and brought is not None:

@@ -18,10 +18,10 @@ from contextlib import suppress
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Final
 
-from toolkit.cassettes.known import KnownSecrets
-from toolkit.cell_source import remember_typed
-from toolkit.notebook.pieces import Pieces
-from toolkit.session_secrets import SESSION_SECRETS
+from toolkit.auth.cell_warning import remember_typed
+from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.live import SESSION_SECRETS
+from toolkit.scrubbing.pieces import Pieces
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 from toolkit.practice_service.faults import Fault, Faults
 from toolkit.practice_service.service import PracticeService
-from toolkit.practice_service.stats import Stats
-from toolkit.practice_service.world import Options
+from toolkit.practice_service.world import Options, Stats
 
 if TYPE_CHECKING:
-    from toolkit.clock import Clock
+    from toolkit.core.clock import Clock
 
 
 def practice(

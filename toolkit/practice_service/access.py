@@ -3,20 +3,51 @@
 Section 1, rule 5 of the service document: credentials of one account or environment are not accepted
 by another. The market data interface takes each caller's own flow.
 """
+# MERGE: What the practice service sees of a request, and how it refuses one.
 
 from __future__ import annotations
 
 import base64
 import binascii
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from toolkit.practice_service.requests import RequestHeaders, RequestRefusedError
-from toolkit.secret import Secret
-from toolkit.service import CredentialKind, Environment, header_names
+from toolkit.core.document import CredentialKind, Environment, header_names
+from toolkit.core.secret import Secret
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from toolkit.practice_service.holders import Holder, Holders
     from toolkit.practice_service.tokens import Tokens
+
+
+class RequestHeaders(Protocol):
+    """Header fields by name, in any letter case."""
+
+    def getlist(self, key: str, /) -> list[str]:
+        """All values of one name, in order."""
+        ...
+
+
+class RequestRefusedError(Exception):
+    """A request that is answered with an error status.
+
+    The texts are the service's own: nothing that the caller sent may go into them.
+
+    Attributes:
+        status: HTTP status code of the answer.
+        error: error code; at the token endpoint one of RFC 6749 section 5.2.
+        message: what is wrong, for the person who reads it; without quotes and backslashes, which
+            RFC 6749 section 5.2 keeps out of an `error_description`.
+        headers: names and values of further response headers.
+    """
+
+    def __init__(self, status: int, error: str, message: str, headers: Sequence[tuple[str, str]] = ()) -> None:
+        super().__init__(status, error, message)
+        self.status = status
+        self.error = error
+        self.message = message
+        self.headers = tuple(headers)
 
 
 class Access:

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
+from toolkit.core.document import BROKER_ACCOUNTS_PATH, TOKEN_PATH, TRADING_ACCOUNT_PATH, Environment, Interface
 from toolkit.practice_service import payloads
-from toolkit.practice_service.access import Access
+from toolkit.practice_service.access import Access, RequestRefusedError
 from toolkit.practice_service.assertions import Assertions
 from toolkit.practice_service.faults import ConnectionDroppedError, Fault
 from toolkit.practice_service.holders import Holder
-from toolkit.practice_service.requests import RequestRefusedError
 from toolkit.practice_service.token_endpoint import TokenEndpoint
-from toolkit.service import BROKER_ACCOUNTS_PATH, TOKEN_PATH, TRADING_ACCOUNT_PATH, Environment, Interface
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from toolkit.clock import Clock
+    from toolkit.core.clock import Clock
+    from toolkit.core.secret import Secret
     from toolkit.practice_service.holders import Client
-    from toolkit.secret import Secret
 
 LONGEST_LIFETIME: Final = 600  # seconds; an assertion is for one request, so anything longer is a mistake
 LEEWAY: Final = 5  # seconds that a caller's clock may be ahead
@@ -75,7 +75,7 @@ class Assertions:
 
 
 def _decoded(assertion: Secret, key: Any, algorithms: list[str] | None, options: dict[str, bool]) -> dict[str, Any]:
-    import jwt  # noqa: PLC0415 - late, as in toolkit.keys
+    import jwt  # noqa: PLC0415 - late, as in toolkit.auth.keys
 
     try:
         claims: dict[str, Any] = jwt.decode(assertion.reveal(), key, algorithms=algorithms, options=options)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
-from toolkit.errors import ConfigurationError
+from toolkit.core.errors import ConfigurationError
 
 Place = Literal["token", "interfaces"]
 Body = Literal["json", "malformed", "html"]

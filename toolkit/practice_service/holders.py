@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from toolkit.credentials import ClientKey, ClientSecret, Credentials, KeyPair
-from toolkit.errors import ConfigurationError
-from toolkit.escaping import excerpt
-from toolkit.secret import Secret
-from toolkit.service import Environment
+from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair
+from toolkit.core.document import Environment
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.escaping import excerpt
+from toolkit.core.secret import Secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -150,7 +150,7 @@ def _client_id(name: str) -> str:
 
 def _new_private_key(environment: Environment) -> Any:
     """P-256 (ES256) for the live partner and Ed25519 (EdDSA) for the sandbox, to practise with both."""
-    from cryptography.hazmat.primitives.asymmetric import ec, ed25519  # noqa: PLC0415 - late, as in toolkit.keys
+    from cryptography.hazmat.primitives.asymmetric import ec, ed25519  # noqa: PLC0415 - late, as in toolkit.auth.keys
 
     if environment is Environment.BROKER_LIVE:
         return ec.generate_private_key(ec.SECP256R1())

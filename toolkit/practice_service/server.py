@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from toolkit.errors import ConfigurationError
+from toolkit.core.errors import ConfigurationError
 from toolkit.practice_service.faults import ConnectionDroppedError
 
 if TYPE_CHECKING:

@@ -5,20 +5,20 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Final, Self
 
-from toolkit.clock import Clock, SystemClock
-from toolkit.errors import ConfigurationError
+from toolkit.core.clock import Clock, SystemClock
+from toolkit.core.document import ADDRESS_NAMES, symbolic_address
+from toolkit.core.errors import ConfigurationError
+from toolkit.local.settings import Settings, is_offline
 from toolkit.practice_service.world import Options, World
-from toolkit.service import ADDRESS_NAMES, symbolic_address
-from toolkit.settings import Settings, is_offline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
-    from toolkit.credentials import Credentials
+    from toolkit.auth.credentials import Credentials
     from toolkit.practice_service.faults import Faults
     from toolkit.practice_service.server import ServerThread
-    from toolkit.practice_service.stats import Stats
+    from toolkit.practice_service.world import Stats
 
 _LOWEST_PORT: Final = 1024  # those below take privileges
 _HIGHEST_PORT: Final = 65536 - len(ADDRESS_NAMES)

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
-from toolkit.assertion import ASSERTION_TYPE
+from toolkit.auth.assertion import ASSERTION_TYPE
+from toolkit.core.document import GRANT_TYPE, TOKEN_PATH, Environment, header_names
+from toolkit.core.secret import Secret
+from toolkit.practice_service.access import RequestHeaders, RequestRefusedError
 from toolkit.practice_service.assertions import AssertionInvalidError, Assertions
-from toolkit.practice_service.requests import RequestHeaders, RequestRefusedError
-from toolkit.secret import Secret
-from toolkit.service import GRANT_TYPE, TOKEN_PATH, Environment, header_names
 
 if TYPE_CHECKING:
     from toolkit.practice_service.holders import Client, Holders

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from toolkit.service import TOKEN_TYPE
+from toolkit.core.document import TOKEN_TYPE
 
 if TYPE_CHECKING:
-    from toolkit.clock import Clock
+    from toolkit.core.clock import Clock
+    from toolkit.core.secret import Secret
     from toolkit.practice_service.holders import Holder
-    from toolkit.secret import Secret
 
 _TOKEN_BYTES: Final = 32
 

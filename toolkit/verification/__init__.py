@@ -12,7 +12,7 @@ from toolkit.verification.verdict import (
     Verdict,
     VersionChange,
 )
-from toolkit.verification.verifying import Progress, verify
+from toolkit.verification.verifier import Progress, verify
 
 __all__ = [
     "CellPlace",

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from toolkit.verification.normal import LABEL, as_bytes, without_times
-from toolkit.verification.readable import diff_lines, hint_at, kind_of
-from toolkit.verification.running import cell_place
-from toolkit.verification.stored import StoredNotebook
+from toolkit.verification.diff import diff_lines, hint_at, kind_of
+from toolkit.verification.normalize import LABEL, as_bytes, without_times
+from toolkit.verification.notebook_files import StoredNotebook
+from toolkit.verification.run_notebook import cell_place
 from toolkit.verification.verdict import CellPlace, Difference, Kind
 
 _MOST_LAYOUT: Final = 20  # lines

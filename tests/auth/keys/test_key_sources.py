@@ -1,0 +1,209 @@
+"""What people give as a private key, beyond PEM and JWK text: files, objects, slips."""
+
+from __future__ import annotations
+
+import codecs
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from key_forms import (
+    DEFAULTS,
+    assert_shows_nothing_of,
+    certificate,
+    der,
+    frames_of,
+    identity,
+    jwk,
+    key,
+    pem,
+    public_pem,
+    refusal,
+)
+
+from toolkit.auth.keys import as_signer
+from toolkit.auth.keys.sources import LARGEST_KEY_FILE, hidden
+from toolkit.core.problem import Problem
+from toolkit.core.secret import Secret
+
+CANARY = "QXZ0123456789QXZ0123456789"
+FORMS = {
+    "object": lambda private_key: private_key,
+    "PEM": pem,
+    "PEM bytes": lambda private_key: pem(private_key).encode(),
+    "PEM bytearray": lambda private_key: bytearray(pem(private_key).encode()),
+    "PEM with space around": lambda private_key: f"\n  {pem(private_key)}\n\n",
+    "JWK": jwk,
+    "JWK bytes": lambda private_key: jwk(private_key).encode(),
+    "Secret": lambda private_key: Secret(pem(private_key)),
+    "Secret JWK": lambda private_key: Secret(jwk(private_key)),
+    "DER": der,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", DEFAULTS)
+def test_forms(kind, form):
+    """A key is taken in every form that people have it in, and is the same key in each."""
+    signer = as_signer(FORMS[form](key(kind)))
+    assert signer.algorithm == DEFAULTS[kind]
+    assert signer.identity() == identity(kind)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("form", [pem, jwk])
+def test_file(tmp_path, form, encoding):
+    """A key is read from a file, also from one that an editor or a shell of Windows wrote."""
+    file = tmp_path / "key"
+    mark = {"utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE}.get(encoding, b"")
+    file.write_bytes(mark + form(key("P-256")).encode(encoding))
+    assert as_signer(file).identity() == identity("P-256")
+
+
+def test_file_at_home(tmp_path, monkeypatch):
+    """A path may begin with `~`."""
+    for variable in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(variable, str(tmp_path))
+    (tmp_path / "key.pem").write_text(pem(key("P-256")))
+    assert as_signer(Path("~/key.pem")).algorithm == "ES256"
+
+
+def test_unreadable_files(tmp_path):
+    """A file that is missing, a folder, no text, too large or no file name is an error that names it."""
+    binary, large = tmp_path / "binary", tmp_path / "large"
+    binary.write_bytes(b"\x80\x81" + CANARY.encode())
+    large.write_text(pem(key("P-256")) + "x" * LARGEST_KEY_FILE)
+    for file, reason in [
+        (tmp_path / "missing.pem", ""),
+        (tmp_path, ""),
+        (binary, "it is not text"),
+        (large, "it is too large for a key"),
+        (Path("~nobody-of-that-name/key.pem"), ""),
+        (Path("key\0.pem"), "names no file"),
+    ]:
+        error = refusal(file)
+        assert error.what.startswith(f"Cannot read the private key file {str(file).replace(chr(0), '')}: ")
+        assert reason in error.what
+        assert_shows_nothing_of(error, CANARY + "\n" + pem(key("P-256")))
+
+
+def test_the_name_of_a_file_as_text(tmp_path, monkeypatch):
+    """Text is key text: a file's name given as text is said to be one, and is not read."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "desk").write_text(pem(key("P-256")))
+    for name in ("desk", str(tmp_path / "desk"), "missing.pem", "~/keys/desk.PEM", " desk\n", Secret("keys.jwks")):
+        error = refusal(name)
+        assert "text that names a file" in error.what
+        assert "Path(" in error.next_step
+    assert as_signer(Path("desk")).identity() == identity("P-256")
+
+
+@pytest.mark.parametrize("kind", DEFAULTS)
+def test_the_key_as_a_path(kind):
+    """Key text wrapped in a Path is not quoted as a file's name."""
+    for text in (pem(key(kind)), jwk(key(kind)), "".join(pem(key(kind)).splitlines()[1:-1])):
+        error = refusal(Path(text))
+        assert error.what == "The key itself was given as a Path."
+        assert_shows_nothing_of(error, text)
+
+
+OTHERS = {
+    "other text": (lambda: CANARY, "neither PEM nor JWK"),
+    "other bytes": (lambda: b"\x80" + CANARY.encode(), "neither PEM nor JWK"),
+    "body of a PEM": (lambda: "".join(pem(key("P-256")).splitlines()[1:-1]), "neither PEM nor JWK"),
+    "empty text": (lambda: "", "neither PEM nor JWK"),
+    "public key object": (lambda: key("P-256").public_key(), "This is a public key"),
+    "public RSA key object": (lambda: key("RSA").public_key(), "This is a public key"),
+    "certificate object": (certificate, "This is a certificate"),
+    "small RSA key object": (lambda: key("small RSA"), "1024 bits"),
+    "key object of another curve": (lambda: key("secp256k1"), "secp256k1"),
+    "key object for agreement": (lambda: key("X25519"), "X25519PrivateKey is no private key that signs"),
+    "None": (lambda: None, "NoneType is no private key that signs"),
+    "number": (lambda: 5, "int is no private key that signs"),
+    "list": (lambda: [CANARY], "list is no private key that signs"),
+    "class": (lambda: Secret, "The class Secret was given"),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_others(other):
+    """What is no private key is an error of its own that shows nothing of it."""
+    make, words = OTHERS[other]
+    error = refusal(make())
+    assert words in error.what
+    assert_shows_nothing_of(error, CANARY + "\n" + "".join(pem(key("P-256")).splitlines()[1:-1]))
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: key("P-256"), "not encrypted"),
+        (lambda: jwk(key("P-256")), "not encrypted"),
+        (lambda: public_pem(key("P-256")), "it is a public key"),
+    ],
+)
+def test_passphrase_with_what_has_none(make, words):
+    """A passphrase beside a key that needs none is an error; what is no private key is said to be that first."""
+    error = refusal(make(), passphrase=CANARY)
+    assert words in error.what
+    assert_shows_nothing_of(error, CANARY)
+
+
+def test_a_key_that_stays_in_its_object():
+    """A key object whose private half cannot be had is to be given as a Signer."""
+    from cryptography.hazmat.primitives.asymmetric import ed25519
+
+    class Token(ed25519.Ed25519PrivateKey):
+        def private_bytes(self, encoding, format, encryption_algorithm):  # noqa: A002
+            raise NotImplementedError
+
+        def sign(self, data): ...
+        def public_key(self): ...
+        def private_bytes_raw(self): ...
+        def __copy__(self): ...
+        def __deepcopy__(self, memo): ...
+
+    error = refusal(Token())
+    assert "does not give its private key out" in error.what
+    assert "Signer" in error.next_step
+
+
+@given(
+    st.text(), st.sampled_from(["{}", "-----BEGIN PRIVATE KEY-----{}", "{{{}", "{{{}}}", '{{"d": "{}"}}', "0\x02{}"])
+)
+@example("\ud800", "{}")
+@example("\x00", "{}")
+@example("x" * 5000, "{}")
+def test_any_text_as_key(text, form):
+    """Whatever text is given as a key, it is refused as one: no other error escapes."""
+    refusal(form.format(text))
+    refusal(form.format(text), passphrase="a")
+
+
+@given(st.binary(), st.sampled_from([b"", b"0\x82\x01", b"0.\x02\x01\x00", b"\xff\xfe", b"-----BEGIN "]))
+def test_any_bytes_as_key(data, start):
+    """The same of bytes."""
+    refusal(start + data)
+
+
+@given(st.one_of(st.just(CANARY), st.lists(st.just(CANARY)), st.dictionaries(st.just(CANARY), st.just(CANARY))))
+def test_hidden(value):
+    """What is hidden shows nothing, and hiding it again changes nothing."""
+    found = hidden(value)
+    assert isinstance(found, Secret | Problem)
+    assert CANARY not in repr(found)
+    assert hidden(found) is found
+
+
+def test_an_error_that_nobody_foresaw(monkeypatch):
+    """Should anything below fail in a way of its own, its frames are dropped with it."""
+
+    def fail(text, passphrase):
+        raise RuntimeError(text)
+
+    monkeypatch.setattr("toolkit.auth.keys.sources.load_pem", fail)
+    error = refusal(pem(key("P-256")))
+    assert error.what == "The private key cannot be read."
+    assert_shows_nothing_of(error, pem(key("P-256")))
+    assert "Secret" in frames_of(error)

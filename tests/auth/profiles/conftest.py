@@ -1,0 +1,131 @@
+"""A home, a project and a keyring of the test's own: the real ones are never looked at."""
+
+from __future__ import annotations
+
+import os
+
+import keyring
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from keyring.backend import KeyringBackend
+from keyring.backends import null
+
+from toolkit.local.settings import Settings
+
+ADDRESSES = {
+    "trading_live": "https://trading.example.com",
+    "trading_paper": "https://paper.example.com",
+    "market_data": "https://data.example.com/stocks",
+    "market_data_sandbox": "https://data.sandbox.example.com",
+    "broker": "https://broker.example.com",
+    "broker_sandbox": "https://broker.sandbox.example.com",
+    "auth": "https://auth.example.com",
+    "auth_sandbox": "https://auth.sandbox.example.com",
+}
+
+
+class MemoryKeyring(KeyringBackend):
+    """A keyring as strict as that of Windows: 1,280 characters an entry. `broken` makes each call of that name fail."""
+
+    priority = 5
+
+    def __init__(self):
+        super().__init__()
+        self.entries = {}
+        self.broken = set()
+
+    def _call(self, name, *arguments):
+        if name in self.broken:
+            raise RuntimeError(f"cannot {name} {arguments} of {self.entries}")
+
+    def get_password(self, service, username):
+        self._call("get", service, username)
+        return self.entries.get((service, username))
+
+    def set_password(self, service, username, password):
+        self._call("set", service, username, password)
+        if len(password) > 1280:
+            raise RuntimeError(f"too long: {password}")
+        self.entries[service, username] = password
+
+    def delete_password(self, service, username):
+        self._call("delete", service, username)
+        del self.entries[service, username]
+
+
+@pytest.fixture(autouse=True)
+def no_keyring():
+    """By default there is no keyring, as on a server."""
+    before = keyring.get_keyring()
+    keyring.set_keyring(null.Keyring())
+    yield
+    keyring.set_keyring(before)
+
+
+@pytest.fixture
+def memory_keyring(no_keyring):
+    """A system keyring that works."""
+    backend = MemoryKeyring()
+    keyring.set_keyring(backend)
+    return backend
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    """A home folder of the test's own, and no variable of ours."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    for variable in [name for name in os.environ if name.startswith("TOOLKIT_")]:
+        monkeypatch.delenv(variable)
+    for variable in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(variable, str(folder))
+    monkeypatch.setattr("platformdirs.user_config_dir", lambda name, appauthor=None: str(folder / ".config" / name))
+    return folder
+
+
+@pytest.fixture
+def folder(home):
+    """The folder of saved profiles, made when something is saved."""
+    return home / ".config" / "service-access-toolkit" / "profiles"
+
+
+@pytest.fixture
+def project(home, monkeypatch):
+    """A project folder, and the working directory."""
+    folder = home / "project"
+    folder.mkdir()
+    (folder / "toolkit.toml").touch()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def settings(project):
+    """Settings with every address."""
+    return Settings(ADDRESSES, project=project)
+
+
+def pem(key) -> str:
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+
+
+KEYS = {
+    "rsa": rsa.generate_private_key(65537, 2048),
+    "p256": ec.generate_private_key(ec.SECP256R1()),
+    "p384": ec.generate_private_key(ec.SECP384R1()),
+    "p521": ec.generate_private_key(ec.SECP521R1()),
+    "ed25519": ed25519.Ed25519PrivateKey.generate(),
+}
+
+
+@pytest.fixture(scope="session")
+def keys():
+    """One private key of each kind that signs."""
+    return KEYS
+
+
+@pytest.fixture(scope="session")
+def key_text():
+    """A private key as PEM text."""
+    return pem(KEYS["p256"])

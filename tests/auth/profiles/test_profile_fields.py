@@ -1,0 +1,241 @@
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
+
+from toolkit.auth.credentials import ClientKey
+from toolkit.auth.profiles.fields import FIELDS, Given, fields_of
+from toolkit.core.document import CredentialKind, Environment
+from toolkit.core.errors import ConfigurationError, CredentialsMismatch
+from toolkit.core.secret import Secret
+
+
+def give(environment, folder=Path(), **values):
+    secrets = {field: Secret(text) for field, text in values.items()}
+    return Given(Environment(environment), "a", "the source", secrets, str.upper, folder)
+
+
+def encrypted(key, passphrase):
+    form = BestAvailableEncryption(passphrase.encode())
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, form).decode()
+
+
+def refusal(given, kind=ConfigurationError):
+    with pytest.raises(kind) as caught:
+        given.credentials()
+    assert caught.value.next_step
+    assert "the source" in str(caught.value)
+    return str(caught.value)
+
+
+def test_fields_of_environments():
+    """An account holder has the fields of a key pair, a broker partner those of a client."""
+    assert fields_of(Environment.LIVE) == {"key_id", "secret_key", "secret_key_file", "scheme"}
+    assert fields_of(Environment.BROKER_LIVE).isdisjoint(fields_of(Environment.LIVE))
+    assert fields_of(Environment.LIVE) | fields_of(Environment.BROKER_SANDBOX) == FIELDS
+
+
+@pytest.mark.parametrize(
+    ("environment", "values", "missing"),
+    [
+        ("live", {"key_id": "k"}, ["KEY_ID without SECRET_KEY."]),
+        ("live", {"secret_key": "s"}, ["SECRET_KEY without KEY_ID."]),
+        ("paper", {"scheme": "basic"}, ["SCHEME without KEY_ID and SECRET_KEY."]),
+        ("broker-live", {"client_id": "c"}, ["without one of CLIENT_SECRET, PRIVATE_KEY, PRIVATE_KEY_FILE."]),
+        ("broker-live", {"client_secret": "s"}, ["CLIENT_SECRET without CLIENT_ID."]),
+        ("broker-live", {"client_secret_file": "s"}, ["CLIENT_SECRET_FILE without CLIENT_ID."]),
+        ("broker-live", {"private_key": "p"}, ["PRIVATE_KEY without CLIENT_ID."]),
+        ("broker-live", {"audience": "issuer"}, ["AUDIENCE without CLIENT_ID and PRIVATE_KEY."]),
+        ("broker-live", {"private_key_passphrase": "p"}, ["PRIVATE_KEY_PASSPHRASE without CLIENT_ID and PRIVATE_KEY."]),
+        ("broker-live", {"form_fields": "scope=a"}, ["without CLIENT_ID and one of CLIENT_SECRET, PRIVATE_KEY,"]),
+        ("broker-live", {"client_id": "c", "form_fields": "scope=a"}, ["without one of CLIENT_SECRET, PRIVATE_KEY,"]),
+    ],
+)
+def test_half_given(environment, values, missing):
+    """Half of the credentials is an error that names what is missing."""
+    told = refusal(give(environment, **values))
+    for each in missing:
+        assert each in told
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"client_secret": "s", "private_key": "p"},
+        {"client_secret": "s", "private_key_file": "p"},
+        {"client_secret_file": "s", "private_key_file": "p"},
+        {"private_key": "s", "private_key_file": "p"},
+        {"client_secret": "s", "client_secret_file": "p"},
+        {"private_key_passphrase": "s", "private_key_passphrase_file": "p"},
+    ],
+)
+def test_given_twice(values):
+    """Two secrets, or a secret and a file of it, are an error that names both."""
+    told = refusal(give("broker-live", client_id="c", **values))
+    for field in values:
+        assert field.upper() in told
+
+
+@pytest.mark.parametrize(
+    "field", ["audience", "algorithm", "assertion_typ", "assertion_lifetime", "private_key_passphrase"]
+)
+def test_useless(field):
+    """What belongs to a private key has no use with a client secret."""
+    told = refusal(give("broker-live", client_id="c", client_secret="s", **{field: "x"}))
+    assert f"{field.upper()} in the source has no use with a client secret" in told
+
+
+def test_foreign():
+    """What the environment does not take is a mismatch that says what it takes."""
+    told = refusal(give("paper", key_id="k", secret_key="s", client_id="c"), CredentialsMismatch)
+    assert "CLIENT_ID" in told
+    assert "key pair" in told
+
+
+def test_key_pair():
+    """A scheme is taken over; a bad one is refused with its source."""
+    assert give("live", key_id="k", secret_key="s").credentials().scheme == "headers"
+    assert give("live", key_id="k", secret_key="s", scheme="basic").credentials().scheme == "basic"
+    assert "From the source:" in refusal(give("live", key_id="k", secret_key="s", scheme="digest"))
+
+
+def test_client_key(keys, key_text):
+    """A private key may be text on one line, or a file; what is said of it is taken over."""
+    whole = ClientKey("c", keys["p256"], environment="broker-live", key_id="kid", audience="issuer", algorithm="ES256")
+    given = give(
+        "broker-live",
+        client_id="c",
+        private_key=key_text.replace("\n", "\\n"),
+        private_key_id="kid",
+        audience="issuer",
+        algorithm="ES256",
+    )
+    assert given.kind() is CredentialKind.CLIENT_KEY
+    assert given.credentials().fingerprint() == whole.fingerprint()
+
+
+def test_algorithm(key_text):
+    """A wrong algorithm is named, if it can be one; what is too long for one may be a secret and is not."""
+    given = partial(give, "broker-live", client_id="c", private_key=key_text)
+    assert given(algorithm="ES256").credentials().algorithm == "ES256"
+    assert "'RS256' does not fit" in refusal(given(algorithm="RS256"))
+    assert "hush" not in refusal(given(algorithm="hush-hush"))
+
+
+def test_passphrase(home, keys):
+    """An encrypted key is opened with the passphrase given, or with that in a file, whose line end is no part of it."""
+    whole = ClientKey("c", keys["p256"], environment="broker-live")
+    (home / "key.pem").write_text(encrypted(keys["p256"], " hush hush "))
+    (home / "passphrase").write_text(" hush hush \r\n")
+    given = partial(give, "broker-live", home, client_id="c", private_key_file="key.pem")
+    for more in ({"private_key_passphrase": " hush hush "}, {"private_key_passphrase_file": "passphrase"}):
+        assert given(**more).kind() is CredentialKind.CLIENT_KEY
+        assert given(**more).credentials().fingerprint() == whole.fingerprint()
+    assert "hush" not in refusal(given(private_key_passphrase="hush hush"))
+    assert "passphrase" in refusal(given())
+
+
+def test_options_of_a_client_key(key_text):
+    """Type and lifetime of assertions, and further form fields, are taken over."""
+    given = partial(give, "broker-live", client_id="c", private_key=key_text)
+    credentials = given(
+        assertion_typ="client-authentication+jwt",
+        assertion_lifetime="120",
+        form_fields="scope=accounts.read+orders&resource=https%3A%2F%2Fa.example",
+    ).credentials()
+    assert (credentials.assertion_typ, credentials.assertion_lifetime) == ("client-authentication+jwt", 120)
+    assert credentials.form_fields == {"scope": "accounts.read orders", "resource": "https://a.example"}
+    plain = given().credentials()
+    assert (plain.assertion_typ, plain.assertion_lifetime, plain.form_fields) == ("JWT", 60, {})
+    assert given(assertion_typ="none").credentials().assertion_typ is None
+
+
+def test_form_fields_of_a_client_secret():
+    """A client secret has further form fields too."""
+    credentials = give("broker-live", client_id="c", client_secret="secret-1", form_fields="scope=a").credentials()
+    assert credentials.form_fields == {"scope": "a"}
+
+
+@pytest.mark.parametrize(
+    "text", ["hush", "&", "=", "scope=hush&scope=b", "scope=%ff", "client_secret=hush", "a=hush\n"]
+)
+def test_bad_form_fields(text):
+    """What is no form, or names a field of the credentials, is refused and not quoted."""
+    assert "hush" not in refusal(give("broker-live", client_id="c", client_secret="secret-1", form_fields=text))
+
+
+@pytest.mark.parametrize("text", ["hush", "1.5", "-1", "0", "1e3", "60 ", "\u0661", "9" * 30, "1000000"])
+def test_bad_lifetime(key_text, text):
+    """What is no number of seconds that makes sense is refused and not quoted."""
+    told = refusal(give("broker-live", client_id="c", private_key=key_text, assertion_lifetime=text))
+    assert "lifetime" in told
+    assert "hush" not in told
+
+
+@pytest.mark.parametrize("written", ["key.pem", "./sub/../key.pem", "~/key.pem", "{folder}/key.pem"])
+def test_files(home, key_text, keys, written):
+    """A file is found beside what names it, under the home folder, or by its full path."""
+    (home / "key.pem").write_text(key_text, encoding="utf-8-sig")
+    (home / "sub").mkdir()
+    given = give("broker-live", home, client_id="c", private_key_file=written.format(folder=home))
+    assert given.credentials().fingerprint() == ClientKey("c", keys["p256"], environment="broker-live").fingerprint()
+
+
+def test_file_of_a_secret(home):
+    """The line end that editors add to a file is no part of the secret."""
+    (home / "secret").write_text("a-secret\n")
+    assert give(
+        "broker-live", home, client_id="c", client_secret_file="secret"
+    ).credentials().client_secret.reveal() == ("a-secret")
+    assert give("live", home, key_id="k", secret_key_file="secret").credentials().secret_key.reveal() == "a-secret"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (None, os.strerror(2)),
+        (b"\n", "it is empty"),
+        (b"\xff\xfe", "it is not UTF-8 text"),
+        (b"x" * (2 << 20), "1 MiB"),
+    ],
+)
+def test_unreadable_file(home, content, reason):
+    """A file that cannot be read is an error that names the setting and the reason, not what the setting says."""
+    if content is not None:
+        (home / "key.pem").write_bytes(content)
+    told = refusal(give("broker-live", home, client_id="c", private_key_file="key.pem"))
+    assert "the file that PRIVATE_KEY_FILE in the source names" in told
+    assert reason in told
+    assert "key.pem" not in told
+
+
+@pytest.mark.parametrize("written", ["~nobody-of-that-name/key.pem", "a\x00b", "x" * 5000])
+def test_file_of_no_name(home, written):
+    """What names no file is an error like any other."""
+    assert "Cannot read the file" in refusal(give("broker-live", home, client_id="c", private_key_file=written))
+
+
+def test_confined(home, project, key_text):
+    """A confined file may not lie elsewhere, by whatever way it is reached."""
+    (home / "key.pem").write_text(key_text)
+    (project / "own.pem").write_text(key_text)
+    (project / "link.pem").symlink_to(home / "key.pem")
+    (project / "loop").symlink_to(project / "loop")
+
+    def confined(written):
+        values = {"client_id": Secret("c"), "private_key_file": Secret(written)}
+        return Given(Environment.BROKER_LIVE, "a", "the source", values, str, project, confined=True)
+
+    for written in ("../key.pem", "~/key.pem", str(home / "key.pem"), "link.pem", "loop/key.pem"):
+        assert "beyond the folder" in refusal(confined(written)) or written == "loop/key.pem"
+    assert confined("own.pem").credentials().client_id == "c"
+    assert confined(str(project / "own.pem")).credentials().client_id == "c"
+
+
+def test_values_are_not_shown():
+    """What was given shows no value."""
+    assert "hush" not in repr(give("live", key_id="hush", secret_key="hush"))

@@ -1,0 +1,641 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+import logging
+import os
+import subprocess
+import sys
+import traceback
+import warnings
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from toolkit.auth.credentials import ClientKey, ClientSecret, KeyPair
+from toolkit.auth.profiles.fields import FIELDS
+from toolkit.auth.profiles.saving import (
+    Profile,
+    load_credentials,
+    remove_credentials,
+    save_credentials,
+    saved_credentials,
+)
+from toolkit.core.document import CredentialKind, Environment
+from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError, UnsafeAddress
+from toolkit.local.settings import Settings
+
+REPOSITORY = Path(__file__).parents[3]
+# Each example saves over the one before, in the same folder: that is part of what is tried.
+MANY = hypothesis_settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+texts = st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_size=1, max_size=60)
+names = st.from_regex(r"\A[a-z0-9][a-z0-9._-]{0,20}\Z")
+key_pairs = st.builds(
+    KeyPair,
+    texts.filter(lambda text: ":" not in text),
+    texts,
+    environment=st.sampled_from(["live", "paper"]),
+    scheme=st.sampled_from(["headers", "basic"]),
+)
+form_fields = st.none() | st.dictionaries(st.sampled_from(["scope", "resource", "x.y"]), texts, max_size=2)
+client_secrets = st.builds(
+    ClientSecret,
+    texts,
+    texts,
+    environment=st.sampled_from(["broker-live", "broker-sandbox"]),
+    name=names,
+    form_fields=form_fields,
+)
+
+
+def client_keys(keys):
+    return st.builds(
+        ClientKey,
+        texts,
+        st.sampled_from(list(keys.values())),
+        environment=st.sampled_from(["broker-live", "broker-sandbox"]),
+        audience=st.sampled_from(["token-endpoint", "issuer", "https://auth.example.com"]),
+        key_id=st.none() | texts,
+        assertion_typ=st.none() | st.sampled_from(["JWT", "client-authentication+jwt"]),
+        assertion_lifetime=st.integers(1, 3600),
+        form_fields=form_fields,
+    )
+
+
+OPTIONS = ("scheme", "audience", "algorithm", "key_id", "assertion_typ", "assertion_lifetime", "form_fields")
+
+
+@pytest.fixture(params=["memory_keyring", "no_keyring"])
+def place(request):
+    """Saving to a keyring and to a file, by turns."""
+    request.getfixturevalue(request.param)
+    return request.param
+
+
+def quietly(call, *arguments, **keywords):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return call(*arguments, **keywords)
+
+
+@MANY
+@given(st.data())
+def test_saved_is_loaded(place, settings, keys, data):
+    """What is loaded equals what was saved, whatever the kind and wherever it was kept."""
+    credentials, name = data.draw(key_pairs | client_secrets | client_keys(keys)), data.draw(names)
+    profile = quietly(save_credentials, credentials, name, settings=settings)
+    loaded = load_credentials(credentials.environment, name, settings=settings)
+    assert loaded.fingerprint() == credentials.fingerprint()
+    assert (loaded.name, loaded.environment, loaded.kind) == (name, credentials.environment, credentials.kind)
+    for option in OPTIONS:
+        assert getattr(loaded, option, None) == getattr(credentials, option, None)
+    assert profile in saved_credentials(settings=settings)
+    assert (profile.name, profile.environment, profile.kind) == (name, credentials.environment, credentials.kind)
+    remove_credentials(name, credentials.environment)
+    assert saved_credentials(settings=settings) == []
+
+
+def test_save_to_keyring(memory_keyring, settings, folder):
+    """With a keyring, no secret is on the disk, and nothing is warned of."""
+    credentials = ClientSecret("client", "a-very-secret-secret", environment="broker-sandbox")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        profile = save_credentials(credentials, "fund", settings=settings)
+    assert profile == Profile("fund", Environment.BROKER_SANDBOX, CredentialKind.CLIENT_SECRET, "keyring")
+    assert "a-very-secret-secret" in "".join(memory_keyring.entries.values())
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    assert [file.name for file in files] == ["broker-sandbox.fund.toml"]
+    assert "a-very-secret-secret" not in files[0].read_text()
+
+
+def test_save_to_file(settings, folder):
+    """Without a keyring the credentials go into a file, and a warning names it at the caller's line."""
+    credentials = KeyPair("key-id-1", "secret-key-1", environment="live")
+    with pytest.warns(UserWarning, match="No system keyring") as caught:
+        profile = save_credentials(credentials, "default", settings=settings)
+    shown = str(Path("~") / (folder / "live.default.toml").relative_to(Path.home()))
+    assert profile.source == shown
+    assert shown in str(caught[0].message)
+    assert caught[0].filename == __file__
+    assert "secret-key-1" not in str(caught[0].message)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are of POSIX")
+def test_save_modes(settings, folder, monkeypatch):
+    """Folders are 0700 and files 0600, whatever the umask and the modes before."""
+    folder.mkdir(parents=True)
+    folder.chmod(0o755)
+    before = os.umask(0)
+    try:
+        quietly(save_credentials, KeyPair("key-id-1", "s", environment="live"), "a", settings=settings)
+    finally:
+        os.umask(before)
+    assert [path.stat().st_mode & 0o777 for path in (folder.parent, folder, folder / "live.a.toml")] == [
+        0o700,
+        0o700,
+        0o600,
+    ]
+    assert [file.name for file in folder.iterdir()] == ["live.a.toml"]
+
+
+def test_save_replaces(memory_keyring, settings):
+    """Saving under a name again replaces what was there, and leaves nothing of it in the keyring."""
+    for secret in ("first-secret", "second-secret"):
+        save_credentials(ClientSecret("client", secret, environment="broker-live"), "a", settings=settings)
+    assert load_credentials("broker-live", "a", settings=settings).client_secret.reveal() == "second-secret"
+    assert "first-secret" not in json.dumps(list(memory_keyring.entries.values()))
+
+
+def test_save_long_key_in_pieces(memory_keyring, settings, keys):
+    """A key longer than what a keyring takes at once is kept in pieces, and all of them are removed."""
+    save_credentials(ClientKey("client", keys["rsa"], environment="broker-live"), "a", settings=settings)
+    assert len(memory_keyring.entries) > 1
+    assert load_credentials("broker-live", settings=settings).client_id == "client"
+    remove_credentials("a", "broker-live")
+    assert memory_keyring.entries == {}
+
+
+def test_save_key_kept_elsewhere(settings, folder):
+    """A key that a signer keeps cannot be saved."""
+
+    class Hardware:
+        algorithm, key_id = "ES256", None
+
+        def sign(self, data, /):
+            return b""
+
+    with pytest.raises(ConfigurationError, match="kept elsewhere"):
+        save_credentials(ClientKey("client", Hardware(), environment="broker-live"), "a", settings=settings)
+    assert not folder.exists()
+
+
+def test_save_without_addresses(place, project, folder):
+    """Without an address there is nothing to bind credentials to: they are not saved."""
+    settings = Settings({"auth": "https://auth.example.com"}, project=project)
+    with pytest.raises(ConfigurationError, match="No address of live is set") as caught:
+        save_credentials(KeyPair("k", "s", environment="live"), "a", settings=settings)
+    assert "TOOLKIT_TRADING_LIVE_URL" in str(caught.value)
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("name", ["", "../up", "a/b", "a b", ".hidden", "x" * 65, None, 3])
+def test_save_bad_name(place, settings, folder, name):
+    """A name that is none is refused before anything is written."""
+    with pytest.raises(ConfigurationError, match="profile name"):
+        save_credentials(KeyPair("k", "s", environment="live"), name, settings=settings)
+    assert not folder.exists()
+
+
+def test_save_no_credentials(settings):
+    """What is no credentials is refused by its type."""
+    with pytest.raises(ConfigurationError, match="str is no credentials"):
+        save_credentials("sk-secret", "a", settings=settings)
+
+
+def test_save_name_differing_in_case(settings):
+    """Two names that some disks take for one are not both saved; the same name again is."""
+    credentials = KeyPair("k", "s", environment="live")
+    quietly(save_credentials, credentials, "Fund", settings=settings)
+    quietly(save_credentials, credentials, "Fund", settings=settings)
+    with pytest.raises(ConfigurationError, match="but for upper and lower case"):
+        save_credentials(credentials, "fund", settings=settings)
+
+
+def test_save_what_would_not_load(place, settings, folder, monkeypatch):
+    """What would come back as something else is not saved."""
+    monkeypatch.setattr(KeyPair, "fingerprint", lambda self: os.urandom(8).hex())
+    with pytest.raises(ConfigurationError, match="cannot be saved"):
+        save_credentials(KeyPair("k", "s", environment="live"), "a", settings=settings)
+    assert not folder.exists()
+
+
+def test_save_with_broken_keyring(memory_keyring, settings, folder):
+    """A keyring that takes nothing is as good as none, and leaves nothing behind."""
+    for broken in ({"set"}, {"get"}):
+        memory_keyring.broken = broken
+        with pytest.warns(UserWarning, match="No system keyring"):
+            save_credentials(KeyPair("k", "secret-key-1", environment="live"), "a", settings=settings)
+        memory_keyring.broken = set()
+        assert load_credentials("live", settings=settings).secret_key.reveal() == "secret-key-1"
+    memory_keyring.entries.clear()
+
+
+def test_save_marker_fails(memory_keyring, settings, monkeypatch):
+    """When the folder cannot be written, the keyring keeps nothing either."""
+
+    def fail(*_):
+        raise ConfigurationError("no room")
+
+    monkeypatch.setattr("toolkit.auth.profiles.saving.write", fail)
+    with pytest.raises(ConfigurationError, match="no room"):
+        save_credentials(KeyPair("k", "s", environment="live"), "a", settings=settings)
+    assert memory_keyring.entries == {}
+
+
+def test_load_order(settings, project, monkeypatch):
+    """Environment variables come before .env, and .env before what is saved."""
+    quietly(save_credentials, KeyPair("saved-id", "s", environment="live"), "default", settings=settings)
+    assert load_credentials("live", settings=settings).key_id.reveal() == "saved-id"
+    (project / ".env").write_text("TOOLKIT_LIVE_KEY_ID=dotenv-id\nTOOLKIT_LIVE_SECRET_KEY=s\n")
+    assert load_credentials("live", settings=settings).key_id.reveal() == "dotenv-id"
+    environ = {"TOOLKIT_LIVE_KEY_ID": "variable-id", "TOOLKIT_LIVE_SECRET_KEY": "s"}
+    assert load_credentials("live", settings=settings, environ=environ).key_id.reveal() == "variable-id"
+    assert [each.source for each in saved_credentials(settings=settings, environ=environ)] == ["environment variables"]
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    assert load_credentials("live", "default", settings=settings).key_id.reveal() == "variable-id"
+
+
+def test_load_puts_nothing_together(settings, project):
+    """Parts of two places never make one profile: a project's .env adds nothing to the user's secret."""
+    (project / ".env").write_text("TOOLKIT_LIVE_SECRET_KEY=dotenv-secret\n")
+    with pytest.raises(ConfigurationError, match="half given"):
+        load_credentials("live", settings=settings, environ={"TOOLKIT_LIVE_KEY_ID": "id"})
+
+
+def test_load_one_of_several(settings, project):
+    """Several profiles are listed by name; one of them is had by its name."""
+    environ = {
+        "TOOLKIT_LIVE_KEY_ID": "1",
+        "TOOLKIT_LIVE_SECRET_KEY": "secret-1",
+        "TOOLKIT_LIVE__OTHER_FUND_KEY_ID": "2",
+        "TOOLKIT_LIVE__OTHER_FUND_SECRET_KEY": "secret-2",
+        "TOOLKIT_PAPER_KEY_ID": "3",
+        "TOOLKIT_PAPER_SECRET_KEY": "secret-3",
+    }
+    with pytest.raises(ConfigurationError, match="several profiles for live: default, other-fund"):
+        load_credentials("live", settings=settings, environ=environ)
+    assert load_credentials("live", "other-fund", settings=settings, environ=environ).key_id.reveal() == "2"
+    assert load_credentials("paper", settings=settings, environ=environ).key_id.reveal() == "3"
+
+
+@pytest.mark.parametrize(
+    ("environment", "wanted"),
+    [
+        ("paper", "Set TOOLKIT_PAPER_KEY_ID and TOOLKIT_PAPER_SECRET_KEY, as"),
+        (
+            "broker-live",
+            (
+                "Set TOOLKIT_BROKER_LIVE_CLIENT_ID and TOOLKIT_BROKER_LIVE_CLIENT_SECRET, or "
+                "TOOLKIT_BROKER_LIVE_CLIENT_ID and TOOLKIT_BROKER_LIVE_PRIVATE_KEY_FILE, as"
+            ),
+        ),
+    ],
+)
+def test_load_nothing(settings, environment, wanted):
+    """Where there are none, the error says what to set and where it was looked for."""
+    for name in (None, "default"):
+        with pytest.raises(ConfigurationError) as caught:
+            load_credentials(environment, name, settings=settings)
+        assert wanted in str(caught.value)
+        for place in (str(Path("~/project/.env")), str(Path("~/.config/service-access-toolkit/profiles"))):
+            assert place in str(caught.value)
+    with pytest.raises(ConfigurationError, match=f"TOOLKIT_{environment.upper().replace('-', '_')}__<PROFILE>_"):
+        load_credentials(environment, "fund", settings=settings)
+
+
+def test_load_a_name_that_there_is_not(settings):
+    """The name is repeated beside the profiles of the environment, unless it is long enough to be a secret."""
+    environ = {
+        "TOOLKIT_LIVE_KEY_ID": "1",
+        "TOOLKIT_LIVE_SECRET_KEY": "secret-1",
+        "TOOLKIT_LIVE__FUND_KEY_ID": "2",
+        "TOOLKIT_LIVE__FUND_SECRET_KEY": "secret-2",
+    }
+    for environment, what, next_step in (
+        ("live", "for live.", "Choose one of default, fund; or set TOOLKIT_LIVE__<PROFILE>_KEY_ID and "),
+        ("paper", "for paper, nor any other.", "Set TOOLKIT_PAPER__<PROFILE>_KEY_ID and "),
+    ):
+        for name, shown in (("nosuch", "'nosuch'"), ("\x1b[2J", "'[2J'"), ("sk-5ecret", "of that name")):
+            with pytest.raises(ConfigurationError) as caught:
+                load_credentials(environment, name, settings=settings, environ=environ)
+            assert caught.value.what == f"There is no profile {shown} {what}"
+            assert caught.value.next_step.startswith(next_step)
+            assert "sk-5ecret" not in str(caught.value)
+
+
+def test_load_unknown_environment(settings):
+    """An environment that does not exist is refused."""
+    with pytest.raises(ConfigurationError, match="no environment"):
+        load_credentials("sandbox", settings=settings)
+
+
+def test_load_unaffected_by_others(settings, folder):
+    """A broken profile harms nobody but who asks for it."""
+    quietly(save_credentials, KeyPair("good-id", "s", environment="live"), "good", settings=settings)
+    (folder / "live.bad.toml").write_text("key_id = ")
+    (folder / "broker-live.bad.toml").write_bytes(b"\xff")
+    environ = {"TOOLKIT_PAPER_KEY_ID": "half"}
+    assert load_credentials("live", "good", settings=settings, environ=environ).key_id.reveal() == "good-id"
+    with pytest.raises(ConfigurationError, match=r"live\.bad\.toml is not valid TOML"):
+        load_credentials("live", "bad", settings=settings, environ=environ)
+    with pytest.warns(UserWarning, match="Left out") as caught:
+        assert [each.name for each in saved_credentials(settings=settings, environ=environ)] == ["good"]
+    told = "\n".join(str(each.message) for each in caught)
+    for hint in ("live.bad.toml", "broker-live.bad.toml", "TOOLKIT_PAPER_SECRET_KEY"):
+        assert hint in told
+
+
+def test_load_settings_by_default(project, monkeypatch):
+    """Without settings those of the project are loaded, variables included, and the binding holds for them."""
+    monkeypatch.setenv("TOOLKIT_TRADING_LIVE_URL", "https://trading.example.com")
+    quietly(save_credentials, KeyPair("k", "s", environment="live"), "a")
+    assert load_credentials("live").name == "a"
+    assert [each.name for each in saved_credentials()] == ["a"]
+    (project / "toolkit.toml").write_text('[addresses]\nmarket_data = "https://elsewhere.example.net"\n')
+    with pytest.raises(UnsafeAddress, match=r"https://elsewhere\.example\.net"):
+        load_credentials("live")
+
+
+def test_binding(place, settings, project):
+    """Another origin than the one saved for is refused, naming both; another path of the same origin is not."""
+    credentials = ClientSecret("client", "a-secret-1", environment="broker-live")
+    quietly(save_credentials, credentials, "a", settings=settings)
+    for text in ("https://auth.example.net", "https://auth.example.com:8443", "http://localhost:80"):
+        other = Settings({**settings.addresses, "auth": text}, project=project)
+        with pytest.raises(UnsafeAddress) as caught:
+            load_credentials("broker-live", settings=other)
+        assert "https://auth.example.com" in str(caught.value)
+        assert text.removesuffix(":80") in str(caught.value)
+        assert "save_credentials" in caught.value.next_step
+        assert caught.value.__cause__ is None
+    same = Settings({"auth": "https://AUTH.example.com:443/v7", "trading_live": "https://any.example"}, project=project)
+    assert load_credentials("broker-live", settings=same).fingerprint() == credentials.fingerprint()
+    assert load_credentials("broker-live", settings=Settings(project=project)).client_id == "client"
+
+
+def test_binding_swapped_addresses(place, settings, project):
+    """An origin is trusted for the address that it was saved for, not for another."""
+    quietly(save_credentials, ClientSecret("client", "s", environment="broker-live"), "a", settings=settings)
+    swapped = {**settings.addresses, "broker": settings.addresses["auth"], "auth": settings.addresses["broker"]}
+    with pytest.raises(UnsafeAddress):
+        load_credentials("broker-live", settings=Settings(swapped, project=project))
+
+
+def test_binding_of_address_set_later(place, settings, project):
+    """An address that was not set when the credentials were saved takes none of them."""
+    quietly(
+        save_credentials,
+        ClientSecret("client", "s", environment="broker-live"),
+        "a",
+        settings=Settings({"auth": "https://auth.example.com"}, project=project),
+    )
+    with pytest.raises(UnsafeAddress, match="without such an address"):
+        load_credentials("broker-live", settings=settings)
+    quietly(
+        save_credentials, load_credentials("broker-live", settings=Settings(project=project)), "a", settings=settings
+    )
+    assert load_credentials("broker-live", settings=settings).name == "a"
+
+
+def test_variables_are_not_bound(settings, project):
+    """Variables and .env go with whatever addresses are set: whoever sets them has chosen."""
+    environ = {"TOOLKIT_LIVE_KEY_ID": "k", "TOOLKIT_LIVE_SECRET_KEY": "s"}
+    assert load_credentials("live", settings=Settings(project=project), environ=environ).name == "default"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'client_secret = "hush"',
+        'private_key_file = "~/.ssh/id"',
+        "[credentials]",
+        '[addresses]\nclient_secret = "hush"',
+    ],
+)
+def test_project_settings_hold_no_credentials(project, line):
+    """A project's toolkit.toml that holds or points at secrets is refused, and not quoted."""
+    (project / "toolkit.toml").write_text(line)
+    with pytest.raises(ConfigurationError) as caught:
+        load_credentials("broker-live", environ={})
+    assert "hush" not in str(caught.value)
+    assert ".ssh" not in str(caught.value)
+
+
+def test_keyring_entry_gone(memory_keyring, settings):
+    """A keyring that is locked, empty or absent is an error that says so, and the profile stays listed."""
+    save_credentials(KeyPair("k", "s", environment="live"), "a", settings=settings)
+    memory_keyring.broken = {"get"}
+    with pytest.raises(ConfigurationError, match="locked, or no longer has them") as caught:
+        load_credentials("live", settings=settings)
+    assert caught.value.__context__ is None
+    memory_keyring.broken, memory_keyring.entries = set(), {}
+    with pytest.raises(ConfigurationError, match="locked, or no longer has them"):
+        load_credentials("live", settings=settings)
+    assert [each.name for each in saved_credentials(settings=settings)] == ["a"]
+    remove_credentials("a", "live")
+    assert saved_credentials(settings=settings) == []
+
+
+def test_listing_opens_no_keyring(memory_keyring, settings):
+    """Listing asks the keyring for nothing: no password dialogue for a list."""
+    save_credentials(KeyPair("k", "s", environment="live"), "a", settings=settings)
+    memory_keyring.broken = {"get", "set", "delete"}
+    assert saved_credentials(settings=settings) == [Profile("a", Environment.LIVE, CredentialKind.KEY_PAIR, "keyring")]
+
+
+def test_listing_order(settings):
+    """Profiles are listed by environment, in the order of the document, then by name."""
+    for name in ("b", "a"):
+        quietly(save_credentials, ClientSecret("c", "s", environment="broker-live"), name, settings=settings)
+        quietly(save_credentials, KeyPair("k", "s", environment="live"), name, settings=settings)
+    listed = [(each.environment, each.name) for each in saved_credentials(settings=settings)]
+    assert listed == [("live", "a"), ("live", "b"), ("broker-live", "a"), ("broker-live", "b")]
+
+
+def test_remove_missing(place, settings):
+    """Removing what was never saved is an error that lists what was; other environments stay."""
+    quietly(save_credentials, KeyPair("k", "s", environment="live"), "a", settings=settings)
+    with pytest.raises(ConfigurationError, match="No profile of that name is saved for paper") as caught:
+        remove_credentials("a", "paper")
+    assert "Saved: none" in caught.value.next_step
+    with pytest.raises(ConfigurationError, match="Saved: a"):
+        remove_credentials("b", "live")
+    assert load_credentials("live", settings=settings).name == "a"
+
+
+@pytest.mark.parametrize("broken", ["delete", "get"])
+def test_remove_kept_by_keyring(memory_keyring, settings, broken):
+    """When the keyring does not let go, or does not say so, the profile stays listed and the error tells."""
+    save_credentials(KeyPair("k", "s", environment="live"), "a", settings=settings)
+    memory_keyring.broken = {broken}
+    with pytest.raises(ConfigurationError, match="does not let go"):
+        remove_credentials("a", "live")
+    assert [each.name for each in saved_credentials(settings=settings)] == ["a"]
+
+
+def test_remove_corrupt(settings, folder):
+    """A profile whose file is no profile can be removed."""
+    folder.mkdir(parents=True)
+    (folder / "live.a.toml").write_text("?")
+    remove_credentials("a", Environment.LIVE)
+    assert list(folder.iterdir()) == []
+
+
+def test_prompt(settings):
+    """With nothing found, a prompt handed in is asked for each part; what it answers is checked."""
+    asked = []
+
+    def answer(question):
+        asked.append(question)
+        return f"answer-{len(asked)}"
+
+    credentials = load_credentials("broker-sandbox", settings=settings, prompt=answer)
+    assert asked == ["Client ID of broker-sandbox: ", "Client secret of broker-sandbox: "]
+    assert (credentials.client_id, credentials.client_secret.reveal()) == ("answer-1", "answer-2")
+    assert load_credentials("live", "fund", settings=settings, prompt=answer).name == "fund"
+    assert asked[2:] == ["Key ID of live: ", "Secret key of live: "]
+
+
+def test_prompt_comes_last(settings):
+    """Nobody is asked for what is found, or in place of a choice."""
+    environ = {"TOOLKIT_LIVE_KEY_ID": "k", "TOOLKIT_LIVE_SECRET_KEY": "s"}
+    environ |= {"TOOLKIT_LIVE__B_KEY_ID": "k", "TOOLKIT_LIVE__B_SECRET_KEY": "s"}
+    assert load_credentials("live", "b", settings=settings, environ=environ, prompt=pytest.fail).name == "b"
+    with pytest.raises(ConfigurationError, match="several"):
+        load_credentials("live", settings=settings, environ=environ, prompt=pytest.fail)
+
+
+@pytest.mark.parametrize("prompt", [True, False, None])
+def test_prompt_nobody_there(settings, monkeypatch, prompt):
+    """Asked to ask where nobody answers, or not asked to: the error says what to set."""
+    monkeypatch.setattr("toolkit.auth.profiles.saving.can_ask", lambda: prompt is not True)
+    monkeypatch.setattr("getpass.getpass", lambda _: pytest.fail("nobody was to be asked"))
+    with pytest.raises(ConfigurationError, match="TOOLKIT_LIVE_KEY_ID"):
+        load_credentials("live", settings=settings, prompt=prompt)
+
+
+def test_prompt_typed_unseen(settings, monkeypatch):
+    """Asked to ask, with somebody there, it asks with getpass."""
+    monkeypatch.setattr("toolkit.auth.profiles.saving.can_ask", lambda: True)
+    monkeypatch.setattr("getpass.getpass", lambda question: "typed")
+    assert load_credentials("live", settings=settings, prompt=True).secret_key.reveal() == "typed"
+
+
+CANARY = "kanari-5f1d"
+SHAPES = ["{}", " {} ", "{}\n", "-----BEGIN PRIVATE KEY-----{}", '{{"kty":"{}"}}', "{}é", "~/{}", "{}\x00"]
+
+
+@dataclasses.dataclass
+class Written:
+    """Values of the fields of one environment, written to one place, well or ill."""
+
+    environment: Environment
+    values: dict[str, str]
+    source: str
+
+    def put(self, project, folder):
+        """Write them, and return the environment variables that go with them."""
+        prefix = f"TOOLKIT_{self.environment.name}_"
+        dotenv, saved = project / ".env", folder / f"{self.environment}.default.toml"
+        for file in (dotenv, *folder.glob("*")):
+            file.unlink(missing_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        if self.source == "variables":
+            return {prefix + name.upper(): value for name, value in self.values.items()}
+        if self.source == ".env":
+            lines = [f"{prefix}{name.upper()}='{value}'" for name, value in self.values.items()]
+            dotenv.write_text("\n".join(lines), encoding="utf-8")
+        else:
+            lines = [f"{name} = {json.dumps(value)}" for name, value in self.values.items()]
+            saved.write_text("\n".join([*lines, '[origins]\nauth = "https://auth.example.com"']), encoding="utf-8")
+        return {}
+
+
+written = st.builds(
+    Written,
+    st.sampled_from(Environment),
+    st.dictionaries(
+        st.sampled_from(sorted(FIELDS)),
+        st.sampled_from(SHAPES).map(lambda shape: shape.format(CANARY)),
+        min_size=1,
+        max_size=4,
+    ),
+    st.sampled_from(["variables", ".env", "file"]),
+)
+
+
+def locals_of(error):
+    """Local variables of our frames, as a verbose traceback shows them, through all that an error hangs on to."""
+    shown = []
+    while error is not None:
+        for frame, _ in traceback.walk_tb(error.__traceback__):
+            if frame.f_globals["__name__"].startswith("toolkit."):
+                shown.append(f"{frame.f_code.co_qualname}: {frame.f_locals!r}")
+        error = error.__cause__ or error.__context__
+    return shown
+
+
+@hypothesis_settings(MANY, max_examples=300)
+@given(written)
+def test_no_value_is_quoted(settings, project, folder, caplog, written):
+    """Whatever is given in whatever place, well or ill: no error, warning, log record or list holds a value."""
+    environ = written.put(project, folder)
+    told = []
+    with warnings.catch_warnings(record=True) as caught, caplog.at_level(logging.DEBUG):
+        warnings.simplefilter("always")
+        try:
+            told.append(repr(load_credentials(written.environment, settings=settings, environ=environ)))
+        except ToolkitError as error:
+            told += ["".join(traceback.format_exception(error)), repr(error), *error._render_traceback_()]
+            told += [] if environ else locals_of(error)  # what a caller hands in as text is the caller's to hide
+        listed = saved_credentials(settings=settings, environ=environ)
+        told += [repr(listed), listed._repr_html_(), *map(repr, listed), caplog.text]
+        told += [str(each.message) for each in caught]
+    assert [text for text in told if CANARY in text] == []
+    assert CANARY not in "\n".join(os.environ.values())
+
+
+def test_credentials_of_another_kind(settings):
+    """A variable that the environment has no use for is a mismatch, not overlooked."""
+    with pytest.raises(CredentialsMismatch, match="TOOLKIT_LIVE_CLIENT_ID"):
+        load_credentials("live", settings=settings, environ={"TOOLKIT_LIVE_CLIENT_ID": "c"})
+
+
+SAVER = """
+import sys, warnings
+from toolkit.auth.credentials import KeyPair
+from toolkit.auth.profiles.saving import save_credentials
+from toolkit.local.settings import Settings
+warnings.simplefilter("ignore")
+settings = Settings({"trading_live": "https://trading.example.com"})
+who = sys.argv[1]
+credentials = KeyPair(f"id-{who}", f"secret-{who}", environment="live")
+for number in range(10):
+    save_credentials(credentials, f"own-{who}-{number}", settings=settings)
+    save_credentials(credentials, "shared", settings=settings)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the configuration folder is no variable")
+def test_processes_saving_at_once(home, project, folder):
+    """Processes that save at once lose no profile, and one that they share is whole."""
+    environ = {
+        **os.environ,
+        "PYTHONPATH": str(REPOSITORY),
+        "XDG_CONFIG_HOME": str(home / ".config"),
+        "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",
+    }
+    running = [subprocess.Popen([sys.executable, "-c", SAVER, str(who)], env=environ) for who in range(4)]
+    assert [process.wait() for process in running] == [0] * 4
+    settings = Settings(project=project)
+    listed = {each.name for each in saved_credentials(settings=settings)}
+    assert listed == {"shared", *(f"own-{who}-{number}" for who in range(4) for number in range(10))}
+    shared = load_credentials("live", "shared", settings=settings)
+    assert shared.key_id.reveal().removeprefix("id-") == shared.secret_key.reveal().removeprefix("secret-")
+    assert {file.suffix for file in folder.iterdir()} == {".toml"}
+
+
+def test_import_loads_nothing_slow():
+    """Importing the module loads none of the libraries that it uses late."""
+    code = (
+        "import sys, toolkit.auth.profiles.saving; "
+        "print({'keyring', 'dotenv', 'platformdirs', 'cryptography', 'jwt', 'pandas'} & sys.modules.keys())"
+    )
+    environ = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.auth.credentials import ClientKey, ClientSecret, KeyPair
+from toolkit.auth.profiles.fields import Given, fields_of
+from toolkit.auth.profiles.serialize import decompose
+from toolkit.core.document import Environment
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.secret import Secret
+
+form_fields = st.dictionaries(
+    st.from_regex(r"x[A-Za-z0-9._-]{0,10}", fullmatch=True),
+    st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]) | st.just(" "), min_size=1, max_size=20),
+    max_size=3,
+)
+
+
+def again_of(credentials):
+    fields = decompose(credentials)
+    assert fields.keys() <= fields_of(credentials.environment)
+    return Given(credentials.environment, "a", "the source", fields, str, Path()).credentials()
+
+
+@pytest.mark.parametrize("kind", ["rsa", "p256", "p384", "p521", "ed25519"])
+def test_decompose_key(keys, kind):
+    """A private key is given as PKCS#8 PEM, whatever it was made from."""
+    credentials = ClientKey("c", keys[kind], environment="broker-live")
+    text = decompose(credentials)["private_key"].reveal()
+    assert max(map(len, text.splitlines())) == 64
+    again = ClientKey("c", text, environment="broker-live")
+    assert again.fingerprint() == credentials.fingerprint()
+
+
+def test_decompose_jwk(keys):
+    """A JWK comes back with its key ID and algorithm."""
+    import jwt
+
+    jwk = {**json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(keys["rsa"])), "kid": "k1", "alg": "PS256"}
+    credentials = ClientKey("c", json.dumps(jwk), environment="broker-live")
+    again = again_of(credentials)
+    assert (again.key_id, again.algorithm) == ("k1", "PS256")
+    assert again.fingerprint() == credentials.fingerprint()
+
+
+@pytest.mark.parametrize(
+    "credentials",
+    [KeyPair("k", "s", environment="live", scheme="basic"), ClientSecret("c", "s", environment="broker-sandbox")],
+)
+def test_decompose(credentials):
+    """What credentials are taken apart into makes them again, and holds no more than their fields."""
+    assert again_of(credentials).fingerprint() == credentials.fingerprint()
+
+
+@given(
+    typ=st.none() | st.sampled_from(["JWT", "client-authentication+jwt", "None"]),
+    lifetime=st.integers(1, 3600),
+    fields=form_fields,
+)
+def test_every_option_comes_back(keys, typ, lifetime, fields):
+    """Type and lifetime of assertions and further form fields come back as they were, whatever their characters."""
+    options = {"assertion_typ": typ, "assertion_lifetime": lifetime, "form_fields": fields}
+    again = again_of(ClientKey("c", keys["p256"], environment="broker-live", **options))
+    assert {name: getattr(again, name) for name in options} == options
+    again = again_of(ClientSecret("c", "secret-1", environment="broker-live", form_fields=fields))
+    assert again.form_fields == fields
+
+
+def test_a_type_that_says_none(keys):
+    """A type of that very name would come back as no type: it is refused."""
+    with pytest.raises(ConfigurationError, match="stands for no type"):
+        decompose(ClientKey("c", keys["p256"], environment="broker-live", assertion_typ="none"))
+
+
+def test_a_refusal_leaves_no_value_in_a_frame():
+    """A verbose traceback shows local variables: those of our frames hold secrets as Secrets only."""
+    values = {"client_id": "c", "client_secret": "kanari-5f1d", "form_fields": "kanari-5f1d"}
+    given = Given(
+        Environment.BROKER_LIVE, "a", "it", {name: Secret(text) for name, text in values.items()}, str, Path()
+    )
+    with pytest.raises(ConfigurationError) as caught:
+        given.credentials()
+    error = caught.value
+    while error is not None:
+        frame = error.__traceback__
+        while frame is not None:
+            if frame.tb_frame.f_globals["__name__"].startswith("toolkit."):
+                assert "kanari" not in repr(frame.tb_frame.f_locals)
+            frame = frame.tb_next
+        error = error.__cause__ or error.__context__

@@ -1,0 +1,196 @@
+# ruff: noqa: DTZ001 - hypothesis makes aware instants of naive bounds
+
+from __future__ import annotations
+
+import base64
+import functools
+import json
+import traceback
+from datetime import UTC, datetime, timedelta
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.auth.assertion import ASSERTION_LIFETIME, client_assertion
+from toolkit.auth.keys import as_signer
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.secret import Secret
+
+NOW = datetime(2026, 5, 12, 9, 30, 0, 999_999, tzinfo=UTC)
+RSA_ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"]
+MAKERS = {
+    "P-256": lambda: ec.generate_private_key(ec.SECP256R1()),
+    "P-384": lambda: ec.generate_private_key(ec.SECP384R1()),
+    "P-521": lambda: ec.generate_private_key(ec.SECP521R1()),
+    "Ed25519": ed25519.Ed25519PrivateKey.generate,
+    "RSA": lambda: rsa.generate_private_key(65537, 2048),
+}
+DEFAULTS = {"P-256": "ES256", "P-384": "ES384", "P-521": "ES512", "Ed25519": "EdDSA", "RSA": "RS256"}
+KEYS_AND_ALGORITHMS = [*DEFAULTS.items(), *(("RSA", name) for name in RSA_ALGORITHMS[1:])]
+CANARY = "QXZ0123456789QXZ"
+
+
+@functools.cache
+def key(kind):
+    return MAKERS[kind]()
+
+
+def assertion(signer, **changes):
+    values = {"client_id": "client-1", "audience": "https://auth.example.com/v1/oauth2/token", "now": NOW}
+    return client_assertion(signer, **{**values, "new_jti": lambda: "jti-1", **changes}).reveal()
+
+
+def verified(token, private_key, algorithm, audience="https://auth.example.com/v1/oauth2/token"):
+    """The claims of an assertion as the service would read them at any hour."""
+    return jwt.decode(
+        token,
+        private_key.public_key(),
+        algorithms=[algorithm],
+        audience=audience,
+        options={"verify_exp": False, "verify_iat": False},
+    )
+
+
+def parts(token):
+    header, claims, _ = (base64.urlsafe_b64decode(part + "==") for part in token.split("."))
+    return json.loads(header), json.loads(claims)
+
+
+@pytest.mark.parametrize(("kind", "algorithm"), KEYS_AND_ALGORITHMS)
+def test_signature(kind, algorithm):
+    """An assertion of every algorithm is verified by the public key, and by no other algorithm of it."""
+    token = assertion(as_signer(key(kind), algorithm=algorithm))
+    assert verified(token, key(kind), algorithm)
+    with pytest.raises(jwt.InvalidTokenError):
+        verified(token[:-8] + ("AAAAAAAA" if token[-8:] != "AAAAAAAA" else "BBBBBBBB"), key(kind), algorithm)
+    for other in {name for name in RSA_ALGORITHMS if kind == "RSA"} - {algorithm}:
+        with pytest.raises(jwt.InvalidTokenError):
+            verified(token, key(kind), other)
+
+
+@pytest.mark.parametrize(("kind", "algorithm"), KEYS_AND_ALGORITHMS)
+def test_claims(kind, algorithm):
+    """Header and claims are exactly those of RFC 7523 and no more: integer times, 60 seconds, no `nbf`."""
+    token = assertion(as_signer(key(kind), algorithm=algorithm))
+    issued_at = int(datetime(2026, 5, 12, 9, 30, tzinfo=UTC).timestamp())
+    expected = {
+        "iss": "client-1",
+        "sub": "client-1",
+        "aud": "https://auth.example.com/v1/oauth2/token",
+        "iat": issued_at,
+        "exp": issued_at + 60,
+        "jti": "jti-1",
+    }
+    header, claims = parts(token)
+    assert header == {"alg": algorithm, "typ": "JWT"}
+    assert claims == expected == verified(token, key(kind), algorithm)
+    assert type(claims["iat"]) is type(claims["exp"]) is int
+    assert "=" not in token
+    assert ASSERTION_LIFETIME == 60
+
+
+@given(
+    client_id=st.text(min_size=1),
+    audience=st.text(min_size=1),
+    jti=st.text(min_size=1),
+    now=st.datetimes(datetime(1970, 1, 2), datetime(2200, 1, 1), timezones=st.just(UTC)),
+)
+def test_claims_of_any_text(client_id, audience, jti, now):
+    """Whatever identifiers and instant it is made of, an assertion carries them, and begins before it is sent."""
+    signer = as_signer(key("P-256"))
+    token = assertion(signer, client_id=client_id, audience=audience, now=now, new_jti=lambda: jti)
+    claims = verified(token, key("P-256"), "ES256", audience)
+    assert (claims["iss"], claims["sub"], claims["aud"], claims["jti"]) == (client_id, client_id, audience, jti)
+    assert timedelta(0) <= now - datetime.fromtimestamp(claims["iat"], UTC) < timedelta(seconds=1)
+
+
+def test_jti_is_fresh():
+    """Each assertion asks for an identifier of its own."""
+    numbers = iter(range(10))
+    signer = as_signer(key("Ed25519"))
+    tokens = [assertion(signer, new_jti=lambda: f"jti-{next(numbers)}") for _ in range(3)]
+    assert [parts(token)[1]["jti"] for token in tokens] == ["jti-0", "jti-1", "jti-2"]
+
+
+def test_assertion_is_a_secret():
+    """An assertion is a Secret: whoever has it has a token for a minute."""
+    made = client_assertion(as_signer(key("P-256")), client_id="c", audience="a", now=NOW, new_jti=lambda: "jti")
+    assert isinstance(made, Secret)
+
+
+def test_header_type():
+    """`typ` is what the caller says; None leaves it out."""
+    signer = as_signer(key("P-256"))
+    assert parts(assertion(signer, typ="client-authentication+jwt"))[0] == {
+        "alg": "ES256",
+        "typ": "client-authentication+jwt",
+    }
+    assert parts(assertion(signer, typ=None))[0] == {"alg": "ES256"}
+
+
+@given(st.integers(1, 3600))
+def test_lifetime(lifetime):
+    """It is good for as many seconds as the caller says, from the second it is made in."""
+    claims = parts(assertion(as_signer(key("Ed25519")), lifetime=lifetime))[1]
+    assert claims["exp"] - claims["iat"] == lifetime
+    assert claims["iat"] == int(NOW.timestamp())
+
+
+def test_key_id():
+    """`kid` is in the header when it is known, and absent otherwise."""
+    assert parts(assertion(as_signer(key("P-256"), key_id="kid-1")))[0] == {
+        "alg": "ES256",
+        "typ": "JWT",
+        "kid": "kid-1",
+    }
+    assert "kid" not in parts(assertion(as_signer(key("P-256"))))[0]
+
+
+class Remote:
+    """A Signer that keeps its key elsewhere, made without PyJWT; ECDSA comes as DER, as key services return it."""
+
+    algorithm, key_id = "ES256", "remote-1"
+
+    def __init__(self, failure=None):
+        self.failure = failure
+
+    def sign(self, data):
+        if self.failure is not None:
+            token = CANARY + data.decode()
+            raise self.failure(token)
+        return key("P-256").sign(data, ec.ECDSA(hashes.SHA256()))
+
+
+def test_signer_elsewhere():
+    """The assertion of a key that is kept elsewhere verifies."""
+    for _ in range(20):  # DER is of several lengths
+        token = assertion(as_signer(Remote()))
+        assert parts(token)[0] == {"alg": "ES256", "typ": "JWT", "kid": "remote-1"}
+        assert verified(token, key("P-256"), "ES256")
+
+
+@pytest.mark.parametrize("failure", [ValueError, ConnectionError, TypeError, ConfigurationError])
+def test_signer_that_fails(failure):
+    """A signer's failure is an error of ours that names its type, with nothing of what it said and no frame of it."""
+    with pytest.raises(ConfigurationError) as caught:
+        assertion(Remote(failure))
+    assert caught.value.what == f"The signer could not sign: {failure.__name__}."
+    assert caught.value.next_step
+    assert caught.value.__context__ is None
+    assert CANARY not in "".join(
+        traceback.TracebackException.from_exception(caught.value, capture_locals=True).format()
+    )
+
+
+def test_signer_that_changes_its_mind():
+    """A signer whose algorithm became another than one of a private key signs no assertion."""
+
+    class Changing(Remote):
+        algorithm = "none"
+
+    with pytest.raises(ConfigurationError, match="'none' is not a signature"):
+        assertion(Changing())

@@ -1,0 +1,364 @@
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+from datetime import UTC, datetime, timedelta
+from urllib.parse import parse_qs, parse_qsl
+
+import httpx
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.auth.assertion import ASSERTION_TYPE
+from toolkit.auth.authorizers import AuthorizedRequest, KeyPairAuthorizer, TokenAuthorizer, can_be_sent_again
+from toolkit.auth.credentials import ClientKey, ClientSecret, KeyPair
+from toolkit.auth.tokens.single_flight import MemoryTokenStore
+from toolkit.auth.tokens.token import Token
+from toolkit.core.addresses import Address
+from toolkit.core.clock import ManualClock
+from toolkit.core.document import CredentialKind, Environment
+from toolkit.core.secret import Secret
+from toolkit.transport.flow import WhichLoop
+
+START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
+AUTH = Address.parse("https://auth.example.com/base", setting="auth")
+TOKEN_URL = "https://auth.example.com/base/v1/oauth2/token"
+GET = httpx.Request("GET", "https://broker.example.com/v1/accounts")
+SECRET = "QXZ-client-secret &=+%"
+
+
+def key_pair(**changes):
+    return KeyPair("QXZ-key-id", "QXZ-secret-key", environment="paper", **changes)
+
+
+def client_secret(**changes):
+    return ClientSecret(
+        **{"client_id": "client 1", "client_secret": SECRET, "environment": "broker-sandbox", **changes}
+    )
+
+
+class Bench:
+    """An authorizer whose exchange is the test's: it yields the token request and is sent the text of the token."""
+
+    def __init__(self, credentials, *, store=None):
+        self.clock = ManualClock(START)
+        self.met = []
+        self.token_requests = []
+        self.store = store or MemoryTokenStore()
+        self.authorizer = TokenAuthorizer(
+            credentials,
+            auth_address=AUTH,
+            clock=self.clock,
+            store=self.store,
+            exchange=self.exchange,
+            number=self.number,
+            new_jti=lambda: f"jti-{len(self.token_requests)}",
+        )
+
+    def exchange(self, token_request):
+        self.token_requests.append(token_request)
+        now = self.clock.now()
+        text = yield token_request.request
+        return Token(Secret(text), now, now + timedelta(seconds=890))
+
+    def number(self, token):
+        self.met.append(token)
+        return len(self.met)
+
+    def obtain(self, text="QXZ-access-token"):
+        """The grant, with a token of this text if one is asked for."""
+        flow = self.authorizer.obtain()
+        assert isinstance(next(flow), WhichLoop)
+        try:
+            next(flow)
+            flow.send(text)
+        except StopIteration as end:
+            return end.value
+        raise AssertionError("the flow asked for more than one token")
+
+    def form(self):
+        return parse_qs(self.token_requests[-1].request.content.decode(), strict_parsing=True)
+
+
+# The legacy flow
+
+
+def test_key_headers():
+    """A key pair goes into the two headers of section 5.2, under the service's own prefix."""
+    grant = KeyPairAuthorizer(key_pair(), header_prefix="ACME").grant
+    assert grant.headers == (("ACME-API-KEY-ID", "QXZ-key-id"), ("ACME-API-SECRET-KEY", "QXZ-secret-key"))
+
+
+def test_basic():
+    """A key pair goes out as HTTP Basic Authentication: key ID as user name, secret key as password."""
+    ((name, value),) = KeyPairAuthorizer(key_pair(scheme="basic"), header_prefix="SVC").grant.headers
+    assert name == "Authorization"
+    assert base64.b64decode(value.removeprefix("Basic ")) == b"QXZ-key-id:QXZ-secret-key"
+
+
+@pytest.mark.parametrize("scheme", ["headers", "basic"])
+def test_key_pair_in_recordings(scheme):
+    """A recording shows the document's placeholders under the document's header names, whatever the prefix."""
+    shown = KeyPairAuthorizer(key_pair(scheme=scheme), header_prefix="ACME").recorded_headers
+    assert (
+        dict(shown)
+        == {
+            "headers": {"SVC-API-KEY-ID": "<API_KEY_ID>", "SVC-API-SECRET-KEY": "<API_SECRET_KEY>"},
+            "basic": {"Authorization": "Basic <API_KEY_ID:API_SECRET_KEY>"},
+        }[scheme]
+    )
+
+
+@pytest.mark.parametrize("status", [200, 401, 403, 500])
+def test_key_pair_is_never_retried(status):
+    """A call refused with a key pair is not sent again: there is no other to send."""
+    authorizer = KeyPairAuthorizer(key_pair(), header_prefix="SVC")
+    assert not authorizer.is_worth_retrying(GET, status, authorizer.grant)
+
+
+def test_key_pair_authorization():
+    """What is remembered of a call with a key pair is whose it was, and no token."""
+    by = KeyPairAuthorizer(key_pair(name="mine"), header_prefix="SVC").grant.authorization
+    assert (by.kind, by.environment, by.profile) == (CredentialKind.KEY_PAIR, Environment.PAPER, "mine")
+    assert (by.token, by.issued_at, by.expires_at) == (None, None, None)
+
+
+# The client credentials flow
+
+
+def test_client_secret_request():
+    """A client secret goes into the form and nowhere else, to the exact token URL (section 4.1)."""
+    bench = Bench(client_secret())
+    bench.obtain()
+    request = bench.token_requests[0].request
+    assert (request.method, str(request.url)) == ("POST", TOKEN_URL)
+    assert request.headers["Content-Type"] == "application/x-www-form-urlencoded"
+    assert bench.form() == {"grant_type": ["client_credentials"], "client_id": ["client 1"], "client_secret": [SECRET]}
+    assert "Authorization" not in request.headers
+    assert not any("QXZ" in value for value in request.headers.values())
+
+
+def test_token_request_has_a_timeout():
+    """A token request, which no client builds, has a timeout of its own."""
+    bench = Bench(client_secret())
+    bench.obtain()
+    timeout = bench.token_requests[0].request.extensions["timeout"]
+    assert set(timeout) == {"connect", "read", "write", "pool"}
+    assert all(0 < seconds <= 60 for seconds in timeout.values())
+
+
+KEY = ec.generate_private_key(ec.SECP256R1())
+
+
+def client_key(**changes):
+    return ClientKey("client 1", KEY, environment="broker-sandbox", **changes)
+
+
+def claims(bench, audience):
+    (assertion,) = bench.form()["client_assertion"]
+    decoded = jwt.decode_complete(
+        assertion,
+        KEY.public_key(),
+        algorithms=["ES256"],
+        audience=audience,
+        options={"verify_exp": False, "verify_iat": False},
+    )
+    return decoded["header"], decoded["payload"]
+
+
+def test_client_key_request():
+    """A client key signs an assertion for the token URL, which goes into the form with the client ID (RFC 7523)."""
+    bench = Bench(client_key(key_id="key-1"))
+    bench.obtain()
+    assert bench.form().keys() == {"grant_type", "client_id", "client_assertion_type", "client_assertion"}
+    assert bench.form()["client_assertion_type"] == [ASSERTION_TYPE]
+    header, payload = claims(bench, TOKEN_URL)
+    assert header["kid"] == "key-1"
+    issued = int(START.timestamp())
+    assert payload == {
+        "iss": "client 1",
+        "sub": "client 1",
+        "aud": TOKEN_URL,
+        "iat": issued,
+        "exp": issued + 60,
+        "jti": "jti-0",
+    }
+    assert "Authorization" not in bench.token_requests[0].request.headers
+
+
+@pytest.mark.parametrize(
+    ("audience", "sent"),
+    [
+        ("token-endpoint", TOKEN_URL),
+        ("issuer", "https://auth.example.com/base"),
+        ("https://issuer.example.com/", "https://issuer.example.com/"),
+    ],
+)
+def test_audience(audience, sent):
+    """The audience is the token URL, the auth address as configured, or the text given."""
+    bench = Bench(client_key(audience=audience))
+    bench.obtain()
+    assert claims(bench, sent)[1]["aud"] == sent
+
+
+def test_fresh_assertion():
+    """Every token request has an assertion of its own, at the time of its sending."""
+    bench = Bench(client_key())
+    bench.obtain()
+    first = claims(bench, TOKEN_URL)[1]
+    bench.clock.advance(900)
+    bench.obtain()
+    second = claims(bench, TOKEN_URL)[1]
+    assert first["jti"] != second["jti"]
+    assert second["iat"] - first["iat"] == 900
+
+
+@pytest.mark.parametrize("credentials", [client_secret(), client_key()], ids=["secret", "key"])
+def test_recorded_form(credentials):
+    """The form of a recording has the same fields, with placeholders for what is secret."""
+    bench = Bench(credentials)
+    bench.obtain()
+    token_request = bench.token_requests[0]
+    shown = dict(parse_qsl(token_request.recorded_form.decode(), strict_parsing=True))
+    assert shown.keys() == bench.form().keys()
+    assert shown["client_id"] == "<CLIENT_ID>"
+    assert shown.get("client_secret", "<CLIENT_SECRET>") == "<CLIENT_SECRET>"
+    assert shown.get("client_assertion", "<CLIENT_ASSERTION>") == "<CLIENT_ASSERTION>"
+    assert b"QXZ" not in token_request.recorded_form
+    named = [secret.reveal() for name, secret in token_request.secrets if name == "CLIENT_ASSERTION"]
+    assert named == bench.form().get("client_assertion", [])
+
+
+def test_grant():
+    """A token authorizes with one header, and is remembered by number, issue and expiry."""
+    grant = Bench(client_secret(name="mine")).obtain()
+    assert grant.headers == (("Authorization", "Bearer QXZ-access-token"),)
+    by = grant.authorization
+    assert (by.profile, by.token, by.issued_at, by.expires_at) == ("mine", 1, START, START + timedelta(seconds=890))
+
+
+def test_grant_in_hand():
+    """The grant in hand is the same object call after call, and its token is met once; renewed, it is another."""
+    bench = Bench(client_secret())
+    assert bench.authorizer.grant is None
+    first = bench.obtain()
+    assert bench.authorizer.grant is first
+    assert bench.obtain() is first
+    assert len(bench.met) == 1
+    bench.clock.advance(881)
+    assert bench.authorizer.grant is None
+    second = bench.obtain("QXZ-other-token")
+    assert bench.authorizer.grant is second
+    assert second.headers != first.headers
+    assert second.authorization.token == 2
+
+
+def test_shared_token():
+    """Equal credentials at one token endpoint share a token; others, of whatever likeness, do not."""
+    store = MemoryTokenStore()
+    Bench(client_secret(), store=store).obtain()
+    assert Bench(client_secret(name="other-name"), store=store).authorizer.grant is not None
+    others = (
+        client_secret(client_id="client 2"),
+        client_secret(client_secret="QXZ-another"),
+        client_secret(environment="broker-live"),
+        client_key(),
+    )
+    assert all(Bench(other, store=store).authorizer.grant is None for other in others)
+
+
+REQUESTS = {
+    "nothing": (httpx.Request("GET", TOKEN_URL), True),
+    "bytes": (httpx.Request("POST", TOKEN_URL, content=b"x"), True),
+    "json": (httpx.Request("POST", TOKEN_URL, json={}), True),
+    "form": (httpx.Request("POST", TOKEN_URL, data={"a": "b"}), True),
+    "generator": (httpx.Request("POST", TOKEN_URL, content=(piece for piece in [b"x"])), False),
+    "multipart": (httpx.Request("POST", TOKEN_URL, files={"f": b"x"}), False),
+}
+
+
+@pytest.mark.parametrize("kind", REQUESTS)
+def test_can_be_sent_again(kind):
+    """A body in memory can be sent again, one that is consumed by sending cannot."""
+    request, again = REQUESTS[kind]
+    assert can_be_sent_again(request) is again
+
+
+@pytest.mark.parametrize("kind", REQUESTS)
+@pytest.mark.parametrize("status", [200, 204, 400, 401, 403, 407, 429, 500])
+def test_worth_retrying(kind, status):
+    """Worth another try is a 401 to a token, when the body can be sent again; the token is dropped either way."""
+    bench = Bench(client_secret())
+    grant = bench.obtain()
+    request, again = REQUESTS[kind]
+    assert bench.authorizer.is_worth_retrying(request, status, grant) is (status == 401 and again)
+    assert (bench.authorizer.grant is None) is (status == 401)
+
+
+def test_one_renewal():
+    """A token that came of a 401 and is answered with 401 again is kept: no renewal for each call."""
+    bench = Bench(client_secret())
+    assert bench.authorizer.is_worth_retrying(GET, 401, bench.obtain())
+    renewed = bench.obtain("QXZ-other-token")
+    for _ in range(5):
+        assert not bench.authorizer.is_worth_retrying(GET, 401, renewed)
+        assert bench.obtain() is renewed
+    assert not bench.authorizer.is_worth_retrying(GET, 200, renewed)
+    assert bench.authorizer.is_worth_retrying(GET, 401, renewed)
+
+
+# The copy
+
+HEADER = st.tuples(st.sampled_from(["Accept", "X-One", "x-one", "Cookie"]), st.text("abc ", max_size=5))
+GRANTS = {
+    "headers": KeyPairAuthorizer(key_pair(), header_prefix="SVC").grant,
+    "basic": KeyPairAuthorizer(key_pair(scheme="basic"), header_prefix="SVC").grant,
+    "bearer": Bench(client_secret()).obtain(),
+}
+
+
+@given(
+    grant=st.sampled_from(list(GRANTS.values())),
+    line=st.tuples(st.sampled_from(["GET", "POST", "DELETE", "PROPFIND"]), st.text("ab/%?&=é ", max_size=10)),
+    headers=st.lists(HEADER, max_size=4),
+    content=st.none() | st.binary(max_size=20),
+    timeout=st.none() | st.floats(0.1, 100),
+)
+def test_authorized_request(grant, line, headers, content, timeout):
+    """The copy differs from the request in the grant's headers only; the request itself stays as it was."""
+    extensions = {"timeout": httpx.Timeout(timeout).as_dict(), "trace": print}
+    method, path = line
+    request = httpx.Request(
+        method, f"https://broker.example.com/{path}", headers=headers, content=content, extensions=extensions
+    )
+    before = list(request.headers.raw)
+    copy = AuthorizedRequest(request, grant)
+    assert isinstance(copy, httpx.Request)
+    assert (copy.method, copy.url, copy.extensions) == (request.method, request.url, extensions)
+    assert copy.stream is request.stream
+    assert copy.read() == (content or b"")
+    assert sorted(copy.headers.multi_items()) == sorted(
+        [*request.headers.multi_items(), *((name.lower(), value) for name, value in grant.headers)]
+    )
+    copy.extensions["more"] = copy.headers["More"] = "1"
+    assert request.headers.raw == before
+    assert request.extensions == extensions
+
+
+def test_nothing_shows_a_secret():
+    """Grants, token requests and authorizers show no secret in their repr, fields that are dataclasses included."""
+    for credentials in (client_secret(), client_key()):
+        bench = Bench(credentials)
+        grant = bench.obtain()
+        (assertion,) = bench.form().get("client_assertion", ["QXZ"])
+        for shown in (grant, bench.token_requests[0], bench.authorizer, grant.token):
+            assert "QXZ" not in repr(shown)
+            assert assertion not in repr(shown)
+        assert "QXZ" not in json.dumps(dataclasses.asdict(grant.authorization), default=str)
+    for scheme in ("headers", "basic"):
+        authorizer = KeyPairAuthorizer(key_pair(scheme=scheme), header_prefix="SVC")
+        assert "QXZ" not in repr(authorizer.grant) + repr(authorizer)

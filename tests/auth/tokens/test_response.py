@@ -1,0 +1,302 @@
+"""Token responses, as RFC 6749 has them and as servers send them."""
+
+from __future__ import annotations
+
+import json
+import math
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import httpx
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from toolkit.auth.tokens.response import read_token_response
+from toolkit.core.errors import TokenError, TokenRefused, TokenResponseInvalid
+from toolkit.core.escaping import printable
+
+START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
+# Text that no message holds by chance.
+CANARIES = st.text("QXZ0123456789", min_size=12, max_size=40)
+GOOD = {"access_token": "QXZ-token-QXZ-token", "expires_in": 890, "token_type": "Bearer"}
+
+
+def read(fields=None, *, status=200, headers=None, body=None, **more):
+    body = json.dumps(fields).encode() if body is None else body
+    return read_token_response(
+        status, httpx.Headers(headers or {}), body, asked_at=START, asked_monotonic=100.0, **more
+    )
+
+
+def lifetime_of(expires_in):
+    return read({**GOOD, "expires_in": expires_in}).lifetime
+
+
+def test_read():
+    """A token response of section 2 gives a token that lasts `expires_in` from the instant before it was asked for."""
+    token = read(GOOD)
+    assert token.access_token.reveal() == GOOD["access_token"]
+    assert (token.issued_at, token.expires_at) == (START, START + timedelta(seconds=890))
+    assert token.expires_monotonic == 990.0
+
+
+@given(st.integers(1, 10**6))
+def test_lifetime(expires_in):
+    """`expires_in` rules, and not the 900 seconds of section 8; more than a day counts as a day."""
+    assert lifetime_of(expires_in) == timedelta(seconds=min(expires_in, 86400))
+    assert lifetime_of(str(expires_in)) == lifetime_of(expires_in)
+
+
+@pytest.mark.parametrize("expires_in", [pytest.param(10**400, id="10**400"), 1e308, math.inf, "1e999", "999999999999"])
+def test_absurd_lifetime(expires_in):
+    """A lifetime beyond reason is taken as a day, however it is written."""
+    assert lifetime_of(expires_in) == timedelta(days=1)
+
+
+def test_lifetime_not_given():
+    """Without `expires_in`, or with null, the validity of section 8 applies."""
+    assert lifetime_of(None) == timedelta(minutes=15)
+    assert read({"access_token": "QXZ-token", "token_type": "Bearer"}).lifetime == timedelta(minutes=15)
+
+
+@pytest.mark.parametrize(
+    "expires_in",
+    [
+        0,
+        -1,
+        0.999,
+        pytest.param(-(10**400), id="-10**400"),
+        "0",
+        "-5",
+        "",
+        "soon",
+        "15 min",
+        math.nan,
+        "nan",
+        True,
+        False,
+        [],
+        [900],
+        {},
+    ],
+)
+def test_lifetime_refused(expires_in):
+    """A lifetime of nothing, or what is no number, is refused rather than guessed at."""
+    with pytest.raises(TokenResponseInvalid, match="expires_in"):
+        lifetime_of(expires_in)
+
+
+def test_fraction_of_a_second():
+    """A fractional lifetime counts in whole seconds, rounded down."""
+    assert lifetime_of(59.9) == timedelta(seconds=59)
+
+
+@pytest.mark.parametrize("token_type", ["Bearer", "bearer", "BEARER"])
+def test_token_type(token_type):
+    """The token type is compared without regard to case (RFC 6749 section 5.1)."""
+    assert read({**GOOD, "token_type": token_type}).access_token
+
+
+@pytest.mark.parametrize("token_type", [None, "mac", "", 1, "Bearer "])
+def test_token_type_refused(token_type):
+    """A token of another type cannot be sent as a bearer token."""
+    with pytest.raises(TokenResponseInvalid, match="token_type is not Bearer"):
+        read({**GOOD, "token_type": token_type})
+
+
+@pytest.mark.parametrize(
+    "access_token", [None, "", 7, [], "two words", "line\nbreak", "nul\0", "Schlüssel", "t\t", "\x7f"]
+)
+def test_access_token_refused(access_token):
+    """An access token that no header can carry is refused here, and not quoted by httpx later."""
+    with pytest.raises(TokenResponseInvalid, match="access_token is missing or no text") as caught:
+        read({**GOOD, "access_token": access_token})
+    assert not isinstance(access_token, str) or access_token == "" or access_token not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"null", b"[]", b"<html>QXZ</html>", b'{"access_token": "QXZ', b"\xff\xfe", b"[" * 10**5]
+)
+def test_not_json(body):
+    """A reply that is no JSON object is refused; what is told of it is its size and media type."""
+    with pytest.raises(TokenResponseInvalid, match=f"text/html.*, {len(body)} bytes") as caught:
+        read(body=body, headers={"Content-Type": "text/html"})
+    assert "QXZ" not in str(caught.value)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | CANARIES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.fixed_dictionaries({}, optional=dict.fromkeys((*GOOD, "error", "error_description", "scope"), JSON)))
+def test_values_are_not_quoted(fields):
+    """Whatever a reply says, it is a token or a refusal that names fields and types and quotes no value."""
+    told = message(lambda: read(fields))
+    assert not any(text in told for text in texts_in(fields))
+
+
+def message(call):
+    """What the TokenError of a call says, if there is one."""
+    try:
+        call()
+    except TokenError as error:
+        return f"{error} {error!r}"
+    return ""
+
+
+def texts_in(value):
+    if isinstance(value, str):
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from texts_in(inner)
+
+
+@given(status=st.integers(100, 599), body=st.binary(max_size=60), date=st.text(max_size=40), kind=st.text(max_size=80))
+@example(status=401, body=b"{}", date="Mon, 01 Jan 2024 00:00:00 +99999999999999999999", kind="")
+@example(status=401, body=b"{}", date="Mon, 01 Jan 99999999999999999999 00:00:00 GMT", kind="")
+def test_any_reply(status, body, date, kind):
+    """Any reply at all gives a token or a TokenError whose text is printable."""
+    headers = {"date": date, "content-type": kind}
+    told = message(lambda: read_token_response(status, headers, body, asked_at=START, asked_monotonic=0.0))
+    assert told == printable(told)
+
+
+@given(st.text("ABCabc019+/=%&\"'\\ ", min_size=8, max_size=80))
+def test_scrubbed(secret):
+    """A secret that a reply gives back stands in no message: not as code, field name or media type."""
+
+    def scrub(text):
+        return text.replace(secret, "<CLIENT_SECRET>")
+
+    replies = [
+        {"status": 401, "fields": {"error": secret}},
+        {"fields": {secret: 1}},
+        {"body": b"no JSON", "headers": {"Content-Type": secret.replace("\\", "")}},
+    ]
+    for reply in replies:
+        with pytest.raises(TokenError) as caught:
+            read(reply.pop("fields", None), scrub=scrub, **reply)
+        assert secret[:60] not in str(caught.value)
+
+
+@pytest.mark.parametrize("status", [100, 301, 400, 401, 403, 404, 429, 500, 503])
+def test_refused(status):
+    """Every status but success is a TokenRefused that has it, even when the body looks like a token."""
+    with pytest.raises(TokenRefused, match=f"status {status}") as caught:
+        read(GOOD, status=status)
+    assert (caught.value.status, caught.value.error, caught.value.clock_offset) == (status, None, None)
+
+
+def test_error_code():
+    """The error code of RFC 6749 is kept and shown; its description, which may hold anything, is not."""
+    with pytest.raises(TokenRefused, match=r"invalid_client") as caught:
+        read({"error": "invalid_client", "error_description": "QXZ is wrong"}, status=401)
+    assert caught.value.error == "invalid_client"
+    assert "QXZ" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "code", ["", None, 7, ["a"], "line\nbreak", 'quo"te', "back\\slash", "\x1b[31m", "ünsafe", "\u202e"]
+)
+def test_error_code_unsafe(code):
+    """An error code with characters that RFC 6749 section 5.2 does not allow counts as none."""
+    with pytest.raises(TokenRefused) as caught:
+        read({"error": code}, status=400)
+    assert caught.value.error is None
+
+
+def test_error_code_is_cut():
+    """A long error code is cut."""
+    with pytest.raises(TokenRefused) as caught:
+        read({"error": "x" * 10**5}, status=400)
+    assert len(caught.value.error) <= 60
+
+
+@pytest.mark.parametrize(
+    ("offset", "status", "words"),
+    [
+        (0, 401, "Check client ID"),
+        (29, 401, "Check client ID"),
+        (90, 401, "90 s ahead of"),
+        (-90, 401, "90 s behind"),
+        (90, 503, "a problem of its own"),
+        (90, 429, "fewer requests"),
+    ],
+)
+def test_advice(offset, status, words):
+    """A refusal says what to do next: a clock that is off shows when it can be the reason."""
+    date = format_datetime(START - timedelta(seconds=offset), usegmt=True)
+    with pytest.raises(TokenRefused) as caught:
+        read({}, status=status, headers={"Date": date})
+    assert words in caught.value.next_step
+    assert caught.value.clock_offset == timedelta(seconds=offset)
+
+
+@pytest.mark.parametrize("date", ["", "soon", "Tue, 12 May 2026 09:30:00 +99999999999999999999", "\0"])
+def test_date_unreadable(date):
+    """Without a readable Date there is no clock offset."""
+    with pytest.raises(TokenRefused) as caught:
+        read({}, status=401, headers={"Date": date})
+    assert caught.value.clock_offset is None
+
+
+def test_date_without_zone():
+    """A Date without a zone is UTC (RFC 9110 section 5.6.7)."""
+    with pytest.raises(TokenRefused) as caught:
+        read({}, status=401, headers={"Date": "Tue, 12 May 2026 09:30:00 -0000"})
+    assert caught.value.clock_offset == timedelta(0)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"Retry-After": "7"}, 7),
+        ({"Retry-After": " 0 "}, 0),
+        ({"Retry-After": "9" * 400}, 999999999),
+        ({"Retry-After": format_datetime(START + timedelta(seconds=90), usegmt=True)}, 90),
+        ({"Retry-After": format_datetime(START - timedelta(seconds=90), usegmt=True)}, 0),
+        ({"Retry-After": "-3"}, None),
+        ({"Retry-After": "soon"}, None),
+        ({"Retry-After": ""}, None),
+        ({}, None),
+    ],
+)
+def test_retry_after(headers, seconds):
+    """Retry-After is seconds or an instant (RFC 9110 section 10.2.3); anything else says nothing."""
+    with pytest.raises(TokenRefused) as caught:
+        read({}, status=429, headers=headers)
+    assert caught.value.retry_after == seconds
+    assert ("asks to wait" in caught.value.next_step) == (seconds is not None)
+
+
+def test_retry_after_by_the_servers_clock():
+    """An instant in Retry-After counts from the server's own Date, however far off our clock is."""
+    there = START - timedelta(hours=3)
+    headers = {
+        "Date": format_datetime(there, usegmt=True),
+        "Retry-After": format_datetime(there + timedelta(seconds=20), usegmt=True),
+    }
+    with pytest.raises(TokenRefused) as caught:
+        read({}, status=503, headers=headers)
+    assert caught.value.retry_after == 20
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "words", "is_passing"),
+    [
+        (400, "temporarily_unavailable", "gave no token: status 400", True),
+        (400, "invalid_scope", "refused the request: status 400 (invalid_scope)", False),
+        (403, None, "refused the credentials: status 403", False),
+        (500, None, "gave no token: status 500", True),
+        (302, None, "gave no token: status 302", False),
+    ],
+)
+def test_refused_in_words(status, error, words, is_passing):
+    """A refusal says what was refused, and whether another try may fare better."""
+    with pytest.raises(TokenRefused, match=words.replace("(", r"\(").replace(")", r"\)")) as caught:
+        read({} if error is None else {"error": error}, status=status)
+    assert caught.value.is_passing is is_passing

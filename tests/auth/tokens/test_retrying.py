@@ -1,0 +1,137 @@
+"""Which token requests are tried again, and when."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.auth.tokens.retrying import RetryPolicy, with_retries
+from toolkit.core.clock import ManualClock
+from toolkit.core.errors import TokenRefused, TokenResponseInvalid, Unreachable
+from toolkit.transport.flow import Pause
+
+POLICY = RetryPolicy(jitter=lambda: 0.0)
+PASSING = [
+    TokenRefused("down", status=503),
+    TokenRefused("down", status=500),
+    TokenRefused("too many", status=429),
+    TokenRefused("late", status=408),
+    TokenRefused("busy", status=400, error="temporarily_unavailable"),
+    Unreachable("no connection"),
+]
+LASTING = [
+    TokenRefused("no", status=401, error="invalid_client"),
+    TokenRefused("no", status=400, error="unauthorized_client"),
+    TokenRefused("no", status=400, error="invalid_scope"),
+    TokenRefused("no", status=403),
+    TokenResponseInvalid("no token"),
+    Unreachable("untrusted", is_passing=False),
+]
+
+
+class Endpoint:
+    """A token endpoint that fails as it is told, on a clock of its own."""
+
+    def __init__(self, failures, *, takes=0.0):
+        self.failures = list(failures)
+        self.clock = ManualClock()
+        self.takes = takes
+        self.tries = 0
+        self.pauses = []
+
+    def attempt(self):
+        self.tries += 1
+        self.clock.advance(self.takes)
+        if self.failures:
+            raise self.failures.pop(0)
+        return "token"
+        yield
+
+    def outcome(self, policy=POLICY):
+        """The token; pauses are noted and over at once."""
+        flow = with_retries(self.attempt, self.clock, policy)
+        try:
+            while True:
+                pause = next(flow)
+                assert isinstance(pause, Pause)
+                self.pauses.append(pause.seconds)
+                self.clock.advance(pause.seconds)
+        except StopIteration as end:
+            return end.value
+
+
+@pytest.mark.parametrize("failure", PASSING, ids=str)
+def test_passing(failure):
+    """What may pass is tried again, with growing pauses, and the token comes of the first try that gives one."""
+    endpoint = Endpoint([failure] * 3)
+    assert endpoint.outcome() == "token"
+    assert endpoint.pauses == [0.25, 0.5, 1.0]
+
+
+@pytest.mark.parametrize("failure", PASSING, ids=str)
+def test_bounded_tries(failure):
+    """Four tries and no more; the error says how many there were, keeps what it carries, and has no context."""
+    endpoint = Endpoint([failure] * 9)
+    with pytest.raises(type(failure)) as caught:
+        endpoint.outcome()
+    assert endpoint.tries == 4
+    assert "4 tries" in str(caught.value)
+    assert getattr(caught.value, "status", None) == getattr(failure, "status", None)
+    assert caught.value.__context__ is caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("failure", LASTING, ids=str)
+def test_lasting(failure):
+    """What cannot get better is not tried again."""
+    endpoint = Endpoint([failure])
+    with pytest.raises(type(failure)):
+        endpoint.outcome()
+    assert (endpoint.tries, endpoint.pauses) == (1, [])
+
+
+def test_retry_after():
+    """The service's own Retry-After counts where it is longer than our pause."""
+    endpoint = Endpoint([TokenRefused("too many", status=429, retry_after=seconds) for seconds in (7, 0)])
+    assert endpoint.outcome() == "token"
+    assert endpoint.pauses == [7, 0.5]
+
+
+def test_retry_after_too_long():
+    """A service that asks for more time than there is gets it: the caller is told at once."""
+    endpoint = Endpoint([TokenRefused("too many", status=429, retry_after=31)])
+    with pytest.raises(TokenRefused):
+        endpoint.outcome()
+    assert endpoint.tries == 1
+
+
+def test_bounded_time():
+    """After half a minute no other try is made, however few there were: a request may have timed out."""
+    endpoint = Endpoint([Unreachable("no answer in time")] * 9, takes=29.9)
+    with pytest.raises(Unreachable):
+        endpoint.outcome()
+    assert endpoint.tries == 1
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(PASSING), st.none() | st.floats(0, 100)), max_size=12),
+    st.floats(0, 40),
+    st.floats(0, 1),
+)
+def test_bounds(failures, takes, jitter):
+    """Whatever fails and asks for what: at most four tries, none begun half a minute after the first."""
+    told = [
+        TokenRefused("x", status=failure.status, retry_after=asked) if isinstance(failure, TokenRefused) else failure
+        for failure, asked in failures
+    ]
+    told = [failure for failure in told if failure.is_passing]
+    endpoint = Endpoint(told, takes=takes)
+    try:
+        endpoint.outcome(RetryPolicy(jitter=lambda: jitter))
+    except (TokenRefused, Unreachable):
+        assert len(told) >= endpoint.tries
+    else:
+        assert endpoint.tries == len(told) + 1
+    assert 1 <= endpoint.tries <= 4
+    assert sum(endpoint.pauses) + takes * (endpoint.tries - 1) <= 30
+    assert all(pause >= 0.25 * 2**number / 2 for number, pause in enumerate(endpoint.pauses))

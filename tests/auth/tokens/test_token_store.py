@@ -1,0 +1,273 @@
+"""One token for several processes: the flow driven by hand, with a store in memory."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.auth.tokens.sealing import Seal
+from toolkit.auth.tokens.store import SharedPlace, StoreUnavailableError, TokenStore
+from toolkit.auth.tokens.token import Token
+from toolkit.core.clock import ManualClock
+from toolkit.core.errors import TokenRefused
+from toolkit.core.secret import Secret
+from toolkit.transport.flow import Pause
+
+START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
+URL = "https://auth.example.com/v1/oauth2/token"
+
+
+class Held:
+    def __init__(self, store, name):
+        self.store, self.name = store, name
+
+    def release(self):
+        self.store.held.discard(self.name)
+
+
+class Store:
+    """What processes share, as a dict."""
+
+    def __init__(self):
+        self.entries, self.held = {}, set()
+        self.failing = set()
+
+    def _check(self, what):
+        if what in self.failing:
+            raise StoreUnavailableError(f"cannot {what}")
+
+    def read(self, name, /):
+        self._check("read")
+        return self.entries.get(name)
+
+    def write(self, name, data, /):
+        self._check("write")
+        self.entries[name] = data
+
+    def try_lock(self, name, /):
+        self._check("lock")
+        if name in self.held:
+            return None
+        self.held.add(name)
+        return Held(self, name)
+
+
+class Processes:
+    """Processes with equal credentials and a clock of their own each, all of which stand at the same instant."""
+
+    def __init__(self, store=None):
+        self.store = store or Store()
+        self.clock = ManualClock(START)
+        self.fetches = 0
+        self.numbers = itertools.count(1)
+
+    def place(self, identity=b"QXZ-identity"):
+        """One more process."""
+        return SharedPlace(self.store, Seal.of(identity, URL))
+
+    def fetch(self, lifetime=890):
+        self.fetches += 1
+        yield "fetching"
+        now = self.clock.now()
+        end = self.clock.monotonic() + lifetime
+        text = Secret(f"QXZ-token-{next(self.numbers)}")
+        return Token(text, now, now + timedelta(seconds=lifetime), expires_monotonic=end)
+
+    def obtain(self, place=None, **more):
+        return (place or self.place()).obtain(self.clock, self.fetch, **more)
+
+    def obtained(self, place=None, **more):
+        """The token of a process that meets no other."""
+        flow = self.obtain(place, **more)
+        try:
+            assert next(flow) == "fetching"
+            flow.send(None)
+        except StopIteration as end:
+            return end.value
+        raise AssertionError("it waits for somebody")
+
+
+def ended(flow):
+    with pytest.raises(StopIteration) as caught:
+        flow.send(None)
+    return caught.value.value
+
+
+def test_store_protocol():
+    """Three methods make a store."""
+    assert isinstance(Store(), TokenStore)
+
+
+def test_one_token():
+    """The first process asks; the others find its token, its lifetime as the service gave it."""
+    processes = Processes()
+    token = processes.obtained()
+    processes.clock.advance(100)
+    for _ in range(3):
+        found = processes.obtained()
+        assert found == token
+        assert found.expires_monotonic == pytest.approx(890.0)
+    assert processes.fetches == 1
+    assert processes.store.held == set()
+
+
+def test_waiting():
+    """While one process asks the others look again now and then, and take what it got."""
+    processes = Processes()
+    first, second = processes.obtain(), processes.obtain()
+    assert next(first) == "fetching"
+    for _ in range(5):
+        assert isinstance(next(second), Pause)
+    token = ended(first)
+    assert ended(second) == token
+    assert processes.fetches == 1
+
+
+@pytest.mark.parametrize(
+    "failure", [TokenRefused("no"), httpx.ReadTimeout("slow"), KeyboardInterrupt(), GeneratorExit()]
+)
+def test_failed_leader(failure):
+    """A process that fails to get one leaves the turn to the next."""
+    processes = Processes()
+    first, second = processes.obtain(), processes.obtain()
+    next(first)
+    next(second)
+    with pytest.raises(type(failure)):
+        first.throw(failure)
+    assert second.send(None) == "fetching"
+    assert ended(second)
+    assert processes.store.held == set()
+
+
+def test_expired():
+    """An expired token is replaced by one process for all."""
+    processes = Processes()
+    first = processes.obtained()
+    processes.clock.advance(881)
+    renewed = processes.obtained()
+    assert renewed != first
+    assert processes.obtained() == renewed
+    assert processes.fetches == 2
+
+
+def test_refused_token():
+    """A token that the service refused is not taken again, but one that another process has got meanwhile is."""
+    processes = Processes()
+    refused = processes.obtained()
+    renewed = processes.obtained(other_than=refused)
+    assert renewed != refused
+    assert processes.obtained(other_than=refused) == renewed
+    assert processes.fetches == 2
+
+
+def test_stuck_leader():
+    """A process that neither gets a token nor ends is waited for a minute, and no longer."""
+    processes = Processes()
+    processes.store.held.add(Seal.of(b"QXZ-identity", URL).name)
+    flow = processes.obtain()
+    waited = 0.0
+    while isinstance(effect := next(flow), Pause):
+        waited += effect.seconds
+        processes.clock.advance(effect.seconds)
+    assert effect == "fetching"
+    assert waited == pytest.approx(60, abs=0.1)
+
+
+def test_alone():
+    """Who must not wait asks for itself, and leaves what it got for the others."""
+    processes = Processes()
+    processes.store.held.add(Seal.of(b"QXZ-identity", URL).name)
+    token = processes.obtained(alone=True)
+    assert processes.obtained() == token
+
+
+def test_other_credentials():
+    """Who has other credentials finds nothing and takes no lock of theirs."""
+    processes = Processes()
+    processes.obtained()
+    processes.obtained(processes.place(b"QXZ-other"))
+    assert processes.fetches == 2
+    assert len(processes.store.entries) == 2
+
+
+@given(st.binary(max_size=3000) | st.none() | st.just("text"))
+def test_foreign_entry(entry):
+    """Whatever lies in the store in place of a token is replaced by one."""
+    processes = Processes()
+    name = Seal.of(b"QXZ-identity", URL).name
+    processes.store.entries[name] = entry
+    token = processes.obtained()
+    assert processes.obtained() == token
+    assert processes.fetches == 1
+
+
+def test_sealed():
+    """What the store holds shows no token."""
+    processes = Processes()
+    token = processes.obtained()
+    ((name, data),) = processes.store.entries.items()
+    assert token.access_token.reveal().encode() not in data
+    assert b"QXZ" not in data + name.encode()
+
+
+@pytest.mark.parametrize("what", ["read", "write", "lock"])
+def test_unavailable(what):
+    """A store that fails costs a warning, said once, and no call: the process goes on in memory."""
+    processes = Processes()
+    processes.store.failing.add(what)
+    place = processes.place()
+    with pytest.warns(UserWarning, match=f"cannot {what}.*in memory"):
+        assert processes.obtained(place)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        processes.clock.advance(900)
+        assert processes.obtained(place)
+    processes.store.failing.clear()
+    assert processes.obtained(place) == processes.obtained()
+
+
+def test_another_error():
+    """Of another's error only the type is shown: its text may hold anything."""
+
+    class Broken(Store):
+        def read(self, name, /):
+            raise OSError("redis://user:QXZ-password@cache")
+
+    processes = Processes(Broken())
+    with pytest.warns(UserWarning, match="OSError") as caught:
+        processes.obtained()
+    assert "QXZ" not in str(caught[0].message)
+
+
+@given(st.integers(2, 6), st.randoms(use_true_random=False))
+def test_any_order(count, choose):
+    """However processes interleave and fail: one asks at a time, one token, and nobody is left waiting."""
+    processes = Processes()
+    flows = {number: processes.obtain() for number in range(count)}
+    asking, tokens, failures = set(), [], 0
+    for step in range(200):
+        if not flows:
+            break
+        number = choose.choice(sorted((step % 3 == 0 and asking) or flows))
+        try:
+            if number in asking and choose.random() < 0.3:
+                flows[number].throw(choose.choice([TokenRefused("no"), GeneratorExit()]))
+            elif next(flows[number]) == "fetching":
+                asking.add(number)
+                assert len(asking) == 1
+            continue
+        except StopIteration as end:
+            tokens.append(end.value)
+        except (TokenRefused, GeneratorExit):
+            failures += 1
+        del flows[number]
+        asking.discard(number)
+    assert not flows
+    assert len({token.access_token for token in tokens}) <= 1
+    assert processes.fetches == failures + bool(tokens)

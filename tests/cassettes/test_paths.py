@@ -1,0 +1,119 @@
+"""Names lie in the cassettes folder, paths where they say, and modes are vcrpy's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from toolkit.cassettes.paths import MODES, as_mode, find_cassette, of_that_name
+from toolkit.core.errors import ConfigurationError
+from toolkit.local.settings import Settings
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return Settings({}, cassettes="recordings", project=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["tour", "my tour", "~", "tour-2026_05", "a-", "_", "é", "é" * 100])
+def test_name(folder, tmp_path, name):
+    """Text without a suffix and a separator is a name, and stays in the cassettes folder whatever it is."""
+    path = find_cassette(name, folder)
+    assert path.parent == tmp_path / "recordings"
+    assert path.name == f"{name}.yaml"
+    assert path.resolve().parent == (tmp_path / "recordings").resolve()
+
+
+@pytest.mark.parametrize("path", ["tour.yaml", "a/tour", "./tour", "../tour", "/a/tour", "tour.json", Path("tour")])
+def test_path(folder, path):
+    """Anything else is an ordinary path, relative to the working directory."""
+    assert find_cassette(path, folder) == Path(path)
+
+
+def test_home(folder, tmp_path, monkeypatch):
+    """A path may begin at the home folder."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    assert find_cassette("~/tour.yaml", folder) == tmp_path / "tour.yaml"
+
+
+def test_settings_of_the_project(tmp_path, monkeypatch):
+    """Without settings, the folder is that of the project that the working directory is in."""
+    (tmp_path / "toolkit.toml").write_text('cassettes = "tapes"\n', encoding="utf-8")
+    (tmp_path / "deep").mkdir()
+    monkeypatch.chdir(tmp_path / "deep")
+    monkeypatch.delenv("TOOLKIT_CASSETTES", raising=False)
+    assert find_cassette("tour") == tmp_path / "tapes" / "tour.yaml"
+
+
+@pytest.mark.parametrize(
+    "name", ["", " ", "\n", 7, None, b"tour", "a\0b", "a/\0.yaml", "~nobody-of-that-name/tour.yaml"]
+)
+def test_no_name(folder, name):
+    """What is no name and no path is refused, before a file is looked for."""
+    with pytest.raises(ConfigurationError) as caught:
+        find_cassette(name, folder)
+    assert caught.value.next_step
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["con", "NUL", "aux ", "com1", "LPT9", "COM²", "conin$", "a:b", "a?", 'a"b', "a|b", "<a>", "a*", "a\nb", "\x1b"],
+)
+def test_name_that_is_none_everywhere(folder, name):
+    """A name that Windows takes for a device, a stream or a pattern is refused on every system; as a path it is one."""
+    with pytest.raises(ConfigurationError, match="A cassette cannot be called"):
+        find_cassette(name, folder)
+    assert find_cassette(f"./{name}.yaml", folder) == Path(f"{name}.yaml")
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        *((name, "dot") for name in (".", "..", "...", ".hidden")),
+        *((name, "dash") for name in ("-", "-x", "--mode")),
+        *((name, "space") for name in (" lead", "trail ", "\u00a0lead", "trail\u2003")),
+        *((name, "shorter") for name in ("x" * 201, "é" * 101)),
+    ],
+)
+def test_name_that_is_asking_for_trouble(folder, name, reason):
+    """A name that hides the file, reads as an option, ends in what is not seen or is too long is refused with why."""
+    with pytest.raises(ConfigurationError, match=f"A cassette cannot be called .*{reason}") as caught:
+        find_cassette(name, folder)
+    assert "letters, digits, spaces" in caught.value.next_step
+    assert len(caught.value.what) < 200
+    assert find_cassette(f"./{name}.yaml", folder) == Path(f"{name}.yaml")
+    assert find_cassette(Path(name), folder) == Path(name)
+
+
+@pytest.mark.parametrize("name", ["console", "auxiliary", "com", "com10", "nul-tour", "prn_1"])
+def test_name_that_begins_like_a_device(folder, name):
+    """Only the whole name counts."""
+    assert find_cassette(name, folder).name == f"{name}.yaml"
+
+
+def test_of_that_name(folder, tmp_path):
+    """A file's name is looked for among the cassettes of the project, if it can be one."""
+    assert of_that_name(Path("/elsewhere/tour.yaml"), folder) == tmp_path / "recordings" / "tour.yaml"
+    assert of_that_name(Path(), folder) is None
+
+
+def test_modes(monkeypatch):
+    """The modes are vcrpy's; its default is ours; offline, each is none."""
+    import vcr
+
+    assert set(MODES) == {mode.value for mode in vcr.mode} - {"any"}
+    assert as_mode(None) == "once"
+    assert [as_mode(mode) for mode in MODES] == list(MODES)
+    monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
+    assert {as_mode(mode) for mode in (None, *MODES)} == {"none"}
+
+
+@pytest.mark.parametrize("mode", ["ONCE", "", "rewrite", 1, ("once",)])
+def test_no_mode(mode, monkeypatch):
+    """An unknown mode is refused, offline too."""
+    for offline in ("0", "1"):
+        monkeypatch.setenv("TOOLKIT_OFFLINE", offline)
+        with pytest.raises(ConfigurationError, match="There is no record mode"):
+            as_mode(mode)

@@ -1,0 +1,163 @@
+"""Cassettes of stock vcrpy load with all they hold, and anything else is refused with what is wrong and where."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from datetime import UTC, datetime
+
+import httpx
+import pytest
+import vcr
+import yaml
+
+from toolkit.cassettes.format import vcrpy_files
+from toolkit.core.errors import CassetteCorrupt
+from toolkit.core.ledger import EPOCH
+
+
+def item(**response):
+    """One interaction as vcrpy writes it."""
+    return {
+        "request": {"method": "GET", "uri": "http://h/a", "body": None, "headers": {"Accept": ["*/*"]}},
+        "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": "x"}, **response},
+    }
+
+
+def load(*items, **more):
+    return vcrpy_files.load(yaml.dump({"interactions": list(items), "version": 1, **more}).encode(), source="x.yaml")
+
+
+def refused(data):
+    with pytest.raises(CassetteCorrupt, match=r"^x\.yaml") as caught:
+        vcrpy_files.load(data, source="x.yaml")
+    return caught.value.what
+
+
+@pytest.mark.parametrize("serializer", ["yaml", "json"])
+def test_recorded_by_stock_vcrpy(server, tmp_path, serializer):
+    """Requests, statuses, repeated headers, bodies as received and dates are those of the recording."""
+    path = tmp_path / "stock"
+    with vcr.use_cassette(str(path), serializer=serializer), httpx.Client(base_url=server.url) as client:
+        live = [client.get("/a?x=1"), client.get("/cookies"), client.post("/teapot", content=b"ab")]
+        if serializer == "yaml":  # vcrpy's JSON takes no bytes
+            live += [client.get("/gzip"), client.get("/binary")]
+    loaded = vcrpy_files.load(path.read_bytes(), source="stock")
+    assert [one.request.uri for one in loaded] == [str(response.url) for response in live]
+    assert [one.response.status for one in loaded] == [response.status_code for response in live]
+    assert [one.response.reason for one in loaded] == [response.reason_phrase for response in live]
+    assert [value for name, value in loaded[1].response.headers if name == "set-cookie"] == ["a=1", "b=2"]
+    assert [one.request.body for one in loaded[:3]] == [b"", b"", b"ab"]
+    bodies = [gzip.decompress(one.response.body) if "/gzip" in one.request.uri else one.response.body for one in loaded]
+    assert bodies == [response.content for response in live]
+    assert all(one.recorded_at > EPOCH for one in loaded)
+
+
+def test_time():
+    """The time of an interaction is its Date header, in UTC, or a fixed instant where there is none to read."""
+    for text, instant in {
+        "Tue, 12 May 2026 11:30:00 +0200": datetime(2026, 5, 12, 9, 30, tzinfo=UTC),
+        "Tue, 12 May 2026 09:30:00 -0000": datetime(2026, 5, 12, 9, 30, tzinfo=UTC),
+        "Fri, 31 Dec 9999 23:59:59 -2300": EPOCH,
+        "soon": EPOCH,
+    }.items():
+        assert load(item(headers={"date": [text]}))[0].recorded_at == instant
+    assert load(item())[0].recorded_at == EPOCH
+
+
+def test_layouts_of_older_versions():
+    """Header values without a list, and the flat layout that vcrpy once had for httpx, are read."""
+    old = item()
+    old["response"] = {"status_code": 201, "http_version": "HTTP/1.1", "headers": {"A": ["1", "2"]}, "content": "añ"}
+    assert (load(old)[0].response.status, load(old)[0].response.body) == (201, "añ".encode())
+    assert load(item(headers={"A": "1"}))[0].response.headers == (("A", "1"),)
+    assert load(item(body={"string": None}))[0].response.body == b""
+    assert load(item(), metadata={"by": "hand"})[0].request.uri == "http://h/a"
+
+
+def test_body_recorded_decoded():
+    """Where vcrpy recorded a body decoded (of aiohttp, say), the headers no longer say that it is encoded."""
+    headers = {"Content-Encoding": ["gzip"], "content-length": ["99"], "A": ["1"]}
+    decoded = load(item(headers=headers, body={"string": "plain"}))[0].response
+    assert decoded.headers == (("A", "1"), ("Content-Length", "5"))
+    encoded = load(item(headers=headers, body={"string": gzip.compress(b"plain")}))[0].response
+    assert len(encoded.headers) == 3
+
+
+def test_tags_that_vcrpy_loads():
+    """The harmless tags of old cassettes load as vcrpy loads them."""
+    text = """
+interactions:
+- request:
+    method: POST
+    uri: http://h/
+    body: !!python/object/new:_io.BytesIO {state: !!python/tuple [!!binary YWJj, 0, null]}
+    headers: {}
+  response: {status: {code: 200, message: OK}, headers: {}, body: {string: !!python/unicode x}}
+version: 1
+"""
+    assert vcrpy_files.load(text.encode(), source="x.yaml")[0].request.body == b"abc"
+
+
+def test_byte_order_mark():
+    """A byte order mark, as Windows editors write, is passed over."""
+    data = json.dumps({"version": 1, "interactions": [item()]}).encode()
+    assert len(vcrpy_files.load(b"\xef\xbb\xbf" + data, source="x.json")) == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b"\xff\xfe", "x.yaml, line 1 is no cassette: it is not UTF-8 text."),
+        (b"a: 1\nb: \xff", "x.yaml, line 2 is no cassette: it is not UTF-8 text."),
+        (b"<html>\n<body>Sign in</body>", "no valid YAML|string indices|not"),
+        (b"- a\n- b\n", "not|indices"),
+        (b"- request: {}\n", "older version"),
+        (b"just text", "it is not laid out like one"),
+        (b"7", "not"),
+        (b"# only a comment\n", "it is not laid out like one"),
+        (b"version: 1\n", "'interactions' is missing"),
+        (b"interactions: 7\n", "it is not laid out like one"),
+        (b"interactions: [{response: {}}]\n", "'request' is missing"),
+        (b"interactions: [{request: {uri: 'http://h/'}}]\n", "it is not laid out like one"),
+        (b"a: {\nb: ]\n", "x.yaml, line 2 is no cassette: no valid YAML"),
+        (b"\ninteractions: !!python/object/apply:os.getcwd []\n", "x.yaml, line 2 is no cassette: .*os.getcwd"),
+        (b'{"interactions": [\n{"request"]}', "x.yaml, line 2 is no cassette: no valid JSON"),
+        (b"interactions: &a [*a]\n", "x.yaml"),
+        (b"version: 1\ninteractions: " + b"[" * 100_000, "x.yaml, line 2 is no cassette: it is nested too deep"),
+        (b'{"interactions": ' + b"[" * 100_000, "x.yaml is no cassette"),
+        (b"\x00\x01\x02", "x.yaml is no cassette"),
+        (b"%PDF-1.7\n\x80", "x.yaml, line 2"),
+    ],
+)
+def test_refused(data, what):
+    """What is no cassette is refused in one line that says why and, where a parser knows it, at which line."""
+    import re
+
+    said = refused(data)
+    assert re.search(what, said), said
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize("uri", ["http://[h/", "http://h:http/", "http://h:99999/"])
+def test_uri_that_cannot_be_taken_apart(uri):
+    """A URI that no request can have is refused when the file is read, not when something is looked up."""
+    broken = item()
+    broken["request"]["uri"] = uri
+    assert "x.yaml is no cassette" in refused(yaml.dump({"interactions": [broken]}).encode())
+
+
+@pytest.mark.parametrize("missing", ["status", "headers", "body"])
+def test_missing_parts(missing):
+    """A response without one of its parts is refused by name."""
+    broken = item()
+    del broken["response"][missing]
+    assert f"'{missing}' is missing" in refused(yaml.dump({"interactions": [broken]}).encode())
+
+
+def test_nothing_runs(tmp_path):
+    """A tag that would run something in an unsafe loader runs nothing."""
+    made = tmp_path / "made"
+    text = f"interactions: !!python/object/apply:os.mkdir [{str(made)!r}]\n"
+    assert "line 1" in refused(text.encode())
+    assert not made.exists()

@@ -1,0 +1,211 @@
+"""`toolkit keys new` as a person uses it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import toolkit as tk
+from toolkit.auth.keys import as_signer
+from toolkit.auth.keys.new_key import thumbprint
+from toolkit.auth.keys.signer import ALGORITHMS
+from toolkit.cli.commands import keys
+from toolkit.core.errors import ConfigurationError
+
+JWK = re.compile(r"^\{$.*?^\}$", re.DOTALL | re.MULTILINE)
+PEM = re.compile(r"-----BEGIN PUBLIC KEY-----\n.*?-----END PUBLIC KEY-----", re.DOTALL)
+
+
+def run(*arguments):
+    root = typer.Typer()
+    root.add_typer(keys.app, name="keys")
+    result = CliRunner().invoke(root, ["keys", "new", *arguments], env={"COLUMNS": "60"})
+    if isinstance(result.exception, ConfigurationError):
+        raise result.exception
+    assert result.exception is None
+    return result.output
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    """A configuration folder of the test's own."""
+    for variable in ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(variable, str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def test_default_file(home):
+    """Without a name the key goes into the user's configuration folder, private, and the output says where."""
+    shown = run()
+    (file,) = home.rglob("*.pem")
+    assert str(file) in shown
+    assert file.parent.name == "keys"
+    assert file.parent.parent.name == "service-access-toolkit"
+    if os.name == "posix":
+        assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    assert file.name.startswith(f"es256-{thumbprint(json.loads(JWK.search(shown)[0]))[:8]}")
+    run()
+    assert len(list(home.rglob("*.pem"))) == 2
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_what_is_printed(algorithm, tmp_path):
+    """The public half as PEM and JWK is the file's own, and the printed Python makes a ClientKey of it."""
+    file = tmp_path / "my key.pem"
+    shown = run(str(file), "--algorithm", algorithm)
+    jwk = json.loads(JWK.search(shown)[0])
+    assert (jwk["alg"], jwk["use"], jwk["kid"]) == (algorithm, "sig", thumbprint(jwk))
+    private = as_signer(file, algorithm=algorithm)
+    code = shown[shown.index("from pathlib import Path") :].replace("CLIENT_ID", "client-1")
+    made = {}
+    exec(code, made)  # noqa: S102 - it is meant to be pasted
+    credentials = made["credentials"]
+    assert (credentials.algorithm, credentials.key_id) == (algorithm, jwk["kid"])
+    assert credentials.private_key.identity() == private.identity()
+    implementation = __import__("jwt").get_algorithm_by_name(algorithm)
+    for public in (implementation.prepare_key(PEM.search(shown)[0].encode()), implementation.from_jwk(jwk)):
+        assert implementation.verify(b"data", public, private.sign(b"data"))
+    assert "toolkit credentials add" in shown
+
+
+def test_nothing_private_is_printed(tmp_path):
+    """No line of the private half is in the output."""
+    file = tmp_path / "key.pem"
+    shown = run(str(file), "--algorithm", "RS256")
+    secrets = [secret for _, secret in as_signer(file).secrets()]
+    lines = [line for line in file.read_text().splitlines() if "-----" not in line]
+    assert [line for line in lines if line in shown] == []
+    assert [secret for secret in secrets if secret.reveal() in shown] == []
+
+
+def test_key_id(tmp_path):
+    """A key ID of one's own is printed and used, and the thumbprint is told beside it."""
+    shown = run(str(tmp_path / "key.pem"), "--key-id", "desk-2026")
+    jwk = json.loads(JWK.search(shown)[0])
+    assert jwk["kid"] == "desk-2026"
+    assert f"Thumbprint (RFC 7638)  {thumbprint(jwk)}" in shown
+    assert 'key_id="desk-2026"' in shown
+
+
+def test_relative_file_and_home(tmp_path, monkeypatch, home):
+    """A relative file is below the working folder, and named in full; `~` is the home folder."""
+    monkeypatch.chdir(tmp_path)
+    assert str(tmp_path / "key.pem") in run("key.pem")
+    run("~/other.pem")
+    assert (home / "other.pem").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--algorithm", "HS256"], "There is no key pair for the algorithm 'HS256'"),
+        (["--key-id", " "], "key ID"),
+        (["--passphrase"], "nobody is there to type it"),
+    ],
+)
+def test_refused(arguments, words, tmp_path):
+    """What is wrong is said, and nothing is written."""
+    with pytest.raises(ConfigurationError, match=words) as caught:
+        run(str(tmp_path / "key.pem"), *arguments)
+    assert caught.value.next_step
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_existing_file_and_repository(tmp_path):
+    """An existing file stays as it was, and nothing is written into a repository."""
+    (tmp_path / "key.pem").write_text("before")
+    with pytest.raises(ConfigurationError, match="something of that name already"):
+        run(str(tmp_path / "key.pem"))
+    assert (tmp_path / "key.pem").read_text() == "before"
+    (tmp_path / ".git").mkdir()
+    with pytest.raises(ConfigurationError, match="git repository"):
+        run(str(tmp_path / "new.pem"))
+    assert not (tmp_path / "new.pem").exists()
+
+
+def typed(monkeypatch, *answers):
+    pending = list(answers)
+
+    def ask(question):
+        answer = pending.pop(0)
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(keys, "can_ask", lambda: True)
+    monkeypatch.setattr(keys, "ask_unseen", ask)
+
+
+def test_passphrase(tmp_path, monkeypatch):
+    """A passphrase is asked for twice, encrypts the file and is never printed."""
+    typed(monkeypatch, "correct horse", "correct horse")
+    file = tmp_path / "key.pem"
+    shown = run(str(file), "--passphrase")
+    assert "ENCRYPTED" in file.read_text()
+    assert as_signer(file, passphrase="correct horse").algorithm == "ES256"
+    assert "correct horse" not in shown
+    assert "passphrase=getpass.getpass()" in shown
+    assert "encrypted with your passphrase" in " ".join(shown.split())
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        (["QXZ0123456789QXZ", "QXZ0123456789"], "differ"),
+        (["", ""], "is empty"),
+        ([EOFError()], "there was no answer"),
+        ([__import__("getpass").GetPassWarning()], "would be seen"),
+    ],
+)
+def test_mistyped(answers, words, tmp_path, monkeypatch):
+    """A mistyped, empty or visible passphrase makes no key."""
+    typed(monkeypatch, *answers)
+    with pytest.raises(ConfigurationError, match=words) as caught:
+        run(str(tmp_path / "key.pem"), "--passphrase")
+    assert caught.value.__context__ is None
+    assert "QXZ" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a terminal of its own")
+def test_passphrase_at_a_terminal(tmp_path, home):
+    """On a real terminal what is typed does not show."""
+    file = tmp_path / "key.pem"
+    import pty
+
+    arguments = ["keys", "new", str(file), "--passphrase"]
+    program = f"import sys; sys.argv = {arguments!r}\nfrom toolkit.cli.commands.keys import app; app()"
+    environ = {**os.environ, "PYTHONPATH": str(Path(tk.__file__).parents[1]), "HOME": str(home)}
+    child, descriptor = pty.fork()
+    if child == 0:
+        os.execve(sys.executable, [sys.executable, "-c", program], environ)  # noqa: S606
+    shown = b""
+    for question in (b"Passphrase: ", b"The same again: "):
+        while question not in shown:
+            shown += os.read(descriptor, 1000)
+        os.write(descriptor, b"correct horse\n")
+    try:
+        while chunk := os.read(descriptor, 1000):
+            shown += chunk
+    except OSError:  # the child has closed its end
+        pass
+    assert os.waitpid(child, 0)[1] == 0, shown
+    assert b"correct horse" not in shown
+    assert as_signer(file, passphrase="correct horse").algorithm == "ES256"
+
+
+def test_help():
+    """The help shows how it is used."""
+    program = "import sys; sys.argv = ['keys', 'new', '--help']\nfrom toolkit.cli.commands.keys import app; app()"
+    environ = {**os.environ, "PYTHONPATH": str(Path(tk.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
+    assert "Examples" in done.stdout
+    assert "toolkit keys new" in done.stdout

@@ -1,0 +1,272 @@
+from __future__ import annotations
+
+import pickle
+import string
+import traceback
+
+import httpx
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from toolkit.core.addresses import Address, Origin, is_loopback
+from toolkit.core.errors import ConfigurationError, UnsafeAddress
+
+# Text that no message, name or address holds by chance.
+CANARIES = st.text("QXZ", min_size=12)
+LABELS = st.from_regex(r"[a-z]([a-z0-9_-]{0,20}[a-z0-9])?", fullmatch=True).filter(lambda label: label[:4] != "xn--")
+HOSTS = st.one_of(
+    st.lists(LABELS, min_size=1, max_size=4).map(".".join),
+    st.ip_addresses(v=4).map(str),
+    st.ip_addresses(v=6).map(lambda address: f"[{address}]"),
+)
+SEGMENTS = st.text(string.ascii_letters + string.digits + "-._~", min_size=1, max_size=8).filter(
+    lambda segment: segment not in {".", ".."}
+)
+URLS = st.builds(
+    "https://{}{}{}".format,
+    HOSTS,
+    st.just("") | st.integers(1, 65535).map(":{}".format),
+    st.lists(SEGMENTS, max_size=3).map(lambda segments: "".join(f"/{segment}" for segment in segments)),
+)
+
+
+def parse(text):
+    return Address.parse(text, setting="The address auth")
+
+
+def refusal(text, kind=(ConfigurationError, UnsafeAddress)):
+    with pytest.raises(kind, match=r"^The address auth ") as caught:
+        parse(text)
+    assert caught.value.next_step
+    return caught.value
+
+
+def all_text(error):
+    """Everything that an error might show of itself somewhere."""
+    return "".join([*traceback.format_exception(error), repr(error), repr(vars(error)), repr(pickle.dumps(error))])
+
+
+@given(URLS)
+def test_round_trip(url):
+    """An address is told as it was read."""
+    assert parse(str(parse(url))) == parse(url)
+    assert str(parse(str(parse(url)))) == str(parse(url))
+
+
+@given(URLS)
+def test_agrees_with_httpx(url):
+    """An address is the very place that httpx will call."""
+    origin, seen = parse(url).origin, httpx.URL(str(parse(url)))
+    assert (origin.scheme, origin.host, origin.port) == (seen.scheme, seen.raw_host.decode(), seen.port or 443)
+    assert seen.path.rstrip("/") == parse(url).prefix
+
+
+@given(URLS, st.sampled_from(["/", "//"]))
+def test_trailing_slash(url, slashes):
+    """A trailing slash makes no difference."""
+    assert parse(url + slashes) == parse(url)
+
+
+@given(LABELS, LABELS)
+def test_same_place(one, other):
+    """Letter case of scheme and host, the default port and a final dot make no difference."""
+    address = parse(f"https://{one}.{other}/Path")
+    assert parse(f"HTTPS://{one.upper()}.{other}/Path") == address
+    assert parse(f"https://{one}.{other}:443/Path") == address
+    assert parse(f"https://{one}.{other}./Path") == address
+    assert parse(f"https://{one}.{other}:/Path") == address
+    assert str(address) == f"https://{one}.{other}/Path"
+
+
+@pytest.mark.parametrize(
+    ("url", "origin", "prefix"),
+    [
+        ("https://api.example.com", Origin("https", "api.example.com", 443), ""),
+        ("https://api.example.com/", Origin("https", "api.example.com", 443), ""),
+        ("https://api.example.com:8443/trading/", Origin("https", "api.example.com", 8443), "/trading"),
+        ("https://xn--bcher-kva.example", Origin("https", "xn--bcher-kva.example", 443), ""),
+        ("http://localhost:8000", Origin("http", "localhost", 8000), ""),
+        ("http://127.0.0.1", Origin("http", "127.0.0.1", 80), ""),
+        ("http://[::1]:8000/x", Origin("http", "::1", 8000), "/x"),
+    ],
+)
+def test_parts(url, origin, prefix):
+    """An address is an origin and a path prefix without a trailing slash."""
+    assert parse(url) == Address(origin, prefix)
+    assert str(parse(url)) == url.rstrip("/")
+
+
+@given(URLS, CANARIES, CANARIES)
+def test_userinfo(url, user, password):
+    """A URL with a user name or a password is refused, and no message shows either."""
+    for userinfo in (f"{user}:{password}", user, f":{password}", f"{user}@{password}"):
+        shown = all_text(refusal(url.replace("//", f"//{userinfo}@"), UnsafeAddress))
+        assert user not in shown
+        assert password not in shown
+
+
+@given(
+    CANARIES,
+    st.sampled_from(
+        [
+            "https://user:{}é@host",
+            " https://user:{}@host",
+            "https://user:{} @host",
+            "https://user:{}@host\n",
+            "https://user:pass/{}@host",
+            "https://user:pass?{}@host",
+            "https://user:pass#{}@host",
+            "https://user:[{}@host",
+            "https:\\\\user:{}@host",
+            "user:{}@host",
+            "{}",
+            "key:{}",
+            "https://host?token={}",
+            "https://host/path?token={}&x=@",
+            "https://host/path#{}",
+            "https://host /path?token={}",
+            "ftp://host?token={}",
+        ]
+    ),
+)
+def test_malformed_shows_no_secret(canary, form):
+    """However malformed an address is, a message shows no password, no query, and nothing that is no URL."""
+    assert canary not in all_text(refusal(form.format(canary)))
+
+
+def test_message_shows_the_address():
+    """A message shows the rest of the URL, so that a slip is seen."""
+    assert "'https://api example.com'" in str(refusal("https://api example.com"))
+    assert "'https://api.example.com/x?…'" in str(refusal("https://api.example.com/x?token=QXZ"))
+
+
+@given(HOSTS)
+def test_plain_http(host):
+    """Plain http is refused but for this machine."""
+    assume(not is_loopback(host))
+    refusal(f"http://{host}", UnsafeAddress)
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["127.0.0.1.example.com", "localhost.example.com", "0.0.0.1", "[::]", "10.0.0.1", "localhost.localdomain"],
+)
+def test_not_quite_loopback(host):
+    """What only looks like this machine, or leads to it in some resolvers, is not taken for it."""
+    refusal(f"http://{host}", UnsafeAddress)
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("localhost", True),
+        ("127.0.0.1", True),
+        ("127.8.8.8", True),
+        ("::1", True),
+        ("[::1]", True),
+        ("localhost.example.com", False),
+        ("128.0.0.1", False),
+        ("::2", False),
+        ("", False),
+        ("example.com", False),
+    ],
+)
+def test_is_loopback(host, expected):
+    """It is `localhost` or a loopback literal, and no name that would have to be looked up."""
+    assert is_loopback(host) is expected
+
+
+@given(URLS, st.data(), st.characters(categories=["Cc", "Cf", "Cs", "Zl", "Zp", "Zs"]) | st.just("\\"))
+def test_control_characters(url, data, character):
+    """A control, invisible, space or backslash character anywhere in an address is refused, and is not printed."""
+    place = data.draw(st.integers(0, len(url)))
+    error = refusal(url[:place] + character + url[place:], ConfigurationError)
+    assert str(error).isprintable() or str(error).replace("\n", "").isprintable()
+
+
+@given(URLS, st.characters(min_codepoint=0x80))
+def test_beyond_ascii(url, character):
+    """A character beyond ASCII is refused: parsers disagree about what it stands for."""
+    refusal(url + character, ConfigurationError)
+
+
+@pytest.mark.parametrize("dots", [".", "..", "%2e", "%2E%2e", ".%2e"])
+@given(before=st.lists(SEGMENTS, max_size=2), after=st.lists(SEGMENTS, max_size=2))
+def test_dot_segments(dots, before, after):
+    """A path that climbs is refused, percent-encoded too."""
+    refusal("/".join(["https://api.example.com", *before, dots, *after]), ConfigurationError)
+
+
+@pytest.mark.parametrize("path", ["/v1.0", "/..x", "/x..", "/...", "/%2e%2ex"])
+def test_dots_within_a_segment(path):
+    """Dots that are no segment of their own are ordinary."""
+    assert parse(f"https://api.example.com{path}").prefix == path
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "https://",
+        "https:///path",
+        "https:api.example.com",
+        "//api.example.com",
+        "/path",
+        "api.example.com",
+        "api.example.com:443",
+        "ftp://api.example.com",
+        "file:///etc/hosts",
+        "javascript:alert(1)",
+        "https://api.example.com?",
+        "https://api.example.com#",
+        "https://api.example.com/x?y=z",
+        "https://api.example.com:0",
+        "https://api.example.com:65536",
+        "https://api.example.com:-1",
+        "https://api.example.com:https",
+        "https://.",
+        "https://.example.com",
+        "https://api..example.com",
+        "https://api.example.com..",
+        "https://api%2eexample.com",
+        "https://api,example.com",
+        "https://{trading_live_url}",
+        "https://<host>",
+        "http://127.1",
+        "http://2130706433",
+        "https://0x7f.1",
+        "https://0177.0.0.1",
+        "https://999.1.1.1",
+        "https://example.1",
+        "https://[::1",
+        "https://::1",
+        "https://[api.example.com]",
+        "https://[v1.x]",
+        "https://[fe80::1%25eth0]",
+        "https://" + "a" * 64,
+        "https://" + "a." * 127 + "a",
+    ],
+)
+def test_no_address(text):
+    """What is no absolute URL of a plain host is refused."""
+    refusal(text, ConfigurationError)
+
+
+@pytest.mark.parametrize("value", [None, 5, b"https://api.example.com", ["https://api.example.com"]])
+def test_no_text(value):
+    """What is no text is refused by its type."""
+    assert type(value).__name__ in str(refusal(value, ConfigurationError))
+
+
+def test_long_addresses_are_cut():
+    """A message does not run on with whatever was pasted as an address."""
+    assert len(str(refusal("https://" + "x y" * 10_000))) < 400
+
+
+def test_origin():
+    """An origin leaves its default port out, and puts an IPv6 address into brackets."""
+    assert str(Origin("https", "api.example.com", 443)) == "https://api.example.com"
+    assert str(Origin("https", "api.example.com", 80)) == "https://api.example.com:80"
+    assert str(Origin("http", "::1", 80)) == "http://[::1]"
+    assert len({Origin("https", "a", 443), Origin("https", "a", 443), Origin("http", "a", 443)}) == 2

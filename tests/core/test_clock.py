@@ -1,0 +1,107 @@
+# ruff: noqa: DTZ001 - naive instants are what is refused, and what hypothesis makes aware ones of
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.core.clock import ManualClock, SystemClock, sleep, sleep_async
+
+STEPS = st.lists(st.floats(0, 1e6), max_size=20)
+
+
+def test_system_clock_is_utc():
+    """The system's clock gives aware instants in UTC, between those that the machine gives around it."""
+    before = datetime.now(UTC)
+    now = SystemClock().now()
+    assert before <= now <= datetime.now(UTC)
+    assert now.tzinfo is UTC
+
+
+def test_system_clock_does_not_go_back():
+    """Readings of the monotonic clock never fall."""
+    readings = [SystemClock().monotonic() for _ in range(100)]
+    assert readings == sorted(readings)
+
+
+def test_manual_clock_stands_still():
+    """A manual clock shows the same until it is moved."""
+    clock = ManualClock(datetime(2026, 5, 12, 9, 30, tzinfo=UTC))
+    assert clock.now() == clock.now() == datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
+    assert clock.monotonic() == clock.monotonic() == 0
+
+
+@given(STEPS)
+def test_manual_clock_moves_both_readings(steps):
+    """Both readings move on by the sum of the steps, to the microsecond each."""
+    clock = ManualClock()
+    start = clock.now()
+    for step in steps:
+        clock.advance(step)
+    assert clock.monotonic() == pytest.approx(sum(steps))
+    assert abs((clock.now() - start) - timedelta(seconds=sum(steps))) <= timedelta(microseconds=len(steps) + 1)
+
+
+@given(STEPS)
+def test_manual_clock_never_goes_back(steps):
+    """Readings never fall."""
+    clock = ManualClock()
+    readings = [(clock.now(), clock.monotonic())]
+    for step in steps:
+        clock.advance(step)
+        readings.append((clock.now(), clock.monotonic()))
+    assert readings == sorted(readings)
+    assert [now for now, _ in readings] == sorted(now for now, _ in readings)
+
+
+@pytest.mark.parametrize("seconds", [-1, -1e-9, float("-inf"), float("nan"), float("inf")])
+def test_manual_clock_refuses(seconds):
+    """A step back or to nowhere is refused, and leaves both readings as they were."""
+    clock = ManualClock()
+    before = clock.now(), clock.monotonic()
+    with pytest.raises((ValueError, OverflowError)):
+        clock.advance(seconds)
+    assert (clock.now(), clock.monotonic()) == before
+
+
+@given(st.datetimes(datetime(1970, 1, 2), datetime(2200, 1, 1), timezones=st.timezones()))
+def test_manual_clock_start(start):
+    """A start in any zone is the same instant, told in UTC."""
+    clock = ManualClock(start)
+    assert clock.now() == start.astimezone(UTC)  # in UTC: a time that a zone skips or repeats equals no other zone's
+    assert clock.now().tzinfo is UTC
+
+
+class NoOffset(tzinfo):
+    def utcoffset(self, when):
+        return None
+
+
+@pytest.mark.parametrize("start", [datetime(2026, 1, 1), datetime(2026, 1, 1, tzinfo=NoOffset())])
+def test_manual_clock_naive_start(start):
+    """A start without an offset is refused rather than taken for local time."""
+    with pytest.raises(ValueError, match="aware"):
+        ManualClock(start)
+
+
+def test_manual_clock_offset():
+    """A fixed offset counts."""
+    clock = ManualClock(datetime(2026, 1, 1, 1, tzinfo=timezone(timedelta(hours=1))))
+    assert clock.now() == datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def test_sleep():
+    """A clock with a way to sleep is asked to; one without lets real time pass, on a thread and in a task."""
+    manual = ManualClock()
+    sleep(manual, 3)
+    asyncio.run(sleep_async(manual, 4))
+    assert manual.monotonic() == 7.0
+    before = time.monotonic()
+    sleep(SystemClock(), 0.01)
+    asyncio.run(sleep_async(SystemClock(), 0.01))
+    assert time.monotonic() - before >= 0.019

@@ -1,0 +1,187 @@
+"""The service document, written out once more by hand, against the values of the module."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+from datetime import timedelta
+
+import pytest
+
+from toolkit.core import document
+from toolkit.core.document import (
+    ACCESS,
+    ADDRESS_NAMES,
+    CredentialKind,
+    Environment,
+    Interface,
+    Placeholder,
+    nearest_environment,
+)
+
+# Section 1, rules 1 to 4, and the placeholder table: environment, holder, then the address of each interface.
+WHO_MAY_CALL = [
+    ("live", "live account", {"trading": "trading_live", "market_data": "market_data"}),
+    ("paper", "paper account", {"trading": "trading_paper", "market_data": "market_data"}),
+    ("broker-live", "live broker partner", {"broker": "broker", "market_data": "market_data", "auth": "auth"}),
+    (
+        "broker-sandbox",
+        "sandbox broker partner",
+        {"broker": "broker_sandbox", "market_data": "market_data_sandbox", "auth": "auth_sandbox"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("environment", "holder", "addresses"), WHO_MAY_CALL)
+def test_who_may_call_what(environment, holder, addresses):
+    """Each kind of holder may call the interfaces of its rule in section 1, and no other."""
+    rules = Environment(environment).rules
+    assert rules.holder == holder
+    assert rules.addresses == addresses
+
+
+def test_environments():
+    """There are the four environments of section 1, and rules for each."""
+    assert [str(environment) for environment in Environment] == [row[0] for row in WHO_MAY_CALL]
+    assert list(ACCESS) == list(Environment)
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("papper", "paper"),
+        ("LIVE", "live"),
+        ("broker_sandbox", "broker-sandbox"),
+        ("sandbox", "broker-sandbox"),
+        ("production", None),
+        ("", None),
+        ("paper" * 1000, None),
+    ],
+)
+def test_nearest_environment(name, nearest):
+    """Of a misspelt name it is the nearest, of any other none."""
+    assert nearest_environment(name) == nearest
+
+
+def test_interfaces():
+    """There are the four interfaces of section 1."""
+    assert [str(interface) for interface in Interface] == ["trading", "market_data", "broker", "auth"]
+
+
+def test_address_names():
+    """The eight addresses are those of the placeholder table, in its order, and each is somebody's."""
+    assert list(ADDRESS_NAMES) == [
+        "trading_live",
+        "trading_paper",
+        "market_data",
+        "market_data_sandbox",
+        "broker",
+        "broker_sandbox",
+        "auth",
+        "auth_sandbox",
+    ]
+    assert {name for rules in ACCESS.values() for name in rules.addresses.values()} == set(ADDRESS_NAMES)
+
+
+def test_only_market_data_is_shared():
+    """No address but market data serves two environments: credentials of one are nothing to another."""
+    callers = {name: [e for e in Environment if name in e.rules.addresses.values()] for name in ADDRESS_NAMES}
+    assert {name: environments for name, environments in callers.items() if len(environments) > 1} == {
+        "market_data": [Environment.LIVE, Environment.PAPER, Environment.BROKER_LIVE]
+    }
+
+
+@pytest.mark.parametrize(
+    ("environment", "kinds"),
+    [
+        ("live", {"key pair"}),
+        ("paper", {"key pair"}),
+        ("broker-live", {"client secret", "client key"}),
+        ("broker-sandbox", {"client secret", "client key"}),
+    ],
+)
+def test_credentials(environment, kinds):
+    """Account holders use a key pair (section 5.2), broker partners a client secret or key (section 5.1)."""
+    assert Environment(environment).rules.credentials == kinds
+    assert kinds <= set(CredentialKind)
+
+
+def test_token_flow_belongs_to_brokers():
+    """Whoever has a token endpoint uses client credentials, and nobody else does (section 5.1, rule 6)."""
+    for rules in ACCESS.values():
+        assert (Interface.AUTH in rules.addresses) == (CredentialKind.KEY_PAIR not in rules.credentials)
+        assert (Interface.TRADING in rules.addresses) == (CredentialKind.KEY_PAIR in rules.credentials)
+
+
+@pytest.mark.parametrize(
+    ("environment", "real"), [("live", True), ("paper", False), ("broker-live", True), ("broker-sandbox", False)]
+)
+def test_real_accounts(environment, real):
+    """Paper and sandbox calls reach no real account."""
+    assert Environment(environment).rules.real_account is real
+
+
+@pytest.mark.parametrize(
+    ("environment", "interface", "path"),
+    [
+        ("live", "trading", "/v2/account"),
+        ("paper", "trading", "/v2/account"),
+        ("broker-live", "broker", "/v1/accounts"),
+        ("broker-sandbox", "broker", "/v1/accounts"),
+    ],
+)
+def test_accounts_call(environment, interface, path):
+    """The accounts call of section 4.2 goes to an interface that the environment has."""
+    rules = Environment(environment).rules
+    assert rules.accounts == (interface, path)
+    assert interface in rules.addresses
+
+
+def test_token_endpoint():
+    """Path, grant, fields, type and validity of tokens are those of sections 2, 4.1 and 5.1."""
+    assert document.TOKEN_PATH == "/v1/oauth2/token"
+    assert document.GRANT_TYPE == "client_credentials"
+    assert document.TOKEN_FIELDS == ("access_token", "expires_in", "token_type")
+    assert document.TOKEN_TYPE == "Bearer"
+    assert timedelta(minutes=15) == document.TOKEN_VALIDITY
+
+
+def test_version_segments():
+    """The first path segment is the version label (section 9)."""
+    assert document.TOKEN_PATH.split("/")[1] == document.BROKER_ACCOUNTS_PATH.split("/")[1] == "v1"
+    assert document.TRADING_ACCOUNT_PATH.split("/")[1] == "v2"
+
+
+def test_header_names():
+    """The key headers of section 5.2 carry the prefix SVC, or the service's own."""
+    assert document.header_names() == ("SVC-API-KEY-ID", "SVC-API-SECRET-KEY")
+    assert document.header_names("ACME") == ("ACME-API-KEY-ID", "ACME-API-SECRET-KEY")
+
+
+def test_placeholders():
+    """Where the document shows a placeholder for a credential, ours is the same; no two are alike."""
+    shown = {"<API_KEY_ID>", "<API_SECRET_KEY>", "<CLIENT_SECRET>", "<ACCESS_TOKEN>"}
+    ours = [value for name, value in vars(Placeholder).items() if not name.startswith("_")]
+    assert shown <= set(ours)
+    assert len(set(ours)) == len(ours)
+    assert all(value.startswith("<") and value.endswith(">") for value in ours)
+
+
+def test_symbolic_addresses():
+    """Each address has a stand-in of its own, under a domain that never resolves."""
+    stand_ins = [document.symbolic_address(name) for name in ADDRESS_NAMES]
+    assert document.symbolic_address("broker_sandbox") == "https://broker-sandbox.svc.invalid"
+    assert len(set(stand_ins)) == 8
+    assert all(address.endswith(".svc.invalid") for address in stand_ins)
+
+
+def test_rules_cannot_be_changed():
+    """Nobody grants an environment another interface."""
+    rules = Environment.PAPER.rules
+    with pytest.raises(TypeError):
+        rules.addresses[Interface.BROKER] = "broker"
+    with pytest.raises(TypeError):
+        ACCESS[Environment.PAPER] = Environment.LIVE.rules
+    with pytest.raises(FrozenInstanceError):
+        rules.credentials = frozenset(CredentialKind)
+    with pytest.raises(AttributeError):
+        rules.credentials.add(CredentialKind.CLIENT_SECRET)

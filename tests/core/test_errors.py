@@ -1,0 +1,199 @@
+# ruff: noqa: S301 - pickles of this very test
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import re
+import subprocess
+import sys
+import unicodedata
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.core import errors
+from toolkit.core.errors import (
+    CassetteMiss,
+    InterfaceNotAllowed,
+    SecretLeak,
+    ServiceError,
+    TokenRefused,
+    ToolkitError,
+)
+
+CLASSES = [getattr(errors, name) for name in errors.__all__]
+DATA = {
+    TokenRefused: {"status": 401, "error": "invalid_client", "clock_offset": timedelta(seconds=-90)},
+    ServiceError: {"status": 503},
+    CassetteMiss: {"nearest": ("GET /v1/accounts: the query differs", "GET /v2/account: the path differs")},
+}
+
+
+def example(kind):
+    return kind("The address auth is not set.", "Set it.", **DATA.get(kind, {}))
+
+
+def drawn_tree():
+    """Child to parent, as the docstring of the module draws them."""
+    parents, path = {}, []
+    for line in errors.__doc__.splitlines():
+        match = re.match(r"([│ ]*(?:[├└]─ )?)([A-Z]\w+)(?:\s{2}|$)", line)
+        if match:
+            depth = len(match[1]) // 3
+            parents[match[2]] = path[depth - 1] if depth else None
+            path[depth:] = [match[2]]
+    return parents
+
+
+def test_tree_drawing():
+    """The tree drawn in the module's docstring is the tree of the classes."""
+    actual = {
+        name: kind.__bases__[0].__name__ if kind is not ToolkitError else None
+        for name, kind in vars(errors).items()
+        if isinstance(kind, type) and issubclass(kind, Exception)
+    }
+    assert drawn_tree() == actual
+    assert set(errors.__all__) == set(actual)
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_one_root(kind):
+    """Whoever catches ToolkitError catches every error, and an error says in its docstring what it means."""
+    assert issubclass(kind, ToolkitError)
+    assert kind.__doc__
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_words(kind):
+    """An error reads as what happened, then, on a line of its own, what to do."""
+    error = example(kind)
+    assert str(error) == "The address auth is not set.\nSet it."
+    assert str(kind("It broke.")) == "It broke."
+    assert (error.what, error.next_step) == ("The address auth is not set.", "Set it.")
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize("kind", CLASSES)
+def test_pickle(kind, protocol):
+    """An error comes back from a pickle as it was: kind, words, attributes and notes."""
+    error = example(kind)
+    error.add_note("while recording")
+    back = pickle.loads(pickle.dumps(error, protocol))
+    assert type(back) is kind
+    assert vars(back) == vars(error)
+    assert (str(back), back.args) == (str(error), error.args)
+    assert back.__notes__ == ["while recording"]
+
+
+@pytest.mark.parametrize("kind", [TokenRefused, ServiceError, CassetteMiss])
+def test_copy(kind):
+    """A copy of an error keeps the attributes of its kind."""
+    assert vars(copy.copy(example(kind))) == vars(example(kind)) != {}
+    assert {name: getattr(copy.copy(example(kind)), name) for name in DATA[kind]} == DATA[kind]
+
+
+def test_leak_without_response():
+    """A SecretLeak hands its caller the live response, which stays behind when the error is pickled."""
+    response = object()
+    error = SecretLeak("A secret would have reached the disk.", response=response)
+    assert error.response is response
+    back = pickle.loads(pickle.dumps(error))
+    assert back.response is None
+    assert back.what == error.what
+    assert error.response is response
+
+
+def test_interface_not_allowed_as_attribute():
+    """`hasattr` answers whether an environment has an interface."""
+
+    class Session:
+        @property
+        def broker(self):
+            raise InterfaceNotAllowed("A live account has no broker interface.")
+
+    assert not hasattr(Session(), "broker")
+    with pytest.raises(ToolkitError, match="no broker interface"):
+        _ = Session().broker
+
+
+def test_interface_not_allowed_leaves_its_object_behind():
+    """An error raised by a property does not take the session, which holds credentials, into its pickle."""
+
+    class Session:
+        def __reduce__(self):
+            raise AssertionError("the session was pickled")
+
+        @property
+        def broker(self):
+            raise InterfaceNotAllowed("A live account has no broker interface.")
+
+    with pytest.raises(InterfaceNotAllowed) as caught:
+        _ = Session().broker
+    assert pickle.loads(pickle.dumps(caught.value)).what == caught.value.what
+
+
+def is_safe(text):
+    return all(
+        character in "\t\n" or unicodedata.category(character) not in {"Cc", "Cs", "Zl", "Zp"} for character in text
+    )
+
+
+@given(st.sampled_from(CLASSES), st.text(), st.text())
+def test_foreign_text(kind, what, next_step):
+    """Whatever text from outside got into an error, what it shows is safe to print."""
+    error = kind(what, next_step)
+    assert is_safe(str(error))
+    assert all(is_safe(line) for line in error._render_traceback_())
+    assert all(is_safe(text) for text in error.args)
+
+
+@given(st.text(), st.lists(st.text()))
+def test_foreign_attributes(code, nearest):
+    """The error code of a token endpoint and the requests of a cassette are safe to print as attributes too."""
+    assert is_safe(TokenRefused("Refused.", error=code).error)
+    assert "\n" not in TokenRefused("Refused.", error=code).error
+    assert all(is_safe(text) for text in CassetteMiss("Nothing recorded.", nearest=nearest).nearest)
+
+
+def test_attribute_defaults():
+    """Attributes that nobody knew are None, zero or empty."""
+    refused = TokenRefused("Refused.")
+    assert (refused.status, refused.error, refused.clock_offset) == (0, None, None)
+    assert CassetteMiss("Nothing recorded.").nearest == ()
+    assert SecretLeak("A secret.").response is None
+
+
+def test_render_traceback_lines():
+    """In a notebook an error is two lines: its kind with what happened, and what to do."""
+    error = ToolkitError("The address auth is not set.", "Set it.")
+    assert error._render_traceback_() == ["ToolkitError: The address auth is not set.", "Set it."]
+    assert ToolkitError("It broke.")._render_traceback_() == ["ToolkitError: It broke."]
+
+
+NOTEBOOK_CELL = """
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell()
+shell.run_cell('''
+from toolkit.core.errors import ConfigurationError
+def inner(local_variable):
+    try:
+        raise KeyError("context")
+    except KeyError:
+        raise ConfigurationError("The address auth is not set.", "Set it.")
+inner("value-of-a-local")
+''')
+"""
+
+
+def test_in_ipython(tmp_path):
+    """IPython shows those lines and nothing else: no frames, no values of variables, no context."""
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "IPYTHONDIR": str(tmp_path)}
+    ran = subprocess.run(
+        [sys.executable, "-c", NOTEBOOK_CELL], capture_output=True, text=True, encoding="utf-8", env=environ, check=True
+    )
+    assert ran.stdout.strip().splitlines() == ["ConfigurationError: The address auth is not set.", "Set it."]

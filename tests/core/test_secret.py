@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+import logging
+import pickle
+import pprint
+import string
+import traceback
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from IPython.lib.pretty import pretty
+
+from toolkit.core.secret import MASK, Secret
+
+# Text that no message, name or mask holds by chance.
+CANARIES = st.text("QXZ0123456789", min_size=12)
+
+
+@dataclasses.dataclass
+class Holder:
+    secret: Secret
+
+
+class Formatter(string.Formatter):
+    pass
+
+
+RENDERINGS = {
+    "str": str,
+    "repr": repr,
+    "ascii": ascii,
+    "format": format,
+    "f-string": lambda secret: f"{secret} {secret!r} {secret!s:>40} {secret:^40}",
+    "percent": lambda secret: "%s %r %.3s" % (secret, secret, secret),  # noqa: UP031 - one of the ways
+    "str.format": "{0} {0!r} {0:>40}".format,
+    "string.Formatter": lambda secret: Formatter().format("{}", secret),
+    "list": lambda secret: repr([secret]),
+    "mapping": lambda secret: repr({secret: secret}),
+    "dataclass": lambda secret: repr(Holder(secret)),
+    "asdict": lambda secret: repr(dataclasses.asdict(Holder(secret))),
+    "pprint": pprint.pformat,
+    "IPython": pretty,
+    "json default": lambda secret: json.dumps({"key": secret}, default=str),
+    "log record": lambda secret: logging.makeLogRecord({"msg": "key %s", "args": (secret,)}).getMessage(),
+    "exception": lambda secret: repr(ValueError(secret)) + str(KeyError(secret)),
+    "copy": lambda secret: repr(copy.deepcopy([copy.copy(secret)])),
+}
+
+
+@pytest.mark.parametrize("way", RENDERINGS)
+@given(text=CANARIES)
+def test_masked(way, text):
+    """Whichever way Python prints a secret, it prints the mask and not the text."""
+    shown = RENDERINGS[way](Secret(text))
+    assert text not in shown
+    assert "***" in shown
+
+
+@given(CANARIES, CANARIES)
+def test_mask_tells_no_length(one, other):
+    """All secrets look alike."""
+    assert repr(Secret(one)) == repr(Secret(other)) == f"Secret('{MASK}')"
+    assert str(Secret(one)) == str(Secret(other)) == MASK
+
+
+REFUSALS = {
+    "json": json.dumps,
+    "json in a list": lambda secret: json.dumps([secret]),
+    **{f"pickle {protocol}": lambda secret, p=protocol: pickle.dumps(secret, p) for protocol in range(6)},
+    "reduce": lambda secret: secret.__reduce__(),
+    "getstate": lambda secret: secret.__getstate__(),
+    "vars": vars,
+    "concatenation": lambda secret: "Bearer " + secret,
+    "join": lambda secret: " ".join(["Bearer", secret]),  # noqa: FLY002 - one of the ways
+    "length": len,
+    "iteration": list,
+    "bytes": bytes,
+    "order": lambda secret: secret < Secret(""),
+}
+
+
+@pytest.mark.parametrize("way", REFUSALS)
+@given(text=CANARIES)
+def test_refused(way, text):
+    """What would write the text out, or work on it unseen, is refused, without the text in the refusal."""
+    with pytest.raises(TypeError) as caught:
+        REFUSALS[way](Secret(text))
+    assert text not in "".join(traceback.format_exception(caught.value))
+
+
+@given(CANARIES)
+def test_traceback_with_variables(text):
+    """A traceback that shows local variables shows the mask."""
+
+    def fail(secret):
+        raise ValueError(f"refused {secret}")
+
+    try:
+        fail(Secret(text))
+    except ValueError as error:
+        # Below this frame, whose own variable is the plain text.
+        frames = traceback.TracebackException(ValueError, error, error.__traceback__.tb_next, capture_locals=True)
+    shown = "".join(frames.format())
+    assert "secret = Secret(" in shown
+    assert text not in shown
+
+
+def test_format_refuses_what_text_refuses():
+    """A format for numbers fails as it does for text, and does not show the secret."""
+    with pytest.raises(ValueError) as caught:
+        format(Secret("QXZ012345678"), "d")
+    assert "QXZ012345678" not in str(caught.value)
+
+
+@given(st.text())
+def test_reveal(text):
+    """The one accessor gives the text back, also of a secret made of a secret."""
+    assert Secret(text).reveal() == Secret(Secret(text)).reveal() == text
+
+
+@given(st.text(st.characters(), max_size=3), st.text(st.characters(), max_size=3))
+def test_equality(one, other):
+    """Secrets are equal if and only if their texts are, and then have equal hashes."""
+    assert (Secret(one) == Secret(other)) == (one == other)
+    assert Secret(one) == Secret(one)
+    assert hash(Secret(one)) == hash(Secret(one))
+    assert len({Secret(one), Secret(other)}) == len({one, other})
+
+
+def test_equality_with_plain_text():
+    """A secret equals no plain text, so that it is not found in a list of texts by chance."""
+    assert Secret("QXZ012345678") != "QXZ012345678"
+    assert Secret("QXZ") not in ["QXZ", "ABC"]
+
+
+def test_lone_surrogates():
+    """Text that UTF-8 cannot encode is compared like any other."""
+    assert Secret("\ud800") == Secret("\ud800") != Secret("\udfff")
+
+
+def test_truth():
+    """A secret is true unless it is empty."""
+    assert Secret("x")
+    assert not Secret("")
+
+
+@pytest.mark.parametrize("value", [None, 12345678, b"QXZ012345678", ["QXZ012345678"]])
+def test_only_text(value):
+    """Only text is a secret; the refusal names the type and not the value."""
+    with pytest.raises(TypeError, match=f"not {type(value).__name__}$"):
+        Secret(value)
+
+
+def test_copies_are_the_secret_itself():
+    """A copy is the same object: there is no second place that holds the text."""
+    secret = Secret("QXZ012345678")
+    assert copy.copy(secret) is secret
+    assert copy.deepcopy({"key": secret})["key"] is secret

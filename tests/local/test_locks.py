@@ -1,0 +1,262 @@
+from __future__ import annotations
+
+import contextlib
+import errno
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from toolkit.local import locks
+from toolkit.local.files import LinkInTheWay, UnfitFile
+from toolkit.local.locks import try_lock
+
+HOLD = """
+import pathlib, sys
+from toolkit.local.locks import try_lock
+lock = try_lock(pathlib.Path(sys.argv[1]))
+print("held" if lock else "busy", flush=True)
+sys.stdin.read()
+"""
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+posix = pytest.mark.skipif(os.name != "posix", reason="pipes, owners and signals are of POSIX")
+
+
+@contextlib.contextmanager
+def holder(file):
+    """Another process that tries to take the lock, what it says of it, and how to end it."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with process:
+        try:
+            yield process, process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+def test_one_at_a_time(tmp_path):
+    """One has the lock; the next gets it once it is released, which may be said twice."""
+    file = tmp_path / "a.lock"
+    lock = try_lock(file)
+    assert try_lock(file) is None
+    lock.release()
+    second = try_lock(file)
+    assert second is not None
+    lock.release()
+    assert try_lock(file) is None
+    second.release()
+    assert os.name != "posix" or file.stat().st_mode & 0o777 == 0o600
+
+
+def test_dropped(tmp_path):
+    """A lock that nobody holds on to any more is free."""
+    lock = try_lock(tmp_path / "a.lock")
+    del lock
+    gc.collect()
+    assert try_lock(tmp_path / "a.lock") is not None
+
+
+def test_locks_of_different_files(tmp_path):
+    """Each file is a lock of its own."""
+    assert [try_lock(tmp_path / f"{number}.lock") is not None for number in range(3)] == [True] * 3
+
+
+def test_processes(tmp_path):
+    """What one process holds no other gets, either way round."""
+    file = tmp_path / "a.lock"
+    with holder(file) as (_, said):
+        assert said == "held"
+        assert try_lock(file) is None
+    lock = try_lock(file)
+    with holder(file) as (_, said):
+        assert said == "busy"
+    lock.release()
+
+
+@posix
+def test_killed(tmp_path):
+    """A process that is killed lets go of its lock."""
+    file = tmp_path / "a.lock"
+    with holder(file) as (process, said):
+        assert said == "held"
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert try_lock(file) is not None
+
+
+def test_threads(tmp_path):
+    """Of many threads at once one gets the lock, and any may release it."""
+    file = tmp_path / "a.lock"
+    start, got = threading.Barrier(16), []
+
+    def take():
+        start.wait()
+        got.append(try_lock(file))
+
+    threads = [threading.Thread(target=take) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    (lock,) = [lock for lock in got if lock is not None]
+    releasing = threading.Thread(target=lock.release)
+    releasing.start()
+    releasing.join()
+    assert try_lock(file) is not None
+
+
+def test_released_by_many(tmp_path, monkeypatch):
+    """However many threads release a lock, one closes it, and nobody's file but its own."""
+    lock = try_lock(tmp_path / "a.lock")
+    closed, close = [], os.close
+    monkeypatch.setattr("os.close", lambda descriptor: closed.append(descriptor) or close(descriptor))
+    threads = [threading.Thread(target=lock.release) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(closed) == 1
+
+
+def in_a_child(act):
+    """What a forked child returns from `act`, a small number."""
+    child = os.fork()
+    if child == 0:
+        code = 99
+        try:
+            code = act()
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@needs_fork
+def test_forked_child_does_not_hold_it(tmp_path):
+    """A child cannot release its parent's lock, nor take it, and dropping it there changes nothing."""
+    file = tmp_path / "a.lock"
+    lock = try_lock(file)
+
+    def act():
+        lock.release()
+        lock.__del__()
+        return 1 if try_lock(file) is None else 2
+
+    assert in_a_child(act) == 1
+    assert try_lock(file) is None
+    lock.release()
+    assert try_lock(file) is not None
+
+
+@needs_fork
+def test_child_outlives_its_parent(tmp_path):
+    """A holder that was killed leaves its lock to the next, even with a forked child that lives on."""
+    file = tmp_path / "a.lock"
+    program = """
+import os, pathlib, sys
+from toolkit.local.locks import try_lock
+lock = try_lock(pathlib.Path(sys.argv[1]))
+if os.fork() == 0:
+    print("ready", flush=True)
+    sys.stdin.read()
+    os._exit(0)
+os.wait()
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "ready\n"
+        assert try_lock(file) is None
+        process.kill()
+        process.wait()
+        assert try_lock(file) is not None
+
+
+@posix
+def test_a_program_that_was_started_does_not_hold_it(tmp_path):
+    """A program that the holder started does not inherit the lock."""
+    file = tmp_path / "a.lock"
+    lock = try_lock(file)
+    program = "import sys; print('started', flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, close_fds=False
+    ) as process:
+        assert process.stdout.readline() == "started\n"
+        (descriptor,) = lock._descriptors
+        os.close(descriptor)  # without unlocking it, as when the holder is killed
+        lock._descriptors.clear()
+        assert try_lock(file) is not None
+
+
+def test_file_that_was_removed(tmp_path, monkeypatch):
+    """Whoever locks a file that its holder has just removed takes the lock of the new one."""
+    file = tmp_path / "a.lock"
+    take, removed = locks._take, []
+
+    def remove_first(descriptor):
+        if not removed:
+            removed.append(file.unlink())
+        return take(descriptor)
+
+    monkeypatch.setattr(locks, "_take", remove_first)
+    lock = try_lock(file)
+    assert file.exists()
+    assert try_lock(file) is None
+    lock.release()
+    assert try_lock(file) is not None
+
+
+def test_file_that_is_removed_again_and_again(tmp_path, monkeypatch):
+    """Whoever never gets hold of the file that is there says that the lock is busy."""
+    file = tmp_path / "a.lock"
+    take = locks._take
+    monkeypatch.setattr(locks, "_take", lambda descriptor: file.unlink() or take(descriptor))
+    assert try_lock(file) is None
+
+
+def test_link(tmp_path):
+    """A lock is not taken through a link, which makes no file and changes none."""
+    for target in ("victim", "missing"):
+        file = tmp_path / f"{target}.lock"
+        (tmp_path / "victim").write_bytes(b"mine")
+        file.symlink_to(tmp_path / target)
+        with pytest.raises(LinkInTheWay):
+            try_lock(file)
+    assert (tmp_path / "victim").read_bytes() == b"mine"
+    assert not (tmp_path / "missing").exists()
+
+
+@posix
+def test_no_file_of_ours(tmp_path, monkeypatch):
+    """A pipe, a folder, or another user's file is no lock, and is not waited for."""
+    os.mkfifo(tmp_path / "pipe.lock")
+    (tmp_path / "folder.lock").mkdir()
+    (tmp_path / "file.lock").touch()
+    somebody = os.geteuid() + 1
+    for name in ("pipe", "folder", "file"):
+        if name == "file":
+            monkeypatch.setattr("os.geteuid", lambda: somebody)
+        with pytest.raises(UnfitFile):
+            try_lock(tmp_path / f"{name}.lock")
+
+
+@posix
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS])
+def test_disk_without_locks(tmp_path, monkeypatch, number):
+    """A disk that knows no locks is an error, not a lock, and nothing stays open."""
+    import fcntl
+
+    closed, close = [], os.close
+    monkeypatch.setattr("os.close", lambda descriptor: closed.append(descriptor) or close(descriptor))
+
+    def unknown(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", unknown)
+    with pytest.raises(OSError, match=os.strerror(number)):
+        try_lock(tmp_path / "a.lock")
+    assert len(closed) == 1

@@ -1,0 +1,371 @@
+# ruff: noqa: S301 - pickles of this very test
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import os
+import pickle
+import string
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.core.document import ADDRESS_NAMES
+from toolkit.core.errors import ConfigurationError, ToolkitError, UnsafeAddress
+from toolkit.local.settings import Settings, is_offline, variable_name
+
+TOML = """\
+header_prefix = "ACME"
+cassettes = "recordings"
+
+[addresses]
+trading_live = "https://trading.example.com/"
+auth_sandbox = "https://auth.sandbox.example.com"
+"""
+
+
+def write(project, text, encoding="utf-8"):
+    file = project / "toolkit.toml"
+    file.write_bytes(text.encode(encoding))
+    return file
+
+
+def load(project, environ=None):
+    return Settings.load(environ=environ or {}, folder=project)
+
+
+def refusal(project, environ=None, kind=ConfigurationError):
+    with pytest.raises(kind) as caught:
+        load(project, environ)
+    assert caught.value.next_step
+    return str(caught.value)
+
+
+def test_load(project):
+    """Addresses, header prefix and cassettes folder come from the project's toolkit.toml."""
+    file = write(project, TOML)
+    settings = load(project)
+    assert settings.addresses == {
+        "trading_live": "https://trading.example.com",
+        "auth_sandbox": "https://auth.sandbox.example.com",
+    }
+    assert settings.header_prefix == "ACME"
+    assert settings.cassettes_folder == project / "recordings"
+    assert (settings.project, settings.file) == (project, file)
+
+
+def test_load_scrubbing(project):
+    """What is scrubbed besides credentials comes from a table of its own, and travels with the settings."""
+    assert load(project).scrubbing == {}
+    write(project, '[scrubbing]\nnames = ["pin", "client_secret_hint"]\npseudonyms = ["$.owner.name"]\n')
+    settings = load(project)
+    assert settings.scrubbing == {"names": ("pin", "client_secret_hint"), "pseudonyms": ("$.owner.name",)}
+    assert pickle.loads(pickle.dumps(settings)) == settings
+
+
+def test_load_nothing(project):
+    """Without a file and variables there are no addresses, and the defaults."""
+    settings = load(project)
+    assert settings.addresses == {}
+    assert settings.header_prefix == "SVC"
+    assert settings.cassettes_folder == project / "cassettes"
+
+
+def test_load_process_environment(project, monkeypatch):
+    """By default the variables of the process and its working directory count."""
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("TOOLKIT_BROKER_URL", "https://broker.example.com")
+    assert Settings.load().address("broker").prefix == ""
+    assert Settings.load().project == project
+
+
+def test_load_path(project, home):
+    """A file asked for is read wherever it is, `~` included, and its folder is the project."""
+    file = write(project, TOML).rename(project / "other.toml")
+    for path in (file, str(file), "~/project/other.toml"):
+        settings = Settings.load(path, environ={})
+        assert (settings.file, settings.project) == (file, project)
+        assert settings.header_prefix == "ACME"
+
+
+def test_load_missing_path(project):
+    """A file asked for and not there is an error that names it."""
+    with pytest.raises(ConfigurationError) as caught:
+        Settings.load(project / "other.toml", environ={})
+    assert str(project / "other.toml") in str(caught.value)
+
+
+def test_load_unreadable_path(project):
+    """A folder in place of the file is an error that names it."""
+    with pytest.raises(ConfigurationError, match="Cannot read") as caught:
+        Settings.load(project, environ={})
+    assert str(project) in str(caught.value)
+
+
+def test_load_homeless_path():
+    """A path under the home folder of nobody is an error of ours that shows it."""
+    with pytest.raises(ConfigurationError, match="nobody-of-that-name"):
+        Settings.load("~nobody-of-that-name/toolkit.toml", environ={})
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_load_from_any_editor(project, encoding, line_end):
+    """Line ends and the byte order mark of Windows editors make no difference."""
+    write(project, TOML.replace("\n", line_end), encoding)
+    assert load(project).header_prefix == "ACME"
+
+
+def test_load_other_encoding(project):
+    """A file in another encoding is an error that says so."""
+    file = write(project, TOML, "utf-16")
+    assert f"Cannot read {file}: it is not UTF-8 text." in refusal(project)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('header_prefix = "ACME"\n\n[addresses\n', "line 3"),
+        ("[addresses]\nauth = https://auth.example.com\n", "line 2"),
+        ('[addresses]\nauth = "a"\nauth = "b"\n', "line 3"),
+        ("[addresses]\n\nauth\n", "line 3"),
+        ("header_prefix = 'ACME", "end of document"),
+    ],
+)
+def test_malformed_file(project, text, line):
+    """A malformed file is an error that names file and line."""
+    file = write(project, text)
+    message = refusal(project)
+    assert f"{file} is not valid TOML" in message
+    assert line in message
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[addreses]\nauth = "https://a.example"', ["Unknown setting 'addreses'", "Did you mean addresses?"]),
+        ('header_prefx = "ACME"', ["Unknown setting 'header_prefx'", "Did you mean header_prefix?"]),
+        ('client_secret = "QXZ012345678"', ["looks like a credential", "tk.save_credentials()"]),
+        (
+            '[addresses]\nauth_sanbox = "https://a.example"',
+            ["Unknown address 'auth_sanbox'", "Did you mean auth_sandbox?"],
+        ),
+        ('[addresses]\nx = "https://a.example"', ["Unknown address 'x'", "Known: trading_live, trading_paper"]),
+        ('addresses = "https://a.example"', ["must be a table", "trading_live"]),
+        ("[addresses]\nauth = 5", ["The address auth is int, not text."]),
+        ('[addresses]\nauth = "auth.example.com"', ["The address auth is not an address"]),
+        ('[addresses]\nauth = ""', ["The address auth is not an address"]),
+        ('header_prefix = "X Y"', ["The header prefix 'X Y' cannot start a header name."]),
+        ("header_prefix = 5", ["The header prefix 5 cannot start a header name."]),
+        ("cassettes = 5", ["The cassettes folder is int, not a path."]),
+        ('scrubbing = "names"', ["scrubbing must be a table", "json_paths"]),
+        ('[scrubbing]\nname = ["pin"]', ["Unknown rule 'name' of scrubbing", "Did you mean names?"]),
+        ('[scrubbing]\nnames = "pin"', ["names of scrubbing is no list of texts"]),
+    ],
+)
+def test_wrong_value(project, text, words):
+    """A wrong name or value is an error that names it, the nearest right one, and the file; it shows no value."""
+    file = write(project, text)
+    message = refusal(project)
+    assert [word for word in [*words, str(file)] if word not in message] == []
+    assert "QXZ012345678" not in message
+
+
+@pytest.mark.parametrize("url", ["https://user:QXZ012345678@auth.example.com", "http://auth.example.com"])
+def test_unsafe_address_in_file(project, url):
+    """An unsafe address names the file too, and shows no password."""
+    file = write(project, f'[addresses]\nauth = "{url}"')
+    message = refusal(project, kind=UnsafeAddress)
+    assert str(file) in message
+    assert "QXZ012345678" not in message
+
+
+def test_variables_win(project):
+    """A variable wins over the file, and an empty one counts as not set."""
+    write(project, TOML)
+    settings = load(
+        project,
+        {
+            "TOOLKIT_AUTH_SANDBOX_URL": "https://other.example.com/",
+            "TOOLKIT_TRADING_LIVE_URL": "",
+            "TOOLKIT_HEADER_PREFIX": "OTHER",
+            "TOOLKIT_CASSETTES": "elsewhere",
+        },
+    )
+    assert settings.addresses == {
+        "trading_live": "https://trading.example.com",
+        "auth_sandbox": "https://other.example.com",
+    }
+    assert settings.header_prefix == "OTHER"
+    assert settings.cassettes_folder == project / "elsewhere"
+
+
+def test_variable_mends_file(project):
+    """A variable wins over an address of the file even if that one is malformed."""
+    write(project, '[addresses]\nauth = "nonsense"')
+    assert load(project, {"TOOLKIT_AUTH_URL": "https://auth.example.com"}).address("auth")
+
+
+@given(st.sampled_from(ADDRESS_NAMES))
+def test_each_variable(name):
+    """Each address has a variable."""
+    settings = Settings.load(environ={f"TOOLKIT_{name.upper()}_URL": "https://a.example"}, folder=Path.cwd())
+    assert settings.addresses[name] == "https://a.example"
+    assert variable_name(name) == f"TOOLKIT_{name.upper()}_URL"
+
+
+@pytest.mark.parametrize(
+    ("variable", "meant"),
+    [
+        ("TOOLKIT_AUTH_SANBOX_URL", "TOOLKIT_AUTH_SANDBOX_URL"),
+        ("TOOLKIT_TRADING_URL", "TOOLKIT_TRADING_LIVE_URL"),
+        ("TOOLKIT_AUTH_URI", "TOOLKIT_AUTH_URL"),
+        ("TOOLKIT_HEADER_PREFX", "TOOLKIT_HEADER_PREFIX"),
+        ("TOOLKIT_CASSETTE", "TOOLKIT_CASSETTES"),
+        ("TOOLKIT_OFLINE", "TOOLKIT_OFFLINE"),
+    ],
+)
+def test_misspelt_variable(project, variable, meant):
+    """A variable that is nearly one of ours is refused: its setting would silently not count."""
+    message = refusal(project, {variable: "QXZ012345678"})
+    assert variable in message
+    assert f"Did you mean {meant}?" in message
+    assert "QXZ012345678" not in message
+
+
+def test_foreign_variables(project):
+    """Variables of other programs are left alone."""
+    environ = {"CUDA_TOOLKIT_URL": "x", "TOOLKIT_ROOT": "/opt/toolkit", "TOOLKIT": "1", "PATH": "/bin", "TOOLKIT_": "x"}
+    assert load(project, environ).addresses == {}
+    assert load(project, {"TOOLKIT_OFFLINE": "1"}).addresses == {}
+
+
+def test_wrong_variable_value(project):
+    """A malformed address in a variable is an error that says where addresses come from."""
+    message = refusal(project, {"TOOLKIT_AUTH_URL": "auth.example.com"})
+    assert "The address auth is not an address" in message
+    assert "TOOLKIT_* variables" in message
+
+
+def test_missing_address(project):
+    """A missing address is an error that names the setting, the variable and the file looked at."""
+    with pytest.raises(ConfigurationError) as caught:
+        load(project).address("auth_sandbox")
+    message = str(caught.value)
+    assert "auth_sandbox is not set" in message
+    assert 'auth_sandbox = "https://..." under [addresses]' in message
+    assert "TOOLKIT_AUTH_SANDBOX_URL" in message
+    assert str(project / "toolkit.toml") in message
+
+
+def test_address():
+    """An address is given as its parts."""
+    address = Settings({"auth": "https://auth.example.com:8443/x/"}).address("auth")
+    assert (address.origin.host, address.origin.port, address.prefix) == ("auth.example.com", 8443, "/x")
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(ADDRESS_NAMES),
+        st.text(string.ascii_lowercase, min_size=1, max_size=20).map("https://{}.example".format),
+    )
+)
+def test_settings_of_settings(addresses):
+    """Settings made of what settings tell are equal to them, and have an equal hash."""
+    settings = Settings(addresses)
+    assert settings.addresses == addresses
+    assert Settings(settings.addresses) == settings
+    assert hash(Settings(settings.addresses)) == hash(settings)
+
+
+def test_settings_travel():
+    """Settings hold no secret: they are pickled, copied and changed by replacement."""
+    settings = Settings({"auth": "https://auth.example.com"}, "ACME", Path("recordings"))
+    assert pickle.loads(pickle.dumps(settings)) == copy.deepcopy(settings) == copy.copy(settings) == settings
+    assert dataclasses.replace(settings, header_prefix="SVC").addresses == settings.addresses
+
+
+def test_settings_do_not_change():
+    """Neither a field nor an address is changed in place, nor by whoever holds the mapping given."""
+    given_addresses = {"auth": "https://auth.example.com"}
+    settings = Settings(given_addresses)
+    given_addresses["auth"] = "https://evil.example.com"
+    assert settings.addresses["auth"] == "https://auth.example.com"
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        settings.header_prefix = "X"
+    with pytest.raises(TypeError):
+        settings.addresses["auth"] = "https://evil.example.com"
+
+
+@pytest.mark.parametrize("addresses", [None, "https://auth.example.com", ["auth"]])
+def test_addresses_are_a_mapping(addresses):
+    """Addresses that are no mapping are refused with the names that it would have."""
+    with pytest.raises(ConfigurationError, match=r"(?s)table.*trading_live"):
+        Settings(addresses)
+
+
+def test_repr():
+    """Settings show which addresses are set, not where they lead."""
+    settings = Settings({"auth": "https://auth.internal.example.com"}, "ACME")
+    assert repr(settings) == "<Settings auth; headers ACME-*; cassettes in cassettes>"
+    assert "no addresses" in repr(Settings())
+
+
+@given(st.from_regex(r"[A-Za-z][A-Za-z0-9]{0,9}(-[A-Za-z0-9]{1,5}){0,2}", fullmatch=True))
+def test_header_prefix(prefix):
+    """Letters, digits and single hyphens within make a header prefix."""
+    assert Settings(header_prefix=prefix).header_prefix == prefix
+
+
+@pytest.mark.parametrize(
+    "prefix", ["", "-SVC", "SVC-", "S--C", "1SVC", "S_C", "SVC\n", "SVC:", "S VC", "É", None, "SVC\r\nX: y"]
+)
+def test_no_header_prefix(prefix):
+    """What cannot start a header name is refused, a line break above all."""
+    with pytest.raises(ConfigurationError, match="header prefix"):
+        Settings(header_prefix=prefix)
+
+
+def test_cassettes_folder(project, home):
+    """The cassettes folder is absolute: in the project unless it says otherwise."""
+    assert Settings(project=project).cassettes_folder == project / "cassettes"
+    assert Settings(cassettes=home / "x", project=project).cassettes_folder == home / "x"
+    assert Settings(cassettes="~/x", project=project).cassettes_folder == home / "x"
+    assert Settings(project=Path("relative")).cassettes_folder == Path.cwd() / "relative" / "cassettes"
+
+
+@pytest.mark.parametrize("value", ["1", "true", "YES", " on "])
+def test_offline(value):
+    """TOOLKIT_OFFLINE takes a yes in its usual forms."""
+    assert is_offline({"TOOLKIT_OFFLINE": value}) is True
+
+
+@pytest.mark.parametrize("environ", [{}, *({"TOOLKIT_OFFLINE": value} for value in ("", "0", "False", "no", "off"))])
+def test_online(environ):
+    """TOOLKIT_OFFLINE unset, empty or a no means online."""
+    assert is_offline(environ) is False
+
+
+def test_offline_of_the_process(monkeypatch):
+    """By default the variable of the process counts."""
+    monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
+    assert is_offline()
+
+
+def test_offline_neither():
+    """A value that is neither a yes nor a no is refused: nobody goes live by a slip."""
+    with pytest.raises(ConfigurationError, match="TOOLKIT_OFFLINE is 'ja'"):
+        is_offline({"TOOLKIT_OFFLINE": "ja"})
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
+def test_any_text_in_a_variable(text):
+    """Whatever a variable holds, settings load or refuse with an error of ours."""
+    environ = {"TOOLKIT_AUTH_URL": text, "TOOLKIT_HEADER_PREFIX": text}
+    try:
+        Settings.load(environ=environ, folder=Path(os.curdir))
+    except ToolkitError as error:
+        assert error.next_step  # noqa: PT017 - either outcome is right

@@ -1,0 +1,173 @@
+"""The form offers what can be chosen and makes credentials of what is typed."""
+
+from __future__ import annotations
+
+import secrets
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
+
+from toolkit.auth.credentials import ClientSecret, KeyPair
+from toolkit.auth.profiles.saving import Profile
+from toolkit.core.document import CredentialKind, Environment
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.secret import Secret
+from toolkit.local.settings import Settings
+from toolkit.notebook.panel.choices import (
+    FIELDS,
+    NEW_CASSETTE,
+    Mode,
+    New,
+    Saved,
+    cassette_choices,
+    chosen_at_first,
+    credential_choices,
+    environment_choices,
+    first_environment,
+    first_mode,
+    is_replaced,
+    make_credentials,
+    mode_choices,
+)
+
+PROFILES = [
+    Profile("fund", Environment.LIVE, CredentialKind.KEY_PAIR, "keyring"),
+    Profile("desk", Environment.BROKER_SANDBOX, CredentialKind.CLIENT_KEY, ".env"),
+    Profile("test", Environment.BROKER_SANDBOX, CredentialKind.CLIENT_SECRET, "keyring"),
+]
+
+
+@pytest.fixture
+def settings(tmp_path, monkeypatch):
+    """A project without addresses whose cassettes folder does not exist yet; online."""
+    monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
+    return Settings(project=tmp_path)
+
+
+def record(settings, *names):
+    settings.cassettes_folder.mkdir(exist_ok=True)
+    for name in names:
+        (settings.cassettes_folder / name).touch()
+
+
+def test_every_environment_is_offered_with_its_holder():
+    """In the words of the service document."""
+    assert ("paper · paper account", "paper") in environment_choices()
+    assert [value for _, value in environment_choices()] == list(Environment)
+
+
+def test_every_mode_is_offered_online_and_replay_only_offline(monkeypatch):
+    """TOOLKIT_OFFLINE can only tighten."""
+    monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
+    assert [value for _, value in mode_choices()] == list(Mode)
+    assert [value for _, value in mode_choices(for_visitors=True)] == [Mode.LIVE]
+    assert [value for _, value in mode_choices(named="tour", for_visitors=True)] == [Mode.LIVE, Mode.REPLAY]
+    monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
+    assert [value for _, value in mode_choices()] == [Mode.REPLAY]
+    assert [value for _, value in mode_choices(for_visitors=True)] == [Mode.REPLAY]
+
+
+def test_a_panel_starts_with_what_needs_least(settings, monkeypatch):
+    """What is recorded is replayed, what is named is recorded, and without a name calls go out."""
+    record(settings, "tour.yaml")
+    assert first_mode("tour", settings) is Mode.REPLAY
+    assert first_mode("new", settings) is Mode.RECORD
+    assert first_mode("new", settings, for_visitors=True) is Mode.LIVE
+    assert first_mode(None, settings) is Mode.LIVE
+    monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
+    assert first_mode("new", settings) is Mode.REPLAY
+
+
+def test_an_unnamed_environment_is_never_a_real_account():
+    """A saved profile of a harmless environment decides; else it is paper."""
+    assert first_environment(PROFILES) is Environment.BROKER_SANDBOX
+    assert first_environment(PROFILES[:1]) is Environment.PAPER
+    assert first_environment([]) is Environment.PAPER
+
+
+def test_cassettes_of_the_folder_are_offered_by_name(settings):
+    """Not a recording in progress, nor other files; one that the notebook names comes first."""
+    assert cassette_choices(settings, None) == []
+    record(settings, "b.yaml", "a.yaml", "a.part.yaml", "notes.txt")
+    assert cassette_choices(settings, None) == [("a", "a"), ("b", "b")]
+    assert cassette_choices(settings, "b", new=True) == [("a", "a"), ("b", "b"), ("new …", NEW_CASSETTE)]
+    assert cassette_choices(settings, "later", listed=False) == [("later", "later")]
+    elsewhere = settings.project / "other" / "c.yaml"
+    assert cassette_choices(settings, elsewhere)[0] == ("c.yaml", elsewhere)
+
+
+def test_credentials_of_the_environment_are_offered_and_no_others():
+    """Those in the notebook, those saved, then new ones of each kind that the environment takes."""
+    held = [ClientSecret("id", secrets.token_hex(20), environment="broker-sandbox", name="typed")]
+    choices = credential_choices(Environment.BROKER_SANDBOX, PROFILES, held)
+    assert choices == [
+        ("typed · client secret, in this notebook", held[0]),
+        ("desk · client key, .env", Saved("desk")),
+        ("test · client secret, keyring", Saved("test")),
+        ("new client secret …", New(CredentialKind.CLIENT_SECRET)),
+        ("new client key …", New(CredentialKind.CLIENT_KEY)),
+    ]
+    assert credential_choices(Environment.PAPER, PROFILES, held) == [("new key pair …", New(CredentialKind.KEY_PAIR))]
+    assert chosen_at_first(choices, "test") == Saved("test")
+    assert chosen_at_first(choices, None) is held[0]
+    assert chosen_at_first(choices, "gone") is held[0]
+    assert chosen_at_first(choices[1:], None) == Saved("desk")
+    assert chosen_at_first(choices[1:], "gone") == New(CredentialKind.CLIENT_SECRET)
+
+
+@pytest.mark.parametrize("kind", list(CredentialKind))
+def test_each_kind_has_fields_named_like_its_arguments(kind):
+    """Two fields; what is secret is masked, and a client ID is no secret."""
+    masked = {field.name: field.masked for field in FIELDS[kind]}
+    assert len(masked) == 2
+    assert [name for name, hidden in masked.items() if not hidden] == ["client_id"] * ("client_id" in masked)
+
+
+def test_typed_texts_become_credentials_without_the_space_around_them():
+    """A copied secret often brings a line break along."""
+    texts = {"key_id": Secret(" key-id-1\n"), "secret_key": Secret("\tsecret-key-1 ")}
+    made = make_credentials(CredentialKind.KEY_PAIR, Environment.PAPER, texts, name="desk")
+    assert isinstance(made, KeyPair)
+    assert (made.key_id, made.secret_key, made.name) == (Secret("key-id-1"), Secret("secret-key-1"), "desk")
+
+
+def test_a_missing_key_is_refused_in_words():
+    """The words say what to do on the panel."""
+    texts = {"client_id": Secret("id"), "private_key": Secret("  ")}
+    with pytest.raises(ConfigurationError, match="The private key is missing"):
+        make_credentials(CredentialKind.CLIENT_KEY, Environment.BROKER_SANDBOX, texts, name="desk")
+
+
+def pem(key, form=PrivateFormat.PKCS8, encryption=None):
+    return key.private_bytes(Encoding.PEM, form, encryption or NoEncryption()).decode()
+
+
+@pytest.mark.parametrize("form", [PrivateFormat.PKCS8, PrivateFormat.TraditionalOpenSSL])
+@pytest.mark.parametrize("broken", [lambda text: text.replace("\n", ""), lambda text: text.replace("\n", "\\n")])
+def test_a_key_gets_its_line_breaks_back(form, broken):
+    """From a one-line field and from a one-line variable."""
+    for key in (ec.generate_private_key(ec.SECP256R1()), rsa.generate_private_key(65537, 2048)):
+        text = pem(key, form)
+        texts = {"client_id": Secret("id"), "private_key": Secret(broken(text))}
+        made = make_credentials(CredentialKind.CLIENT_KEY, Environment.BROKER_LIVE, texts, name="desk")
+        assert made.secrets()
+
+
+def test_an_encrypted_key_is_refused_for_what_it_is():
+    """Whether its line breaks are there or not."""
+    key = rsa.generate_private_key(65537, 2048)
+    for form in (PrivateFormat.PKCS8, PrivateFormat.TraditionalOpenSSL):
+        text = pem(key, form, BestAvailableEncryption(b"passphrase"))
+        for given in (text, text.replace("\n", "")):
+            texts = {"client_id": Secret("id"), "private_key": Secret(given)}
+            with pytest.raises(ConfigurationError, match="encrypted with a passphrase"):
+                make_credentials(CredentialKind.CLIENT_KEY, Environment.BROKER_LIVE, texts, name="desk")
+
+
+def test_credentials_typed_anew_replace_those_of_their_name_and_kind():
+    """Another kind, name or environment stays beside them."""
+    one = ClientSecret("id", "secret-number-1", environment="broker-sandbox")
+    assert is_replaced(one, ClientSecret("id", "secret-number-2", environment="broker-sandbox"))
+    assert not is_replaced(one, ClientSecret("id", "secret-number-2", environment="broker-live"))
+    assert not is_replaced(one, ClientSecret("id", "secret-number-2", environment="broker-sandbox", name="other"))

@@ -1,0 +1,278 @@
+"""`progress`: goes through items as a plain loop does, and shows how far it is."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import toolkit as tk
+from toolkit.core.ledger import Traffic
+from toolkit.notebook.progress import HowFar, Progress
+
+
+class Seen:
+    """Remembers what was shown, and how it ended."""
+
+    def __init__(self) -> None:
+        self.shown: list[HowFar] = []
+        self.ends: list[str] = []
+
+    def show(self, how_far: HowFar) -> None:
+        self.shown.append(how_far)
+
+    def end(self, words: str) -> None:
+        self.ends.append(words)
+
+
+class Watch:
+    """A clock that is moved by hand."""
+
+    def __init__(self) -> None:
+        self.at = 0.0
+
+    def __call__(self) -> float:
+        return self.at
+
+
+@pytest.fixture
+def seen() -> Seen:
+    return Seen()
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch()
+
+
+@pytest.fixture(autouse=True)
+def online(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
+
+
+async def later(items: Any) -> AsyncIterator[Any]:
+    for item in items:
+        await asyncio.sleep(0)
+        yield item
+
+
+def test_shows_how_far_it_is(seen: Seen, watch: Watch) -> None:
+    """Counts grow; what is left behind says that all is done."""
+    for _ in Progress(range(3), total=3, label="calls", place=lambda: seen, seconds=watch):
+        watch.at += 2
+    assert [(one.done, one.elapsed) for one in seen.shown] == [(1, 2), (2, 4), (3, 6)]
+    assert seen.ends == ["calls: 3 in 6.0 s"]
+
+
+def test_async(seen: Seen, watch: Watch) -> None:
+    """The same for what arrives in its own time."""
+
+    async def go() -> list[int]:
+        found = []
+        async for item in Progress(later(range(3)), total=3, place=lambda: seen, seconds=watch):
+            watch.at += 2
+            found.append(item)
+        return found
+
+    assert asyncio.run(go()) == [0, 1, 2]
+    assert [one.done for one in seen.shown] == [1, 2, 3]
+    assert seen.ends == ["3 in 6.0 s"]
+
+
+def test_short_work_shows_nothing(seen: Seen, watch: Watch) -> None:
+    """A loop of less than half a second leaves no trace."""
+    for _ in Progress(range(40), total=40, place=lambda: seen, seconds=watch):
+        watch.at += 0.01
+    assert not seen.shown
+    assert not seen.ends
+
+
+def test_shows_a_few_times_a_second(seen: Seen, watch: Watch) -> None:
+    """Ten thousand quick items are no ten thousand messages."""
+    for _ in Progress(range(10_000), total=10_000, place=lambda: seen, seconds=watch):
+        watch.at += 0.001
+    assert 40 <= len(seen.shown) <= 50  # ten seconds, less the first half, five times a second
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_stopped(seen: Seen, watch: Watch, error: type[BaseException]) -> None:
+    """The stop button or an error ends the loop as it would without progress, and the line says how far it was."""
+
+    def work() -> None:
+        for item in Progress(range(5), total=5, place=lambda: seen, seconds=watch):
+            watch.at += 2
+            if item == 3:
+                raise error
+
+    with pytest.raises(error):
+        work()
+    gc.collect()
+    assert seen.ends == ["stopped after 3 of 5, 8.0 s"]
+
+
+def test_break(seen: Seen, watch: Watch) -> None:
+    """A loop that has seen enough leaves no bar that waits for more."""
+    for item in Progress(range(5), total=5, place=lambda: seen, seconds=watch):
+        watch.at += 2
+        if item == 3:
+            break
+    gc.collect()
+    assert seen.ends == ["stopped after 3 of 5, 8.0 s"]
+
+
+def test_items_that_fail(seen: Seen, watch: Watch) -> None:
+    """An error of what gives the items comes through."""
+
+    def items() -> Any:
+        yield 1
+        watch.at += 2
+        yield 2
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        list(Progress(items(), place=lambda: seen, seconds=watch))
+    assert seen.ends == ["stopped after 2, 2.0 s"]
+
+
+def test_async_stopped(seen: Seen, watch: Watch) -> None:
+    """A cancelled task leaves no bar behind."""
+
+    async def work() -> None:
+        async for _ in Progress(later(range(5)), total=5, place=lambda: seen, seconds=watch):
+            watch.at += 2
+            if watch.at > 5:
+                raise asyncio.CancelledError
+
+    async def go() -> None:
+        with pytest.raises(asyncio.CancelledError):
+            await work()
+        gc.collect()
+        await asyncio.sleep(0.01)
+
+    asyncio.run(go())
+    assert seen.ends == ["stopped after 2 of 5, 6.0 s"]
+
+
+def test_silent_in_replay(seen: Seen, watch: Watch) -> None:
+    """While every call is replayed nothing is shown, however long it takes."""
+    traffic = Traffic(sent=7, played=0)
+    for _ in Progress(range(9), total=9, place=lambda: seen, seconds=watch, traffic=traffic):
+        traffic.played += 1
+        watch.at += 5
+    assert not seen.shown
+    assert not seen.ends
+
+
+def test_shown_once_something_is_sent(seen: Seen, watch: Watch) -> None:
+    """With `new_episodes` some is replayed, and the rest takes its time."""
+    traffic = Traffic()
+    for item in Progress(range(9), total=9, place=lambda: seen, seconds=watch, traffic=traffic):
+        watch.at += 5
+        traffic.played += item < 4
+        traffic.sent += item >= 4
+    assert [one.done for one in seen.shown] == [5, 6, 7, 8, 9]
+
+
+def test_silent_offline(seen: Seen, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A notebook that is verified shows nothing that depends on the time of day."""
+    monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
+    for _ in Progress(range(9), total=9, place=lambda: seen, seconds=watch):
+        watch.at += 5
+    assert not seen.shown
+
+
+def test_nowhere_to_show(watch: Watch) -> None:
+    """In a log of CI there is nothing to see, and nothing to trip over."""
+    for _ in Progress(range(9), total=9, place=lambda: None, seconds=watch):
+        watch.at += 5
+
+
+def test_again(seen: Seen, watch: Watch) -> None:
+    """What was made once goes through its items as often as they allow."""
+    bar = Progress(range(2), total=2, place=lambda: seen, seconds=watch)
+    for _ in (1, 2):
+        for _ in bar:
+            watch.at += 1
+    assert seen.ends == ["2 in 2.0 s", "2 in 2.0 s"]
+
+
+@given(st.lists(st.integers()))
+def test_gives_the_items_themselves(items: list[int]) -> None:
+    """Whatever is gone through: the same items in the same order."""
+    assert list(tk.progress(items)) == items
+    assert list(tk.progress(iter(items))) == items
+    assert list(tk.progress(dict.fromkeys(items))) == list(dict.fromkeys(items))
+
+
+def test_of_threads(seen: Seen) -> None:
+    """What threads give is counted as it arrives."""
+    with ThreadPoolExecutor(4) as executor:
+        bar = Progress(executor.map(abs, range(9)), total=9, place=lambda: seen)
+        assert sorted(bar) == list(range(9))
+
+
+@pytest.mark.parametrize("nothing", [100, None, 1.5, object()])
+def test_nothing_to_go_through(nothing: Any) -> None:
+    """A number is what people try first; the error says what to write."""
+    with pytest.raises(tk.ConfigurationError, match=f"{type(nothing).__name__} has none") as raised:
+        tk.progress(nothing)
+    assert "range(number)" in raised.value.next_step
+
+
+@pytest.mark.parametrize("total", [np.int64(9), np.uint8(9), np.array(9), 9])
+def test_a_total_of_any_whole_number(total: Any, seen: Seen, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A count of NumPy or pandas is one as well, and is shown as a number."""
+    monkeypatch.setattr("toolkit.notebook.progress.Progress", partial(Progress, place=lambda: seen, seconds=watch))
+    for _ in tk.progress(iter(range(2)), total=total):
+        watch.at += 2
+    assert [(one.total, type(one.total)) for one in seen.shown] == [(9, int)] * 2
+
+
+def test_more_items_than_can_be_counted(seen: Seen, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python cannot tell the length of so long a range: it is as good as unknown."""
+    monkeypatch.setattr("toolkit.notebook.progress.Progress", partial(Progress, place=lambda: seen, seconds=watch))
+    for item in tk.progress(range(2**70)):
+        watch.at += 2
+        if item == 2:
+            break
+    assert [(one.done, one.total) for one in seen.shown] == [(1, None), (2, None)]
+    gc.collect()
+    assert seen.ends == ["stopped after 2, 6.0 s"]
+
+
+@pytest.mark.parametrize("total", [-1, 1.5, "9", True, np.bool_(True), np.float64(9), np.int64(-1), np.array([9, 9])])
+def test_a_total_that_is_no_count(total: Any) -> None:
+    """It is refused at once, not in the middle of the work."""
+    with pytest.raises(tk.ConfigurationError, match="count of items"):
+        tk.progress([], total=total)
+
+
+def test_a_display_that_fails_does_not_end_the_work(watch: Watch) -> None:
+    """A terminal that is gone is no reason."""
+
+    class Gone(Seen):
+        def show(self, how_far: HowFar) -> None:
+            raise BrokenPipeError
+
+    done = 0
+    for _ in Progress(range(9), total=9, place=Gone, seconds=watch):
+        watch.at += 5
+        done += 1
+    assert done == 9
+
+
+def test_a_table_is_refused() -> None:
+    """A loop through one would go through its columns, with the number of its rows as the total."""
+    with pytest.raises(tk.ConfigurationError, match="through the columns") as caught:
+        tk.progress(pd.DataFrame({"a": [1, 2], "b": [3, 4]}))
+    assert "itertuples" in caught.value.next_step
+    assert len(list(tk.progress(pd.Series([1, 2, 3])))) == 3

@@ -1,0 +1,348 @@
+"""What these tests share: a server on loopback, interactions of any content, and a searcher that knows no Forms."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import gzip
+import html
+import http.server
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import zlib
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from urllib.parse import unquote_to_bytes
+
+import pytest
+import yaml
+from hypothesis import strategies as st
+
+import toolkit
+from toolkit.cassettes.format.interactions import FAILURES, Failure, Interaction
+from toolkit.core.document import CredentialKind, Environment
+from toolkit.core.ledger import Authorization
+from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
+
+
+@pytest.fixture(autouse=True)
+def _online(monkeypatch):
+    monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
+
+
+class _StoppingFile:
+    def __init__(self, file, error):
+        self._file, self._error = file, error
+
+    def write(self, data):
+        written = self._file.write(data[: len(data) // 2])
+        if self._error is None:
+            return written
+        raise self._error
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._file.close()
+
+    def __getattr__(self, name):
+        return getattr(self._file, name)
+
+
+@pytest.fixture
+def writes_that_stop(monkeypatch):
+    """While this is entered, writes to files stop half-way: with an error, or short when that is None."""
+
+    @contextlib.contextmanager
+    def stopping(error):
+        opened = Path.open
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "open", lambda *given, **more: _StoppingFile(opened(*given, **more), error))
+            yield
+
+    return stopping
+
+
+@pytest.fixture
+def python(tmp_path):
+    """Runs Python in a process of its own, in the test's folder; `status` is what it should exit with."""
+
+    def run(*arguments, status=0, **variables):
+        variables = {"PYTHONPATH": str(Path(toolkit.__file__).parents[1]), "TOOLKIT_OFFLINE": "", **variables}
+        done = subprocess.run(
+            [sys.executable, *map(str, arguments)],
+            cwd=tmp_path,
+            env={**os.environ, **variables},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+# A server on loopback -------------------------------------------------------------------------------------------------
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Answers by path: /count counts, /gzip is compressed, /cookies repeats headers, all else tells what it got."""
+
+    protocol_version = "HTTP/1.1"
+
+    def answer(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.server.paths.append(self.path)
+        headers = {"Content-Type": "application/json"}
+        content = json.dumps({"path": self.path, "body": body.decode("latin-1"), "text": "añb\x00"}).encode()
+        if self.path.startswith("/count"):
+            content = json.dumps({"count": len(self.server.paths)}).encode()
+        elif self.path.startswith("/gzip"):
+            content, headers["Content-Encoding"] = gzip.compress(content), "gzip"
+        elif self.path.startswith("/binary"):
+            content, headers["Content-Type"] = bytes(range(256)), "application/octet-stream"
+        self.send_response(418 if self.path.startswith("/teapot") else 200)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        if self.path.startswith("/cookies"):
+            for cookie in ("a=1", "b=2"):
+                self.send_header("Set-Cookie", cookie)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    do_GET = do_POST = answer  # noqa: N815 - names that http.server looks for
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server():
+    """A server of the test's own; `paths` are those asked for."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+        running.daemon_threads = True
+        running.paths = []
+        running.url = f"http://127.0.0.1:{running.server_address[1]}"
+        thread = threading.Thread(target=running.serve_forever, args=(0.01,))
+        thread.start()
+        yield running
+        running.shutdown()
+        thread.join()
+
+
+# Interactions ---------------------------------------------------------------------------------------------------------
+
+
+def make_interaction(path="/v1/accounts", body=b'{"id": 1}', *, at=0, **changes):
+    """An interaction of a plain client; `at` is in seconds."""
+    request = {"method": "GET", "uri": f"https://broker.svc.invalid{path}", **changes.pop("request", {})}
+    response = {
+        "status": 200,
+        "reason": "OK",
+        "headers": (("Content-Type", "application/json"),),
+        "body": body,
+        "http_version": "HTTP/1.1",
+        **changes.pop("response", {}),
+    }
+    return Interaction(
+        RecordedRequest(**request),
+        RecordedResponse(**response),
+        recorded_at=datetime(2026, 5, 12, 9, 30, tzinfo=UTC) + timedelta(seconds=at),
+        elapsed=timedelta(microseconds=12_345),
+        **changes,
+    )
+
+
+@pytest.fixture(scope="session")
+def interaction():
+    """Makes interactions."""
+    return make_interaction
+
+
+def make_authorization(profile="default", environment=Environment.BROKER_SANDBOX, token=1):
+    """How a call of a broker partner was authorized."""
+    start = datetime(2026, 5, 12, 9, 29, tzinfo=UTC)
+    return Authorization(
+        CredentialKind.CLIENT_SECRET, environment, profile, token, start, start + timedelta(seconds=899)
+    )
+
+
+@pytest.fixture(scope="session")
+def authorization():
+    """Makes authorizations."""
+    return make_authorization
+
+
+# Texts that YAML, or a reader that looks for our own lines, could take for something else.
+ODD_TEXTS = st.sampled_from(
+    [
+        *("", " ", "\n", "\n\n", "a\n", "a\n\n", " a", "a ", "a \nb", "\ta", "a\tb", "a\r\nb", "\r", "a\nb", "a\n b\n"),
+        *("null", "~", "yes", "ON", "123", "1e3", "0x1f", "2026-01-01", "=", "<<", "- a", "? a", "a: b", "#a", "a #b"),
+        *("---", "...", "%YAML 1.1", "&a", "*a", "!!python/object/apply:os.getcwd []", "|", ">-", "@", "`", "'", '"'),
+        *("- request:\n    method: GET\n", "  complete: true\n", "a\n  complete: true\n", "interactions:\n"),
+        *("  recorded_at: '2026-01-01T00:00:00Z'\n", "x\n  token_obtained:\n    token: 7\n", "\\", "\\n", "a\\\nb"),
+        *(
+            "\x00",
+            "\x07",
+            "\x1b[31m",
+            "\x7f",
+            "\x85",
+            "\xa0",
+            "\xad",
+            "é",
+            "\u2028",
+            "\u202e",
+            "\ufeff",
+            "\ufffe",
+            "😀",
+        ),
+    ]
+)
+TEXTS = st.text(max_size=60) | ODD_TEXTS | st.lists(ODD_TEXTS | st.text(max_size=5), max_size=4).map("".join)
+BODIES = st.binary(max_size=80) | TEXTS.map(lambda text: text.encode("utf-8"))
+HEADER_NAMES = st.sampled_from(["Date", "Link", "link", "Set-Cookie", "ETag", "X-Y", "null", "On", "12", "=", "~"])
+HEADER_VALUES = st.text(st.characters(min_codepoint=0x20, max_codepoint=0xFF), max_size=20) | st.sampled_from(
+    ["", "a\tb", "null", "yes", "12", "'", "a: b", "a #b", "ÿ", "\x85"]
+)
+HEADERS = st.lists(st.tuples(HEADER_NAMES, HEADER_VALUES), max_size=6).map(tuple)
+PATHS = st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), max_size=20)
+INSTANTS = st.datetimes(datetime(2001, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - hypothesis asks
+AUTHORIZATIONS = st.builds(
+    Authorization,
+    kind=st.sampled_from(CredentialKind),
+    environment=st.sampled_from(Environment),
+    profile=st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,20}", fullmatch=True),
+    token=st.none() | st.integers(1, 99),
+    issued_at=st.none() | INSTANTS,
+    expires_at=st.none() | INSTANTS,
+)
+INTERACTIONS = st.builds(
+    Interaction,
+    request=st.builds(
+        RecordedRequest,
+        method=st.sampled_from(["GET", "POST", "DELETE", "ON", "NULL", "M-SEARCH"]),
+        uri=PATHS.map(lambda path: "https://broker.svc.invalid/" + path),
+        headers=HEADERS,
+        body=BODIES,
+    ),
+    response=st.builds(
+        RecordedResponse,
+        status=st.integers(100, 599),
+        reason=TEXTS,
+        headers=HEADERS,
+        body=BODIES,
+        http_version=st.sampled_from(["", "HTTP/1.0", "HTTP/1.1", "HTTP/2"]),
+    ),
+    recorded_at=st.none() | INSTANTS,
+    elapsed=st.none() | st.timedeltas(timedelta(0), timedelta(days=1)),
+    authorized_by=st.none() | AUTHORIZATIONS,
+    token_obtained=st.none() | AUTHORIZATIONS,
+    failure=st.none() | st.builds(Failure, type=st.sampled_from(sorted(FAILURES)), message=TEXTS),
+)
+
+
+@pytest.fixture(scope="session")
+def interactions():
+    """`data().draw(interactions())`: an interaction of any content."""
+    return lambda: INTERACTIONS  # a function, which hypothesis shows in one line
+
+
+@pytest.fixture(scope="session")
+def bodies():
+    """`data().draw(bodies())`: a body of any content."""
+    return lambda: BODIES
+
+
+# A searcher that decodes the file, rather than encodes the secret -----------------------------------------------------
+
+_BACKSLASHED = re.compile(rb"\\(u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|.)", re.DOTALL)
+_BASE64_RUN = re.compile(rb"[A-Za-z0-9+/_-]{8,}")
+_HEX_RUN = re.compile(rb"[0-9A-Fa-f]{16,}")
+
+
+def _unbackslashed(data):
+    letters = {b"n": b"\n", b"r": b"\r", b"t": b"\t"}
+
+    def plain(match):
+        code = match[1]
+        if len(code) > 1:
+            return chr(int(code[1:], 16)).encode("utf-8", "surrogatepass")
+        return letters.get(code, code)
+
+    return _BACKSLASHED.sub(plain, data)
+
+
+def _from_base64(data):
+    for match in _BASE64_RUN.finditer(data):
+        run = match[0].replace(b"-", b"+").replace(b"_", b"/")
+        for offset in range(4):
+            piece = run[offset:]
+            piece = piece[: len(piece) - (len(piece) % 4 == 1)]
+            yield base64.b64decode(piece + b"=" * (-len(piece) % 4))
+
+
+def _from_hex(data):
+    for match in _HEX_RUN.finditer(data):
+        for offset in range(2):
+            piece = match[0][offset:]
+            yield bytes.fromhex(piece[: len(piece) // 2 * 2].decode())
+
+
+def _decompressed(data):
+    for start in {0, *(match.start() for match in re.finditer(rb"\x1f\x8b\x08", data))}:
+        for window_bits in (zlib.MAX_WBITS | 32, -zlib.MAX_WBITS):
+            try:
+                yield zlib.decompressobj(window_bits).decompress(data[start:])
+            except zlib.error:
+                continue
+
+
+def _decoded(data):
+    yield unquote_to_bytes(data)
+    yield data.replace(b"+", b" ")
+    yield _unbackslashed(data)
+    yield html.unescape(data.decode("latin-1")).encode("latin-1", "replace")
+    yield re.sub(rb"\s", b"", data)
+    yield data.replace(b"''", b"'")
+    yield from _from_base64(data)
+    yield from _from_hex(data)
+    yield from _decompressed(data)
+
+
+def _scalars(value):
+    if isinstance(value, dict):
+        for pair in value.items():
+            yield from _scalars(pair)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _scalars(item)
+    elif value is not None:
+        yield value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
+
+
+def holds(data, secret, depth=4):
+    """Whether bytes hold a secret, in whatever layers of encoding."""
+    wanted = secret.encode()
+    views = {data}
+    with contextlib.suppress(yaml.YAMLError, ValueError):
+        views |= set(_scalars(yaml.safe_load(data)))
+    seen = set()
+    for _ in range(depth):
+        if any(wanted in view for view in views):
+            return True
+        seen |= views
+        views = {view for one in views for view in _decoded(one) if len(view) >= len(wanted)} - seen
+    return any(wanted in view for view in views)
+
+
+@pytest.fixture(scope="session")
+def search():
+    """`search(data, secret)`: whether bytes hold a secret in any form."""
+    return holds

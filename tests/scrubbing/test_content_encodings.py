@@ -1,0 +1,127 @@
+"""Bodies are opened to be checked, to their very end or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+import zlib
+from functools import partial
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.core.errors import SecretLeak
+from toolkit.scrubbing.content_encodings import open_body
+
+
+def raw_deflate(data):
+    compressor = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return compressor.compress(data) + compressor.flush()
+
+
+def gzipped(data):
+    """Without the present time, so that names of tests stay."""
+    return gzip.compress(data, mtime=0)
+
+
+CODINGS = {"gzip": gzip.compress, "deflate": zlib.compress, "Deflate": raw_deflate, "identity": bytes, "": bytes}
+
+
+@given(st.binary(max_size=50), st.lists(st.sampled_from(sorted(CODINGS)), max_size=3))
+def test_open(body, codings):
+    """Every coding is undone, in one header or several, as a client undoes it."""
+    encoded = body
+    for coding in codings:
+        encoded = CODINGS[coding](encoded)
+    several = [("content-encoding", coding) for coding in codings]
+    joined = [("X", "gzip"), ("Content-Encoding", " , ".join(codings))]
+    assert open_body(several, encoded) == open_body(joined, encoded) == body
+    if codings and encoded:
+        assert httpx.Response(200, headers=joined, content=encoded).content == body
+
+
+def test_without_coding_it_is_the_same_object():
+    """A body without a coding is not copied."""
+    body = b"x" * 100
+    assert open_body([("Content-Type", "gzip")], body) is body
+    assert open_body([("Content-Encoding", "identity")], body) is body
+
+
+@pytest.mark.parametrize(
+    ("coding", "body"),
+    [
+        ("gzip", b"plain"),
+        ("deflate", b"plain"),
+        ("gzip, deflate", gzipped(b"x")),
+        ("gzip", gzipped(b"x") + gzipped(b"y")),
+        ("gzip", gzipped(b"x") + b"y"),
+        ("deflate", zlib.compress(b"x") + b"y"),
+        ("br", b"\xff\xff\xff"),
+        ("zstd", b"plain"),
+        ("gzip", gzipped(b"x" * 100)[:-3]),
+        ("compress", b"\x1f\x9d\x90x"),
+        ("aws-chunked", b"\x00plain"),
+        ("secret-sauce", b"\xff"),
+        ("gzip, secret-sauce", gzipped(b"x")),
+    ],
+)
+def test_what_cannot_be_opened_is_refused(coding, body):
+    """An unknown coding, a broken one, and bytes beyond the end of a compressed body are refused."""
+    with pytest.raises(SecretLeak, match="nothing was written") as caught:
+        open_body([("Content-Encoding", coding)], body)
+    assert "Accept-Encoding: identity" in caught.value.next_step
+    assert "The call was made" in caught.value.next_step  # and may have been an order
+
+
+@pytest.mark.parametrize("coding", ["utf-8", "aws-chunked", "none", "secret-sauce", "compress"])
+def test_text_in_a_coding_that_is_none(coding):
+    """Text that is evidently not encoded is taken as it is, as clients do."""
+    for body in (b'{"a": 1}', "añb\n\t".encode()):
+        assert open_body([("Content-Encoding", coding)], body) is body
+
+
+def test_an_empty_body():
+    """A reply without a body, such as one to HEAD, is none that is cut short."""
+    assert open_body([("Content-Encoding", "gzip")], b"") == b""
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, zlib.compress, raw_deflate])
+def test_bombs(compress):
+    """What grows beyond all measure is refused; what is large, or packs well, is not."""
+    coding = "gzip" if compress is gzip.compress else "deflate"
+    assert len(open_body([("Content-Encoding", coding)], compress(bytes(3 << 20)))) == 3 << 20
+    for size in (20, 70):
+        with pytest.raises(SecretLeak, match="opens to more than"):
+            open_body([("Content-Encoding", coding)], compress(bytes(size << 20)))
+
+
+def brotli():
+    return partial(pytest.importorskip("brotli").compress, quality=1)  # its best takes half a minute for a bomb
+
+
+def zstd():
+    return pytest.importorskip("zstandard").ZstdCompressor().compress
+
+
+@pytest.mark.parametrize(("coding", "package"), [("br", brotli), ("zstd", zstd)])
+def test_codings_of_other_packages(coding, package):
+    """Where it is installed, it is opened to its end, and no further than the cap."""
+    compress = package()
+    body = b"a text of a report, " * 500
+    assert open_body([("Content-Encoding", coding)], compress(body)) == body
+    for broken in (compress(body)[:-3], compress(body) + b"more"):
+        with pytest.raises(SecretLeak):
+            open_body([("Content-Encoding", coding)], broken)
+    with pytest.raises(SecretLeak, match="opens to more than"):
+        open_body([("Content-Encoding", coding)], compress(bytes(100 << 20)))
+
+
+@pytest.mark.parametrize("coding", ["br", "zstd"])
+def test_codings_that_are_not_installed(monkeypatch, coding):
+    """Without the package nothing can be checked."""
+    for package in ("brotli", "brotlicffi", "zstandard"):
+        monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(SecretLeak, match="unknown content encoding"):
+        open_body([("Content-Encoding", coding)], b"plain text")

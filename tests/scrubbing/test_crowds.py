@@ -1,0 +1,152 @@
+"""Threads, tasks and several sessions play one cassette, each recording as often as it was asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
+
+import httpx
+import pytest
+from vcr.request import Request
+from vcr.serialize import serialize
+from vcr.serializers import yamlserializer
+
+import toolkit as tk
+from toolkit.cassettes.cassette import Cassette
+from toolkit.cassettes.format.interactions import HEADER, encode
+
+BASE = "https://broker.svc.invalid"
+THREADS = 16
+REPEATS = 64
+
+
+def write(path, several):
+    path.write_bytes(HEADER + b"".join(map(encode, several)))
+
+
+def write_foreign(path, several):
+    requests = [Request(one.request.method, one.request.uri, b"", {}) for one in several]
+    responses = [
+        {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": one.response.body}}
+        for one in several
+    ]
+    path.write_text(serialize({"requests": requests, "responses": responses}, yamlserializer))
+
+
+def repeats(interaction, path, count):
+    return [interaction(path, b"%d" % number) for number in range(count)]
+
+
+def in_threads(work, count=THREADS):
+    """What each thread's work returns; all begin at once."""
+    ready = threading.Barrier(count)
+
+    def begin(number):
+        ready.wait()
+        return work(number)
+
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(begin, range(count)))
+
+
+@pytest.mark.parametrize("write", [write, write_foreign], ids=["ours", "foreign"])
+def test_threads_share_repeats(tmp_path, interaction, write):
+    """Sixteen threads that ask for the same get each recording once, each thread in the order of the file."""
+    path = tmp_path / "a.yaml"
+    write(path, [*repeats(interaction, "/a", REPEATS), *repeats(interaction, "/b", REPEATS)])
+    cassette = Cassette(path, "none")
+    with httpx.Client(transport=cassette.transport(), base_url=BASE) as client:
+
+        def ask(number):
+            return [int(client.get("/" + "ab"[number % 2]).text) for _ in range(REPEATS // 8)]
+
+        got = in_threads(ask)
+    assert all(one == sorted(one) for one in got)
+    for which in (0, 1):
+        assert sorted(chain.from_iterable(got[which::2])) == list(range(REPEATS))
+    assert cassette.play_count == 2 * REPEATS
+    assert cassette.unplayed == []
+
+
+def test_threads_ask_for_different_things(tmp_path, interaction):
+    """Items that are first played by several threads at once are played right, and counted."""
+    path = tmp_path / "a.yaml"
+    several = [interaction(f"/{number}", b"%d" % number) for number in range(200)]
+    write(path, several)
+    cassette = Cassette(path, "none")
+    with httpx.Client(transport=cassette.transport(), base_url=BASE) as client:
+        got = in_threads(lambda start: [client.get(f"/{(start * 7 + n) % 200}").text for n in range(200)])
+    assert all(one == [str((start * 7 + n) % 200) for n in range(200)] for start, one in enumerate(got))
+    assert cassette.play_count == THREADS * 200
+
+
+def test_tasks_and_threads(tmp_path, interaction):
+    """Tasks of an event loop and threads beside it share the repeats of one cassette."""
+    path = tmp_path / "a.yaml"
+    write(path, repeats(interaction, "/a", REPEATS))
+    cassette = Cassette(path, "none")
+
+    async def ask():
+        async with httpx.AsyncClient(transport=cassette.transport(), base_url=BASE) as client:
+            return [int(one.text) for one in await asyncio.gather(*(client.get("/a") for _ in range(REPEATS // 4)))]
+
+    got = in_threads(lambda _: asyncio.run(ask()), 4)
+    assert sorted(chain.from_iterable(got)) == list(range(REPEATS))
+
+
+def test_two_cassettes_of_one_file(tmp_path, interaction):
+    """Each opening of a file plays it from the beginning: one that is open already does not matter."""
+    path = tmp_path / "a.yaml"
+    write(path, repeats(interaction, "/a", 3))
+    opened = [Cassette(path, "none") for _ in range(3)]
+    for expected in ("0", "1", "2", "2"):
+        for cassette in opened:
+            with httpx.Client(transport=cassette.transport(), base_url=BASE) as client:
+                assert client.get("/a").text == expected
+
+
+def test_sessions_share_a_cassette(tmp_path, interaction, authorization):
+    """Sessions of different profiles on one cassette object get their own recordings, each in order."""
+    base = "https://broker-sandbox.svc.invalid"
+    several = [
+        interaction(
+            "", f"{profile} {number}".encode(), request={"uri": f"{base}/v1/a"}, authorized_by=authorization(profile)
+        )
+        for number in range(8)
+        for profile in ("mine", "yours")
+    ]
+    path = tmp_path / "a.yaml"
+    write(path, several)
+    cassette = Cassette(path, "none")
+
+    def session(profile):
+        credentials = tk.ClientSecret("id", "x" * 24, environment="broker-sandbox", name=profile)
+        return tk.Session(credentials=credentials, cassette=cassette, settings=tk.Settings({}))
+
+    sessions = {profile: session(profile) for profile in ("mine", "yours")}
+
+    def ask(number):
+        profile = "mine" if number % 2 else "yours"
+        return profile, [sessions[profile].broker.get("/v1/a").text for _ in range(2)]
+
+    got = in_threads(ask, 8)
+    for profile in sessions:
+        texts = [text for whose, some in got if whose == profile for text in some]
+        assert Counter(texts) == Counter(f"{profile} {number}" for number in range(8))
+
+
+def test_a_cell_that_runs_again(tmp_path, interaction):
+    """A cell that opens its cassette anew plays it anew; one that goes on with it gets the last again."""
+    path = tmp_path / "a.yaml"
+    write(path, repeats(interaction, "/a", 2))
+
+    def cell(cassette):
+        with httpx.Client(transport=cassette.transport(), base_url=BASE) as client:
+            return [client.get("/a").text for _ in range(2)]
+
+    assert cell(Cassette(path)) == cell(Cassette(path)) == ["0", "1"]
+    going_on = Cassette(path)
+    assert [cell(going_on), cell(going_on)] == [["0", "1"], ["1", "1"]]

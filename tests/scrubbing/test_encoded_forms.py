@@ -1,0 +1,264 @@
+"""A secret is found and replaced in every form, and nothing else is."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+import string
+from urllib.parse import quote, quote_plus
+
+import pytest
+import yaml
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from toolkit.scrubbing.encoded_forms import Forms, PlacedForms
+
+
+def texts(alphabet):
+    # Not st.text, which likes words that stand in the code: those are no secrets.
+    return st.lists(st.sampled_from(alphabet), min_size=8, max_size=40).map("".join)
+
+
+PRINTABLE = texts(" " + string.ascii_letters + string.digits + string.punctuation)
+ALPHANUMERIC = texts(string.ascii_letters + string.digits)
+
+
+def percent_encoded(text):
+    return quote(text, safe="")
+
+
+def percent_all(text):
+    return "".join(f"%{byte:02X}" for byte in text.encode())
+
+
+def unicode_all(text):
+    return "".join(f"\\u{ord(character):04x}" for character in text)
+
+
+LAYERS = {
+    "as it is": str,
+    "percent-encoded": percent_encoded,
+    "percent-encoded in small letters": lambda text: re.sub("%..", lambda m: m[0].lower(), quote(text, safe="")),
+    "a path": quote,
+    "a form field": quote_plus,
+    "every character percent-encoded": percent_all,
+    "JSON": lambda text: json.dumps({"a": text}),
+    "JSON as PHP writes it": lambda text: json.dumps(text).replace("/", "\\/"),
+    "JSON safe in HTML": lambda text: re.sub("[<>&']", lambda m: f"\\u{ord(m[0]):04X}", json.dumps(text)),
+    "every character escaped": unicode_all,
+    "hexadecimal escapes": lambda text: "".join(f"\\x{ord(one):02x}" for one in text),
+    "HTML": html.escape,
+    "HTML by number": lambda text: "".join(f"&#{ord(one)};" for one in text),
+    "HTML by hexadecimal number": lambda text: "".join(f"&#x{ord(one):X};" for one in text),
+    "YAML in single quotes": lambda text: "'" + text.replace("'", "''") + "'",
+    "YAML": lambda text: yaml.safe_dump([text], width=1 << 20),
+    "Python": repr,
+}
+BINARY_LAYERS = {
+    "base64": base64.b64encode,
+    "base64 for URLs": lambda data: base64.urlsafe_b64encode(data).rstrip(b"="),
+    "hex": lambda data: data.hex().encode(),
+    "capital hex": lambda data: data.hex().upper().encode(),
+}
+
+
+# Outer layer to inner layers: a JSON text in a JSON string or a form, a URL in a URL, and the like.
+NESTED = {
+    "JSON": ("JSON", "JSON as PHP writes it", "JSON safe in HTML", "percent-encoded", "a form field", "HTML", "Python"),
+    "JSON as PHP writes it": ("JSON", "percent-encoded"),
+    "JSON safe in HTML": ("JSON", "HTML"),
+    "percent-encoded": (
+        "percent-encoded",
+        "a form field",
+        "JSON",
+        "JSON safe in HTML",
+        "HTML",
+        "every character escaped",
+    ),
+    "percent-encoded in small letters": ("percent-encoded in small letters", "JSON"),
+    "a path": ("percent-encoded", "JSON"),
+    "a form field": ("a form field", "JSON", "JSON as PHP writes it", "percent-encoded"),
+    "HTML": ("HTML", "HTML by number", "HTML by hexadecimal number", "JSON", "percent-encoded", "a form field"),
+    "YAML": ("JSON", "percent-encoded", "a form field"),
+    "YAML in single quotes": ("JSON", "a form field"),
+}
+WRITTEN = [(outer, "as it is") for outer in LAYERS] + [(outer, inner) for outer in NESTED for inner in NESTED[outer]]
+
+
+@pytest.mark.parametrize(("outer", "inner"), WRITTEN)
+@settings(max_examples=15)
+@given(PRINTABLE)
+@example("ab\"cd\\ef/gh'i&j<k>l m+n%2Bo")
+@example("\\\\\"\\\\\\''''& &&")
+def test_text_layers(outer, inner, secret):
+    """Found in any way of writing text, and in one within another; nothing of it is left where it was."""
+    written = LAYERS[outer](LAYERS[inner](secret)).encode()
+    forms = Forms(secret)
+    assert forms.found_in(b"before " + written + b" after"), written
+    replaced = forms.replaced_in(b"before " + written + b" after", b"<SECRET>")
+    assert b"<SECRET>" in replaced
+    assert forms.found_in(replaced) is None
+    assert replaced.startswith(b"before")
+    assert replaced.endswith(b"after")
+
+
+@pytest.mark.parametrize("outer", BINARY_LAYERS)
+@pytest.mark.parametrize("inner", ["as it is", "JSON", "percent-encoded", "a form field"])
+@settings(max_examples=15)
+@given(PRINTABLE, st.binary(max_size=5), st.binary(max_size=5))
+def test_binary_layers(outer, inner, secret, before, after):
+    """Found in base64 at any offset, in hex, and there also as JSON or a URL writes it."""
+    written = BINARY_LAYERS[outer](before + LAYERS[inner](secret).encode() + after)
+    forms = Forms(secret)
+    assert forms.found_in(b"k=" + written), written
+    replaced = forms.replaced_in(b"k=" + written + b" z", b"<SECRET>")
+    assert forms.found_in(replaced) is None
+    assert replaced.startswith(b"k=")
+    assert replaced.endswith(b" z")
+
+
+@pytest.mark.parametrize("write", [percent_encoded, lambda text: json.dumps(text).replace("/", "\\/"), html.escape])
+@given(PRINTABLE, st.binary(max_size=5))
+def test_base64_in_text_layers(write, secret, before):
+    """Found where base64 stands in a URL or in JSON, which escape some of its characters."""
+    encoded = base64.b64encode(before + secret.encode()).decode()
+    written = write(encoded).encode()
+    forms = Forms(secret)
+    assert forms.found_in(written), written
+    assert forms.found_in(forms.replaced_in(written, b"<SECRET>")) is None
+
+
+@given(ALPHANUMERIC, st.binary(max_size=60))
+def test_nothing_else_is_replaced(secret, data):
+    """Bytes that do not hold it come back as the same value."""
+    assume(secret[:4].encode() not in data)
+    assert Forms(secret).replaced_in(data, b"<SECRET>") == data
+
+
+@given(st.text(min_size=8, max_size=20))
+def test_any_text(secret):
+    """Secrets beyond ASCII are found as UTF-8, in JSON with and without escapes, in URLs and in base64."""
+    forms = Forms(secret)
+    for data in (
+        secret.encode(),
+        json.dumps(secret).encode(),
+        json.dumps(secret, ensure_ascii=False).encode(),
+        quote(secret, safe="").encode(),
+        base64.b64encode(b"x" + secret.encode()),
+        yaml.safe_dump([secret], width=1 << 20).encode(),
+        yaml.safe_dump(secret, default_style='"', width=1 << 20).encode(),
+    ):
+        if secret.isprintable():
+            assert forms.found_in(data), data
+            assert forms.found_in(forms.replaced_in(data, b"<X>")) is None
+
+
+@pytest.mark.parametrize("secret", ["-----BEGIN KEY-----\nMIIE/+==\n-----END KEY-----\n", "a\tb\r\nc\x0cd\x08e"])
+def test_text_of_several_lines(secret):
+    """A key of several lines is found where JSON writes its line ends."""
+    forms = Forms(secret)
+    for data in (json.dumps(secret), json.dumps(json.dumps(secret)), quote(secret)):
+        assert forms.found_in(data.encode())
+
+
+def test_names_of_forms():
+    """What is found is told by its form, never by its text."""
+    forms = Forms("abc/defgh+1")
+    found = [b"abc/defgh+1", b"6162632f64656667682b31", base64.b64encode(b"abc/defgh+1"), b"abc%2Fdefgh%2B1"]
+    assert [forms.found_in(data) for data in found] == ["as it is", "in hex", "in base64", "percent-encoded or escaped"]
+    assert forms.found_in(b"abc%2Gdefgh") is None
+
+
+@given(PRINTABLE, st.sampled_from(["JSON", "JSON as PHP writes it", "JSON safe in HTML"]), st.booleans())
+@example('"starts with a quote', "JSON", True)
+@example("ends with a backslash\\", "JSON", True)
+def test_json_stays_json(secret, layer, nested):
+    """Where a secret was in JSON, or in JSON in it, there is JSON with the placeholder in its place."""
+    written = LAYERS[layer](json.dumps({"b": [secret]}) if nested else secret)
+    value = json.loads(Forms(secret).replaced_in(written.encode(), b"<SECRET>"))
+    value = value["a"] if layer == "JSON" else value
+    assert (json.loads(value) if nested else value) == ({"b": ["<SECRET>"]} if nested else "<SECRET>")
+
+
+ENDINGS = ["\\", "%", "&", '"', "'", "/", "<", "+", " ", "\\\\", "%2", "&am", "\\u", "%5c"]
+
+
+# Those in which a letter stands for itself, and around which nothing depends on what is in them.
+STEADY = [
+    pair for pair in WRITTEN if not any(name.startswith(("every", "hexa", "HTML by", "YAML", "Py")) for name in pair)
+]
+
+
+@pytest.mark.parametrize(("outer", "inner"), STEADY)
+def test_replaced_to_its_ends(outer, inner):
+    """Of what escapes its first and last characters nothing is left."""
+
+    def written(text):
+        return LAYERS[outer](LAYERS[inner](f"a{text}b"))
+
+    for ending in ENDINGS:
+        for secret in (f"{ending}obviously-fake", f"obviously-fake{ending}", f"{ending}fake{ending}"):
+            assert Forms(secret).replaced_in(written(secret).encode(), b"S").decode() == written("S"), written(secret)
+
+
+def test_neighbours_in_a_url_stay():
+    """Around a base64 text, path, names of fields and other fields stay, so that requests remain distinct."""
+    secret = "hunter-2-and-more"
+    encoded = base64.urlsafe_b64encode(secret.encode()).decode().rstrip("=")
+    for url in (f"https://h.example/v1/{encoded}/items?a=1", f"https://h.example/v1?sig={encoded}&b=2"):
+        assert Forms(secret).replaced_in(url.encode(), b"<S>").decode() == url.replace(encoded, "<S>")
+
+
+@pytest.mark.parametrize("secret", ["\\" * 12, "'" * 12, '"' * 12, "\\\"'" * 6, "a" * 12, "%" * 12])
+@pytest.mark.parametrize(
+    "data", [b"\\" * 2000, b"'" * 5000, b'\\"' * 2000, b"%25" * 3000, b"a" * 5000, b"&amp;" * 2000]
+)
+def test_no_text_takes_long(secret, data):
+    """Runs of what stands before escapes do not make the search back up again and again."""
+    forms = Forms(secret)
+    forms.found_in(data + b"!'%")
+    forms.found_in(b"\\" + data + b"!'%")
+
+
+def test_large_base64_is_searched_once():
+    """A large text in the alphabet of base64 beside the encoded secret does not make the search quadratic."""
+    secret = "hunter-2-and-more"
+    data = b"A" * 2_000_000 + b" " + base64.b64encode(secret.encode())
+    assert Forms(secret).replaced_in(data, b"<S>") == b"A" * 2_000_000 + b" <S>"
+
+
+NAMES = b"(?:password|api[-_ ]?key)"
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        '{"password": "%s"}',
+        '{"a": "{\\"password\\": \\"%s\\"}"}',
+        "password=%s&a=b",
+        "a=b&api_key=%s",
+        "%%22password%%22%%3A%%22%s%%22",
+        'name="password"\r\n\r\n%s\r\n--x',
+        'name="password"\r\nContent-Type: text/plain\r\n\r\n%s\r\n--x',
+        "api-key: %s",
+        "PASSWORD='%s'",
+    ],
+)
+@pytest.mark.parametrize("secret", ["a", "pw1", 'p"w', "p w"])
+def test_short_secrets_in_their_place(template, secret):
+    """A short secret is replaced as the value of a credential's field, whoever writes it."""
+    written = (template % json.dumps(secret)[1:-1]).encode() if "{" in template else (template % secret).encode()
+    forms = PlacedForms(secret, NAMES)
+    assert forms.found_in(written)
+    replaced = forms.replaced_in(written, b"<PASSWORD>")
+    assert forms.found_in(replaced) is None
+    assert replaced == (template % "<PASSWORD>").encode()
+
+
+@pytest.mark.parametrize("data", [b"a", b'{"name": "a"}', b"password=ab", b"my_password=a", b"passwords: a", b""])
+def test_short_secrets_elsewhere(data):
+    """Elsewhere its text is ordinary text."""
+    assert PlacedForms("a", NAMES).found_in(data) is None

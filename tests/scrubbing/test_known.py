@@ -1,0 +1,161 @@
+"""What is known grows without end, and a search does not take longer for it."""
+
+from __future__ import annotations
+
+import base64
+import gc
+import hashlib
+import json
+import warnings
+import weakref
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+
+from toolkit.core.secret import Secret
+from toolkit.scrubbing.encoded_forms import Forms
+from toolkit.scrubbing.known import KnownSecrets
+
+PEM = (
+    "-----BEGIN PRIVATE KEY-----\nobviouslyfake0123456789abcdefghij\nklmnopqrstuvwxyz+/==\n-----END PRIVATE KEY-----\n"
+)
+
+
+def known(*texts):
+    return KnownSecrets(("ACCESS_TOKEN", Secret(text)) for text in texts)
+
+
+def test_the_first_of_many_is_not_forgotten(monkeypatch):
+    """Among thousands each is still found, and only those that may be there are searched for exactly."""
+    texts = [f"fake-{hashlib.sha256(b'%d' % number).hexdigest()}" for number in range(2000)]
+    many = known(*texts)
+    searched = []
+    monkeypatch.setattr(Forms, "replaced_in", counted(searched, Forms.replaced_in))
+    assert many.scrub(b"nothing of interest " * 50) == b"nothing of interest " * 50
+    assert len(searched) < 5
+    encoded = base64.b64encode(b"x" + texts[0].encode())
+    assert (
+        many.scrub(texts[1999].encode() + b" " + encoded) == b"<ACCESS_TOKEN-2000> e<ACCESS_TOKEN>"
+    )  # the e is of the x
+    assert len(searched) < 50
+
+
+def counted(calls, function):
+    def wrapper(*arguments):
+        calls.append(1)
+        return function(*arguments)
+
+    return wrapper
+
+
+def test_listeners_and_followers():
+    """Several secrets that become known together are told of once, and with their stand-ins."""
+
+    class Listener:
+        heard = 0
+
+        def hear(self):
+            self.heard += 1
+
+    listener, first, second = Listener(), known(), known()
+    first.subscribe(listener.hear)
+    first.add_stand_ins([(Secret("4711000815"), "1234567890")])
+    first.share_with(second)
+    first.share_with(second)
+    first.add_all([("SECRET", Secret("one-fake-secret")), ("SECRET", Secret("another-fake-secret"))])
+    first.add("SECRET", Secret("one-fake-secret"))
+    assert listener.heard == 2
+    assert second.scrub_text("4711000815 another-fake-secret") == "1234567890 <SECRET-2>"
+    assert second.placeholder_of(Secret("4711000815")) == "1234567890"
+    assert second.placeholder_of(Secret("something else")) is None
+    del listener
+    first.add("SECRET", Secret("a third fake secret"))
+
+
+def test_followers_are_not_kept():
+    """What follows may end; and it is warned of a short secret once, however many know it."""
+    first, second = known(), known()
+    first.share_with(second)
+    with pytest.warns(UserWarning, match="fewer than 8") as warned:
+        first.add("SECRET", Secret("short"))
+    third = known()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        first.share_with(third)
+    assert len(warned) == 1
+    assert third.scrub_text("password=short") == "password=<SECRET>"
+    end = weakref.ref(second)
+    del second
+    gc.collect()
+    assert end() is None
+    first.add("SECRET", Secret("another-fake-secret"))
+    assert third.scrub_text("another-fake-secret") == "<SECRET-2>"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        json.dumps({"key": PEM}),
+        PEM.replace("\n", ""),
+        "".join(PEM.split("\n")[1:3]),
+        "  " + PEM.replace("\n", "\n  "),
+    ],
+)
+def test_a_private_key_in_lines_of_any_length(data):
+    """The text of a private key is found however it is broken into lines."""
+    key = KnownSecrets([("PRIVATE_KEY", Secret(PEM))])
+    assert key.find_across_lines(data.encode())
+    assert "obviouslyfake" not in key.scrub(data.encode()).decode()
+
+
+def test_may_hold():
+    """Whether it is worth looking is told without looking closely, lines included."""
+    one = known("obviously-fake-token-1")
+    assert not known().may_hold(b"obviously-fake-token-1")
+    assert not one.may_hold(b"nothing of it")
+    assert one.may_hold(b"see obviously-fake-token-1")
+    assert one.may_hold(base64.encodebytes(b"x" * 50 + b"obviously-fake-token-1"))
+
+
+@pytest.mark.parametrize("times", [0, 1, 2, 4])
+def test_letters_as_entities(times):
+    """A secret whose letters are entities of HTML is found, escaped again or not."""
+    text = "".join(f"&{'amp;' * times}#{ord(one)};" for one in "fake-secret-4f9aQ7").encode()
+    known = KnownSecrets([("SECRET", Secret("fake-secret-4f9aQ7"))])
+    assert known.may_hold(text)
+    assert known.scrub(b"<p>" + text + b"</p>") == b"<p><SECRET></p>"
+
+
+@pytest.mark.parametrize("layout", ["TraditionalOpenSSL", "PKCS8"])
+@pytest.mark.parametrize("kind", ["RSA", "EC"])
+def test_the_public_half_of_a_key_is_no_secret(kind, layout):
+    """In the older formats whole lines of a private key are in the public one as well, which is shown to anybody."""
+    key = rsa.generate_private_key(65537, 2048) if kind == "RSA" else ec.generate_private_key(ec.SECP521R1())
+    private = key.private_bytes(Encoding.PEM, getattr(PrivateFormat, layout), NoEncryption()).decode()
+    public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+    known = KnownSecrets([("PRIVATE_KEY", Secret(private))])
+    for shown in (public, json.dumps(public.splitlines()), "".join(public.splitlines())):
+        assert known.scrub_text(shown) == shown
+    listed = json.dumps(private.splitlines())
+    secret = [line for line in private.splitlines()[1:-1] if len(line) >= 32 and line not in "".join(public.split())]
+    assert [line for line in secret if line in known.scrub_text(listed)] == []
+    assert len(secret) >= 2
+
+
+def test_a_certificate_beside_a_key_is_no_secret():
+    """Its lines are public."""
+    lines = [
+        "Q2VydGlmaWNhdGUtbGluZS1vbmUtaXMtcHVibGljLWFuZC1sb25n",
+        "b25lLW1vcmUtbGluZS10aGF0LWlzLXB1YmxpYy1hbmQtbG9uZzEy",
+    ]
+    certificate = "\n".join(["-----BEGIN CERTIFICATE-----", *lines, "-----END CERTIFICATE-----"])
+    known = KnownSecrets(
+        [
+            (
+                "PRIVATE_KEY",
+                Secret(f"{certificate}\n-----BEGIN PRIVATE KEY-----\n{'A1b2' * 16}\n-----END PRIVATE KEY-----"),
+            )
+        ]
+    )
+    assert known.scrub_text(json.dumps(lines)) == json.dumps(lines)

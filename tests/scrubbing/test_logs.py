@@ -1,0 +1,424 @@
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import gc
+import importlib
+import io
+import logging
+import logging.config
+import logging.handlers
+import queue
+import re
+import secrets
+import socket
+import sys
+import threading
+from pathlib import Path
+from urllib.parse import quote
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.core.secret import Secret
+from toolkit.scrubbing.live import SESSION_SECRETS
+from toolkit.scrubbing.logs import LOGGERS, SecretFilter, protect
+from toolkit.scrubbing.scrubber import KnownSecrets
+
+LIBRARIES = ["httpx", "httpcore", "hpack", "h2", "h11", "hyperframe", "socksio"]
+
+
+@pytest.fixture
+def secret():
+    return secrets.token_urlsafe(24) + "+/=%\\'\""
+
+
+@pytest.fixture
+def known(secret):
+    """Secrets of a live session, kept out of the logs."""
+    known = KnownSecrets([("ACCESS_TOKEN", Secret(secret))])
+    protect(known)
+    return known
+
+
+@pytest.fixture
+def log():
+    """What a handler of the root logger writes, everything at DEBUG."""
+    written = io.StringIO()
+    handler = logging.StreamHandler(written)
+    handler.setFormatter(logging.Formatter("%(name)s %(message)s"))
+    root, levels = logging.getLogger(), {name: logging.getLogger(name).level for name in LOGGERS}
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    for name in LOGGERS:
+        logging.getLogger(name).setLevel(logging.NOTSET)
+    yield written
+    root.removeHandler(handler)
+    root.setLevel(level)
+    for name, before in levels.items():
+        logging.getLogger(name).setLevel(before)
+
+
+class Server:
+    """A server on loopback that gives each connection the same answer, in a thread of its own."""
+
+    def __init__(self, answer):
+        self._answer = answer
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+
+    def _serve(self):
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            with connection, contextlib.suppress(OSError):
+                while b"\r\n\r\n" not in connection.recv(1 << 20):
+                    pass
+                connection.sendall(self._answer)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error):
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join(10)
+
+
+def answer(status, *headers):
+    lines = [f"HTTP/1.1 {status}", *headers, "Content-Length: 0", "Connection: close"]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode()
+
+
+async def get(url, **options):
+    async with httpx.AsyncClient(trust_env=False, **options) as client:
+        return await client.get(url)
+
+
+def call(url, *, is_async, headers=None, **options):
+    if is_async:
+        return asyncio.run(get(url, headers=headers, **options))
+    with httpx.Client(trust_env=False, headers=headers, **options) as client:
+        return client.get(url)
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_http(known, log, secret, is_async):
+    """What httpx and httpcore log of a call holds no known secret: neither of its URL, nor of what is echoed."""
+    echoed = [f"X-Echo: {secret}", f"X-Coded: {base64.b64encode(b'ab' + secret.encode()).decode()}"]
+    with Server(answer("200 OK", *echoed, f"Location: /next?token={quote(secret)}")) as server:
+        url = f"http://127.0.0.1:{server.port}/{quote(secret)}?q={quote(secret, safe='')}"
+        call(url, is_async=is_async, headers={"Authorization": f"Bearer {secret}"})
+    text = log.getvalue()
+    assert "httpx HTTP Request: GET http://127.0.0.1" in text
+    assert "httpcore.http11 receive_response_headers.complete" in text
+    assert "<ACCESS_TOKEN>" in text
+    assert known.find(text.encode()) is None
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_error(known, log, secret, is_async):
+    """Nor does what they log of a failure, which quotes what came."""
+    garbage = f"HTTP/1.1 200 OK\r\n{secret} no header\r\n\r\n".encode()
+    with Server(garbage) as server, pytest.raises(httpx.RemoteProtocolError):
+        call(f"http://127.0.0.1:{server.port}/", is_async=is_async)
+    assert "receive_response_headers.failed" in log.getvalue()
+    assert known.find(log.getvalue().encode()) is None
+
+
+def test_places(known, log):
+    """Cookies, and credentials that a server repeats in headers, are masked though nobody knew their values."""
+    names = ["Set-Cookie", "Authorization", "SVC-API-KEY-ID", "svc-api-secret-key", "X-Api-Key"]
+    values = {name: secrets.token_urlsafe(24) for name in names}
+    with Server(answer("200 OK", *(f"{name}: {value}" for name, value in values.items()), "X-Plain: kept")) as server:
+        call(f"http://user:{values['Authorization']}@127.0.0.1:{server.port}/?access_token=abc123", is_async=False)
+    text = log.getvalue()
+    assert "(b'Set-Cookie', b'<COOKIE>')" in text
+    assert "(b'SVC-API-KEY-ID', b'<API_KEY_ID>')" in text
+    assert "(b'X-Plain', b'kept')" in text
+    assert "abc123" not in text
+    assert not any(value in text for value in values.values())
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_proxy(known, log, secret, is_async):
+    """What a proxy repeats when it refuses a tunnel is kept out as well, and so is its own login."""
+    login = secrets.token_urlsafe(24)
+    with Server(answer("407 No", f"X-Echo: {secret}", "Proxy-Authorization: Basic cXV4OnF1dXg=")) as server:
+        proxy = httpx.Proxy(f"http://127.0.0.1:{server.port}", auth=("user", login))
+        with pytest.raises(httpx.ProxyError):
+            call("https://elsewhere.invalid/", is_async=is_async, proxy=proxy)
+    text = log.getvalue()
+    assert "<PROXY_AUTHORIZATION>" in text
+    assert known.find(text.encode()) is None
+    assert not any(form in text for form in (login, base64.b64encode(f"user:{login}".encode()).decode(), "cXV4O"))
+
+
+def test_socks(known, log):
+    """The login of a SOCKS proxy, which httpcore logs as it is, is not shown."""
+    stream = "<httpcore._backends.sync.SyncStream object at 0x7f>"
+    for login in ("(b'user', b'pass\\'word')", '(b"us\'er", b"pass word")'):
+        message = f"setup_socks5_connection.started stream={stream} host='a' port=443 auth={login}"
+        logging.getLogger("httpcore.socks").debug(message)
+    assert (
+        log.getvalue().splitlines()
+        == [f"httpcore.socks setup_socks5_connection.started stream={stream} host='a' port=443 auth=<not shown>"] * 2
+    )
+
+
+HEADERS = [(b":path", b"/v1/accounts"), (b"authorization", b"Bearer qux-quux"), (b"svc-api-key-id", b"AK 'quux'")]
+
+
+def test_hpack(known, log, secret):
+    """What HTTP/2's header compression logs: each header, and blocks of them in a code of their own."""
+    hpack = pytest.importorskip("hpack")
+    encoder, decoder = hpack.Encoder(), hpack.Decoder()
+    headers = [*HEADERS, (b"x-echo", secret.encode())]
+    for _ in range(2):  # the second time they are in the table
+        assert decoder.decode(encoder.encode(headers), raw=True) == headers
+    encoder.header_table_size = 64
+    text = log.getvalue()
+    assert "b':path'" in text
+    assert "Adding b'authorization'=b'<AUTHORIZATION>' to the header table" in text
+    assert "Decoded (b'svc-api-key-id', b'<API_KEY_ID>')" in text
+    assert "Evicting b'authorization': b'<AUTHORIZATION>' from the header table" in text
+    assert "Encoded header block to <not shown>" in text
+    assert "Decoding <not shown>" in text
+    assert "quux" not in text
+    assert known.find(text.encode()) is None
+
+
+def test_hpack_by_hand(known, log, secret):
+    """The same for records of that shape, where the library is not installed."""
+    hpack = logging.getLogger("hpack.hpack")
+    for name, value in [*HEADERS, (b"x-echo", secret.encode())]:
+        hpack.debug("Adding %s=%s to the header table, sensitive:%s, huffman:%s", name, value, False, True)
+        hpack.debug("Decoded %s, consumed %d", (name, value), 2)
+        logging.getLogger("hpack.table").debug("Evicting %s: %s from the header table", name, value)
+    hpack.debug("Encoded header block to %s", b"\x84quux\n'")
+    hpack.debug("Decoding %s", bytearray(b"\x84quux\n'"))
+    text = log.getvalue()
+    assert "Adding b':path'=b'/v1/accounts' to" in text
+    assert "quux" not in text
+    assert known.find(text.encode()) is None
+
+
+def test_every_logger_of_the_libraries():
+    """Each logger that the installed libraries make in their sources is named, and so is each of ours."""
+    made = set()
+    for name in [*LIBRARIES, "toolkit"]:
+        with contextlib.suppress(ImportError):
+            folder = Path(importlib.import_module(name).__file__).parent
+            for path in folder.rglob("*.py"):
+                module = ".".join([name, *path.relative_to(folder).with_suffix("").parts])
+                for argument in re.findall(r"getLogger\(([^)]+)\)", path.read_text(encoding="utf-8")):
+                    made.add(module if argument == "__name__" else argument.strip("\"'"))
+    made -= {"toolkit.scrubbing.logs", "name"}  # what installs the filter goes through the names
+    assert made >= {"httpx", "httpcore.http11"}
+    assert made <= set(LOGGERS)
+
+
+CODINGS = {
+    "as it is": str,
+    "percent": lambda text: quote(text, safe=""),
+    "base64": lambda text: base64.b64encode(b"x" + text.encode()).decode(),
+    "hex": lambda text: text.encode().hex(),
+    "json": lambda text: text.replace("\\", "\\\\").replace('"', '\\"'),
+    "bytes": lambda text: repr(text.encode()),
+}
+
+
+@pytest.mark.parametrize("write", CODINGS.values(), ids=CODINGS)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        lambda text: (text,),
+        lambda text: (f"before {text} after",),
+        lambda text: ("%s", text),
+        lambda text: ("%r", [text]),
+        lambda text: ("%(a)s", {"a": text}),
+        lambda text: ("%.3s", text),
+        lambda text: ("%d and %s", text),
+        lambda text: (ValueError(text),),
+    ],
+)
+def test_forms_and_arguments(known, log, secret, capsys, write, arguments):
+    """However a secret is written, and wherever in a record it is, nothing that a handler sees holds it."""
+    seen = []
+    handler = logging.Handler()
+    handler.emit = seen.append
+    logger = logging.getLogger("toolkit")
+    logger.addHandler(handler)
+    try:
+        logger.debug(*arguments(write(secret)), extra={"more": write(secret), "others": [write(secret)]})
+    finally:
+        logger.removeHandler(handler)
+    (record,) = seen
+    everything = [log.getvalue(), str(vars(record)), *map(str, capsys.readouterr())]
+    assert all(known.find(text.encode()) is None for text in everything)
+
+
+def test_error_of_a_record(known, log, secret):
+    """The traceback that a record carries is written without secrets, whatever the handler's own style."""
+    seen = []
+    handler = logging.Handler()
+    handler.emit = seen.append
+    logger = logging.getLogger("toolkit")
+    logger.addHandler(handler)
+    try:
+        raise ValueError(secret)  # noqa: TRY301
+    except ValueError:
+        logger.exception("failed")
+    finally:
+        logger.removeHandler(handler)
+    assert "ValueError: <ACCESS_TOKEN>" in log.getvalue()
+    assert known.find(log.getvalue().encode()) is None
+    assert seen[0].exc_info is None
+
+
+def test_stack_of_a_record(known, secret):
+    """The stack that a record carries is, too: it quotes lines of source."""
+    record = logging.makeLogRecord({"name": "toolkit", "msg": "a", "stack_info": f"Stack:\n  key = '{secret}'"})
+    assert logging.getLogger("toolkit").filter(record)
+    assert record.stack_info == "Stack:\n  key = '<ACCESS_TOKEN>'"
+
+
+def test_a_record_without_secrets_stays(known):
+    """Whatever holds no secret passes as it was: format, arguments, error, what was added."""
+    try:
+        raise ValueError("harmless")  # noqa: TRY301
+    except ValueError:
+        error = sys.exc_info()
+    before = logging.makeLogRecord(
+        {"name": "httpx", "msg": "a %s", "args": (1,), "exc_info": error, "more": {"b": 2}, "levelno": 10}
+    )
+    after = logging.makeLogRecord(vars(before))
+    assert logging.getLogger("httpx").filter(after)
+    assert vars(after) == vars(before)
+
+
+class Unprintable:
+    def __repr__(self):
+        raise RuntimeError("no repr")
+
+
+def test_a_record_that_cannot_be_read(known, log, capsys):
+    """A record whose arguments cannot be printed does not break the call, nor make logging print them."""
+    logging.getLogger("toolkit").debug("%s", Unprintable())
+    assert "cannot be checked" in log.getvalue()
+    assert capsys.readouterr().err == ""
+
+
+def test_only_while_the_session_lives(log, secret):
+    """The filter keeps nothing alive; secrets are known for as long as their session is."""
+    known = KnownSecrets([("SECRET", Secret(secret))])
+    protect(known)
+    protect(known)
+    assert [one() for one in SESSION_SECRETS._known].count(known) == 1
+    del known
+    gc.collect()
+    logging.getLogger("httpx").debug("%s", secret)
+    assert secret in log.getvalue()
+    protect(KnownSecrets())
+    assert [one() for one in SESSION_SECRETS._known].count(None) <= 1
+
+
+def test_learned_later(known, log):
+    """A secret that becomes known after the session was opened is kept out as well."""
+    later = secrets.token_urlsafe(24)
+    known.add("ACCESS_TOKEN", Secret(later))
+    logging.getLogger("httpx").info("%s", later)
+    assert log.getvalue() == "httpx <ACCESS_TOKEN-2>\n"
+
+
+def test_each_logger_once_and_first(known):
+    """However often it is asked for, each logger has the filter once, before any other, loggers of later too."""
+    other = logging.Filter()
+    late = logging.getLogger(f"httpcore.later{secrets.token_hex(4)}")
+    logging.getLogger("h2").filters[:] = [other]
+    try:
+        threads = [threading.Thread(target=protect, args=(known,)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for logger in (late, *map(logging.getLogger, LOGGERS)):
+            assert [isinstance(one, SecretFilter) for one in logger.filters].count(True) == 1
+            assert isinstance(logger.filters[0], SecretFilter)
+    finally:
+        logging.getLogger("h2").removeFilter(other)
+
+
+@pytest.mark.parametrize("disable", [False, True])
+def test_survives_configuration(known, secret, disable):
+    """A configuration of logging from a dictionary, before or after, does not take the filter away."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    written = io.StringIO()
+    try:
+        logging.config.dictConfig(
+            {
+                "version": 1,
+                "disable_existing_loggers": disable,
+                "handlers": {"one": {"class": "logging.StreamHandler", "stream": written}},
+                "loggers": {"httpx": {"level": "DEBUG", "handlers": ["one"]}, "httpcore": {"level": "DEBUG"}},
+                "root": {"level": "DEBUG", "handlers": ["one"]},
+            }
+        )
+        for name in LOGGERS:
+            logging.getLogger(name).debug("%s of %s", secret, name)
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)
+        for name in LOGGERS:
+            logging.getLogger(name).disabled = False
+            logging.getLogger(name).handlers.clear()
+            logging.getLogger(name).setLevel(logging.NOTSET)
+    assert "<ACCESS_TOKEN> of httpx" in written.getvalue()
+    assert secret not in written.getvalue()
+
+
+def test_queue(known, secret):
+    """A record that goes to another thread or process through a queue goes without the secret."""
+    records = queue.SimpleQueue()
+    handler = logging.handlers.QueueHandler(records)
+    logger = logging.getLogger("toolkit")
+    logger.addHandler(handler)
+    try:
+        logger.warning("a %s", secret)
+    finally:
+        logger.removeHandler(handler)
+    assert records.get().getMessage() == "a <ACCESS_TOKEN>"
+
+
+def test_nothing_is_spent_when_disabled(known, secret, monkeypatch):
+    """A level that is off makes no record, so nothing is searched."""
+    logger = logging.getLogger("httpx")
+    monkeypatch.setattr(logger, "level", logging.WARNING)
+    logger._cache.clear()
+    monkeypatch.setattr(KnownSecrets, "scrub_text", lambda *_: pytest.fail("searched"))
+    logger.info("%s", secret)
+
+
+@given(
+    st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), min_size=8).filter(str.strip),
+    st.text(),
+    st.text(),
+)
+def test_any_secret(text, before, after):
+    """Any secret, in the midst of any text, as text and as the repr of bytes."""
+    known = KnownSecrets([("SECRET", Secret(text))])
+    protect(known)
+    for message in (f"{before}{text}{after}", f"{before} {text.encode()!r} {after}"):
+        record = logging.LogRecord("httpcore.http11", logging.DEBUG, "", 0, message, None, None)
+        assert logging.getLogger("httpcore.http11").filter(record)
+        assert known.find(record.getMessage().encode("utf-8", "surrogatepass")) is None

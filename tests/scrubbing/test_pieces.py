@@ -1,0 +1,194 @@
+"""What a display has left of a secret is no more shown than the whole."""
+
+from __future__ import annotations
+
+import html
+import io
+import json
+import pprint
+import reprlib
+import secrets
+import textwrap
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from rich.console import Console
+from rich.panel import Panel
+from rich.pretty import Pretty
+from rich.table import Table
+
+from toolkit.core.secret import Secret
+from toolkit.notebook.masking import masked
+from toolkit.scrubbing.live import SESSION_SECRETS
+from toolkit.scrubbing.pieces import SHORTEST_PIECE, Pieces
+from toolkit.scrubbing.scrubber import KnownSecrets
+
+MARK = "<ACCESS_TOKEN>"
+RANDOM = st.text("abcdefABCDEF0123456789-_", min_size=24, max_size=60)
+WORDS = st.text("xyz XYZ.,", max_size=30)
+
+
+@pytest.fixture
+def secret():
+    """Longer than a cell of pandas, with characters that pages and code escape; begins like a signed token."""
+    return f"eyJ{secrets.token_urlsafe(60)}.&\\<'{secrets.token_urlsafe(60)}"
+
+
+@pytest.fixture
+def known(secret):
+    """Secrets of a live session."""
+    known = KnownSecrets([("ACCESS_TOKEN", Secret(secret))])
+    SESSION_SECRETS.know(known)
+    return known
+
+
+def in_rich(what, width=60):
+    console = Console(file=io.StringIO(), width=width)
+    console.print(what)
+    return console.file.getvalue()
+
+
+def table_of(secret):
+    table = Table("token")
+    table.columns[0].no_wrap, table.columns[0].overflow = True, "ellipsis"
+    table.add_row(secret)
+    return table
+
+
+WAYS = {
+    "pandas, text": lambda secret: repr(pd.DataFrame({"token": [secret]})),
+    "pandas, page": lambda secret: pd.DataFrame({"token": [secret]})._repr_html_(),
+    "pandas, series": lambda secret: repr(pd.Series([f"Bearer {secret}"])),
+    "pandas, list in a cell": lambda secret: repr(pd.DataFrame({"token": [[secret, secret]]})),
+    "pandas, index and columns": lambda secret: pd.DataFrame({secret: [1]}, index=[secret])._repr_html_(),
+    "pandas, narrow": lambda secret: pd.DataFrame({"token": [secret]}).to_string(max_colwidth=20),
+    "reprlib": lambda secret: reprlib.repr([secret]),
+    "reprlib, deep": lambda secret: reprlib.repr({"a": (secret,)}),
+    "pprint": lambda secret: pprint.pformat([secret] * 50, width=20),
+    "numpy": lambda secret: repr(np.array([secret] * 2000)),
+    "numpy, objects": lambda secret: repr(np.array([secret] * 2000, dtype=object)),
+    "rich table": lambda secret: in_rich(table_of(secret)),
+    "rich pretty": lambda secret: in_rich(Pretty([secret], max_string=20), width=200),
+    "rich box": lambda secret: in_rich(Panel(secret), width=40),
+    "slice": lambda secret: secret[3:30],
+    "wrapped": lambda secret: "\n| ".join(textwrap.wrap(secret, 30)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_piece_is_left_where_a_display_cuts(known, secret, way):
+    """At the end or within, in text and in pages: nothing of it that says something is there."""
+    shown = WAYS[way](secret)
+    seen = masked(shown)
+    for form in (secret, html.escape(secret), json.dumps(secret), repr(secret)):
+        for at in range(len(form) - SHORTEST_PIECE):
+            piece = form[at : at + SHORTEST_PIECE]
+            assert piece not in seen or not any(letter.isdigit() for letter in piece)
+    assert MARK in seen or html.escape(MARK) in seen
+
+
+@given(RANDOM, WORDS, WORDS, st.data())
+def test_any_piece_at_any_place(secret, before, after, data):
+    """Twelve characters or more, from wherever in the secret to wherever in a text; what is around them stays."""
+    start = data.draw(st.integers(0, len(secret) - SHORTEST_PIECE))
+    end = data.draw(st.integers(start + SHORTEST_PIECE, len(secret)))
+    piece = secret[start:end]
+    assume(any(one.isdigit() for one in piece) and any(one.isalpha() for one in piece))
+    pieces = Pieces()
+    pieces.add(secret, MARK)
+    # Where a secret repeats itself, a piece may be two pieces, and what is left between them too short for one.
+    assume(len({secret[at : at + 4] for at in range(len(secret) - 3)}) == len(secret) - 3)
+    assert pieces.replaced_in(f"{before}{piece}{after}") == f"{before}{MARK}{after}"
+
+
+@given(st.lists(RANDOM, min_size=1, max_size=3), st.text())
+def test_other_text_stays(known_texts, text):
+    """What has no twelve characters in common with a secret passes as it was, and is the very same object."""
+    pieces = Pieces()
+    for one in known_texts:
+        pieces.add(one, MARK)
+    runs = {one[at : at + SHORTEST_PIECE] for one in known_texts for at in range(len(one) - SHORTEST_PIECE + 1)}
+    assume(not any(run in text for run in runs))
+    assert pieces.replaced_in(text) is text
+
+
+@pytest.mark.parametrize("words", ["correct-horse-battery-staple", "THE_NAME_OF_A_SETTING", "some.module.of.a.package"])
+def test_words_that_a_secret_holds_are_no_pieces(words):
+    """A secret may be made of words; a text that has them too is still read."""
+    pieces = Pieces()
+    pieces.add(f"{words}-and-more-of-it", MARK)
+    assert pieces.replaced_in(f"It says {words}.") == f"It says {words}."
+
+
+def test_a_secret_that_becomes_known_later(known):
+    """Such as the next token of a session."""
+    later = secrets.token_urlsafe(40)
+    assert later[:20] in masked(later[:20])
+    known.add("ACCESS_TOKEN", Secret(later))
+    assert masked(f"{later[:20]}...") == "<ACCESS_TOKEN-2>..."
+
+
+def test_what_a_private_key_shares_with_its_public_half_is_shown():
+    """People show the public half, to register it; the lines of the private one are secrets of their own."""
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+    for key in (ec.generate_private_key(ec.SECP256R1()), rsa.generate_private_key(65537, 2048)):
+        pem = key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        ).decode()
+        public = (
+            key.public_key()
+            .public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+            .decode()
+        )
+        known = KnownSecrets([("PRIVATE_KEY", Secret(pem))])
+        SESSION_SECRETS.know(known)
+        assert masked(public) == public
+        lines = [line for line in pem.splitlines() if len(line) >= 32 and not line.startswith("---")]
+        for shown in (pprint.pformat({"key": pem}), repr(pem.splitlines()), json.dumps(pem.splitlines()), *lines):
+            assert [line for line in lines if line in masked(shown)] == []
+
+
+def test_characters_stay_whole():
+    """Two characters may have their first byte in common."""
+    pieces = Pieces()
+    pieces.add("hunter2-of-80331 München", MARK)
+    assert pieces.replaced_in("hunter2-of-80331 Mönchen") == f"{MARK}nchen"
+    assert pieces.replaced_in("ünter2-of-80331 M") == f"ü{MARK}"
+
+
+def test_the_header_of_a_signed_token_is_public():
+    """Another token with the same header is another one."""
+    header = "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9"
+    pieces = Pieces()
+    pieces.add(f"{header}.{secrets.token_urlsafe(40)}.{secrets.token_urlsafe(40)}", MARK)
+    assert pieces.replaced_in(header) == header
+
+
+@pytest.mark.parametrize("begin", ["eyJ", "eyJ9", "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9eyJ", "eyJrIjoxfQ"])
+def test_a_secret_that_only_begins_like_a_header_is_no_header(begin):
+    """By chance, one random secret in 250,000 begins with the three letters; all of it is a secret."""
+    pieces = Pieces()
+    pieces.add(f"{begin}Kq7Tz81Wm3.{secrets.token_urlsafe(40)}", MARK)
+    assert pieces.replaced_in(f"> {begin}Kq7Tz81Wm3 <") == f"> {MARK} <"
+
+
+@pytest.mark.parametrize("text", ["eyJ\N{SNOWMAN}", "WzFd", "eyJhbGciOjF9x", "", "eyJhIjo"])
+def test_what_is_no_header_is_told_without_a_fuss(text):
+    """Characters that base64 does not have, JSON that is no object, text that breaks off."""
+    pieces = Pieces()
+    pieces.add(f"{text}.{'Kq7Tz81Wm3' * 3}", MARK)
+    assert MARK in pieces.replaced_in("Kq7Tz81Wm3" * 3)
+
+
+def test_what_repeats_itself_is_found_all_the_same():
+    """A line of dashes in a secret, and many tokens that begin alike, cost no search of each place."""
+    pieces = Pieces()
+    for number in range(40):
+        pieces.add(f"abcdefgh{'-' * 30}{number:04}q7Tz{number}", MARK)
+    assert pieces.replaced_in("-" * 100_000) == "-" * 100_000
+    assert pieces.replaced_in(f"> ------{3:04}q7Tz3 <") == f"> {MARK} <"

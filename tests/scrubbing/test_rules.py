@@ -1,0 +1,280 @@
+"""A user's own rules take values out wherever they stand, and leave what is around them as it was."""
+
+from __future__ import annotations
+
+import base64
+import json
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+
+from toolkit.cassettes.cassette import Cassette
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.secret import Secret
+from toolkit.scrubbing.messages import RecordedRequest
+from toolkit.scrubbing.rules.model import Rules
+from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
+
+KEY = Secret("an obviously fake key of pseudonyms")
+NUMBER, NAME, MAIL = "4711000815", "Ada O'Lovelace", "ada@mail.example"
+
+
+def scrubber(**rules):
+    return Scrubber(KnownSecrets(), rules=Rules(**rules, key=KEY))
+
+
+def scrubbed(interaction, body=b"", content_type="application/json", **rules):
+    response = {"headers": (("Content-Type", content_type),)}
+    return scrubber(**rules).interaction(interaction(body=body, response=response)).response.body
+
+
+# Names and paths ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "expected"),
+    [
+        ("application/json", b'{ "pin":1234, "other": 1234 }', b'{ "pin":"<PIN>", "other": 1234 }'),
+        ("application/json; charset=utf-8", b'[{"a": {"P-I-N": "x\\ny"}}]', b'[{"a": {"P-I-N": "<PIN>"}}]'),
+        ("application/problem+json", b'{"pin": [1, {"a": true}, null]}', b'{"pin": ["<PIN>", {"a": "<PIN-2>"}, null]}'),
+        ("application/json", b'{"a": "{\\"pin\\": 7}"}', b'{"a": "{\\"pin\\": \\"<PIN>\\"}"}'),
+        ("application/x-ndjson", b'{"pin": 1}\n{"pin": 2}\n', b'{"pin": "<PIN>"}\n{"pin": "<PIN-2>"}\n'),
+        ("text/event-stream", b'event: x\ndata: {"pin": 1}\n\n', b'event: x\ndata: {"pin": "<PIN>"}\n\n'),
+        ("application/x-www-form-urlencoded", b"a=1&PIN=1%202&b=", b"a=1&PIN=%3CPIN%3E&b="),
+        (
+            "application/xml",
+            b'<a pin="1"><x:pin>2</x:pin></a>',
+            b'<a pin="&lt;PIN&gt;"><x:pin>&lt;PIN-2&gt;</x:pin></a>',
+        ),
+        (
+            "multipart/form-data; boundary=b",
+            b"--b\r\nContent-Disposition: form-data; name=pin\r\n\r\n12\r\n--b--\r\n",
+            b"--b\r\nContent-Disposition: form-data; name=pin\r\n\r\n<PIN>\r\n--b--\r\n",
+        ),
+        ("application/json", b'{"pin": "<PIN-3>"}', b'{"pin": "<PIN-3>"}'),
+        ("application/json", b'{"pins": 1, "x": "pin"', b'{"pins": 1, "x": "pin"'),
+        ("application/octet-stream", b'\xff{"pin": 1}', b'\xff{"pin": 1}'),
+    ],
+)
+def test_names(interaction, content_type, body, expected):
+    """The value of a named field becomes a placeholder in every format, and nothing else changes."""
+    assert scrubbed(interaction, body, content_type, names=("pin",)) == expected
+
+
+def test_short_and_long_values_stay_distinct(interaction):
+    """A value too short to be looked for elsewhere has a placeholder that no longer one has."""
+    body = b'[{"city": "Osaka"}, {"city": "Montreal"}, {"city": "Bern"}, {"city": "Montreal"}]'
+    shown = [each["city"] for each in json.loads(scrubbed(interaction, body, names=("city",)))]
+    assert len(set(shown)) == 3
+    assert shown[1] == shown[3]
+
+
+def test_names_in_requests(interaction):
+    """Named headers and fields of a query are exchanged too, in any case; a long value then goes everywhere."""
+    request = {
+        "uri": "https://h.example/a?b=1&Account-Pin=12&c=#x",
+        "headers": (("X-Pin", "secretly-long-1"), ("X-B", "secretly-long-1")),
+    }
+    one = scrubber(names=("account_pin", "x-pin"))
+    done = one.interaction(interaction(request=request, body=base64.b64encode(b"secretly-long-1"))).request
+    assert done.uri == "https://h.example/a?b=1&Account-Pin=%3CACCOUNT_PIN%3E&c=#x"
+    assert done.headers == (("X-Pin", "<X_PIN>"), ("X-B", "<X_PIN>"))
+    assert one.known.find(base64.b64encode(b"secretly-long-1"))
+
+
+@pytest.mark.parametrize(
+    ("path", "changed"),
+    [
+        ("$.a.b", {"a": {"b": "<B>", "c": 2}, "d": [{"b": 3}, {"b": 4}]}),
+        ("$.d[0].b", {"a": {"b": 1, "c": 2}, "d": [{"b": "<B>"}, {"b": 4}]}),
+        ("$.d[*].b", {"a": {"b": 1, "c": 2}, "d": [{"b": "<B>"}, {"b": "<B-2>"}]}),
+        ("$..b", {"a": {"b": "<B>", "c": 2}, "d": [{"b": "<B-2>"}, {"b": "<B-3>"}]}),
+        ("$['a']", {"a": {"b": "<A>", "c": "<A-2>"}, "d": [{"b": 3}, {"b": 4}]}),
+        ("$.d[1]", {"a": {"b": 1, "c": 2}, "d": [{"b": 3}, {"b": "<D>"}]}),
+        ("$.*.c", {"a": {"b": 1, "c": "<C>"}, "d": [{"b": 3}, {"b": 4}]}),
+        ("$.b", {"a": {"b": 1, "c": 2}, "d": [{"b": 3}, {"b": 4}]}),
+    ],
+)
+def test_json_paths(interaction, path, changed):
+    """A path leads to its values and to those below it, and to no others."""
+    body = json.dumps({"a": {"b": 1, "c": 2}, "d": [{"b": 3}, {"b": 4}]}).encode()
+    assert json.loads(scrubbed(interaction, body, json_paths=path)) == changed
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        (r"DE\d{4}", b"iban <MATCH>, DE12, <MATCH-2>"),
+        (r"iban (?P<IBAN>DE\d{4})", b"iban <IBAN>, DE12, DE5678"),
+        (r", (DE\d+)", b"iban DE1234, <MATCH>, <MATCH-2>"),
+    ],
+)
+def test_patterns(interaction, pattern, expected):
+    """A match becomes a placeholder, or the group of it."""
+    assert scrubbed(interaction, b"iban DE1234, DE12, DE5678", "text/plain", patterns=pattern) == expected
+
+
+def test_a_pattern_in_a_url(interaction):
+    """A match in a URL becomes a placeholder as a URL has it; a second time it is left as it is."""
+    one = scrubber(patterns=(r"DE\d{4}",))
+    request = one.subject(RecordedRequest("GET", "https://h.example/DE1234?a=DE1234"))
+    assert request.uri == "https://h.example/%3CMATCH%3E?a=%3CMATCH%3E"
+    assert one.subject(request) == request
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"names": 7},
+        {"names": ("",)},
+        {"json_paths": ("a.b",)},
+        {"json_paths": ("$",)},
+        {"json_paths": ("$.a[?(@.b)]",)},
+        {"patterns": ("(",)},
+        {"pseudonyms": ("$[",)},
+        {"key": Secret("short")},
+    ],
+)
+def test_malformed(wrong):
+    """A rule that means nothing is an error when it is made, not one that is passed over."""
+    with pytest.raises(ConfigurationError):
+        Rules(**wrong)
+
+
+def test_of_a_table():
+    """Rules of a table of settings are the same rules; what is none of them is an error that says where."""
+    assert Rules.of({"names": ["a"], "pseudonyms": ["b"]}) == Rules(names="a", pseudonyms="b")
+    with pytest.raises(ConfigurationError, match=r"name.*in x\.toml"):
+        Rules.of({"name": ["a"]}, where="x.toml")
+    with pytest.raises(ConfigurationError, match=r"in x\.toml"):
+        Rules.of({"names": 1}, where="x.toml")
+    assert not Rules()
+    assert Rules(names="a") | Rules(names=("a", "b"), key=KEY) == Rules(names=("a", "b"), key=KEY)
+    assert "fake key" not in repr(Rules(names="a", key=KEY))
+
+
+# Stand-ins ------------------------------------------------------------------------------------------------------------
+
+RULES = Rules(pseudonyms=("account_number", "$..owner.name", "email"), key=KEY)
+ACCOUNTS = {
+    "accounts": [
+        {"account_number": NUMBER, "owner": {"name": NAME, "email": MAIL}},
+        {"account_number": int(NUMBER), "owner": {"name": "Bo", "email": "bo@mail.example"}},
+    ],
+    "name": "not a person",
+    "next": f"https://h.example/accounts/{NUMBER}",
+}
+
+
+def serve(request):
+    return httpx.Response(200, json=ACCOUNTS | {"asked": str(request.url)})
+
+
+def client(path, mode, handler=serve, rules=RULES):
+    cassette = Cassette(path, mode, rules=rules)
+    return cassette, httpx.Client(
+        transport=cassette.transport(httpx.MockTransport(handler)), base_url="https://h.example"
+    )
+
+
+def no_network(_):
+    raise AssertionError("sent")
+
+
+def test_stand_ins(tmp_path, search):
+    """A value has the same stand-in in bodies, numbers, URLs and later requests; the live caller gets it as it is."""
+    path = tmp_path / "a.yaml"
+    _, live = client(path, "once")
+    urls = ("/accounts", f"/accounts/{NUMBER}/orders", f"/orders?account_number={NUMBER}&a=1", f"/mail/{MAIL}")
+    for url in urls:
+        assert {**live.get(url).json(), "asked": 0} == {**ACCOUNTS, "asked": 0}
+    posted = live.post("/orders", json={"account_number": int(NUMBER), "qty": 1})
+    assert posted.json()["accounts"] == ACCOUNTS["accounts"]
+    written = path.read_bytes()
+    for value in (NUMBER, NAME, MAIL):
+        assert not search(written, value)
+    assert b"not a person" in written
+
+    _, replay = client(path, "none", no_network)
+    replies = [replay.get(url).json() for url in urls]
+    first, second = replies[0]["accounts"]
+    number = first["account_number"]
+    assert number != NUMBER
+    assert number.isdigit()
+    assert len(number) == len(NUMBER)
+    assert second["account_number"] == int(number)
+    assert first["owner"]["email"].endswith("@example.invalid")
+    assert first["owner"]["email"] != second["owner"]["email"]
+    assert urlsplit(replies[1]["asked"]).path == f"/accounts/{number}/orders"
+    assert parse_qs(urlsplit(replies[2]["asked"]).query)["account_number"] == [number]
+    assert replies[0]["next"].endswith(number)
+    assert (
+        replay.post("/orders", json={"account_number": int(NUMBER), "qty": 1}).json()["accounts"]
+        == replies[0]["accounts"]
+    )
+
+
+@pytest.mark.parametrize("rules", [RULES, Rules(pseudonyms=RULES.pseudonyms)], ids=["with key", "without"])
+def test_stand_ins_in_later_requests(tmp_path, monkeypatch, rules):
+    """A request with a stand-in out of a replay is answered, in a fresh kernel and without the key too."""
+    monkeypatch.setattr("toolkit.scrubbing.rules.pseudonyms._configuration_folder", lambda: tmp_path / "nothing")
+    path = tmp_path / "a.yaml"
+    _, live = client(path, "once")
+    for url in ("/accounts", f"/accounts/{NUMBER}/orders", f"/orders?account_number={NUMBER}"):
+        live.get(url)
+    live.post("/orders", json={"account_number": NUMBER})
+    _, replay = client(path, "none", no_network, rules)
+    number = replay.get("/accounts").json()["accounts"][0]["account_number"]
+    _, fresh = client(path, "none", no_network, rules)
+    assert fresh.get(f"/accounts/{number}/orders").status_code == 200
+    assert fresh.get(f"/orders?account_number={number}").status_code == 200
+    assert fresh.post("/orders", json={"account_number": number}).status_code == 200
+    assert not (tmp_path / "nothing").exists()
+
+
+def test_a_recorded_stand_in_stays(tmp_path):
+    """Added to a recording, a request with a stand-in of its replay is recorded with that, not with one of its own."""
+    path = tmp_path / "a.yaml"
+    _, live = client(path, "once")
+    live.get("/accounts")
+    _, mixed = client(path, "new_episodes")
+    number = mixed.get("/accounts").json()["accounts"][0]["account_number"]
+    mixed.get(f"/orders?account_number={number}")
+    assert path.read_text().count(f"account_number={number}") >= 1
+
+
+def test_short_values(interaction):
+    """A short value is exchanged where it is named and as a whole part of a URL, not wherever its text occurs."""
+    one = scrubber(pseudonyms="id")
+    done = one.interaction(
+        interaction("/accounts/A12/x?account=A12&b=A123", b'{"id": "A12", "t": "A12 and A12", "n": null}')
+    )
+    made = json.loads(done.response.body)["id"]
+    assert json.loads(done.response.body) == {"id": made, "t": "A12 and A12", "n": None}
+    assert made != "A12"
+    assert done.request.uri.endswith(f"/accounts/{made}/x?account={made}&b=A123")
+
+
+def test_a_key_is_made(tmp_path, monkeypatch, interaction):
+    """Without a key one is made for the user alone, when the first stand-in is recorded, and used from then on."""
+    folder = tmp_path / "config" / "x"
+    monkeypatch.setattr("toolkit.scrubbing.rules.pseudonyms._configuration_folder", lambda: folder)
+    bodies = []
+    for _ in range(2):
+        one = Scrubber(KnownSecrets(), rules=Rules(pseudonyms="id"))
+        one.subject(RecordedRequest("GET", "https://h.example/?id=4711000815"))
+        assert folder.exists() == bool(bodies)
+        bodies.append(one.interaction(interaction(body=b'{"id": "4711000815"}')).response.body)
+    assert bodies[0] == bodies[1]
+    assert (folder / "pseudonyms.key").stat().st_mode & 0o077 == 0
+    (folder / "pseudonyms.key").write_text("not a key")
+    with pytest.raises(ConfigurationError, match=r"pseudonyms\.key"):
+        Scrubber(KnownSecrets(), rules=Rules(pseudonyms="id")).interaction(interaction(body=b'{"id": "1"}'))
+
+
+@pytest.mark.parametrize("rules", [{"names": ["nickname"]}, ["nickname"], "nickname"])
+def test_rules_that_are_none(tmp_path, rules):
+    """What is no Rules is told at once: with a mapping taken for some, nothing would be scrubbed."""
+    with pytest.raises(ConfigurationError, match="are Rules, not"):
+        Cassette(tmp_path / "tour.yaml", rules=rules)

@@ -1,0 +1,375 @@
+"""Known secrets become placeholders wherever they are, addresses become symbols, and the rest stays as it was."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import string
+import zlib
+from dataclasses import replace
+from urllib.parse import quote, quote_plus, urlencode
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from toolkit.cassettes.format.interactions import encode
+from toolkit.core.document import symbolic_address
+from toolkit.core.errors import SecretLeak
+from toolkit.core.secret import Secret
+from toolkit.scrubbing.messages import RecordedRequest
+from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
+
+TOKEN = "obviously-fake-token-1"
+ADDRESSES = {
+    "broker": "https://api.example.com",
+    "broker_sandbox": "https://api.example.com/sandbox",
+    "auth": "https://auth.example.com:8443",
+    "trading_live": "http://127.0.0.1:8000",
+}
+
+
+def known(*texts, kind="ACCESS_TOKEN"):
+    return KnownSecrets((kind, Secret(text)) for text in texts)
+
+
+def scrubber(*texts, **changes):
+    return Scrubber(known(*texts), addresses=ADDRESSES, **changes)
+
+
+# Placeholders ---------------------------------------------------------------------------------------------------------
+
+
+def test_distinct_secrets_keep_distinct_placeholders():
+    """Secrets of one kind are numbered in the order in which they became known, and each keeps its number."""
+    several = known("first-fake-token", "second-fake-token", "first-fake-token")
+    several.add("CLIENT_SECRET", Secret("a-fake-client-secret"))
+    several.add("ACCESS_TOKEN", Secret("third-fake-token"))
+    text = "third-fake-token first-fake-token a-fake-client-secret second-fake-token"
+    assert several.scrub_text(text) == "<ACCESS_TOKEN-3> <ACCESS_TOKEN> <CLIENT_SECRET> <ACCESS_TOKEN-2>"
+    assert len(several) == 4
+    assert repr(several) == "<KnownSecrets: 4>"
+
+
+def test_a_secret_within_a_secret():
+    """A secret that contains another is replaced whole, whichever became known first."""
+    for texts in (("fake-token", "fake-token-longer"), ("fake-token-longer", "fake-token")):
+        scrubbed = known(*texts).scrub(b"fake-token-longer fake-token")
+        assert sorted(scrubbed.split()) == [b"<ACCESS_TOKEN-2>", b"<ACCESS_TOKEN>"]
+
+
+@pytest.mark.parametrize("text", ["", "<ACCESS_TOKEN>", "<ACCESS_TOKEN-2>", "Bearer <ACCESS_TOKEN>"])
+def test_no_secrets(text):
+    """Nothing, and what stands for a secret already, is none."""
+    assert len(known(text)) == 0
+
+
+def test_short_secrets():
+    """A short secret is replaced where credentials stand only, and that is said."""
+    with pytest.warns(UserWarning, match="kind PASSWORD has fewer than 8 characters") as caught:
+        short = known("pw1", kind="PASSWORD")
+    assert "pw1" not in str(caught[0].message)
+    assert short.scrub(b'{"password": "pw1", "name": "pw1"}') == b'{"password": "<PASSWORD>", "name": "pw1"}'
+
+
+def test_one_text_or_several():
+    """A caller may name one text or several; one text is not taken for its letters."""
+    for given_secrets in (TOKEN, Secret(TOKEN), [TOKEN], (Secret(TOKEN),), iter([TOKEN])):
+        several = KnownSecrets()
+        several.add_texts(given_secrets)
+        assert len(several) == 1
+        assert several.scrub_text(TOKEN) == "<SECRET>"
+
+
+def test_text_without_secrets_is_the_same_object():
+    """Nothing is copied where nothing is known."""
+    text = "x" * 100
+    assert KnownSecrets().scrub_text(text) is text
+
+
+@pytest.mark.parametrize("text", ["añb\udcff" + TOKEN, "\ud800 " + TOKEN, "日本" + TOKEN])
+def test_odd_text(text):
+    """Text that is no proper Unicode is scrubbed like any other."""
+    assert known(TOKEN).scrub_text(text) == text.replace(TOKEN, "<ACCESS_TOKEN>")
+
+
+# Planted secrets ------------------------------------------------------------------------------------------------------
+
+# Not st.text, which likes words that stand in the code: those are no secrets.
+CHARACTERS = st.sampled_from(string.ascii_letters + string.digits + string.punctuation)
+PRINTABLE = st.lists(CHARACTERS, min_size=8, max_size=40).map("".join).filter(lambda text: len(set(text)) > 4)
+
+
+def json_deep(secret):
+    return json.dumps({"a": [{"b": {"c": [1, secret]}}], secret: "as a name"}).encode()
+
+
+BODIES = {
+    "text": lambda secret: f"before {secret} after".encode(),
+    "JSON": json_deep,
+    "JSON in JSON": lambda secret: json.dumps({"a": json.dumps({"b": json_deep(secret).decode()})}).encode(),
+    "JSON with slashes escaped": lambda secret: json.dumps([secret]).replace("/", "\\/").encode(),
+    "form": lambda secret: urlencode({"a": secret, "b": json.dumps([secret])}).encode(),
+    "form with %20": lambda secret: f"a={quote(secret, safe='')}".encode(),
+    "multipart": lambda secret: f'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n{secret}\r\n--x--'.encode(),
+    "base64": lambda secret: base64.b64encode(b"a" + secret.encode() + b"b"),
+    "base64 in JSON": lambda secret: json.dumps({"a": base64.b64encode(b"ab" + json_deep(secret)).decode()}).encode(),
+    "base64 in a URL": lambda secret: quote(base64.b64encode(secret.encode() + b"?").decode(), safe="").encode(),
+    "hex": lambda secret: json.dumps(secret.encode().hex()).encode(),
+    "capital hex": lambda secret: secret.encode().hex().upper().encode(),
+    "binary": lambda secret: b"\xff\x00" + secret.encode() + b"\x80",
+    "HTML": lambda secret: ("<p>" + secret.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")).encode(),
+}
+ENCODINGS = {
+    "": bytes,
+    "gzip": gzip.compress,
+    "deflate": zlib.compress,
+    "gzip, deflate": lambda b: zlib.compress(gzip.compress(b)),
+}
+HEADERS = {
+    "Location": lambda secret: f"https://app.example.com/cb?state={quote(secret, safe='')}#t={quote_plus(secret)}",
+    "Set-Cookie": lambda secret: f'session="{secret}"; Path=/',
+    "Link": lambda secret: f'<https://h.example/?page_token={quote(secret, safe="")}>; rel="next"',
+    "X-Debug": lambda secret: secret,
+    "ETag": lambda secret: base64.urlsafe_b64encode(secret.encode()).decode(),
+    "WWW-Authenticate": lambda secret: f"Basic {base64.b64encode(b'me:' + secret.encode()).decode()}",
+}
+
+
+@pytest.mark.parametrize("place", BODIES)
+@settings(max_examples=25)
+@given(PRINTABLE, st.sampled_from(sorted(ENCODINGS)), st.booleans())
+@example("ab\"cd\\ef/gh'i&j<k>l+n%2Bo", "gzip", True)
+def test_planted_in_bodies(place, search, interaction, secret, encoding, in_request):
+    """A secret planted in a body, compressed or not, of a request or a response, is in no form in what is written."""
+    body = ENCODINGS[encoding](BODIES[place](secret))
+    message = {"headers": (("Content-Type", "text/plain"), ("Content-Encoding", encoding)), "body": body}
+    written = encode(scrubber(secret).interaction(interaction(**{"request" if in_request else "response": message})))
+    assert search(encode(interaction(**{"request" if in_request else "response": message})), secret)
+    assert not search(written, secret), written
+
+
+@pytest.mark.parametrize("name", HEADERS)
+@settings(max_examples=25)
+@given(PRINTABLE, st.booleans())
+def test_planted_in_headers(name, search, interaction, secret, in_request):
+    """A secret planted in a header of a request or a response is in no form in what is written."""
+    message = {"headers": ((name, HEADERS[name](secret)),)}
+    written = encode(scrubber(secret).interaction(interaction(**{"request" if in_request else "response": message})))
+    assert not search(written, secret), written
+
+
+@settings(max_examples=50)
+@given(PRINTABLE)
+def test_planted_in_urls(search, interaction, secret):
+    """A secret planted in path, query, fragment and userinfo of a URL is in no form in what is written."""
+    coded = quote(secret, safe="")
+    twice = quote(f"https://h.example/?a={coded}", safe="")
+    uri = f"https://me:{coded}@api.example.com/v1/{coded}/x?a={quote_plus(secret)}&{coded}=1&next={twice}#{coded}"
+    written = encode(scrubber(secret).interaction(interaction(request={"uri": uri})))
+    assert not search(written, secret), written
+    assert b"@" not in written.split(b"\n")[2]
+
+
+@settings(max_examples=30)
+@given(PRINTABLE)
+def test_planted_in_the_reason(search, interaction, secret):
+    """A secret planted in the reason phrase is not in what is written."""
+    assert not search(encode(scrubber(secret).interaction(interaction(response={"reason": secret}))), secret)
+
+
+@settings(max_examples=30)
+@given(PRINTABLE.filter(lambda text: not text.startswith("<")))
+def test_discovered_by_place(search, interaction, secret):
+    """A secret that nobody named is found where credentials stand, and replaced wherever else it is."""
+    request = {
+        "headers": (("Authorization", f"Bearer {secret}"), ("X-Echo", secret)),
+        "uri": f"https://api.example.com/?echo={quote(secret, safe='')}",
+    }
+    learning = scrubber()
+    written = encode(learning.interaction(interaction(request=request, body=json_deep(secret))))
+    assert len(learning.known) == 1
+    assert not search(written, secret)
+    assert b"<AUTHORIZATION>" in written
+
+
+def test_placeholders_in_urls(interaction):
+    """In a URL a placeholder is written as a client writes it, so that a link out of a replay leads to a recording."""
+    headers = (("Location", f"/a?t={TOKEN}"), ("Link", f"<https://h.example/?t={TOKEN}>; rel=next"), ("X-A", TOKEN))
+    scrubbed = scrubber(TOKEN).interaction(interaction(f"/{TOKEN}?t={TOKEN}", response={"headers": headers}))
+    assert scrubbed.request.uri == f"{BROKER}/%3CACCESS_TOKEN%3E?t=%3CACCESS_TOKEN%3E"
+    assert [value for _, value in scrubbed.response.headers] == [
+        "/a?t=%3CACCESS_TOKEN%3E",
+        "<https://h.example/?t=%3CACCESS_TOKEN%3E>; rel=next",
+        "<ACCESS_TOKEN>",
+    ]
+
+
+def test_short_secrets_in_their_places(interaction):
+    """Short credentials that stand in fields and headers are replaced there."""
+    request = {
+        "uri": "https://me:pw3@api.example.com/?api_key=pw2&a=pw1",
+        "headers": (("X-Api-Key", "pw0"), ("Content-Type", "application/x-www-form-urlencoded")),
+        "body": b"a=pw1&password=pw1",
+    }
+    with pytest.warns(UserWarning, match="fewer than 8"):
+        scrubbed = scrubber().interaction(interaction(request=request, body=b'{"access_token": "tok"}'))
+    assert scrubbed.request.uri == f"{symbolic_address('broker')}/?api_key=%3CAPI_KEY-2%3E&a=pw1"
+    assert scrubbed.request.headers[0] == ("X-Api-Key", "<API_KEY>")
+    assert scrubbed.request.body == b"a=pw1&password=<PASSWORD-2>"
+    assert scrubbed.response.body == b'{"access_token": "<ACCESS_TOKEN>"}'
+
+
+# What is not secret ---------------------------------------------------------------------------------------------------
+
+
+def without_cookies(interaction):
+    request, response = (
+        replace(message, headers=tuple(header for header in message.headers if header[0] != "Set-Cookie"))
+        for message in (interaction.request, interaction.response)
+    )
+    return replace(interaction, request=request, response=response)
+
+
+@given(st.data())
+def test_the_rest_stays(interactions, data):
+    """Without secrets, cookies and addresses in it, an interaction is recorded as it came, byte for byte."""
+    interaction = without_cookies(data.draw(interactions()))
+    assert scrubber(TOKEN).interaction(interaction) == interaction
+
+
+def test_body_without_secrets_stays_compressed(interaction):
+    """A compressed body is kept as it came, with its headers, unless scrubbing changed what is in it."""
+    headers = (("Content-Encoding", "gzip"), ("Transfer-Encoding", "chunked"), ("ETag", "1"))
+    clean = interaction(body=gzip.compress(b"clean"), response={"headers": headers, "body": gzip.compress(b"clean")})
+    assert scrubber(TOKEN).interaction(clean) == clean
+    planted = interaction(response={"headers": headers, "body": gzip.compress(f"a {TOKEN}".encode())})
+    scrubbed = scrubber(TOKEN).interaction(planted).response
+    assert scrubbed.body == b"a <ACCESS_TOKEN>"
+    assert scrubbed.headers == (("ETag", "1"), ("Content-Length", "16"))
+
+
+@pytest.mark.parametrize("in_request", [True, False])
+def test_what_cannot_be_opened_is_refused(interaction, in_request):
+    """A body in an unknown encoding is not recorded."""
+    message = {"headers": (("Content-Encoding", "unheard-of"),), "body": b"\x01"}
+    with pytest.raises(SecretLeak):
+        scrubber(TOKEN).interaction(interaction(**{"request" if in_request else "response": message}))
+
+
+# Addresses and names --------------------------------------------------------------------------------------------------
+
+BROKER, SANDBOX, AUTH = (symbolic_address(name) for name in ("broker", "broker_sandbox", "auth"))
+
+
+@pytest.mark.parametrize(
+    ("text", "symbolic"),
+    [
+        ("https://api.example.com/v1/accounts", f"{BROKER}/v1/accounts"),
+        ("https://api.example.com", BROKER),
+        ("see https://api.example.com.", f"see {BROKER}."),
+        ('{"next": "https:\\/\\/api.example.com\\/v1"}', '{"next": "' + BROKER.replace("/", "\\/") + '\\/v1"}'),
+        ("to=https%3A%2F%2Fapi.example.com%2Fv1", f"to={quote(BROKER, safe='')}%2Fv1"),
+        ("to=https%3a%2f%2fapi.example.com%2fv1", f"to={quote(BROKER, safe='').lower()}%2fv1"),
+        ("https://api.example.com/sandbox/v1", f"{SANDBOX}/v1"),
+        ("https://api.example.com/sandbox?a=1", f"{SANDBOX}?a=1"),
+        ("https://api.example.com/sandboxes", f"{BROKER}/sandboxes"),
+        ("https://auth.example.com:8443/v1", f"{AUTH}/v1"),
+        ("https://api.example.com https://auth.example.com:8443", f"{BROKER} {AUTH}"),
+        ("https://api.example.community/v1", None),
+        ("https://api.example.com.evil.example/v1", None),
+        ("https://api.example.com:8443/v1", None),
+        ("https://auth.example.com/v1", None),
+        ("http://127.0.0.1:80001/", None),
+        ("http://api.example.com/v1", None),
+    ],
+)
+def test_addresses(interaction, text, symbolic):
+    """An address becomes symbolic wherever it occurs, prefix included; one that merely begins like it does not."""
+    scrubbed = scrubber().interaction(interaction(body=text.encode(), response={"headers": (("Location", text),)}))
+    assert scrubbed.response.body.decode() == (symbolic or text)
+    assert dict(scrubbed.response.headers)["Location"] == (symbolic or text)
+
+
+def test_host(interaction):
+    """The Host header follows the URI, also where several addresses share a host."""
+    for path, name in (("/v1", "broker"), ("/sandbox/v1", "broker_sandbox")):
+        request = {"uri": f"https://api.example.com{path}", "headers": (("Host", "api.example.com"),)}
+        scrubbed = scrubber().interaction(interaction(request=request)).request
+        assert scrubbed.headers == (("Host", symbolic_address(name).removeprefix("https://")),)
+    other = {"uri": "https://other.example.com/", "headers": (("Host", "other.example.com"),)}
+    assert scrubber().interaction(interaction(request=other)).request.headers == other["headers"]
+
+
+def test_header_prefix(interaction):
+    """Header names carry the document's prefix whatever the real one is."""
+    request = {
+        "headers": (
+            ("ACME-API-KEY-ID", "a-fake-key-id"),
+            ("acme-api-secret-key", "a-fake-key"),
+            ("Acme-Version", "2"),
+            ("Acmes", "1"),
+        )
+    }
+    scrubbed = scrubber(header_prefix="ACME").interaction(interaction(request=request)).request
+    assert scrubbed.headers == (
+        ("SVC-API-KEY-ID", "<API_KEY_ID>"),
+        ("SVC-api-secret-key", "<API_SECRET_KEY>"),
+        ("SVC-Version", "2"),
+        ("Acmes", "1"),
+    )
+
+
+def test_adopt(interaction):
+    """A scrubber takes on the addresses of a session that comes to use its cassette."""
+    late = Scrubber(KnownSecrets())
+    text = b"https://api.example.com/v1"
+    assert late.interaction(interaction(body=text)).response.body == text
+    late.adopt(ADDRESSES, "ACME")
+    assert late.interaction(interaction(body=text)).response.body == f"{BROKER}/v1".encode()
+
+
+# Looking up -----------------------------------------------------------------------------------------------------------
+
+
+@given(st.data())
+def test_subject_equals_what_is_recorded(interactions, data):
+    """A request is looked up exactly as it would be recorded."""
+    interaction = data.draw(interactions())
+    one = scrubber(TOKEN)
+    assert one.subject(interaction.request) == one.interaction(interaction).request
+
+
+def test_subject_of_what_cannot_be_opened():
+    """A request that could not be recorded can still be looked up: its body as it is, all else scrubbed."""
+    headers = (("Content-Encoding", "unheard-of"), ("X-Echo", TOKEN))
+    request = RecordedRequest("POST", f"https://api.example.com/{TOKEN}", headers, b"\x01")
+    subject = scrubber(TOKEN).subject(request)
+    assert subject.uri == f"{BROKER}/%3CACCESS_TOKEN%3E"
+    assert subject.headers == (("Content-Encoding", "unheard-of"), ("X-Echo", "<ACCESS_TOKEN>"))
+    assert subject.body == b"\x01"
+
+
+def test_header_bytes_stay(interaction):
+    """Bytes of a header beyond ASCII stay, also beside a secret."""
+    headers = (("X-A", "é\xff"), ("X-B", f"Ã© {TOKEN} \xff"))
+    scrubbed = scrubber(TOKEN).interaction(interaction(response={"headers": headers})).response.headers
+    assert scrubbed == (("X-A", "é\xff"), ("X-B", "Ã© <ACCESS_TOKEN> \xff"))
+
+
+@pytest.mark.parametrize(
+    ("body", "scrubbed"),
+    [
+        (b'[{"a": 40112233, "b": "40112233", "c": 1.5}]', b'[{"a": "<PASSWORD>", "b": "<PASSWORD>", "c": 1.5}]'),
+        (b"[-40112233,\n 7401122339 ]", b'["-<PASSWORD>",\n "7<PASSWORD>9" ]'),
+        (b'\xef\xbb\xbf{"a":40112233}', b'\xef\xbb\xbf{"a":"<PASSWORD>"}'),
+        (b'{"a": "[40112233, 2]"}', b'{"a": "[<PASSWORD>, 2]"}'),
+        (b"a,40112233\nb,1\n", b"a,<PASSWORD>\nb,1\n"),
+    ],
+    ids="fields items BOM text CSV".split(),
+)
+def test_a_secret_of_digits_in_json(interaction, body, scrubbed):
+    """JSON stays JSON where a number was a secret; text of other formats gets no quotes."""
+    recorded = Scrubber(known("40112233", kind="PASSWORD")).interaction(interaction(body=body))
+    assert recorded.response.body == scrubbed

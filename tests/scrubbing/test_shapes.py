@@ -1,0 +1,172 @@
+"""Keys and tokens are known by their shape where nothing beside them names them; prose is not taken for one."""
+
+from __future__ import annotations
+
+import base64
+import json
+import secrets
+import warnings
+from urllib.parse import quote, urlencode
+
+import httpx
+import pytest
+
+import toolkit as tk
+from toolkit.cassettes.format.interactions import Interaction
+from toolkit.cassettes.recording.recorder import Recorder
+from toolkit.scrubbing.findings import scan
+from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
+from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
+from toolkit.scrubbing.shapes import secrets_by_shape
+
+URL = "https://h.example"
+
+
+def segment(**fields):
+    return base64.urlsafe_b64encode(json.dumps(fields).encode()).decode().rstrip("=")
+
+
+def signed_token():
+    return f"{segment(alg='none', typ='JWT')}.{segment(sub=secrets.token_hex(8))}.{secrets.token_urlsafe(24)}"
+
+
+def private_key(label="", line_break="\n"):
+    body = base64.b64encode(b"a fake key " + secrets.token_bytes(90)).decode()
+    lines = [body[at : at + 64] for at in range(0, len(body), 64)]
+    return line_break.join([f"-----BEGIN {label}PRIVATE KEY-----", *lines, f"-----END {label}PRIVATE KEY-----"])
+
+
+def opaque():
+    return f"fk7{secrets.token_hex(8)}/X.y=="
+
+
+MAKERS = {
+    "key": (private_key, "{}", "<PRIVATE_KEY>"),
+    "RSA key": (lambda: private_key("RSA ", "\r\n"), "{}", "<PRIVATE_KEY>"),
+    "token": (opaque, "Bearer {}", "<ACCESS_TOKEN>"),
+    "signed token": (signed_token, "{}", "<SIGNED_TOKEN>"),
+}
+WAYS = {
+    "JSON": lambda text: response(json.dumps({"note": text, "n": 1}).encode()),
+    "JSON-in-JSON": lambda text: response(json.dumps({"a": [json.dumps({"note": f"see {text}."})]}).encode()),
+    "text": lambda text: response(f"see {text}, please".encode()),
+    "UTF-8 lines": lambda text: response((json.dumps({"a": 1}) + "\n" + json.dumps(["é", text])).encode()),
+    "request's text": lambda text: (request(f"a note: {text}".encode()), RecordedResponse(200)),
+    "request's form": lambda text: (request(urlencode({"note": text}).encode()), RecordedResponse(200)),
+    "request's JSON": lambda text: (request(json.dumps([text]).encode()), RecordedResponse(200)),
+    "query": lambda text: (request(b"", f"?note={quote(text)}"), RecordedResponse(200)),
+    "path": lambda text: (request(b"", quote(text, safe="")), RecordedResponse(200)),
+}
+
+
+def request(body, more=""):
+    return RecordedRequest("POST", f"https://h.example/{more}", (), body)
+
+
+def response(body):
+    return request(b""), RecordedResponse(200, headers=(), body=body)
+
+
+def recorded(tmp_path, messages):
+    path = tmp_path / "a.yaml"
+    recorder = Recorder(path, Scrubber(KnownSecrets()))
+    recorder.append(Interaction(*messages))
+    recorder.finish()
+    return path
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", MAKERS)
+def test_not_recorded(tmp_path, name, way):
+    """None of it is in a recording, and its placeholder is; a scan of the recording finds nothing."""
+    make, template, placeholder = MAKERS[name]
+    value = make()
+    path = recorded(tmp_path, WAYS[way](template.format(value)))
+    text = path.read_text(encoding="utf-8")
+    assert placeholder in text or quote(placeholder) in text
+    assert value not in text
+    assert scan(path, secrets=[value]) == []
+
+
+@pytest.mark.parametrize("name", ["token", "signed token"])
+def test_in_headers(tmp_path, name):
+    """So it is in a header that is not one of credentials."""
+    make, template, placeholder = MAKERS[name]
+    value = make()
+    header = ("X-Debug", f"got {template.format(value)}")
+    path = recorded(tmp_path, (request(b""), RecordedResponse(200, headers=(header,), body=b"")))
+    text = path.read_text(encoding="utf-8")
+    assert value not in text
+    assert placeholder in text
+
+
+def test_by_value_from_then_on():
+    """What was known by its shape is replaced where it stands without one, and what is known keeps its placeholder."""
+    value, known = opaque(), KnownSecrets()
+    scrubber = Scrubber(known)
+    first = scrubber.interaction(Interaction(*response(f"use Bearer {value}".encode())))
+    assert first.response.body == b"use Bearer <ACCESS_TOKEN>"
+    assert known.scrub_text(f"<{value}>") == "<<ACCESS_TOKEN>>"
+    again = scrubber.interaction(Interaction(*response(f"use Bearer {value}.".encode())))
+    assert again.response.body == b"use Bearer <ACCESS_TOKEN>."
+    assert len(known) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Send the bearer token of the environment.",
+        "bearer token-of-the-environment",
+        "Bearer authentication.",
+        "Bearer authenticationscheme!",
+        "bearer docs/authentication/overview.html",
+        "Bearer AuthenticationFailedException",
+        "Bearer YOUR_ACCESS_TOKEN_HERE",
+        "Bearer <ACCESS_TOKEN>",
+        "Bearer ********************",
+        "Bearer ....................",
+        "Bearer 0123456789abcde",
+        'Bearer realm="https://h.example/0123456789abcdef", error="invalid_token"',
+        "Bearer authorization_uri=https://h.example/0123456789",
+        "forbearer 0123456789abcdef0123",
+        "-----BEGIN PRIVATE KEY-----\n<PRIVATE_KEY>\n-----END PRIVATE KEY-----",
+        "-----BEGIN PRIVATE KEY----- and so on until -----END PRIVATE KEY-----",
+        "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOC\n-----END PUBLIC KEY-----",
+        "-----BEGIN CERTIFICATE-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOC\n-----END CERTIFICATE-----",
+        "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0",
+        "eyJhbGciOiJub25lIn0",
+        "a.b.c",
+    ],
+)
+def test_prose_and_code(text):
+    """Words, names, placeholders, challenges and public keys are none."""
+    assert list(secrets_by_shape(text)) == []
+
+
+def test_quick_on_what_only_begins_like_one():
+    """No pattern takes time beyond measure on text made to try it: a quadratic one would not end."""
+    for text in ("-eyJ" * 500_000, "Bearer " + "a-" * 500_000 + "!", "-----BEGIN PRIVATE KEY-----" * 50_000):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert list(secrets_by_shape(text)) == []
+
+
+def test_replay(tmp_path):
+    """Calls that send what an answer held replay, with its placeholders and with the texts themselves."""
+    tokens = [signed_token(), signed_token()]
+
+    def answer(request):
+        return httpx.Response(200, json={"note": [f"Bearer {tokens[0]}", tokens[1]]})
+
+    def calls(cassette, given=None):
+        with httpx.Client(transport=cassette.transport(httpx.MockTransport(answer)), base_url=URL) as client:
+            first, second = given or client.get("/").json()["note"]
+            client.post("/a", json={"x": first}, params={"y": second})
+            client.post(f"/b/{second}", content=f"it is {second}")
+        return first, second
+
+    path = tmp_path / "tour.yaml"
+    given = calls(tk.Cassette(path))
+    assert given == (f"Bearer {tokens[0]}", tokens[1])
+    assert calls(tk.Cassette(path, "none")) == ("Bearer <ACCESS_TOKEN>", "<SIGNED_TOKEN>")
+    assert calls(tk.Cassette(path, "none"), given) == given

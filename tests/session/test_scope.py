@@ -1,0 +1,305 @@
+from __future__ import annotations
+
+import string
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.core.addresses import Address
+from toolkit.core.document import Interface
+from toolkit.core.errors import AccessError, CredentialsMismatch, UnsafeAddress
+from toolkit.session.scope import Scope
+
+SYMBOLIC = "https://broker.svc.invalid"
+
+
+def scope(address="https://broker.example.com", *, others=(), header_prefix="SVC"):
+    own = None if address is None else Address.parse(address, setting="broker")
+    others = [Address.parse(other, setting="other") for other in others]
+    return Scope(Interface.BROKER, own=own, symbolic=SYMBOLIC, header_prefix=header_prefix, others=others)
+
+
+def path_of(url, of=None, **request):
+    return (of or scope()).path_of(httpx.Request("GET", url, **request))
+
+
+SEGMENT = st.text(string.ascii_letters + string.digits + "-._~!$'()*,@ é&+", min_size=1).filter(
+    lambda text: text not in (".", "..")
+)
+
+
+@given(
+    st.lists(SEGMENT, max_size=5), st.dictionaries(SEGMENT, SEGMENT, max_size=2), st.sampled_from(["", "/base", "/a/b"])
+)
+def test_own_address(segments, params, prefix):
+    """Any path below the interface's own address passes, and is told without prefix and query."""
+    address = f"https://broker.example.com{prefix}"
+    request = httpx.Request("GET", f"{address}/{'/'.join(segments)}", params=params)
+    path = scope(address).path_of(request)
+    assert f"{prefix}{path}" == request.url.raw_path.partition(b"?")[0].decode()
+
+
+@given(
+    st.text(string.ascii_lowercase + "-.", min_size=1, max_size=30),
+    st.sampled_from(["http", "https"]),
+    st.integers(0, 65535),
+)
+def test_other_origins(host, scheme, port):
+    """Any other scheme, host or port is refused."""
+    try:
+        url = httpx.URL(f"{scheme}://{host}:{port}/v1/accounts")
+    except httpx.InvalidURL:
+        return
+    if (scheme, host, url.port) != ("https", "broker.example.com", None):
+        with pytest.raises(UnsafeAddress):
+            path_of(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://BROKER.Example.COM/v1/accounts",
+        "HTTPS://broker.example.com/v1/accounts",
+        "https://broker.example.com:443/v1/accounts",
+        "https://broker.example.com/v1/accounts?next=https://elsewhere.example.com/../",
+        "https://broker.example.com/v1/accounts#part",
+        "https://broker.example.com/v0/../v1/accounts",
+    ],
+)
+def test_same_origin(url):
+    """Case, the default port, a query and a fragment make no other address."""
+    assert path_of(url) == "/v1/accounts"
+
+
+def test_root():
+    """An address without a path is its root."""
+    assert path_of("https://broker.example.com") == "/"
+    assert path_of("https://broker.example.com/base?a=b", scope("https://broker.example.com/base")) == "/"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://broker.example.com/v1/accounts",
+        "https://broker.example.com:8443/v1/accounts",
+        "https://broker.example.com./v1/accounts",
+        "https://broker.example.com.elsewhere.example/v1/accounts",
+        "https://api.broker.example.com/v1/accounts",
+        "https://example.com/v1/accounts",
+        "https://elsewhere.example/https://broker.example.com/v1/accounts",
+        "https://broker.example.com%2felsewhere.example/v1/accounts",
+        "https://brökér.example.com/v1/accounts",
+        "https://127.0.0.1/v1/accounts",
+        "ftp://broker.example.com/v1/accounts",
+    ],
+)
+def test_other_addresses(url):
+    """What only looks like the address is refused."""
+    with pytest.raises(UnsafeAddress, match=r"broker interface's address https://broker\.example\.com"):
+        path_of(url)
+
+
+@pytest.mark.parametrize(
+    ("own", "same", "others"),
+    [
+        (
+            "http://[::1]:8001",
+            ["http://[::1]:8001/x"],
+            ["http://[::1]/x", "http://[::2]:8001/x", "http://127.0.0.1:8001/x"],
+        ),
+        ("http://127.0.0.1:8001", ["http://127.0.0.1:8001/x"], ["http://localhost:8001/x", "http://127.0.0.1:8002/x"]),
+        ("http://localhost:80", ["http://localhost/x", "http://LOCALHOST:80/x"], ["https://localhost/x"]),
+        (
+            "https://[2001:DB8::1]",
+            ["https://[2001:db8::1]/x", "https://[2001:db8::1]:443/x"],
+            ["https://[2001:db8::2]/x"],
+        ),
+    ],
+)
+def test_literals(own, same, others):
+    """Address literals, IPv6 included, are told apart by host and port."""
+    checked = scope(own)
+    assert {path_of(url, checked) for url in same} == {"/x"}
+    for url in others:
+        with pytest.raises(UnsafeAddress):
+            path_of(url, checked)
+
+
+@pytest.mark.parametrize("userinfo", ["user", "user:QXZ", ":QXZ", "user@name:QXZ"])
+def test_userinfo(userinfo):
+    """A user name or password in a URL is refused, and not repeated."""
+    with pytest.raises(UnsafeAddress, match="user name or password") as caught:
+        path_of(f"https://{userinfo.replace('@', '%40')}@broker.example.com/v1/accounts")
+    assert "QXZ" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["Authorization", "authorization", "PROXY-AUTHORIZATION", "ACME-API-KEY-ID", "acme-api-secret-key"]
+)
+def test_own_credentials(name):
+    """A request that carries credentials of its own is refused, and they are not repeated."""
+    with pytest.raises(CredentialsMismatch, match=f"(?i){name}") as caught:
+        path_of("https://broker.example.com/", scope(header_prefix="ACME"), headers={name: "QXZ"})
+    assert "QXZ" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["Accept", "Cookie", "X-Authorization-Note", "ACME-API-KEY"])
+def test_other_headers(name):
+    """Other headers are the caller's own business."""
+    assert path_of("https://broker.example.com/", scope(header_prefix="ACME"), headers={name: "x"}) == "/"
+
+
+CLIMBS = [
+    "..",
+    "%2e%2e",
+    "%2E%2e",
+    ".%2e",
+    "%2e.",
+    "a/%2e%2e/%2e%2e",
+    "..%2f",
+    "%2e%2e%2fbroker",
+    "..%5c",
+    "x%5c..%5c..",
+    "%2e%2e;v=1",
+    "..;/admin",
+    "%2e%2e%2f%2e%2e",
+]
+
+
+@pytest.mark.parametrize("climb", CLIMBS)
+def test_climbing(climb):
+    """Out of a path prefix leads no dot segment, in whatever spelling a server may resolve."""
+    with pytest.raises(UnsafeAddress):
+        path_of(f"https://api.example.com/base/{climb}/admin", scope("https://api.example.com/base"))
+
+
+@pytest.mark.parametrize("climb", CLIMBS[1:])  # the first one httpx resolves, to a path below the address
+def test_climbing_from_a_replayed_link(climb):
+    """Nor does a link of a recording, whose symbolic address stands for the prefix."""
+    with pytest.raises(UnsafeAddress):
+        path_of(f"https://broker.svc.invalid/{climb}/admin", scope("https://api.example.com/base"))
+
+
+@pytest.mark.parametrize(
+    "url", ["/base", "/base/", "/base?x", "/base/v1", "/base/v1/..%252e", "/base/a..b/...", "/base/v1?a=/../"]
+)
+def test_prefix(url):
+    """Below the prefix is the prefix itself and what follows it after a slash."""
+    assert path_of(f"https://api.example.com{url}", scope("https://api.example.com/base"))
+
+
+@pytest.mark.parametrize(
+    "url", ["/", "", "/bas", "/base2", "/based/v1", "/BASE/v1", "/%62ase/v1", "/x/base/v1", "/base%2fv1"]
+)
+def test_beside_the_prefix(url):
+    """A path that only begins like the prefix is refused."""
+    with pytest.raises(UnsafeAddress):
+        path_of(f"https://api.example.com{url}", scope("https://api.example.com/base"))
+
+
+NESTED = {
+    "own": "https://api.example.com",
+    "others": ["https://api.example.com/auth", "https://other.example.com/accounts", "https://api.example.com"],
+}
+
+
+@pytest.mark.parametrize(
+    "path", ["/auth", "/auth/v1", "//auth/v1", "/%61uth/v1", "/x/%2e%2e/auth/v1", "/auth;x/v1", "/%2e/auth"]
+)
+@pytest.mark.parametrize("address", [NESTED["own"], SYMBOLIC])
+def test_nested_address(address, path):
+    """What lies at another interface's address is that interface's, even below this one's own address."""
+    with pytest.raises(UnsafeAddress):
+        path_of(f"{address}{path}", scope(NESTED["own"], others=NESTED["others"]))
+
+
+@pytest.mark.parametrize("path", ["/", "/v1/accounts", "/authors", "/v1/auth", "/accounts"])
+def test_beside_a_nested_address(path):
+    """Everything else below the address stays this interface's."""
+    assert path_of(f"{NESTED['own']}{path}", scope(NESTED["own"], others=NESTED["others"])) == path
+
+
+@given(
+    st.sampled_from(["https://elsewhere.example", "http://broker.example.com", "https://api.example.com/base"]),
+    st.text("QXZ", min_size=8, max_size=8),
+)
+def test_refusal_shows_the_origin_only(address, secret):
+    """A refusal shows no path, query or fragment: a redirect may have put a token there."""
+    for url in (f"{address}/{secret}", f"{address}?token={secret}", f"{address}#access_token={secret}"):
+        with pytest.raises(UnsafeAddress) as caught:
+            path_of(url)
+        assert secret not in str(caught.value)
+        assert httpx.URL(address).host in str(caught.value)
+
+
+def test_symbolic():
+    """Symbolic addresses, which replayed links hold, are the interface's own; another interface's are not."""
+    assert path_of("https://broker.svc.invalid/v1/accounts?page=2") == "/v1/accounts"
+    assert path_of("https://broker.svc.invalid/v1/accounts", scope(None)) == "/v1/accounts"
+    with pytest.raises(UnsafeAddress):
+        path_of("https://broker-sandbox.svc.invalid/v1/accounts")
+    with pytest.raises(UnsafeAddress):
+        path_of("https://broker.example.com/v1/accounts", scope(None))
+
+
+def test_to_send():
+    """What is sent goes to the configured address, prefix and Host included; stream and extensions are kept."""
+    request = httpx.Request(
+        "POST",
+        "https://broker.svc.invalid/v1/orders?page=2",
+        headers={"X-One": "1"},
+        content=b"order",
+        extensions={"timeout": {"read": 3.0}},
+    )
+    sent = scope("https://api.example.com:8443/base").to_send(request)
+    assert str(sent.url) == "https://api.example.com:8443/base/v1/orders?page=2"
+    assert sent.headers["Host"] == "api.example.com:8443"
+    assert (sent.headers["X-One"], sent.headers["Content-Length"]) == ("1", "5")
+    assert sent.stream is request.stream
+    assert sent.extensions == request.extensions
+    assert [name.lower() for name, _ in sent.headers.raw].count(b"host") == 1
+
+
+def test_to_send_as_it_is():
+    """A request to the configured address is sent as the very object it is."""
+    request = httpx.Request("GET", "https://broker.example.com/v1/accounts")
+    assert scope().to_send(request) is request
+
+
+@given(st.sampled_from(["https://broker.example.com", "https://api.example.com/base"]), st.lists(SEGMENT, max_size=3))
+def test_round_trip(address, segments):
+    """A URL in a recording, sent, is the URL that was recorded."""
+    checked = scope(address)
+    request = httpx.Request("GET", f"{address}/{'/'.join(segments)}?page=2")
+    recorded = checked.to_record(request)
+    assert recorded.startswith(f"{SYMBOLIC}/")
+    again = checked.to_send(httpx.Request("GET", recorded))
+    assert again.url == request.url
+    assert checked.path_of(httpx.Request("GET", recorded)) == checked.path_of(request)
+
+
+@pytest.mark.parametrize("address", [None, "https://broker.example.com"])
+def test_to_record_symbolic(address):
+    """A symbolic URL is recorded as it is."""
+    request = httpx.Request("GET", "https://broker.svc.invalid/v1/accounts?page=2")
+    assert scope(address).to_record(request) == str(request.url)
+
+
+def test_refusals_are_access_errors():
+    """Every refusal is an AccessError that says what next."""
+    for url, headers in (
+        ("https://e.example/", {}),
+        ("https://u@broker.example.com/", {}),
+        ("https://broker.example.com", {"Authorization": "x"}),
+    ):
+        with pytest.raises(AccessError) as caught:
+            path_of(url, headers=headers)
+        assert caught.value.next_step
+
+
+def test_target_extension():
+    """An httpx extension that replaces the path behind the URL's back is refused, wherever it leads."""
+    with pytest.raises(UnsafeAddress, match="target"):
+        path_of("https://broker.example.com/v1/accounts", extensions={"target": b"/v1/accounts"})

@@ -1,0 +1,297 @@
+from __future__ import annotations
+
+import json
+import random
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.core.errors import TabulationError
+from toolkit.tables import arrow_reader
+from toolkit.tables.arrow_reader import read_columns
+from toolkit.tables.flatten import columns_of
+from toolkit.tables.json_body import Body
+from toolkit.tables.row_choice import choose_rows
+
+# One kind of value for each path, as a service sends them: this is what Arrow can read.
+KINDS = {
+    "id": st.sampled_from(["a", "007", "é😀", 'quote " and \\ and [', "]}", ""]),
+    "at": st.sampled_from(["2026-05-12T09:30:00Z", "2026-05-12", "2026-05-12T09:30:00.123456789Z"]),
+    "cash": st.decimals(0, 10**9, places=2).map(str),
+    "count": st.integers(-(2**63), 2**63 - 1),
+    "rate": st.floats(-1e15, 1e15, allow_nan=False).map(float),
+    "open": st.booleans(),
+    "tags": st.lists(st.none() | st.text(max_size=3) | st.integers() | st.lists(st.integers(), max_size=1), max_size=3),
+    "a.b": st.just("x"),
+}
+FIELDS = {name: st.none() | kind for name, kind in KINDS.items()}
+TYPED = st.lists(
+    st.none()
+    | st.fixed_dictionaries({}, optional={**FIELDS, "a": st.none() | st.fixed_dictionaries({}, optional=FIELDS)}),
+    min_size=1,
+    max_size=20,
+)
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just("2026-05-12"),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "b", "a.b", ""]), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+
+
+def plainly(content, path=None):
+    """The columns of the plain way, and how many rows; None where it refuses."""
+    try:
+        rows = choose_rows(Body(content).parse(), path)
+        return columns_of(rows.records), len(rows.records)
+    except TabulationError:
+        return None
+
+
+def listed(read):
+    return {path: values.to_pylist() for path, values in read[0].items()}, read[1]
+
+
+def assert_same(content, path=None):
+    """Where Arrow reads at all, it reads what the plain way reads, in the same order."""
+    read = read_columns(Body(content), path)
+    if read is not None:
+        fast, plain = listed(read), plainly(content, path)
+        assert fast == plain
+        assert list(fast[0]) == list(plain[0])
+    return read
+
+
+@pytest.fixture(params=["one block", "many blocks"], scope="module")
+def blocks(request):
+    """Whether Arrow reads all records at once, or a few at a time and in parallel."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "many blocks":
+            patch.setattr(arrow_reader, "_BLOCK", 1)
+        yield
+
+
+@pytest.mark.usefixtures("blocks")
+@given(TYPED, st.booleans(), st.sampled_from([None, 1]))
+def test_same_as_the_plain_way(records, ascii_only, indent):
+    """Records of one type a path are read as the plain way reads them, to the order of the columns."""
+    read = assert_same(json.dumps(records, ensure_ascii=ascii_only, indent=indent).encode())
+    assert read is not None or None in records
+
+
+@pytest.mark.usefixtures("blocks")
+@given(ANY, st.sampled_from([None, "a", "a.b"]))
+def test_never_another_meaning(value, path):
+    """Whatever the JSON is, it is read as the plain way reads it or not at all."""
+    assert_same(json.dumps(value).encode(), path)
+
+
+@pytest.mark.usefixtures("blocks")
+@given(st.lists(st.fixed_dictionaries({}, optional={"a": ANY, "b": ANY}), min_size=1, max_size=40))
+def test_types_that_change(records):
+    """A path that holds one type first and another later, which Arrow may see in different blocks."""
+    assert_same(json.dumps(records).encode())
+
+
+@pytest.mark.usefixtures("blocks")
+@given(TYPED, st.randoms(use_true_random=False))
+def test_broken_bodies(records, chance: random.Random):
+    """A body with bytes changed, added or lost is read as the plain way reads it or not at all."""
+    content = bytearray(json.dumps(records).encode())
+    for _ in range(chance.randint(1, 3)):
+        place = chance.randrange(len(content))
+        content[place : place + chance.randint(0, 3)] = chance.choice(
+            [b"", b"[", b"]", b"}", b'"', b"\\", b"null", b",", b"1", b"\xff"]
+        )
+    assert_same(bytes(content))
+
+
+def test_reads_what_it_is_for():
+    """Records as services send them are read, instants as the text that they were, lists as JSON text."""
+    records = [
+        {"id": "1", "at": "2026-05-12T09:30:00Z", "cash": "1.50", "n": 1, "tags": ["a", 1.50], "in": {"x": None}}
+    ] * 3
+    read = assert_same(json.dumps(records).encode())
+    assert read is not None
+    assert {path: str(values.type) for path, values in read[0].items()} == {
+        ("id",): "string",
+        ("at",): "string",
+        ("cash",): "string",
+        ("n",): "int64",
+        ("tags",): "string",
+        ("in", "x"): "null",
+    }
+
+
+def test_reads_an_envelope():
+    """The list of an envelope is read without the rest of it."""
+    content = json.dumps({"meta": {"page": 1}, "accounts": [{"id": "a"}, {"id": "b"}], "next": None}).encode()
+    for path in (None, "accounts"):
+        read = assert_same(content, path)
+        assert read is not None
+        assert read[1] == 2
+
+
+def test_more_records_than_arrow_takes_in_one_block():
+    """There is no largest number of records."""
+    read = read_columns(Body(b"[" + b",".join([b'{"a":1}'] * 250_000) + b"]"))
+    assert read is not None
+    assert read[1] == 250_000
+
+
+def test_a_record_that_is_much_larger_than_others(monkeypatch):
+    """And one whose lists grow when they become text."""
+    monkeypatch.setattr(arrow_reader, "_BLOCK", 1)
+    for large in ({"a": "x" * 5000}, {"a": "y", "b": ["é\u2028" * 900, '"\\' * 900]}):
+        for ascii_only in (True, False):
+            records = [{"a": "x"}] * 99 + [large] + [{"a": "x"}] * 99
+            assert assert_same(json.dumps(records, ensure_ascii=ascii_only).encode()) is not None
+
+
+@pytest.mark.parametrize("gap", [b"null,", b", ,", b" ,", b",,", b"", b" "])
+def test_between_records_there_is_a_comma(gap):
+    """Anything else is for the plain way to accept or refuse."""
+    assert assert_same(b"[" + gap.join([b'{"a":1}'] * 9) + b"]") is None
+    assert assert_same(b'[{"a":1}' + gap + b"]") is None or not gap.strip()
+
+
+def test_late_keys_come_in_order():
+    """Keys that only late records have are columns in the order in which they appear."""
+    records = [{"a": 1}] * 3000 + [{"a": 1, "c": None}, {"d": 1}, {"b": 2, "c": 3}]
+    read = assert_same(json.dumps(records).encode())
+    assert read is not None
+    assert list(read[0]) == [("a",), ("c",), ("d",), ("b",)]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"null",
+        b"[]",
+        b"[1, 2]",
+        b'[null, {"a": 1}]',
+        b'[{"a": 1}, null]',
+        b'[{"a": NaN}]',
+        b'[{"a": 1e999}]',
+        b'[{"a": 9223372036854775808}]',
+        b'[{"a": 1, "a": 2}]',
+        b'[{"a": 1}, {"a": "x"}]',
+        b'[{"a": "\\ud800"}]',
+        b'[{"a\\ud800": "x"}]',
+        b'[{"a": {"\\ud800": "x"}}]',
+        b'[{"a": -0}, {"a": 1.5}]',
+        b'[{"a": 9007199254740993}, {"a": 1.5}]',
+        b'[{"a": "\xff"}]',
+        b'[{"\xff": 1}]',
+        b'\xef\xbb\xbf[{"a": 1}]',
+        b'[{"a": 1}] x',
+        b'[{"a": 1}],"b":1',
+        b'[{"a": 1}]}{"rows":[{"a": 2}]',
+        b'{"id": 1, "lots": [{"a": 1}]}',
+        b'{"toolkit: the rows stand here": null, "rows": [{"a": 1}]}',
+    ],
+)
+def test_doubts(content):
+    """What Arrow would change, lose or take for something else is left to the plain way."""
+    assert read_columns(Body(content)) is None
+
+
+DEEP = [
+    b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+    b'{"}":' * 100_000 + b"1" + b"}" * 100_000,
+    b'[{"a":' * 20_000 + b"1" + b"}]" * 20_000,
+    b"[" * 200_000 + b"]" * 200_000,
+    b'[{"]":' * 20_000 + b"1" + b"}]" * 20_000,
+    b'[{"\\"]":' * 20_000 + b"1" + b"}]" * 20_000,
+]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        b"null",
+        b'{"a": NaN}',
+        b'{"a": 1e999}',
+        b'{"a": 9223372036854775808}',
+        b'{"a": 1, "a": 2}',
+        b'{"a": "x"}',
+        b'{"b": "\\ud800"}',
+        b'{"b": "\xff"}',
+        b'{"\xff": 1}',
+        b'{"b": [NaN]}',
+        *[b'{"b": ' + deep + b"}" for deep in DEEP],
+    ],
+)
+@pytest.mark.parametrize("place", [0, 1, 50, 99])
+def test_one_doubtful_record(record, place):
+    """A single record that Arrow would misread, or that would crash it, leaves all to the plain way."""
+    records = [b'{"a": 1.5}'] * 100
+    records[place] = record
+    assert read_columns(Body(b"[" + b",".join(records) + b"]")) is None
+
+
+def test_instants_that_come_late():
+    """Instants stay the text that they were, wherever the first of them stands."""
+    records = [{"a": 1, "in": {"at": None}} for _ in range(1000)]
+    records[1]["in"]["at"] = "2026-05-12"
+    read = assert_same(json.dumps(records).encode())
+    assert read is not None
+    assert read[0][("in", "at")][1].as_py() == "2026-05-12"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'[{"a":1}]}\nnull\n{"rows":[{"a":1}]',
+        b'[{"a":1}]}null{"rows":[{"a":1}]',
+        *DEEP,
+    ],
+)
+def test_hostile_bodies(content):
+    """What crashes Arrow never reaches it."""
+    assert read_columns(Body(content)) is None
+
+
+def test_numbers_as_written():
+    """Where digits matter, floats are left to the plain way, and lists keep theirs."""
+    assert read_columns(Body(b'[{"a": 1.50}]'), written=True) is None
+    assert read_columns(Body(b'[{"a": 1}, {"a": 2.5}]' + b" " * 9), written=True) is None
+    read = read_columns(Body(b'[{"a": [1.50], "b": "1.50", "c": 1}]'), written=True)
+    assert read is not None
+    assert listed(read)[0] == {("a",): ["[1.50]"], ("b",): ["1.50"], ("c",): [1]}
+
+
+@pytest.mark.parametrize("after", [b"}", b" }", b"\n}", b',"b":1}'])
+def test_minus_zero(after):
+    """It is an integer, without a sign of its own; and text where numbers are text."""
+    content = b'[{"a":-0' + after + b"]"
+    assert read_columns(Body(content), written=True) is None
+    read = assert_same(content)
+    assert read is not None
+    assert read[0][("a",)].type == pa.int64()
+
+
+def test_minus_zero_with_a_fraction():
+    """A float that is written as -0.0 is read as one, and so are dates and text with a 0 after a -."""
+    read = assert_same(b'[{"a":-0.0,"b":"x-0","c":"2026-01-02"}]')
+    assert read is not None
+    assert str(read[0][("a",)][0]) == "-0.0"
+
+
+def test_a_map_is_no_table(monkeypatch):
+    """Records with hardly a key in common are left to the plain way, which counts."""
+    monkeypatch.setattr(arrow_reader, "_WIDE", 10)
+    assert read_columns(Body(json.dumps([{f"k{number}": 1} for number in range(100)]).encode())) is None
+
+
+def test_arrays_are_whole():
+    """What Arrow gives is valid by its own account."""
+    read = read_columns(Body(b'[{"a": {"b": 1}}, {"a": null}, {"a": {"b": null}}, {}]'))
+    assert read is not None
+    values = read[0][("a", "b")]
+    values.validate(full=True)
+    assert values.equals(pa.array([1, None, None, None]))

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.core.errors import TabulationError
+from toolkit.tables import flatten
+from toolkit.tables.flatten import MAX_DEPTH, columns_of, json_text
+from toolkit.tables.json_body import Written
+
+KEYS = st.sampled_from(["a", "b", "a.b", "", "id"])
+SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=3)
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(KEYS, inner, max_size=3), max_leaves=8
+)
+RECORDS = st.lists(st.dictionaries(KEYS, VALUES, max_size=4) | SCALARS, max_size=6)
+
+
+def leaves(value, path=()):
+    """Path and value of everything in a record that is no object with members."""
+    if isinstance(value, dict) and value:
+        for key, member in value.items():
+            yield from leaves(member, (*path, key))
+    elif path or not (isinstance(value, dict) or value is None):
+        yield path, None if value == {} else json_text(value) if isinstance(value, list) else value
+
+
+@given(RECORDS)
+def test_nothing_is_lost(records):
+    """Every value is in the row of its record under its path, and nothing else is there."""
+    columns = columns_of(records)
+    assert all(len(values) == len(records) for values in columns.values())
+    for row, record in enumerate(records):
+        expected = {path: value for path, value in leaves(record) if value is not None}
+        found = {path: values[row] for path, values in columns.items() if values[row] is not None}
+        assert {path: json.dumps(value) for path, value in found.items()} == {
+            path: json.dumps(value) for path, value in expected.items()
+        }
+
+
+@given(RECORDS)
+def test_order_of_first_appearance(records):
+    """Paths come in the order in which reading the records meets them."""
+    met = dict.fromkeys(path for record in records for path, _ in leaves(record))
+    assert list(columns_of(records)) == [path for path in met if path in columns_of(records)]
+
+
+def test_keys_absent_from_the_first_row():
+    """A key that only a later record has makes a column."""
+    assert columns_of([{"a": 1}, {"b": 2}, {}]) == {("a",): [1, None, None], ("b",): [None, 2, None]}
+
+
+def test_colliding_paths_stay_apart():
+    """A key with a dot and a nested key of the same name are two columns."""
+    assert columns_of([{"a.b": 1, "a": {"b": 2}}]) == {("a.b",): [1], ("a", "b"): [2]}
+
+
+@pytest.mark.parametrize("nothing", [None, {}])
+def test_nothing_where_others_have_an_object(nothing):
+    """Null, and an object without members, make no column beside those of the object."""
+    assert list(columns_of([{"a": nothing}, {"a": {"b": 1}}])) == [("a", "b")]
+    assert columns_of([{"a": nothing}]) == {("a",): [None]}
+    assert columns_of([{"a": nothing}, {"a": {"b": 1}}, {"a": 2}]) == {
+        ("a",): [None, None, 2],
+        ("a", "b"): [None, 1, None],
+    }
+
+
+def test_lists_are_json_text():
+    """A list inside a record is its JSON text; a number in it stays as it was written."""
+    assert columns_of([{"a": [1, {"b": [None, "é"]}]}]) == {("a",): ['[1, {"b": [null, "é"]}]']}
+    assert json_text([Written("1.50"), True]) == "[1.50, true]"
+
+
+@given(VALUES)
+def test_json_text_round_trips(value):
+    """The text of a list reads as the list."""
+    assert json.loads(json_text(value)) == value
+
+
+def nested(depth, kind):
+    value = 1
+    for _ in range(depth):
+        value = {"a": value} if kind is dict else [value]
+    return value
+
+
+@pytest.mark.parametrize("kind", [dict, list])
+@pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 500])
+def test_depth_is_bounded(kind, depth):
+    """Records nested deeper than the bound are refused; those at it are read."""
+    with pytest.raises(TabulationError, match="nested deeper than 64"):
+        columns_of([{"a": nested(depth, kind)}])
+    assert len(columns_of([{"a": nested(MAX_DEPTH - 2, kind)}])) == 1
+
+
+@pytest.mark.parametrize("record", [{1: 2}, {"a": [{1: 2}]}, {"a": [object()]}, {"a": [float("nan")]}])
+def test_no_json(record):
+    """What JSON has no place for is refused."""
+    with pytest.raises(TabulationError):
+        columns_of([record])
+
+
+def test_a_map_is_no_table(monkeypatch):
+    """Records that share hardly a key are refused before they fill the memory."""
+    monkeypatch.setattr(flatten, "_MANY_CELLS", 10_000)
+    with pytest.raises(TabulationError, match="hardly a key in common"):
+        columns_of([{f"order-{number}": 1} for number in range(500)])
+    assert len(columns_of([{f"day-{number}": 1 for number in range(500)}] * 50)) == 500

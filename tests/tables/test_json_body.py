@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import json
+
+import httpx
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.core.errors import ServiceError, TabulationError
+from toolkit.tables.json_body import Body, Written, body_of
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@given(JSON, st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-32"]))
+def test_reads_what_json_reads(value, encoding):
+    """Valid JSON comes out as the standard library reads it, in every encoding of Unicode."""
+    text = json.dumps(value)
+    assert Body(text.encode(encoding)).parse() == value
+
+
+def test_text_response_and_bytes_are_bodies():
+    """A response, bytes and text give one body; anything else is a parsed value."""
+    response = httpx.Response(200, json=[1], headers={"content-type": "application/json; charset=utf-8"})
+    assert body_of(response) == Body(b"[1]", "application/json; charset=utf-8")
+    assert body_of(b"[1]") == body_of("[1]") == body_of("\ufeff[1]") == body_of(bytearray(b"[1]")) == Body(b"[1]")
+    assert body_of([1]) is None
+
+
+def test_numbers_as_written():
+    """With `written`, a number keeps every character that the service sent."""
+    found = Body(b"[1.50, -0, 1E5, 12345678901234567890.123456789]").parse(written=True)
+    assert found == ["1.50", "-0", "1E5", "12345678901234567890.123456789"]
+    assert {type(number) for number in found} == {Written}
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 429, 500, 503])
+def test_error_status(status):
+    """An answer with an error status raises ServiceError with it, and shows nothing of the body."""
+    with pytest.raises(ServiceError) as caught:
+        body_of(httpx.Response(status, json={"message": "canary"}))
+    assert caught.value.status == status
+    assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize("given", ["hello", b"hello", ""])
+def test_text_that_is_no_json(given):
+    """What a caller gives is not taken for an answer of the service."""
+    with pytest.raises(TabulationError, match="This text is not JSON") as caught:
+        body_of(given).parse()
+    assert "proxy" not in caught.value.next_step
+
+
+def test_a_table_is_no_json():
+    """It is what would come out."""
+    with pytest.raises(TabulationError, match="a table already"):
+        body_of(pd.DataFrame({"id": [1]}))
+
+
+def test_page_instead_of_json():
+    """A page is named by its content type and first characters, cut and safe to print."""
+    page = httpx.Response(200, html="<html>\x1b[31m" + "x" * 1000)
+    body = body_of(page)
+    with pytest.raises(TabulationError, match=r"not JSON.*'text/html; charset=utf-8'.*'<html>") as caught:
+        body.parse()
+    assert len(str(caught.value)) < 300
+    assert "\x1b" not in str(caught.value)
+
+
+def test_empty_body():
+    """An empty body says that it is empty."""
+    with pytest.raises(TabulationError, match="it is empty"):
+        body_of(httpx.Response(204)).parse()
+
+
+@pytest.mark.parametrize("text", ["NaN", "[Infinity]", '{"a": -Infinity}'])
+def test_no_number(text):
+    """NaN and infinities are refused, as JSON has none."""
+    with pytest.raises(TabulationError, match="is no JSON number"):
+        Body(text.encode()).parse()
+
+
+def test_name_twice():
+    """An object with a name twice is refused rather than losing a value."""
+    with pytest.raises(TabulationError, match="the name 'a' appears twice"):
+        Body(b'[{"a": 1, "b": 2, "a": 3}]').parse()
+
+
+@pytest.mark.parametrize("body", [b"[" * 100_000, b'{"a":' * 100_000])
+def test_too_deep(body):
+    """Hostile depth is an error of ours, not a crash."""
+    with pytest.raises(TabulationError, match=r"too deep|not JSON"):
+        Body(body).parse()
+
+
+def test_too_many_digits():
+    """An integer too long for Python is refused, and read as it was written when asked for."""
+    body = Body(b"9" * 5000)
+    with pytest.raises(TabulationError, match="too many digits"):
+        body.parse()
+    assert body.parse(written=True) == "9" * 5000
+
+
+@pytest.mark.parametrize("body", [b'"\xff"', b"[1", b"{]", b"tru", b"'a'", b"[1,]", b"\x00"])
+def test_malformed(body):
+    """What is no JSON raises one kind of error."""
+    with pytest.raises(TabulationError, match="not JSON"):
+        Body(body).parse()

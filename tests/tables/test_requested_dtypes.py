@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pandas.api.types import pandas_dtype
+
+from toolkit.core.errors import TabulationError
+from toolkit.tables.columns import column_of
+from toolkit.tables.json_body import Written
+from toolkit.tables.requested_dtypes import asked, needs_digits
+
+CENTS = pd.ArrowDtype(pa.decimal128(12, 2))
+TIME = pd.ArrowDtype(pa.time32("s"))
+
+
+def made(values, dtype):
+    return asked(column_of("cash", "cash", values), pandas_dtype(dtype), "float")
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype", "found"),
+    [
+        (["1", "2"], "Int64", [1, 2]),
+        (["007", None], "Int64", [7, None]),
+        (["1.0", "2e2"], "Int64", [1, 200]),
+        ([1.0, 2.0], "int64", [1, 2]),
+        ([2**64 - 1], "UInt64", [2**64 - 1]),
+        (["1.5", None], "float32", [1.5, None]),
+        ([1, "2.5"], "float64", [1.0, 2.5]),
+        (["1.50", None], CENTS, [Decimal("1.50"), None]),
+        ([1, 2], CENTS, [Decimal(1), Decimal(2)]),
+        ([Written("1.10"), Written("2")], CENTS, [Decimal("1.10"), Decimal(2)]),
+        ([Written("1.50"), Written("2")], "str", ["1.50", "2"]),
+        ([1, None], "string", ["1", None]),
+        ([True, "x", 1.5], "str", ["true", "x", "1.5"]),
+        ([True, None], "boolean", [True, None]),
+        (["true", "false"], "bool", [True, False]),
+        (["a", "b"], "category", ["a", "b"]),
+        ([1, "x", None], object, [1, "x", None]),
+        ([None, None], "Int64", [None, None]),
+        ([None, None], "float64", [None, None]),
+        (["2026-05-12"], "str", ["2026-05-12"]),
+        (["2026-05-12T09:30:00+02:00"], "datetime64[us, UTC]", [pd.Timestamp("2026-05-12 07:30", tz="UTC")]),
+        (
+            ["2026-05-12T09:30:00.123456789Z"],
+            "datetime64[ns, UTC]",
+            [pd.Timestamp("2026-05-12 09:30:00.123456789", tz="UTC")],
+        ),
+        (["2026-05-12", None], "datetime64[us, UTC]", [pd.Timestamp("2026-05-12", tz="UTC"), None]),
+        (["2026-05-12T09:30:00"], "datetime64[s]", [pd.Timestamp("2026-05-12 09:30")]),
+        ([1_778_578_200], "datetime64[s]", [pd.Timestamp("2026-05-12 09:30")]),
+        (["2026-05-12"], pd.ArrowDtype(pa.date32()), [pd.Timestamp("2026-05-12").date()]),
+        ([Written("1778578200"), None], "datetime64[s, UTC]", [pd.Timestamp("2026-05-12 09:30", tz="UTC"), None]),
+        (["2026-05-12T09:30:00.5000000000Z"], "datetime64[ms, UTC]", [pd.Timestamp("2026-05-12 09:30:00.5", tz="UTC")]),
+        (["2026-05-12T09:30", "2026-05"], "datetime64[s]", [pd.Timestamp("2026-05-12 09:30"), pd.Timestamp("2026-05")]),
+        ([2**60], "float64", [2.0**60]),
+        (["0.1", "12345678901234567.25", "1e23"], "float64", [0.1, 12345678901234567.25, 1e23]),
+        ([0.1], "float32", [float(np.float32(0.1))]),
+        ([1.5, None], "complex128", [1.5, None]),
+        ([90, None], "timedelta64[s]", [pd.Timedelta(seconds=90), None]),
+        (["PT1.5S", "1 days"], "timedelta64[ms]", [pd.Timedelta(seconds=1.5), pd.Timedelta(days=1)]),
+        (["09:30", None], TIME, [pd.Timestamp("2026-05-12 09:30").time(), None]),
+        (["2026-05-12", "2026-05-13"], "period[D]", [pd.Period("2026-05-12", "D"), pd.Period("2026-05-13", "D")]),
+        (["2026-05-12T09:30"], "period[min]", [pd.Period("2026-05-12 09:30", "min")]),
+        ([1, 2.5], "category", [1.0, 2.5]),
+        ([1, None], pd.CategoricalDtype([1.0, 2.0]), [1.0, None]),
+        (["abc"], "S3", [b"abc"]),
+        ([0.30000000000000004], object, [0.30000000000000004]),
+    ],
+)
+def test_asked(values, dtype, found):
+    """A column takes the dtype asked for, whatever its values alone would speak for."""
+    series = made(values, dtype)
+    assert str(series.dtype) == str(pandas_dtype(dtype))
+    assert [None if value is pd.NA or value != value else value for value in series.tolist()] == found  # noqa: PLR0124 - NaN
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype", "row", "kind"),
+    [
+        (["1", None, "x"], "Int64", 2, "text"),
+        (["1", "1.5"], "Int64", 1, "text"),
+        ([1.0, 1.5], "Int64", 1, "a number"),
+        ([1, 300], "int8", 1, "an integer"),
+        ([1, 300], "Int8", 1, "an integer"),
+        ([-1], "UInt8", 0, "an integer"),
+        ([1, None], "int64", 1, "a missing value"),
+        ([True, None], "bool", 1, "a missing value"),
+        (["1", "0x10"], "Int64", 1, "text"),
+        (["1", "1e999"], "float64", 1, "text"),
+        ([1, True], "Int64", 1, "a boolean"),
+        ([True], "float64", 0, "a boolean"),
+        ([1], "boolean", 0, "an integer"),
+        (["yes"], "boolean", 0, "text"),
+        ([Written("1.50"), Written("1.505")], CENTS, 1, "a number"),
+        (["12345678901.00"], CENTS, 0, "text"),
+        (["2026-05-12", "soon"], "datetime64[us, UTC]", 1, "text"),
+        (["2026-05-12T09:30:00Z"], "datetime64[us]", 0, "text"),
+        (["a", "c"], pd.CategoricalDtype(["a", "b"]), 1, "text"),
+        (["2026-05-12", "now"], "datetime64[us, UTC]", 1, "text"),
+        (["2026-05-12", "today"], "datetime64[us]", 1, "text"),
+        (["2026-05-12", "NaT"], pd.ArrowDtype(pa.date32()), 1, "text"),
+        ([""], "datetime64[us]", 0, "text"),
+        ([1.5, 1e300], "float32", 1, "a number"),
+        ([70_000.5], "float16", 0, "a number"),
+        ([2049], "float16", 0, "an integer"),
+        ([2**53 + 1], "float64", 0, "an integer"),
+        ([2**53 + 1], "complex128", 0, "an integer"),
+        (["1", str(2**53 + 1)], "float64", 1, "text"),
+        ([1.5, 2**53 + 1], "float64", 1, "a number"),
+        ([Written("1"), Written(str(2**64 + 1))], "Float64", 1, "a number"),
+        (["2026-05-12T09:30:00Z", "2026-05-12T09:30:00.5Z"], "datetime64[s, UTC]", 1, "text"),
+        (["2026-05-12T09:30:00.123456789Z"], "datetime64[us, UTC]", 0, "text"),
+        (["2026-05-12T09:30:00.1234567891Z"], "datetime64[ns, UTC]", 0, "text"),
+        (["2026-05-12", "2026-05-12T10:00:00"], pd.ArrowDtype(pa.date32()), 1, "text"),
+        (["2026-05-12T10:00:00Z"], pd.ArrowDtype(pa.date32()), 0, "text"),
+        (["2026-05-12T10:00:00Z"], pd.ArrowDtype(pa.timestamp("us")), 0, "text"),
+        (["2026-05-12"], TIME, 0, "text"),
+        (["09:30", "09:30:00.5"], TIME, 1, "text"),
+        (["2026-05-12"], "period[M]", 0, "text"),
+        ([1, 1.5], "timedelta64[s]", 1, "a number"),
+        (["PT1S", "PT1.5S"], "timedelta64[s]", 1, "text"),
+        ([True, 1], "category", 1, "an integer"),
+        ([True], pd.CategoricalDtype([0, 1]), 0, "a boolean"),
+        (["1.5", "12345678901234567.25"], "category", 1, "text"),
+        ([True, Written("12345678901234567.25")], object, 1, "text"),
+        (["2026-05-12T09:30:00.123456789Z"], object, 0, "text"),
+        (["a", "abc"], "S1", 1, "text"),
+    ],
+)
+def test_misfits(values, dtype, row, kind):
+    """A value that does not fit is named by row and type, and shown nowhere."""
+    with pytest.raises(TabulationError) as caught:
+        made(values, dtype)
+    assert caught.value.what == f"column 'cash', row {row}: expected {pandas_dtype(dtype)}, found {kind}"
+    assert caught.value.__cause__ is None
+
+
+@given(st.integers(0, 200), st.data())
+def test_the_first_misfit_is_named(row, data):
+    """Whichever row is the first that does not fit, it is the one named."""
+    later = data.draw(st.lists(st.sampled_from(["1", "canary"]), max_size=50))
+    with pytest.raises(TabulationError, match=rf"row {row}: expected Int64, found text") as caught:
+        made(["1"] * row + ["canary", *later], "Int64")
+    assert "canary" not in str(caught.value)
+
+
+@given(st.lists(st.none() | st.integers(-(2**63), 2**63 - 1)))
+def test_integers_of_every_source(values):
+    """Integers, their text and their JSON are the same Int64."""
+    texts = [None if value is None else str(value) for value in values]
+    written = [None if value is None else Written(value) for value in values]
+    made_of = [made(source, "Int64") for source in (values, texts, written)]
+    assert made_of[0].equals(made_of[1])
+    assert made_of[1].equals(made_of[2])
+    assert [None if value is pd.NA else value for value in made_of[0].tolist()] == values
+
+
+@given(
+    st.lists(
+        st.integers(-(2**70), 2**70) | st.builds(lambda n, by: n << by, st.integers(-4096, 4096), st.integers(0, 60))
+    ),
+    st.sampled_from(["float16", "float32", "float64"]),
+)
+def test_whole_numbers_stay_whole(values, dtype):
+    """A whole number becomes the float that is equal to it, or is refused, as text and as JSON."""
+    with np.errstate(over="ignore"):
+        fits = all(value == float(np.dtype(dtype).type(float(value))) for value in values)
+    for source in (map(str, values), map(Written, values)):
+        if fits:
+            assert made(list(source), dtype).tolist() == values
+        else:
+            with pytest.raises(TabulationError):
+                made(list(source), dtype)
+
+
+@given(
+    st.lists(
+        st.integers(0, 10**15).map(lambda us: datetime(1990, 1, 1, tzinfo=UTC) + timedelta(microseconds=us)), min_size=1
+    ),
+    st.sampled_from([("s", 10**6), ("ms", 10**3), ("us", 1), ("ns", 1)]),
+    st.booleans(),
+)
+def test_instants_stay_where_they_are(instants, unit, coarse):
+    """An instant becomes the one that is equal to it, or is refused."""
+    name, step = unit
+    if coarse:
+        instants = [at.replace(microsecond=at.microsecond // step * step) for at in instants]
+    texts = [at.isoformat() for at in instants]
+    if any(at.microsecond % step for at in instants):
+        with pytest.raises(TabulationError):
+            made(texts, f"datetime64[{name}, UTC]")
+    else:
+        assert made(texts, f"datetime64[{name}, UTC]").tolist() == instants
+
+
+def test_only_floats_need_no_digits():
+    """A float dtype takes what float64 holds; any other needs the number as it was written."""
+    assert not needs_digits(np.dtype("float32"))
+    assert not needs_digits(pd.Float64Dtype())
+    assert needs_digits(CENTS)
+    assert needs_digits(pandas_dtype("str"))

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.core.errors import TabulationError
+from toolkit.tables.row_choice import Rows, choose_rows, envelope_member
+
+ACCOUNTS = [
+    {"id": "a", "account_number": "01", "cash": "5", "positions": [{"symbol": "X", "id": 1}, {"symbol": "Y", "id": 2}]},
+    {"id": "b", "positions": []},
+    {"id": "c"},
+    {"id": "d", "positions": None},
+    {"id": "e", "account_number": "05", "positions": [{"symbol": "Z", "id": 3}]},
+]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"accounts": [{"id": 1}]},
+        {"accounts": [{"id": 1}], "next": None, "total": 3},
+        {"accounts": [{"id": 1}], "next_page_token": "x", "hasMore": True, "meta": {"page": 1}},
+        {"accounts": [{"id": 1}], "errors": [], "request_id": "7"},
+        {"accounts": [], "anything": None},
+    ],
+)
+def test_envelope(value):
+    """An object that only wraps a list of objects is the envelope of that list."""
+    assert envelope_member(value) == "accounts"
+    assert choose_rows(value) == Rows(value["accounts"])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"id": "a", "positions": [{"symbol": "X"}]},
+        {"symbol": "X", "bars": [{"close": 1}], "next_page_token": None},
+        {"number": 1, "lots": [{}]},
+        {"accounts": [{"id": 1}], "orders": [{"id": 2}]},
+        {"symbols": ["X", "Y"]},
+        {"cash": 1},
+        {},
+        [],
+        None,
+    ],
+)
+def test_no_envelope(value):
+    """An object with something to say of its own is a record."""
+    assert envelope_member(value) is None
+
+
+def test_rows_without_a_path():
+    """A list gives its members, anything else itself."""
+    assert choose_rows([1, {"a": 2}, None]).records == [1, {"a": 2}, None]
+    assert choose_rows({"a": 1}).records == [{"a": 1}]
+    assert choose_rows("text").records == ["text"]
+
+
+def test_child_rows_carry_their_parents():
+    """The rows of a nested list carry what identifies the record around each, by the name of its list."""
+    rows = choose_rows(ACCOUNTS, "positions")
+    assert [row["symbol"] for row in rows.records] == ["X", "Y", "Z"]
+    assert rows.carried == {("parent", "id"): ["a", "a", "e"], ("parent", "account_number"): ["01", "01", "05"]}
+
+
+def test_a_path_through_an_envelope():
+    """A path may begin in an envelope or in its records; the envelope itself is carried nowhere."""
+    page = {"accounts": ACCOUNTS, "next": None, "request_id": 7}
+    named, unnamed = choose_rows(page, "accounts.positions"), choose_rows(page, "positions")
+    assert named.records == unnamed.records
+    assert list(named.carried) == [("accounts", "id"), ("accounts", "account_number")]
+    assert choose_rows(page, "accounts") == Rows(ACCOUNTS)
+
+
+def test_grandchildren():
+    """Rows carry the identity of every record that they are in."""
+    value = {"id": 1, "groups": [{"number": 2, "lots": [{"n": 3}]}, {"number": 4, "lots": [{"n": 5}, {"n": 6}]}]}
+    assert choose_rows(value, "groups.lots") == Rows(
+        [{"n": 3}, {"n": 5}, {"n": 6}], {("parent", "id"): [1, 1, 1], ("groups", "number"): [2, 4, 4]}
+    )
+
+
+def test_lists_of_the_same_name():
+    """A list in one of its own name is told from it, and each level keeps its identity."""
+    value = [{"id": 1, "kids": [{"id": 2, "kids": [{"id": 3, "kids": [{"id": 4, "kids": [{"n": 5}]}]}]}]}]
+    assert choose_rows(value, "kids.kids") == Rows(
+        value[0]["kids"][0]["kids"], {("parent", "id"): [1], ("kids", "id"): [2]}
+    )
+    assert choose_rows(value, "kids.kids.kids.kids") == Rows(
+        [{"n": 5}],
+        {("parent", "id"): [1], ("kids", "id"): [2], ("kids.kids", "id"): [3], ("kids.kids.kids", "id"): [4]},
+    )
+    assert choose_rows({"kids": value}, "kids.kids.kids").carried == {("kids", "id"): [1], ("kids.kids", "id"): [2]}
+
+
+def test_a_list_named_parent():
+    """What a list without a name is called is no other list's."""
+    value = [{"id": 1, "parent": [{"id": 2, "kids": [{"id": 3}]}]}]
+    assert choose_rows(value, "parent.kids").carried == {("parent", "id"): [1], ("parent.parent", "id"): [2]}
+    assert choose_rows({"parent": value}, "parent.parent").carried == {("parent", "id"): [1]}
+
+
+@given(st.lists(st.sampled_from(["a", "b", "parent", "a.b"]), min_size=1, max_size=6))
+def test_every_level_is_carried(keys):
+    """However the lists around a row are called, it carries the identity of each record, outermost first."""
+    value = [{"id": len(keys)}]
+    for number in reversed(range(len(keys))):
+        value = [{"id": number, "x": 0, keys[number]: value}]
+    rows = choose_rows(value, ".".join(keys))
+    assert list(rows.carried.values()) == [[number] for number in range(len(keys))]
+    assert rows.records == [{"id": len(keys)}]
+
+
+def test_parents_that_identify_themselves_differently():
+    """What only some parents have is missing in the rows of the others."""
+    value = [{"id": 1, "lots": [{}, {}]}, {"number": 2, "lots": [{}]}, {"id": 3, "lots": [{}]}]
+    assert choose_rows(value, "lots").carried == {
+        ("parent", "id"): [1, 1, None, 3],
+        ("parent", "number"): [None, None, 2, None],
+    }
+
+
+def test_keys_with_dots():
+    """A key that contains dots is found under its own name."""
+    assert choose_rows({"a.b": [1], "a": {"c": [2]}}, "a.b").records == [1]
+    assert choose_rows({"a.b": [1], "a": {"c": [2]}}, "a.c").records == [2]
+
+
+def test_one_object_at_the_path():
+    """An object at the path is a single record."""
+    assert choose_rows({"data": {"account": {"cash": 1}}}, "data.account").records == [{"cash": 1}]
+
+
+def test_nothing_at_the_path():
+    """A path to nothing is refused, and the lists that there are are named."""
+    with pytest.raises(TabulationError, match="no list of records at 'orders'\nThere are: 'positions'"):
+        choose_rows(ACCOUNTS, "orders")
+    with pytest.raises(TabulationError, match="no list of records at 'cash'"):
+        choose_rows(ACCOUNTS, "cash")
+
+
+def test_no_records_no_children():
+    """A page without records has no children, which is no error."""
+    assert choose_rows([], "positions") == Rows([])
+    assert choose_rows({"accounts": [], "next": None}, "positions") == Rows([])
+
+
+@given(st.lists(st.lists(st.integers(), max_size=3), min_size=1))
+def test_child_rows_law(lists):
+    """There are as many rows as members of all lists, and each column carried has a value for each."""
+    rows = choose_rows([{"id": number, "lots": lots} for number, lots in enumerate(lists)], "lots")
+    assert rows.records == [lot for lots in lists for lot in lots]
+    assert rows.carried[("parent", "id")] == [number for number, lots in enumerate(lists) for _ in lots]

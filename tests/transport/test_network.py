@@ -1,0 +1,383 @@
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+import sys
+import threading
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+
+import httpx
+import pytest
+
+from toolkit.core.errors import ConfigurationError, UnsafeAddress
+from toolkit.transport.network import Network, as_timeout
+
+PROXY = "http://proxy.example.com:3128"
+VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+
+
+class Made:
+    """httpx's own transports, replaced: each notes what it was made with and carried."""
+
+    def __init__(self, monkeypatch):
+        self.transports = []
+        monkeypatch.setattr(httpx, "HTTPTransport", self.make)
+        monkeypatch.setattr(httpx, "AsyncHTTPTransport", self.make)
+
+    def make(self, *, verify, proxy):
+        transport = Carrier(verify, proxy)
+        self.transports.append(transport)
+        return transport
+
+    def carried(self):
+        return [(str(getattr(one.proxy, "url", one.proxy)), urls) for one in self.transports if (urls := one.urls)]
+
+
+class Carrier(httpx.MockTransport):
+    def __init__(self, verify, proxy):
+        super().__init__(self.carry)
+        self.verify, self.proxy = verify, proxy
+        self.urls = []
+        self.closed = 0
+
+    def carry(self, request):
+        self.urls.append(str(request.url))
+        return httpx.Response(200)
+
+    def close(self):
+        self.closed += 1
+
+    async def aclose(self):
+        self.closed += 1
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """The transports that the network makes, none of which leaves this process."""
+    return Made(monkeypatch)
+
+
+@pytest.fixture(autouse=True)
+def _no_variables(monkeypatch):
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+def get(network, *urls):
+    for url in urls:
+        network.handle_request(httpx.Request("GET", url))
+
+
+def proxy_of(made, url, **settings):
+    """The proxy by which a URL is reached, None when directly."""
+    get(Network(is_async=False, **settings), url)
+    proxy = made.transports[-1].proxy
+    return None if proxy is None else str(getattr(proxy, "url", proxy))
+
+
+def test_direct(made):
+    """Without a proxy everything goes directly, verified; where there is no TLS, no authority is even read."""
+    secure, plain = ["https://one.example.com/", "https://two.example.com/"], ["http://127.0.0.1:8000/"]
+    get(Network(is_async=False), *secure, *plain)
+    assert made.carried() == [("None", secure), ("None", plain)]
+    assert made.transports[0].verify is True
+    assert made.transports[1].verify.verify_mode is ssl.CERT_REQUIRED
+    assert made.transports[1].verify.get_ca_certs() == []
+
+
+def test_given_proxy(made):
+    """A given proxy is used for everything but loopback."""
+    network = Network(is_async=False, proxy=PROXY)
+    remote = ["https://one.example.com/", "https://192.0.2.1/", "https://two.example.com/"]
+    loopback = ["http://127.0.0.1:8000/", "http://localhost/", "http://[::1]:8000/", "http://127.9.9.9/"]
+    get(network, *remote, *loopback)
+    assert made.carried() == [(PROXY, remote), ("None", loopback)]
+
+
+@pytest.mark.parametrize("given", [PROXY, httpx.URL(PROXY), httpx.Proxy(PROXY)], ids=["text", "URL", "Proxy"])
+def test_kinds_of_proxy(made, given):
+    """A proxy is given as httpx takes it."""
+    assert proxy_of(made, "https://one.example.com/", proxy=given) == PROXY
+
+
+@pytest.mark.parametrize(
+    ("variables", "proxy"),
+    [
+        ({"HTTPS_PROXY": PROXY}, PROXY),
+        ({"https_proxy": PROXY}, PROXY),
+        ({"ALL_PROXY": PROXY}, PROXY),
+        ({"HTTPS_PROXY": PROXY, "ALL_PROXY": "http://other.example.com:1"}, PROXY),
+        ({"HTTPS_PROXY": "proxy.example.com:3128"}, PROXY),
+        ({"HTTPS_PROXY": ""}, None),
+        ({"HTTP_PROXY": PROXY}, None),
+        ({}, None),
+    ],
+)
+def test_proxy_variables(made, monkeypatch, variables, proxy):
+    """The proxy variables are those that httpx goes by; loopback is never reached through them."""
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert proxy_of(made, "https://one.example.com/") == proxy
+    assert proxy_of(made, "https://127.0.0.1/") is None
+    assert proxy_of(made, "http://localhost:8000/") is None
+
+
+@pytest.mark.parametrize(
+    ("no_proxy", "direct", "proxied"),
+    [
+        ("one.example.com", ["https://one.example.com/", "https://sub.one.example.com/"], ["https://two.example.com/"]),
+        (".example.com", ["https://one.example.com/"], ["https://one.example.org/"]),
+        ("other.org, example.com", ["https://one.example.com/", "https://other.org/"], ["https://another.net/"]),
+        ("*", ["https://one.example.com/", "https://192.0.2.1/"], []),
+        ("one.example.com:8443", ["https://one.example.com:8443/"], ["https://one.example.com/"]),
+        ("192.0.2.1", ["https://192.0.2.1/"], ["https://192.0.2.2/"]),
+    ],
+)
+def test_no_proxy(made, monkeypatch, no_proxy, direct, proxied):
+    """Hosts that NO_PROXY names, ports included, are reached directly, whichever was called first."""
+    monkeypatch.setenv("HTTPS_PROXY", PROXY)
+    monkeypatch.setenv("NO_PROXY", no_proxy)
+    for urls in (direct + proxied, proxied + direct):
+        made.transports.clear()
+        get(Network(is_async=False), *urls)
+        carried = dict(made.carried())
+        assert set(carried.get("None", [])) == set(direct)
+        assert set(carried.get(PROXY, [])) == set(proxied)
+
+
+def test_given_proxy_before_variables(made, monkeypatch):
+    """A given proxy wins over the variables, NO_PROXY included."""
+    monkeypatch.setenv("HTTPS_PROXY", "http://other.example.com:1")
+    monkeypatch.setenv("NO_PROXY", "*")
+    assert proxy_of(made, "https://one.example.com/", proxy=PROXY) == PROXY
+
+
+def test_one_transport_a_proxy(made):
+    """Connections are kept: one transport serves all hosts behind one proxy, however many threads ask."""
+    network = Network(is_async=False)
+    start = threading.Barrier(8)
+
+    def ask(number):
+        start.wait()
+        get(network, f"https://host-{number % 2}.example.com/")
+
+    threads = [threading.Thread(target=ask, args=[number]) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made.transports) == 1
+    assert len(made.transports[0].urls) == 8
+
+
+def test_close(made):
+    """Closing closes every transport, once."""
+    network = Network(is_async=False, proxy=PROXY)
+    get(network, "https://one.example.com/", "http://127.0.0.1/")
+    network.close()
+    network.close()
+    assert [transport.closed for transport in made.transports] == [1, 1]
+
+
+def test_async(made):
+    """The asynchronous side goes the same ways, and is closed by awaiting."""
+
+    async def main():
+        network = Network(is_async=True, proxy=PROXY)
+        for url in ("https://one.example.com/", "http://127.0.0.1/"):
+            await network.handle_async_request(httpx.Request("GET", url))
+        await network.aclose()
+
+    asyncio.run(main())
+    assert [proxy for proxy, _ in made.carried()] == [PROXY, "None"]
+    assert [transport.closed for transport in made.transports] == [1, 1]
+
+
+def unverified():
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+@pytest.mark.parametrize("verify", [False, unverified()], ids=["False", "context"])
+def test_unverified(made, verify):
+    """Without verification only this machine is called; for any other host nothing is even made."""
+    network = Network(is_async=False, verify=verify)
+    get(network, "https://127.0.0.1:8000/", "https://localhost/")
+    for url in ("https://one.example.com/", "https://192.0.2.1/", "https://localhost.example.com/"):
+        with pytest.raises(UnsafeAddress, match="verify"):
+            get(network, url)
+        with pytest.raises(UnsafeAddress, match="verify"):
+            get(network, url)
+    assert len(made.transports) == 1
+    assert made.transports[0].verify is verify
+
+
+def test_verifying_context(made):
+    """A context of the caller's own that verifies is used as it is."""
+    context = ssl.create_default_context()
+    get(Network(is_async=False, verify=context), "https://one.example.com/")
+    assert made.transports[0].verify is context
+
+
+def authority():
+    """A certificate authority of the test's own, in PEM."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "test authority")])
+    start = datetime(2020, 1, 1, tzinfo=UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), 1, start, start + timedelta(days=36500))
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    return certificate.public_bytes(serialization.Encoding.PEM)
+
+
+def test_certificate_file(made, tmp_path):
+    """The path of a certificate authority's file makes a context that trusts it, and only it."""
+    file = tmp_path / "authority.pem"
+    file.write_bytes(authority())
+    get(Network(is_async=False, verify=str(file)), "https://one.example.com/")
+    context = made.transports[0].verify
+    assert context.verify_mode is ssl.CERT_REQUIRED
+    assert context.check_hostname
+    assert [dict(pair for (pair,) in one["subject"]) for one in context.get_ca_certs()] == [
+        {"commonName": "test authority"}
+    ]
+
+
+def test_certificate_folder(made, tmp_path):
+    """A folder of certificate authorities verifies as well."""
+    get(Network(is_async=False, verify=str(tmp_path)), "https://one.example.com/")
+    assert made.transports[0].verify.verify_mode is ssl.CERT_REQUIRED
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no certificate"])
+def test_certificate_file_unreadable(made, tmp_path, content):
+    """A path that holds no certificate authority is named, and nothing is sent without."""
+    file = tmp_path / "authority.pem"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(ConfigurationError, match=r"authority\.pem"):
+        get(Network(is_async=False, verify=str(file)), "https://one.example.com/")
+    assert made.transports == []
+
+
+@pytest.mark.parametrize(
+    "proxy",
+    ["ftp://user:QXZ-password@proxy.example.com", "http://user:QXZ-password@proxy.example.com:port", "nonsense"],
+)
+def test_bad_proxy(proxy):
+    """A proxy that httpx cannot use is refused without repeating it: it may hold a password."""
+    with pytest.raises(ConfigurationError, match="proxy") as caught:
+        get(Network(is_async=False, proxy=proxy), "https://one.example.com/")
+    assert "QXZ" not in str(caught.value)
+
+
+def test_socks_proxy(monkeypatch):
+    """A SOCKS proxy without the package for it says which to install."""
+    monkeypatch.setitem(sys.modules, "socksio", None)
+    with pytest.raises(ConfigurationError, match=r"httpx\[socks\]"):
+        get(Network(is_async=False, proxy="socks5://127.0.0.1:1080"), "https://one.example.com/")
+
+
+@contextlib.contextmanager
+def listening(answer):
+    """A loopback server that answers every connection with the same bytes; yields its address and what it got."""
+    got = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve():
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    with connection:
+                        got.append(connection.recv(65536))
+                        connection.sendall(answer)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}", got
+        server.shutdown(socket.SHUT_RDWR)
+    thread.join(10)
+
+
+REFUSED = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_real_proxy(monkeypatch, is_async):
+    """A real proxy sees where a call goes and nothing of it, credentials least of all; loopback passes it by."""
+    with listening(REFUSED) as (proxy, seen), listening(OK) as (server, served):
+        monkeypatch.setenv("HTTPS_PROXY", proxy)
+        monkeypatch.setenv("HTTP_PROXY", proxy)
+        network = Network(is_async=is_async)
+        headers = {"Authorization": "Bearer QXZ"}
+        remote = httpx.Request("GET", "https://broker.example.com/v1/accounts", headers=headers)
+        local = httpx.Request("GET", f"{server}/v1/accounts", headers=headers)
+
+        async def awaited():
+            with pytest.raises(httpx.ProxyError):
+                await network.handle_async_request(remote)
+            body = await (await network.handle_async_request(local)).aread()
+            await network.aclose()
+            return body
+
+        if is_async:
+            body = asyncio.run(awaited())
+        else:
+            with pytest.raises(httpx.ProxyError):
+                network.handle_request(remote)
+            body = network.handle_request(local).read()
+            network.close()
+    assert body == b"ok"
+    assert len(seen) == len(served) == 1
+    assert seen[0].startswith(b"CONNECT broker.example.com:443 ")
+    assert b"QXZ" not in seen[0]
+    assert b"GET /v1/accounts" in served[0]
+
+
+@pytest.mark.parametrize(
+    "timeout", [None, 5, 0.5, Fraction(5, 2), httpx.Timeout(5, pool=None), httpx.Timeout(5, pool=0)]
+)
+def test_timeout(timeout):
+    """None, a number of seconds and an httpx.Timeout are what they were."""
+    assert as_timeout(timeout) == timeout
+
+
+@pytest.mark.parametrize(
+    ("timeout", "shown"),
+    [
+        ("5", "The timeout is str,"),
+        ("QXZ-secret", "The timeout is str,"),
+        (True, "The timeout is bool,"),
+        (timedelta(seconds=5), "The timeout is timedelta,"),
+        ((5, 5), "The timeout is tuple,"),
+        (0, "The timeout is 0,"),
+        (-1, "The timeout is -1,"),
+        (float("nan"), "The timeout is nan,"),
+        (float("inf"), "The timeout is inf,"),
+        (10**400, "The timeout is 1000"),
+        (httpx.Timeout("5"), "The connect timeout is str,"),
+        (httpx.Timeout(5, read=-1), "The read timeout is -1,"),
+    ],
+    ids=lambda value: repr(value)[:30],
+)
+def test_no_timeout(timeout, shown):
+    """What httpx or the system would fail with is refused by its type, or as the number that it is."""
+    with pytest.raises(ConfigurationError) as caught:
+        as_timeout(timeout)
+    assert caught.value.what.startswith(shown)
+    assert len(caught.value.what) < 120
+    assert "QXZ" not in str(caught.value)
+    assert "timeout=30" in caught.value.next_step

@@ -1,0 +1,353 @@
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import socket
+import sys
+import threading
+import traceback
+from dataclasses import dataclass
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.transport.tracebacks import without_frames
+
+_LINGER_NONE = b"\x01\0\0\0\0\0\0\0"  # closing resets the connection
+
+
+class Server:
+    """A server on loopback that treats each connection as one function says, in a thread of its own."""
+
+    def __init__(self, treat):
+        self._treat = treat
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+
+    def _serve(self):
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            with connection, contextlib.suppress(OSError):
+                self._treat(connection, self._ended)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error):
+        self._ended.set()
+        # Closing alone would not wake a thread that accepts.
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join(10)
+
+
+def drop(connection, ended):
+    connection.recv(100)
+
+
+def reset(connection, ended):
+    connection.recv(100)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_NONE)
+
+
+def garbage(connection, ended):
+    connection.recv(65536)
+    connection.sendall(b"\x00\xff this is no HTTP\r\n\r\n")
+
+
+def silence(connection, ended):
+    connection.recv(65536)
+    ended.wait(30)
+
+
+def deafness(connection, ended):
+    ended.wait(30)
+
+
+def half_a_body(connection, ended):
+    connection.recv(65536)
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+
+
+def a_body_that_stops(connection, ended):
+    half_a_body(connection, ended)
+    ended.wait(30)
+
+
+def refused_tunnel(connection, ended):
+    connection.recv(65536)
+    connection.sendall(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+
+
+class Upload(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """More than sockets hold between them."""
+
+    def __iter__(self):
+        for _ in range(400):
+            yield b"x" * 65536
+
+    async def __aiter__(self):
+        for piece in self:
+            yield piece
+
+
+@dataclass(frozen=True)
+class Fault:
+    treat: object
+    error: type[Exception]
+    method: str = "GET"
+    header: tuple[bytes, bytes] = (b"X-Harmless", b"yes")
+    proxied: str = ""
+
+
+FAULTS = {
+    "drop": Fault(drop, httpx.TransportError),
+    "drop mid-upload": Fault(drop, httpx.TransportError, "POST"),
+    "reset": Fault(reset, httpx.TransportError),
+    "reset mid-upload": Fault(reset, httpx.TransportError, "POST"),
+    "garbage": Fault(garbage, httpx.RemoteProtocolError),
+    "read timeout": Fault(silence, httpx.ReadTimeout),
+    "write timeout": Fault(deafness, httpx.WriteTimeout, "POST"),
+    "write timeout in headers": Fault(deafness, httpx.WriteTimeout, header=(b"X-Long", b"x" * 8_000_000)),
+    "illegal header of the caller": Fault(drop, httpx.LocalProtocolError, header=(b"X-Bad", b"a\nb")),
+    "half a body": Fault(half_a_body, httpx.RemoteProtocolError),
+    "body timeout": Fault(a_body_that_stops, httpx.ReadTimeout),
+    "drop by a proxy": Fault(drop, httpx.TransportError, proxied="http://elsewhere.invalid"),
+    "garbage of a proxy": Fault(garbage, httpx.RemoteProtocolError, proxied="http://elsewhere.invalid"),
+    "refused tunnel": Fault(refused_tunnel, httpx.ProxyError, proxied="https://elsewhere.invalid"),
+}
+
+
+def caught(url, fault, secret, *, is_async, clean):
+    """The error that a fault raises, caught as the driver of a flow catches it, and cleaned there or not."""
+    request = _request(url, fault, secret)
+    proxy = httpx.Proxy(url, auth=("user", secret)) if fault.proxied else None
+    if is_async:
+        return asyncio.run(_caught_async(httpx.AsyncHTTPTransport(proxy=proxy), request, clean))
+    with httpx.HTTPTransport(proxy=proxy) as transport:
+        try:
+            transport.handle_request(request).read()
+        except httpx.HTTPError as error:
+            if clean:
+                without_frames(error)
+            return error
+    raise AssertionError("the fault did not show")
+
+
+async def _caught_async(transport, request, clean):
+    async with transport:
+        try:
+            await (await transport.handle_async_request(request)).aread()
+        except httpx.HTTPError as error:
+            if clean:
+                without_frames(error)
+            return error
+    raise AssertionError("the fault did not show")
+
+
+def _request(url, fault, secret):
+    headers = [(b"Host", b"service"), (b"Authorization", b"Bearer " + secret.encode()), fault.header]
+    if fault.method == "POST":
+        headers.append((b"Transfer-Encoding", b"chunked"))
+    return httpx.Request(
+        fault.method,
+        f"{fault.proxied or url}/v1/accounts",
+        headers=headers,
+        stream=Upload() if fault.method == "POST" else httpx.ByteStream(b""),
+        extensions={"timeout": {"connect": 5, "read": 0.1, "write": 0.1, "pool": 5}},
+    )
+
+
+def as_ipython_shows(error):
+    """The traceback of %xmode Verbose."""
+    from IPython.core.ultratb import VerboseTB
+
+    try:
+        raise error
+    except httpx.HTTPError:
+        return VerboseTB(theme_name="nocolor").text(*sys.exc_info())
+
+
+def with_locals(error):
+    """Every local variable of every frame of an error and its chain, as rich and `pytest -l` show them."""
+    lines = []
+    while error is not None:
+        lines.append(repr(error))
+        for frame, _ in traceback.walk_tb(error.__traceback__):
+            for value in frame.f_locals.values():
+                with contextlib.suppress(Exception):  # some objects are half made there
+                    lines.append(repr(value))
+        error = error.__cause__ or error.__context__
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("name", FAULTS)
+def test_no_frame_shows_a_secret(name, is_async):
+    """Whatever the network does, a traceback with local variables holds no credentials, but class and message."""
+    fault, secret = FAULTS[name], secrets.token_hex(20)
+    with Server(fault.treat) as server:
+        error = caught(server.url, fault, secret, is_async=is_async, clean=True)
+    assert isinstance(error, fault.error)
+    for text in (as_ipython_shows(error), with_locals(error)):
+        assert type(error).__name__ in text
+        assert secret not in text
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize(
+    ("name", "show"),
+    [
+        ("write timeout in headers", as_ipython_shows),
+        ("write timeout in headers", with_locals),
+        ("illegal header of the caller", with_locals),
+        ("drop by a proxy", with_locals),
+    ],
+)
+def test_frames_would_show_it(name, show, is_async):
+    """Without that, those of the libraries hold credentials: so the test above can fail."""
+    fault, secret = FAULTS[name], secrets.token_hex(20)
+    with Server(fault.treat) as server:
+        error = caught(server.url, fault, secret, is_async=is_async, clean=False)
+    assert secret in show(error.with_traceback(error.__traceback__.tb_next))  # without the frame of this test
+
+
+def test_the_chain_stays():
+    """Types, messages and notes of an error and its causes are what they were."""
+    fault = FAULTS["garbage"]
+    with Server(fault.treat) as server:
+        before = caught(server.url, fault, "secret", is_async=False, clean=False)
+        after = caught(server.url, fault, "secret", is_async=False, clean=True)
+    chains = [[], []]
+    for one, chain in zip((before, after), chains, strict=True):
+        while one is not None:
+            chain.append((type(one), str(one), one.__suppress_context__))
+            one = one.__cause__  # noqa: PLW2901
+    assert chains[0] == chains[1]
+    assert len(chains[0]) == 2
+
+
+def raised(error, cause=None):
+    """The error with a traceback."""
+    try:
+        raise error from cause  # noqa: TRY301
+    except BaseException as caught_here:  # noqa: BLE001
+        return caught_here
+
+
+def test_cycle_and_groups():
+    """A chain that runs in a circle ends, and members of groups at any depth are cleaned, with their causes."""
+    inner, cause, note = raised(OSError("a")), raised(ValueError("b")), raised(KeyError("c"))
+    inner.__cause__ = cause
+    cause.__context__ = inner
+    group = raised(BaseExceptionGroup("many", [ExceptionGroup("some", [inner]), note]))
+    note.__context__ = group
+    group.add_note("a note")
+    without_frames(group)
+    assert [one.__traceback__ for one in (group, group.exceptions[0], inner, cause, note)] == [None] * 5
+    assert (group.__notes__, inner.__cause__, cause.__context__) == (["a note"], cause, inner)
+
+
+def test_an_error_that_refuses_attributes():
+    """An error that is a frozen dataclass is cleaned as well."""
+
+    @dataclass(frozen=True)
+    class Frozen(Exception):
+        what: str
+
+    error = raised(Frozen("x"))
+    without_frames(error)
+    assert error.__traceback__ is None
+
+
+def failing_call():
+    """As the driver of a flow: what the transport raises is caught, cleaned, and raised on."""
+    try:
+        try:
+            raise OSError("below")  # noqa: TRY301
+        except OSError as below:
+            raise httpx.ConnectError("failed") from below
+    except httpx.ConnectError as error:
+        without_frames(error)
+        return error
+
+
+async def failing_call_async():
+    await asyncio.sleep(0)
+    return failing_call()
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_what_the_caller_was_handling_keeps_its_frames(is_async):
+    """An error of the caller's own, in whose handling the call was made, keeps its traceback and chain."""
+
+    async def handling():
+        try:
+            try:
+                raise LookupError("of the caller")  # noqa: TRY301
+            except LookupError as first:
+                raise KeyError("of the caller") from first
+        except KeyError:
+            return await failing_call_async() if is_async else failing_call()
+
+    error = asyncio.run(handling())
+    below = error.__cause__
+    own = below.__context__
+    assert (error.__traceback__, below.__traceback__) == (None, None)
+    assert isinstance(own, KeyError)
+    assert own.__traceback__ is not None
+    assert own.__cause__.__traceback__ is not None
+
+
+def test_request_of_an_error():
+    """A request that a transport put on its error, or on the response of one, gives way to the caller's own."""
+    hot = httpx.Request("GET", "https://a.example", headers={"Authorization": "Bearer x"})
+    clean = httpx.Request("GET", "https://a.example")
+    cause = raised(httpx.HTTPStatusError("b", request=hot, response=httpx.Response(500, request=hot)))
+    error = raised(httpx.ConnectError("a", request=hot), cause)
+    without_frames(error, clean)
+    assert (error.request, cause.request, cause.response.request) == (clean, clean, clean)
+
+
+def test_request_unset():
+    """Without one to put there it is unset, so that the client sets its own; one that was unset stays so."""
+    hot = httpx.Request("GET", "https://a.example", headers={"Authorization": "Bearer x"})
+    error, unset = httpx.ConnectError("a", request=hot), httpx.ConnectError("a")
+    without_frames(error)
+    without_frames(unset, hot)
+    for one in (error, unset):
+        with pytest.raises(RuntimeError, match="not been set"):
+            _ = one.request
+
+
+def test_an_error_without_a_traceback():
+    """What was never raised is fine."""
+    without_frames(ValueError("x"))
+
+
+@given(st.lists(st.tuples(st.integers(0, 7), st.sampled_from(["__cause__", "__context__"]), st.integers(0, 7))))
+def test_any_graph(links):
+    """Whatever errors hang together with the first, none of them keeps a traceback, and every link stays."""
+    errors = [raised(RuntimeError(str(number))) for number in range(8)]
+    for one, link, other in links:
+        setattr(errors[one], link, errors[other])
+    before = [(one.__cause__, one.__context__) for one in errors]
+    without_frames(errors[0])
+    reachable, pending = set(), [errors[0]]
+    while pending:
+        one = pending.pop()
+        if one is not None and one not in reachable:
+            reachable.add(one)
+            pending += (one.__cause__, one.__context__)
+    assert all((one.__traceback__ is None) == (one in reachable) for one in errors)
+    assert [(one.__cause__, one.__context__) for one in errors] == before

@@ -1,0 +1,286 @@
+"""How a request is authorized: credentials go on a copy, and nothing above ever holds them.
+
+The request that the client keeps and the cassette records stays as the caller made it. Both flows of
+section 5 of the service document are here; a token request goes out on its own, through `exchange`.
+"""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final, Protocol
+from urllib.parse import urlencode
+
+import httpx
+
+from toolkit.auth.assertion import ASSERTION_TYPE, client_assertion
+from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair
+from toolkit.auth.tokens.retrying import RetryPolicy, with_retries
+from toolkit.auth.tokens.single_flight import MemoryTokenStore, slot_of
+from toolkit.auth.tokens.store import TokenStore
+from toolkit.auth.tokens.token import Token
+from toolkit.core.addresses import Address
+from toolkit.core.clock import Clock
+from toolkit.core.document import GRANT_TYPE, TOKEN_PATH, Placeholder, header_names
+from toolkit.core.ledger import Authorization
+from toolkit.core.secret import Secret
+from toolkit.transport.flow import Flow
+
+Headers = tuple[tuple[str, str], ...]
+RawHeaders = list[tuple[bytes, bytes]]
+_UNAUTHORIZED: Final = 401  # RFC 9110 section 15.5.2
+TOKEN_REQUEST_TIMEOUT: Final = 30.0  # seconds, for a session whose own calls may take as long as they like
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRequest:
+    """A request to the token endpoint.
+
+    Attributes:
+        request: as it is sent, credentials in its form.
+        recorded_form: the form as a recording shows it.
+        secrets: what is secret in this very request besides the credentials, with names for placeholders.
+    """
+
+    request: httpx.Request
+    recorded_form: bytes
+    secrets: tuple[tuple[str, Secret], ...] = ()
+
+
+class Exchange(Protocol):
+    """Sends a token request on its own way: below the cassette, which records it beside the calls."""
+
+    def __call__(self, token_request: TokenRequest, /) -> Flow[Token]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What authorizes a request.
+
+    Attributes:
+        headers: what goes on the copy that is sent.
+        authorization: what is remembered of it.
+        token: the access token in the headers, None for a key pair.
+    """
+
+    headers: Headers = field(repr=False)
+    authorization: Authorization
+    token: Token | None = None
+    _last_merged: list[tuple[RawHeaders, httpx.Headers]] = field(default_factory=list, init=False, repr=False)
+
+    def merged_with(self, raw: RawHeaders) -> httpx.Headers:
+        """A request's headers and this grant's, as a copy of their own.
+
+        Most calls of a client carry the same headers: the last result is kept, since normalising all of
+        them anew would be a third of what a call costs.
+        """
+        for last_raw, merged in self._last_merged:
+            if last_raw is raw or last_raw == raw:
+                return httpx.Headers(merged)
+        more = [(name.encode("ascii"), value.encode("ascii")) for name, value in self.headers]
+        merged = httpx.Headers([*raw, *more])
+        self._last_merged[:] = [(raw, merged)]
+        return httpx.Headers(merged)
+
+
+class Authorizer(Protocol):
+    """Authorizes the requests of one set of credentials.
+
+    Attributes:
+        recorded_headers: what a recording shows where the credentials went: the document's placeholders.
+    """
+
+    recorded_headers: Headers
+
+    @property
+    def grant(self) -> Grant | None:
+        """The grant in hand, if there is one and it is usable."""
+        ...
+
+    def grant_at(self, now: datetime, monotonic: float, /) -> Grant | None:
+        """The same, for a caller who has just read both clocks."""
+        ...
+
+    def obtain(self) -> Flow[Grant]:
+        """A usable grant: the one in hand, or a new one."""
+        ...
+
+    def is_worth_retrying(self, request: httpx.Request, status: int, grant: Grant, /) -> bool:
+        """Whether a request that was answered with this status would fare better with a new grant."""
+        ...
+
+
+class KeyPairAuthorizer:
+    """The legacy flow (section 5.2): the key pair on every call, in two headers or as HTTP Basic."""
+
+    def __init__(self, credentials: KeyPair, *, header_prefix: str) -> None:
+        key_id, secret_key = credentials.key_id.reveal(), credentials.secret_key.reveal()
+        if credentials.scheme == "basic":
+            pair = base64.b64encode(f"{key_id}:{secret_key}".encode("ascii")).decode("ascii")
+            headers: Headers = (("Authorization", f"Basic {pair}"),)
+            self.recorded_headers: Headers = (("Authorization", f"Basic {Placeholder.BASIC}"),)
+        else:
+            names, shown = header_names(header_prefix), header_names()
+            headers = ((names[0], key_id), (names[1], secret_key))
+            self.recorded_headers = ((shown[0], Placeholder.KEY_ID), (shown[1], Placeholder.SECRET_KEY))
+        self.grant: Grant | None = Grant(headers, authorization(credentials))
+
+    def grant_at(self, now: datetime, monotonic: float, /) -> Grant | None:  # noqa: ARG002
+        return self.grant
+
+    def obtain(self) -> Flow[Grant]:
+        raise AssertionError("a key pair is always in hand")
+
+    def is_worth_retrying(self, request: httpx.Request, status: int, grant: Grant, /) -> bool:  # noqa: ARG002
+        return False
+
+
+class TokenAuthorizer:
+    """The client credentials flow (section 5.1): a bearer token, reused until it expires.
+
+    After a 401 with a token that should be good, the token is renewed once and the request sent once
+    more, if its body can be sent again; an addition of ours.
+
+    Args:
+        store: where tokens are kept: in this process, or for several.
+        number: the number of a token in its session.
+        retries: how often and how long a token request that may fare better is tried.
+        timeout: of each token request, as httpx takes it; by default 30 seconds.
+    """
+
+    recorded_headers: Headers = (("Authorization", f"Bearer {Placeholder.ACCESS_TOKEN}"),)
+
+    def __init__(
+        self,
+        credentials: ClientSecret | ClientKey,
+        *,
+        auth_address: Address,
+        clock: Clock,
+        store: MemoryTokenStore | TokenStore,
+        exchange: Exchange,
+        number: Callable[[Token], int],
+        new_jti: Callable[[], str] = lambda: str(uuid.uuid4()),
+        retries: RetryPolicy = RetryPolicy(),  # noqa: B008 - a frozen value
+        timeout: float | httpx.Timeout | None = None,
+    ) -> None:
+        self._credentials = credentials
+        self._token_url = f"{auth_address}{TOKEN_PATH}"
+        self._issuer = str(auth_address)
+        self._clock = clock
+        self._exchange = exchange
+        self._number = number
+        self._grant: Grant | None = None
+        self._new_jti = new_jti
+        self._retries = retries
+        # Built by hand, a request has no timeout unless given one.
+        self._timeout = httpx.Timeout(TOKEN_REQUEST_TIMEOUT if timeout is None else timeout).as_dict()
+        self._slot = slot_of(store, credentials, self._token_url)
+
+    @property
+    def grant(self) -> Grant | None:
+        return self.grant_at(self._clock.now(), self._clock.monotonic())
+
+    def grant_at(self, now: datetime, monotonic: float, /) -> Grant | None:
+        token, grant = self._slot.token, self._grant
+        if token is None or monotonic >= token.renew_monotonic or now >= token.renew_at:
+            return None
+        return grant if grant is not None and grant.token is token else self._granted(token)
+
+    def obtain(self) -> Flow[Grant]:
+        return self._granted((yield from self._slot.obtain(self._clock, self._fetch)))
+
+    def is_worth_retrying(self, request: httpx.Request, status: int, grant: Grant, /) -> bool:
+        if grant.token is None:
+            return False
+        if status != _UNAUTHORIZED:
+            if self._slot.doubted is not None:
+                self._slot.accept(grant.token)
+            return False
+        return self._slot.reject(grant.token) and can_be_sent_again(request)
+
+    def _granted(self, token: Token) -> Grant:
+        grant = self._grant
+        if grant is None or grant.token is not token:
+            headers = (("Authorization", f"Bearer {token.access_token.reveal()}"),)
+            grant = Grant(headers, authorization(self._credentials, token, self._number(token)), token)
+            self._grant = grant
+        return grant
+
+    def _fetch(self, *, patiently: bool) -> Flow[Token]:
+        policy = self._retries if patiently else replace(self._retries, tries=1)
+        return with_retries(lambda: self._exchange(self._token_request()), self._clock, policy)
+
+    def _token_request(self) -> TokenRequest:
+        """A token request with the credentials in its form and nowhere else (section 4.1)."""
+        extra = dict(self._credentials.form_fields)
+        fields = {**extra, "grant_type": GRANT_TYPE, "client_id": self._credentials.client_id}
+        shown = {**extra, "grant_type": GRANT_TYPE, "client_id": Placeholder.CLIENT_ID}
+        secrets: tuple[tuple[str, Secret], ...] = ()
+        if isinstance(self._credentials, ClientSecret):
+            fields["client_secret"] = self._credentials.client_secret.reveal()
+            shown["client_secret"] = Placeholder.CLIENT_SECRET
+        else:
+            assertion = self._assertion(self._credentials)
+            secrets = (("CLIENT_ASSERTION", assertion),)
+            fields |= {"client_assertion_type": ASSERTION_TYPE, "client_assertion": assertion.reveal()}
+            shown |= {"client_assertion_type": ASSERTION_TYPE, "client_assertion": Placeholder.CLIENT_ASSERTION}
+        request = httpx.Request(
+            "POST",
+            self._token_url,
+            headers={"Accept": "application/json"},
+            data=fields,
+            extensions={"timeout": dict(self._timeout)},
+        )
+        return TokenRequest(request, urlencode(shown, safe="<>").encode("ascii"), secrets)
+
+    def _assertion(self, credentials: ClientKey) -> Secret:
+        audiences = {"token-endpoint": self._token_url, "issuer": self._issuer}
+        return client_assertion(
+            credentials.private_key,
+            client_id=credentials.client_id,
+            audience=audiences.get(credentials.audience, credentials.audience),
+            now=self._clock.now(),
+            new_jti=self._new_jti,
+            typ=credentials.assertion_typ,
+            lifetime=credentials.assertion_lifetime,
+        )
+
+
+class AuthorizedRequest(httpx.Request):
+    """A copy of a request with the headers of a grant; stream and extensions (timeouts) are the request's own.
+
+    `copy.copy` would drop both. httpx's constructor is not called, for it normalises all headers anew:
+    these are the parts that a transport reads.
+
+    Args:
+        request: what to send.
+        grant: what authorizes it.
+        raw: the request's raw headers, from a caller who has just read them.
+    """
+
+    def __init__(self, request: httpx.Request, grant: Grant, raw: RawHeaders | None = None) -> None:
+        self.method = request.method
+        self.url = request.url
+        self.headers = grant.merged_with(request.headers.raw if raw is None else raw)
+        self.stream = request.stream
+        self.extensions = dict(request.extensions)
+
+
+def can_be_sent_again(request: httpx.Request) -> bool:
+    """Whether the body is in memory, rather than a stream that was consumed by the first sending."""
+    return isinstance(request.stream, httpx.ByteStream)
+
+
+def authorization(credentials: Credentials, token: Token | None = None, number: int | None = None) -> Authorization:
+    """What is remembered of how a call was authorized."""
+    return Authorization(
+        kind=credentials.kind,
+        environment=credentials.environment,
+        profile=credentials.name,
+        token=number,
+        issued_at=token.issued_at if token else None,
+        expires_at=token.expires_at if token else None,
+    )

@@ -1,0 +1,311 @@
+"""Who is calling: a key pair, a client secret or a client key, each bound to one environment.
+
+Section 1, rule 5 of the service document: credentials of one account or environment are not accepted
+by another. The kinds are those of sections 5.1 and 5.2.
+
+Constructors hide what they were given before they check it: a verbose traceback of a refusal shows the
+local variables of their frames.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from itertools import chain
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from toolkit.auth.assertion import ASSERTION_LIFETIME
+from toolkit.auth.cell_warning import warn_if_in_cell
+from toolkit.auth.checks import Checks
+from toolkit.auth.keys import LocalKey, Signer, as_signer
+from toolkit.auth.keys.sources import hidden
+from toolkit.core.document import CredentialKind, Environment, nearest_environment
+from toolkit.core.errors import ConfigurationError, CredentialsMismatch
+from toolkit.core.escaping import excerpt
+from toolkit.core.secret import Secret
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Scheme = Literal["headers", "basic"]
+_SIGNERS: dict[int, tuple[str, Signer]] = {}
+_LONGEST_QUOTE = 40  # characters
+
+
+class Credentials(ABC):
+    """What all kinds have in common.
+
+    Attributes:
+        kind: which of the document's kinds they are.
+        environment: the one environment they belong to.
+        name: profile name; recordings tell callers apart by it.
+    """
+
+    kind: ClassVar[CredentialKind]
+    environment: Environment
+    name: str
+
+    def __init__(self, *, environment: Environment | str, name: str) -> None:
+        self.name = name
+        self.environment = as_environment(environment)
+        if self.kind not in self.environment.rules.credentials:
+            taken = " or a ".join(sorted(self.environment.rules.credentials))
+            raise CredentialsMismatch(
+                f"The environment {self.environment} takes no {self.kind}.",
+                f"A {self.environment.rules.holder} uses a {taken}.",
+            )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r} for {self.environment}>"
+
+    def __setattr__(self, attribute: str, value: Any) -> None:
+        if hasattr(self, attribute):
+            raise AttributeError(f"{type(self).__name__} is immutable; make new credentials instead")
+        super().__setattr__(attribute, value)
+
+    def __delattr__(self, attribute: str) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable; make new credentials instead")
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError("credentials are not pickled: they would reach a disk or another process in the clear")
+
+    def __copy__(self) -> Credentials:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Credentials:
+        return self
+
+    @abstractmethod
+    def secrets(self) -> tuple[tuple[str, Secret], ...]:
+        """Every secret they hold, each with the name that its placeholder has in a recording."""
+
+    @abstractmethod
+    def _identity(self) -> tuple[str, ...]:
+        """What tells these credentials from others of their kind and environment, secrets included."""
+
+    def fingerprint(self) -> str:
+        """A digest that is equal for equal credentials, to share one token among them. Not for showing."""
+        return hashlib.sha256(self._framed_identity()).hexdigest()
+
+    def token_identity(self) -> bytes | None:
+        """All that a token depends on, secrets included, from which a key to sealed tokens is derived.
+
+        None when the private key is kept elsewhere: nobody here knows what tells it from another.
+        """
+        return self._framed_identity()
+
+    def _framed_identity(self) -> bytes:
+        parts = (part.encode("utf-8", "surrogatepass") for part in (self.kind, self.environment, *self._identity()))
+        return b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+
+
+class KeyPair(Credentials):
+    """Key ID and secret key of a live or paper account (section 5.2, the legacy flow).
+
+    Args:
+        key_id: the key ID; kept as a Secret.
+        secret_key: the secret key; kept as a Secret.
+        environment: "live" or "paper".
+        name: profile name.
+        scheme: "headers" for the two key headers, "basic" for HTTP Basic Authentication.
+
+    Raises:
+        CredentialsMismatch: the environment takes no key pair.
+        ConfigurationError: a value is missing or cannot be sent in a header.
+    """
+
+    kind = CredentialKind.KEY_PAIR
+
+    def __init__(
+        self,
+        key_id: str | Secret,
+        secret_key: str | Secret,
+        *,
+        environment: Environment | str,
+        name: str = "default",
+        scheme: Scheme = "headers",
+    ) -> None:
+        checks = Checks()
+        name = checks.profile_name(name)
+        key_id, secret_key = checks.secret(key_id, "key ID"), checks.secret(secret_key, "secret key")
+        super().__init__(environment=environment, name=name)
+        if scheme not in ("headers", "basic"):
+            del scheme
+            raise ConfigurationError(
+                "A key pair is sent by one of two schemes.", 'Use scheme="headers" or scheme="basic".'
+            )
+        checks.done()
+        self.scheme: Scheme = scheme
+        self.key_id, self.secret_key = key_id, secret_key
+        if scheme == "basic" and ":" in self.key_id.reveal():
+            raise ConfigurationError(
+                "The key ID holds a colon, which HTTP Basic cannot carry (RFC 7617 section 2).",
+                'Use scheme="headers".',
+            )
+        warn_if_in_cell(self.secrets())
+
+    def secrets(self) -> tuple[tuple[str, Secret], ...]:
+        return ("API_KEY_ID", self.key_id), ("API_SECRET_KEY", self.secret_key)
+
+    def _identity(self) -> tuple[str, ...]:
+        return self.key_id.reveal(), self.secret_key.reveal()
+
+
+class ClientSecret(Credentials):
+    """Client ID and client secret of a broker partner (section 5.1, client_secret_post).
+
+    Args:
+        client_id: the client ID; no secret.
+        client_secret: the client secret; kept as a Secret.
+        environment: "broker-live" or "broker-sandbox".
+        name: profile name.
+        form_fields: further fields of the token request, such as {"scope": "accounts.read"}; kept as a
+            mapping that does not change.
+
+    Raises:
+        CredentialsMismatch: the environment takes no client secret.
+        ConfigurationError: a value is missing or cannot be sent.
+    """
+
+    kind = CredentialKind.CLIENT_SECRET
+
+    def __init__(
+        self,
+        client_id: str,
+        client_secret: str | Secret,
+        *,
+        environment: Environment | str,
+        name: str = "default",
+        form_fields: Mapping[str, str] | None = None,
+    ) -> None:
+        checks = Checks()
+        name, client_id = checks.profile_name(name), checks.text(client_id, "client ID")
+        client_secret = checks.secret(client_secret, "client secret")
+        form_fields = checks.form_fields(form_fields)
+        super().__init__(environment=environment, name=name)
+        checks.done()
+        self.client_id = client_id
+        self.client_secret = client_secret
+        self.form_fields: Mapping[str, str] = form_fields
+        warn_if_in_cell(self.secrets())
+
+    def secrets(self) -> tuple[tuple[str, Secret], ...]:
+        return (("CLIENT_SECRET", self.client_secret),)
+
+    def _identity(self) -> tuple[str, ...]:
+        return self.client_id, self.client_secret.reveal(), *_in_order(self.form_fields)
+
+
+class ClientKey(Credentials):
+    """Client ID and private key of a broker partner (section 5.1, private_key_jwt per RFC 7523).
+
+    The private key never leaves this process: each token request carries an assertion signed with it.
+
+    Args:
+        client_id: the client ID; no secret.
+        private_key: key text (PEM, JWK or JWK set), a Path to a file of it, a private key object of the
+            `cryptography` package, or a Signer that keeps the key elsewhere.
+        environment: "broker-live" or "broker-sandbox".
+        name: profile name.
+        key_id: the `kid` that the service knows the key by, if it wants one; chooses the key of a JWK set.
+        algorithm: JWS algorithm; by default its JWK's own, else the usual one for the key.
+        audience: "token-endpoint" (its exact URL), "issuer" (the auth address), or a text sent as it is.
+        passphrase: opens an encrypted private key; not kept beyond what recordings are searched for.
+        assertion_typ: `typ` in the header of assertions, such as "client-authentication+jwt"; None leaves it out.
+        assertion_lifetime: seconds for which an assertion is good, 1 to 3600.
+        form_fields: further fields of the token request, such as {"scope": "accounts.read"}; kept as a
+            mapping that does not change.
+
+    Raises:
+        CredentialsMismatch: the environment takes no client key.
+        ConfigurationError: the key cannot be read or decrypted, or does not fit the algorithm; a value is
+            malformed.
+    """
+
+    kind = CredentialKind.CLIENT_KEY
+
+    def __init__(
+        self,
+        client_id: str,
+        private_key: str | Path | Secret | Signer | Any,
+        *,
+        environment: Environment | str,
+        name: str = "default",
+        key_id: str | None = None,
+        algorithm: str | None = None,
+        audience: str = "token-endpoint",
+        passphrase: str | Secret | None = None,
+        assertion_typ: str | None = "JWT",
+        assertion_lifetime: int = ASSERTION_LIFETIME,
+        form_fields: Mapping[str, str] | None = None,
+    ) -> None:
+        private_key = hidden(private_key)
+        checks = Checks()
+        name, client_id = checks.profile_name(name), checks.text(client_id, "client ID")
+        passphrase = checks.passphrase(passphrase)
+        audience, key_id = checks.text(audience, "audience"), checks.optional_text(key_id, "key ID")
+        algorithm = checks.algorithm(algorithm)
+        assertion_typ = checks.optional_text(assertion_typ, "assertion type")
+        assertion_lifetime = checks.lifetime(assertion_lifetime)
+        form_fields = checks.form_fields(form_fields)
+        super().__init__(environment=environment, name=name)
+        checks.done()
+        self.client_id = client_id
+        self.audience = audience
+        self.assertion_typ = assertion_typ
+        self.assertion_lifetime = assertion_lifetime
+        self.form_fields: Mapping[str, str] = form_fields
+        self.private_key: Signer = as_signer(private_key, algorithm=algorithm, key_id=key_id, passphrase=passphrase)
+        self.key_id: str | None = self.private_key.key_id
+        self.algorithm: str = self.private_key.algorithm
+        warn_if_in_cell(self.secrets())
+
+    def secrets(self) -> tuple[tuple[str, Secret], ...]:
+        return self.private_key.secrets() if isinstance(self.private_key, LocalKey) else ()
+
+    def _identity(self) -> tuple[str, ...]:
+        key = _key_identity(self.private_key)
+        fields = _in_order(self.form_fields)
+        return self.client_id, self.audience, self.algorithm, self.key_id or "", key, *fields
+
+    def token_identity(self) -> bytes | None:
+        return super().token_identity() if isinstance(self.private_key, LocalKey) else None
+
+
+def as_environment(environment: Environment | str) -> Environment:
+    """The environment of this name.
+
+    Raises:
+        ConfigurationError: there is none of that name, or it is no name; says which comes nearest.
+    """
+    with suppress(ValueError):
+        return Environment(environment)
+    choices = f"Choose one of {', '.join(Environment)}."
+    if isinstance(environment, Credentials):
+        raise ConfigurationError(
+            "The environment, which a session is given first, is a name, not credentials.",
+            "Write tk.Session(credentials=...); credentials name their environment.",
+        )
+    if not isinstance(environment, str):
+        raise ConfigurationError(f"The environment is a name, not {type(environment).__name__}.", choices)
+    near = nearest_environment(environment)
+    raise ConfigurationError(
+        f"There is no environment {excerpt(environment, _LONGEST_QUOTE)!r}.",
+        f"Did you mean {near}? {choices}" if near else choices,
+    )
+
+
+def _key_identity(signer: Signer) -> str:
+    """What is equal for equal keys, in whatever form they were given."""
+    if isinstance(signer, LocalKey):
+        return signer.identity()
+    # A key kept elsewhere cannot be compared: its token is shared through the same Signer only. The Signer
+    # is kept as well, so that no other comes to have its id.
+    return _SIGNERS.setdefault(id(signer), (token_hex(), signer))[0]
+
+
+def _in_order(fields: Mapping[str, str]) -> Iterable[str]:
+    return chain.from_iterable(sorted(fields.items()))

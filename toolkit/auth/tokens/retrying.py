@@ -1,0 +1,95 @@
+"""Which failures of a token request are worth another try, and after how long.
+
+429, 5xx, `temporarily_unavailable` and broken connections may pass: they are tried again, after a pause that
+grows, or after the one that the service asks for (RFC 9110 section 10.2.3). The service document shows no
+rate limits; the bounds are ours.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from toolkit.auth.tokens.token import Token
+from toolkit.core.clock import Clock
+from toolkit.core.errors import TokenError, TokenRefused, Unreachable
+from toolkit.transport.flow import Flow, Pause
+
+# RFC 6749 section 5.2: refusals that the same request meets again, until somebody changes something.
+LASTING: Final = frozenset(
+    {"invalid_client", "invalid_request", "invalid_scope", "unauthorized_client", "unsupported_grant_type"}
+)
+LASTING_IS_REMEMBERED: Final = 30.0  # seconds
+PASSING_IS_REMEMBERED: Final = 1.0  # seconds: for those who waited for the very request that failed
+LONGEST_REMEMBERED: Final = 60.0  # seconds, of a Retry-After
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How often and for how long a token request is tried.
+
+    Attributes:
+        tries: requests at most, the first included.
+        within: seconds after the first request in which another may be sent.
+        first_pause: seconds before the second; each later pause is twice the one before.
+        jitter: a number from 0 to 1; the pause is cut by up to half, so that many callers spread out.
+    """
+
+    tries: int = 4
+    within: float = 30.0
+    first_pause: float = 0.25
+    jitter: Callable[[], float] = random.random
+
+    def pause(self, tries: int, elapsed: float, asked: float | None) -> float | None:
+        """Seconds to wait before the next try, or None when there is to be none.
+
+        Args:
+            tries: requests made so far.
+            elapsed: seconds since the first.
+            asked: seconds that the service asks to wait, if it does.
+        """
+        if tries >= self.tries:
+            return None
+        pause = self.first_pause * 2 ** (tries - 1) * (1 - self.jitter() / 2)
+        pause = max(pause, asked or 0.0)
+        return pause if elapsed + pause <= self.within else None
+
+
+def with_retries(attempt: Callable[[], Flow[Token]], clock: Clock, policy: RetryPolicy) -> Flow[Token]:
+    """Make a token request until it gives a token, fails for good, or the policy's bounds are reached.
+
+    Args:
+        attempt: makes one request; each of its own, since an assertion is good for one only.
+
+    Raises:
+        TokenError, Unreachable: of the last try; says how many there were.
+    """
+    since, tries = clock.monotonic(), 0
+    while True:
+        tries += 1
+        failure: TokenRefused | Unreachable
+        try:
+            return (yield from attempt())
+        except (TokenRefused, Unreachable) as error:
+            failure = error
+        asked = failure.retry_after if isinstance(failure, TokenRefused) else None
+        pause = policy.pause(tries, clock.monotonic() - since, asked) if failure.is_passing else None
+        if pause is None:  # raised here, it has no context
+            raise failure if tries == 1 else failure.reworded(f"{failure.what} {tries} tries.", failure.next_step)
+        yield Pause(pause, clock)
+
+
+def seconds_until_another_try(error: TokenError | Unreachable, *, in_need: bool = True) -> float:
+    """For how long it is no use to ask again; 0 when the next caller may ask at once.
+
+    Args:
+        in_need: whether there is no token to go on with meanwhile.
+    """
+    if isinstance(error, TokenRefused) and error.error in LASTING:
+        return LASTING_IS_REMEMBERED
+    if not isinstance(error, TokenRefused | Unreachable) or not error.is_passing:
+        return 0.0 if in_need else PASSING_IS_REMEMBERED
+    asked = error.retry_after if isinstance(error, TokenRefused) else None
+    return min(max(asked or 0.0, PASSING_IS_REMEMBERED), LONGEST_REMEMBERED)

@@ -1,7 +1,0 @@
-"""Pictures of tokens, calls and balances, drawn with matplotlib from the tables of pandas."""
-
-from toolkit.charts.bars import balances
-from toolkit.charts.latencies import call_latencies
-from toolkit.charts.timeline import token_timeline
-
-__all__ = ["balances", "call_latencies", "token_timeline"]

@@ -1,0 +1,115 @@
+"""Addresses and origins: what a URL must look like before credentials may go there."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+from toolkit.core.errors import ConfigurationError, UnsafeAddress
+from toolkit.core.escaping import excerpt
+
+_DEFAULT_PORTS = {"https": 443, "http": 80}
+_HOST_NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\Z")  # RFC 1035 section 2.3.4
+_NUMERIC = re.compile(r"(^|\.)(\d+|0x[0-9a-f]*)\Z")  # an IPv4 address to some parsers (WHATWG URL section 3.5)
+_URL = re.compile(r"\s*[A-Za-z]+://")
+_QUERY = re.compile(r"[?#].*", re.DOTALL)
+_EXAMPLE = "Write it like https://api.example.com, without query and fragment."
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine by its very name: `localhost` or a loopback address literal."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Scheme, host and port of a URL (RFC 6454), in lower case, with the default port filled in."""
+
+    scheme: str
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        port = "" if self.port == _DEFAULT_PORTS.get(self.scheme) else f":{self.port}"
+        return f"{self.scheme}://{host}{port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """One configured address: an origin and, where the service has one, a path prefix.
+
+    Attributes:
+        origin: where it is.
+        prefix: path before the paths of the document, without a trailing slash; often empty.
+    """
+
+    origin: Origin
+    prefix: str
+
+    def __str__(self) -> str:
+        return f"{self.origin}{self.prefix}"
+
+    @classmethod
+    def parse(cls, text: str, *, setting: str) -> Address:
+        """Read an address.
+
+        Messages show neither userinfo nor a query, nor what is no URL at all: secrets get there by mistake.
+
+        Raises:
+            ConfigurationError: it is no absolute http(s) URL of a plain host, or carries a query or fragment.
+            UnsafeAddress: it carries userinfo, or is plain http beyond this machine.
+        """
+        if not isinstance(text, str):
+            raise ConfigurationError(f"{setting} is {type(text).__name__}, not text.", _EXAMPLE)
+        shown = _shown(text)
+        malformed = ConfigurationError(f"{setting} is not an address{shown}", _EXAMPLE)
+        if not text.isascii() or not text.isprintable() or any(character in text for character in " \\?#"):
+            raise malformed
+        try:
+            parts = urlsplit(text)
+            host, port = (parts.hostname or "").removesuffix("."), parts.port
+        except ValueError:  # its message may quote the part that it could not read
+            raise malformed from None
+        if "@" in parts.netloc:
+            raise UnsafeAddress(
+                f"{setting} has a user name or password in its URL.",
+                "Remove it: credentials are given as KeyPair, ClientSecret or ClientKey.",
+            )
+        bracketed = "[" in parts.netloc
+        if parts.scheme not in _DEFAULT_PORTS or port == 0 or bracketed != (":" in host) or not _is_host(host):
+            raise malformed
+        if any(unquote(segment) in {".", ".."} for segment in parts.path.split("/")):
+            raise ConfigurationError(f"{setting} has dots as a path segment{shown}", _EXAMPLE)
+        if parts.scheme == "http" and not is_loopback(host):
+            raise UnsafeAddress(
+                f"{setting} is plain http beyond this machine{shown}",
+                "Use https: over http anyone on the way reads the credentials.",
+            )
+        origin = Origin(parts.scheme, host, port or _DEFAULT_PORTS[parts.scheme])
+        return cls(origin, parts.path.rstrip("/"))
+
+
+def _is_host(host: str) -> bool:
+    """Whether it is a host name or an address literal: nothing that two URL parsers might read differently."""
+    if ":" not in host and not _NUMERIC.search(host):
+        return _HOST_NAME.match(host) is not None
+    try:
+        literal = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return isinstance(literal, ipaddress.IPv4Address) or literal.scope_id is None
+
+
+def _shown(text: str) -> str:
+    """What of a refused address ends a message: all before its query, if it is a URL and names no user."""
+    if "@" in text or not _URL.match(text):
+        return "."
+    return f": {excerpt(_QUERY.sub('?…', text, count=1))!r}"

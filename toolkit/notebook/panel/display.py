@@ -1,0 +1,249 @@
+"""Facts of a session turned into HTML and plain text: the same facts always give the same text.
+
+What is relative to the present, such as the age of a recording and the lifetime left of a live token,
+is worked out in the page that shows it, so that a saved notebook holds none of it.
+"""
+# MERGE: The last calls of a session as a small table for the panel.
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from toolkit.core.document import CredentialKind, Environment, Interface
+from toolkit.core.escaping import as_html, excerpt, printable
+from toolkit.core.html import badge, card
+from toolkit.core.ledger import instant_text
+from toolkit.core.words import REAL_ACCOUNT, count_text, date_text, minutes_text
+from toolkit.notebook.panel.choices import Mode
+from toolkit.notebook.panel.connection import Connection
+from toolkit.notebook.panel.problems import Problem
+from toolkit.session.words import KEY_PAIR, who_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+SHOWN: Final = 5  # calls
+_LONGEST_PATH: Final = 60  # characters
+_COLUMNS: Final = ("when (UTC)", "interface", "path", "status", "elapsed", "token")
+_FAILED: Final = 400  # the statuses of errors, RFC 9110 section 15.5
+
+
+def recent_calls_html(calls: pd.DataFrame, variable: str) -> str:
+    """The last calls, the latest at the bottom, and how many there were; empty without any.
+
+    Args:
+        calls: as `Session.calls(last=SHOWN)` gives them.
+        variable: what the panel is called in the notebook.
+    """
+    if calls.empty:
+        return ""
+    head = "".join(f'<th scope="col">{column}</th>' for column in _COLUMNS)
+    body = "".join(_row_html(call) for call in calls.itertuples())
+    more = f", the last {SHOWN} shown; all: <code>{as_html(variable)}.session.calls()</code>"
+    told = count_text(int(calls.index[-1]), "call") + (more if calls.index[0] > 1 else "")
+    return (
+        f'<div class="toolkit-calls"><div>{told}</div>'
+        '<div class="toolkit-scroll" role="region" aria-label="Last calls" tabindex="0">'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></div>"
+    )
+
+
+def renewals(calls: pd.DataFrame) -> int:
+    """How many tokens have followed the first, as the last calls tell."""
+    numbers = calls["token"].dropna()
+    return 0 if numbers.empty else int(numbers.max()) - 1
+
+
+def _row_html(call: Any) -> str:
+    cells = (
+        f"{call.when:%H:%M:%S}",
+        call.interface,
+        f"{call.method} {excerpt(call.path, _LONGEST_PATH)}",
+        "" if _is_missing(call.status) else str(call.status),
+        "" if _is_missing(call.elapsed) else f"{call.elapsed:,.3f} s",
+        "" if _is_missing(call.token) else str(call.token),
+    )
+    failed = ' class="toolkit-failed"' if not _is_missing(call.status) and call.status >= _FAILED else ""
+    return f"<tr{failed}>{''.join(f'<td>{as_html(cell)}</td>' for cell in cells)}</tr>"
+
+
+def _is_missing(value: Any) -> bool:
+    import pandas as pd  # noqa: PLC0415 - only once there are calls
+
+    return bool(pd.isna(value))
+
+
+# An environment is called live, too: a mode is called by what it does.
+_MODE_WORDS = {Mode.LIVE: "calls the service", Mode.RECORD: "records", Mode.REPLAY: "replay"}
+_NOT_YET = "none yet: it comes with the first replayed call"
+# Whoever reads the saved notebook without the panel reads the words in its place, and not that a widget is
+# missing. Only front ends that keep a style and know these classes hide either.
+_ONE_OF_BOTH = (
+    "<style>.jp-OutputArea-child:has(.toolkit-saved):has(+ .jp-OutputArea-child .toolkit-panel),"
+    ".jp-OutputArea-child:has(.toolkit-saved) + .jp-OutputArea-child .jupyter-widgets:not(:has(*), .toolkit-panel *)"
+    "{display:none}</style>"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is shown of a connected session.
+
+    Attributes:
+        environment: which environment is called.
+        mode: live, record or replay.
+        who: who calls, in words.
+        has_tokens: whether this caller uses access tokens.
+        cassette: file name of the cassette; empty when live.
+        interactions: how many interactions the cassette holds.
+        recorded_at: when its first interaction was recorded.
+        accounts: how many accounts the call had that proved the credentials; None without one.
+        remaining: lifetime left of the replayed token; None without one, and always None when not replayed.
+        lifetime: whole lifetime of that token.
+        renewals: how many tokens have followed the first.
+        variable: what the panel is called in the notebook.
+    """
+
+    environment: Environment
+    mode: Mode
+    who: str = ""
+    has_tokens: bool = False
+    cassette: str = ""
+    interactions: int = 0
+    recorded_at: datetime | None = None
+    accounts: int | None = None
+    remaining: timedelta | None = None
+    lifetime: timedelta | None = None
+    renewals: int = 0
+    variable: str = "panel"
+
+    @property
+    def interfaces(self) -> tuple[Interface, ...]:
+        """The interfaces that section 1 of the service document gives, tokens aside."""
+        return tuple(one for one in self.environment.rules.addresses if one is not Interface.AUTH)
+
+
+def facts_of(connection: Connection) -> Facts:
+    """The facts of a connection as of now; no secret is among them."""
+    session = connection.session
+    cassette, token = session.cassette, connection.token if session.replays_only else None
+    return Facts(
+        environment=session.environment,
+        mode=connection.mode,
+        who=who_text(session.environment, session.credentials),
+        has_tokens=CredentialKind.KEY_PAIR not in session.environment.rules.credentials,
+        cassette=cassette.path.name if cassette else "",
+        interactions=len(cassette) if cassette else 0,
+        recorded_at=cassette.recorded_at if cassette else None,
+        accounts=connection.accounts,
+        remaining=token.remaining(session.now()) if token else None,
+        lifetime=token.lifetime if token else None,
+    )
+
+
+def status_text(facts: Facts) -> str:
+    """In one line what connecting came to."""
+    if facts.mode is Mode.REPLAY:
+        return f"Replaying {facts.cassette}. Nothing is sent, and no credentials are needed."
+    proof = f"The service knows these credentials: {count_text(facts.accounts or 0, 'account')}."
+    recorded = f" Calls are recorded to {facts.cassette}." if facts.mode is Mode.RECORD else ""
+    return f"Connected. {proof}{recorded}"
+
+
+def summary_text(facts: Facts) -> str:
+    """The session in a few words, for a front end that shows text only."""
+    words = [f"{facts.environment}", _MODE_WORDS[facts.mode]]
+    if facts.cassette:
+        words[-1] += f" {printable(facts.cassette)}"
+    if facts.mode is Mode.REPLAY and facts.recorded_at:
+        words[-1] += f", recorded {date_text(facts.recorded_at)}"
+    if facts.environment.rules.real_account:
+        words.insert(1, REAL_ACCOUNT)
+    return " · ".join(words)
+
+
+def summary_html(facts: Facts) -> str:
+    """The session as badges and a list of facts."""
+    rows = [
+        ("Session", _badges_html(facts)),
+        ("You are", as_html(facts.who)),
+        ("You may call", " ".join(_code(facts, one) for one in facts.interfaces)),
+    ]
+    if facts.cassette:
+        rows.append(("Cassette", _cassette_html(facts)))
+    rows.append(("Token", _token_html(facts)))
+    listed = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows)
+    return f'<dl class="toolkit-facts">{listed}</dl>'
+
+
+def saved_html(text: str) -> str:
+    """What stands for a panel where its widgets are not: on a code-hosting site, on paper, after the kernel is gone.
+
+    Args:
+        text: the panel in a few words, as text.
+    """
+    told = card("Panel", [badge(text)], [("To use it", "run this cell again")])
+    return f'<div class="toolkit-saved">{told}</div>{_ONE_OF_BOTH}'
+
+
+def real_account_html(environment: Environment) -> str:
+    """A badge for an environment whose calls reach a real account; empty for the others."""
+    return f'<span class="toolkit-badge toolkit-real">{REAL_ACCOUNT}</span>' if environment.rules.real_account else ""
+
+
+def problem_html(problem: Problem) -> str:
+    """What is wrong and what to do about it, announced to a screen reader when it appears."""
+    lines = "".join(f"<div>{as_html(line)}</div>" for line in (problem.what, problem.next_step) if line)
+    return f'<div class="toolkit-problem" role="alert">{lines}</div>'
+
+
+def _badges_html(facts: Facts) -> str:
+    mode = f'<span class="toolkit-badge">{_MODE_WORDS[facts.mode]}</span>'
+    badges = f"<strong>{facts.environment}</strong>{mode}{real_account_html(facts.environment)}"
+    return f'<span class="toolkit-badges">{badges}</span>'
+
+
+def _code(facts: Facts, interface: Interface) -> str:
+    return f"<code>{as_html(facts.variable)}.session.{interface}</code>"
+
+
+def _cassette_html(facts: Facts) -> str:
+    shown = f"{as_html(facts.cassette)} · {count_text(facts.interactions, 'interaction')}"
+    if facts.recorded_at is None:
+        return shown
+    # The page adds how long ago that was.
+    instant = instant_text(facts.recorded_at)
+    return f'{shown}, recorded <time datetime="{instant}">{date_text(facts.recorded_at)}</time>'
+
+
+def _token_html(facts: Facts) -> str:
+    if not facts.has_tokens:
+        return KEY_PAIR
+    if facts.mode is not Mode.REPLAY:
+        return _bar_html(0, "…", live=True) + _renewals_html(facts)
+    if facts.remaining is None or facts.lifetime is None:
+        return _NOT_YET
+    percent = round(100 * facts.remaining / facts.lifetime)
+    text = f"{minutes_text(facts.remaining)} of {minutes_text(facts.lifetime)} left, as recorded"
+    return _bar_html(percent, text) + _renewals_html(facts)
+
+
+def _renewals_html(facts: Facts) -> str:
+    if not facts.renewals:
+        return ""
+    often = "once" if facts.renewals == 1 else count_text(facts.renewals, "time")
+    return f'<span class="toolkit-renewals">renewed {often}</span>'
+
+
+def _bar_html(percent: int, text: str, *, live: bool = False) -> str:
+    counting = " data-counting" if live else ""  # the page counts down, from what the kernel tells it
+    return (
+        f'<span class="toolkit-token"{counting}>'
+        f'<span class="toolkit-bar" role="progressbar" aria-label="Lifetime left of the token" '
+        f'aria-valuemin="0" aria-valuemax="100" aria-valuenow="{percent}">'
+        f'<span style="width:{percent}%"></span></span>'
+        f'<span class="toolkit-left">{text}</span></span>'
+    )

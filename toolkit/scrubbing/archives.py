@@ -1,0 +1,165 @@
+"""What is compressed within a body or a text without saying so: archives, packed fields, packed fields in base64.
+
+It is opened and searched. It cannot be rewritten in there, so a secret in it means that nothing is recorded.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import bz2
+import lzma
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from toolkit.core.errors import SecretLeak
+from toolkit.scrubbing.content_encodings import AFTER_THE_CALL, Broken, NotInstalled, capped, inflated, zstd_opened
+
+_DEEPEST: Final = 4  # archives in archives
+_MOST_OPENED: Final = 2_000  # of them in one text
+_STEP: Final = 1 << 20
+_RAW: Final = -zlib.MAX_WBITS
+_GZIP: Final = zlib.MAX_WBITS | 16
+_MAGICS: Final = (b"\x1f\x8b\x08", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\x00", b"BZh")
+_MAGIC: Final = re.compile(b"|".join(map(re.escape, _MAGICS)))
+_ZLIB: Final = (
+    b"\x78\x01",
+    b"\x78\x5e",
+    b"\x78\x9c",
+    b"\x78\xda",
+)  # RFC 1950 section 2.2; too short to look for inside
+# The same at the start of base64.
+_BASE64_MAGICS: Final = (
+    b"H4sI",
+    b"UEsDB",
+    b"KLUv/",
+    b"KLUv_",
+    b"/Td6WFoA",
+    b"_Td6WFoA",
+    b"QlpoO",
+    b"eJ",
+    b"eN",
+    b"eAE",
+    b"eF4",
+)
+_BASE64: Final = re.compile(
+    b"(?:" + b"|".join(map(re.escape, _BASE64_MAGICS)) + rb")(?:[A-Za-z0-9+/_-]|%2[BFbf]|\\/){16,}"
+)
+_BASE64_WRITTEN: Final = (
+    (b"\\/", b"/"),
+    (b"%2B", b"+"),
+    (b"%2b", b"+"),
+    (b"%2F", b"/"),
+    (b"%2f", b"/"),
+    (b"-", b"+"),
+    (b"_", b"/"),
+)
+_ZIP_HEAD: Final = 30  # bytes; APPNOTE.TXT section 4.3.7
+_OTHER_METHODS: Final = frozenset({9, 12, 14, 93, 95, 98, 99})  # section 4.4.5: of compression and encryption
+
+
+def may_be_packed(data: bytes) -> bool:
+    """Whether something compressed may be in `data`. Cheap."""
+    return data[:2] in _ZLIB or any(magic in data for magic in (*_MAGICS, *_BASE64_MAGICS))
+
+
+def contents_of(data: bytes) -> Iterator[bytes]:
+    """Everything compressed in `data`, opened, and everything compressed in that.
+
+    What begins like something compressed and is none is passed over.
+
+    Raises:
+        SecretLeak: it is too large when opened, too much or too deep.
+    """
+    waiting = [(data, 0)]
+    opened = 0
+    while waiting:
+        outer, depth = waiting.pop()
+        if not may_be_packed(outer):
+            continue
+        for inner in _opened_in(outer):
+            opened += 1
+            if opened > _MOST_OPENED or depth >= _DEEPEST:
+                raise SecretLeak(
+                    "A body holds archives within archives, too many to check for secrets; nothing was written.",
+                    f"{AFTER_THE_CALL} make it without a cassette.",
+                )
+            yield inner
+            waiting.append((inner, depth + 1))
+
+
+def _opened_in(data: bytes) -> Iterator[bytes]:
+    view = memoryview(data)  # of which slices are no copies
+    if data[:2] in _ZLIB:
+        yield from _attempt(inflated(view, zlib.MAX_WBITS, is_whole=False), len(view))
+    for match in _MAGIC.finditer(data):
+        rest = view[match.start() :]
+        yield from _attempt(_OPENERS[match[0]](rest), len(rest))
+    for match in _BASE64.finditer(data):
+        decoded = _decoded(match[0])
+        if decoded[:2] in _ZLIB or _MAGIC.match(decoded):
+            yield from _opened_in(decoded)
+
+
+def _decoded(text: bytes) -> bytes:
+    for written, plain in _BASE64_WRITTEN:
+        text = text.replace(written, plain)
+    try:
+        return base64.b64decode(text[: len(text) // 4 * 4])
+    except binascii.Error:
+        return b""
+
+
+def _attempt(chunks: Iterator[bytes], packed: int) -> Iterator[bytes]:
+    """What comes of it, as far as it comes: what follows may be something else."""
+    parts: list[bytes] = []
+
+    def noted() -> Iterator[bytes]:
+        for chunk in chunks:
+            parts.append(chunk)
+            yield chunk
+
+    try:
+        capped(noted(), packed)
+    except (zlib.error, Broken, OSError, EOFError, lzma.LZMAError, ValueError):
+        pass
+    except NotInstalled:
+        raise SecretLeak(
+            "A body holds Zstandard data, which cannot be opened here to check it for secrets; nothing was written.",
+            f"{AFTER_THE_CALL} install the package zstandard, or make it without a cassette.",
+        ) from None
+    if parts:
+        yield b"".join(parts)
+
+
+def _zipped(data: memoryview) -> Iterator[bytes]:
+    """The first entry of a zip archive; the others begin like it."""
+    flags, method, name, extra = (int.from_bytes(data[at : at + 2], "little") for at in (6, 8, 26, 28))
+    is_encrypted = flags & 1 and method in (0, 8)
+    if is_encrypted or method in _OTHER_METHODS:
+        raise SecretLeak(
+            "A body holds a zip archive that cannot be opened to check it for secrets; nothing was written.",
+            f"{AFTER_THE_CALL} make it without a cassette.",
+        )
+    if method == 8:  # one that is stored as it is, is found like anything else
+        yield from inflated(data[_ZIP_HEAD + name + extra :], _RAW, is_whole=False)
+
+
+def _stepwise(decompressor: Any, data: memoryview | bytes) -> Iterator[bytes]:
+    while not decompressor.eof:
+        chunk = decompressor.decompress(data, _STEP)
+        data = b""
+        if not chunk and decompressor.needs_input:
+            raise EOFError
+        yield chunk
+
+
+_OPENERS: Final[dict[bytes, Callable[[memoryview], Iterator[bytes]]]] = {
+    b"\x1f\x8b\x08": lambda data: inflated(data, _GZIP, is_whole=False),
+    b"PK\x03\x04": _zipped,
+    b"\x28\xb5\x2f\xfd": zstd_opened,
+    b"\xfd7zXZ\x00": lambda data: _stepwise(lzma.LZMADecompressor(memlimit=1 << 28), data),
+    b"BZh": lambda data: _stepwise(bz2.BZ2Decompressor(), data),
+}

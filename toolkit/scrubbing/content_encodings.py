@@ -1,0 +1,188 @@
+"""Bodies with their content encodings undone, since what cannot be opened cannot be checked for secrets.
+
+What is opened is capped: a body that grows beyond all measure is refused, whatever packed it.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+from toolkit.core.errors import SecretLeak
+
+MOST_OPENED: Final = 64 << 20  # bytes
+MOST_TIMES_LARGER: Final = 250  # than it came; text packs 5 to 50 times
+_FREELY_OPENED: Final = 4 << 20  # bytes, however many times larger
+_STEP: Final = 1 << 20
+# What is to be recorded has happened, and may have been an order: no advice is to make the call again.
+AFTER_THE_CALL: Final = "The call was made; the answer, if one came, is this error's `response`. For the next one:"
+_ADVICE: Final = f"{AFTER_THE_CALL} send the header Accept-Encoding: identity, so that it comes as plain bytes."
+_GZIP: Final = zlib.MAX_WBITS | 16
+_CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+
+
+class NotInstalled(Exception):
+    """What would open it is missing here."""
+
+
+class Broken(Exception):
+    """It is not what it says, or is cut short."""
+
+
+def open_body(headers: Iterable[tuple[str, str]], body: bytes) -> bytes:
+    """A body with its content encodings undone; the very same object without any.
+
+    A coding that nobody knows on a body that is evidently text is passed over, as clients do: some servers
+    name a charset or an upload protocol there.
+
+    Raises:
+        SecretLeak: it cannot be opened, or not to its end, or is too large when opened.
+    """
+    values = ",".join(value for name, value in headers if name.lower() == "content-encoding")
+    if not values or not body:
+        return body
+    for coding in reversed(values.lower().split(",")):
+        if coding.strip() not in ("", "identity"):
+            body = _opened(coding.strip(), body)
+    return body
+
+
+def _opened(coding: str, body: bytes) -> bytes:
+    opener = _OPENERS.get(coding)
+    if opener is None and _is_text(body):
+        return body
+    if opener is not None:
+        try:
+            return capped(opener(body), len(body))
+        except NotInstalled:
+            pass
+        except (Broken, zlib.error):
+            raise SecretLeak(
+                "A body cannot be decompressed to check it for secrets; nothing was written.", _ADVICE
+            ) from None
+    raise SecretLeak(
+        "A body in an unknown content encoding cannot be checked for secrets; nothing was written.", _ADVICE
+    )
+
+
+def capped(chunks: Iterable[bytes], packed: int) -> bytes:
+    """The chunks in one, for as long as there are not too many.
+
+    Args:
+        packed: bytes that they came out of.
+
+    Raises:
+        SecretLeak: they are too many.
+    """
+    limit = min(MOST_OPENED, max(_FREELY_OPENED, packed * MOST_TIMES_LARGER))
+    parts, size = [], 0
+    for chunk in chunks:
+        size += len(chunk)
+        if size > limit:
+            raise SecretLeak(
+                f"A compressed body opens to more than {limit >> 20} MiB, too much to check for secrets; "
+                "nothing was written.",
+                f"{AFTER_THE_CALL} ask for less at a time, or make it without a cassette.",
+            )
+        parts.append(chunk)
+    return b"".join(parts)
+
+
+def inflated(body: bytes | memoryview, window_bits: int, *, is_whole: bool = True) -> Iterator[bytes]:
+    """What zlib makes of a body, in steps.
+
+    Args:
+        window_bits: as `zlib.decompressobj` takes it.
+        is_whole: whether anything after the end is an error: clients pass over it, but the disk would hold it.
+
+    Raises:
+        zlib.error: it is broken, or cut short.
+    """
+    inflater = zlib.decompressobj(window_bits)
+    data: bytes | memoryview = body
+    while not inflater.eof:
+        chunk = inflater.decompress(data, _STEP)
+        data = inflater.unconsumed_tail
+        if not chunk and not inflater.eof:
+            raise zlib.error
+        yield chunk
+    if is_whole and inflater.unused_data:
+        raise zlib.error
+
+
+def _deflated(body: bytes) -> Iterator[bytes]:
+    try:
+        first = zlib.decompressobj(zlib.MAX_WBITS).decompress(body, 1)
+    except zlib.error:  # many servers leave out what RFC 9110 section 8.4.1.2 asks for
+        return inflated(body, -zlib.MAX_WBITS)
+    del first
+    return inflated(body, zlib.MAX_WBITS)
+
+
+def _brotli(body: bytes) -> Iterator[bytes]:
+    try:
+        import brotli  # type: ignore[import-not-found,import-untyped,unused-ignore]  # noqa: PLC0415 - not everyone has it
+    except ImportError:
+        try:
+            import brotlicffi as brotli  # type: ignore[import-not-found,import-untyped,unused-ignore]  # noqa: PLC0415
+        except ImportError:
+            raise NotInstalled from None
+    decoder = brotli.Decompressor()
+    try:
+        yield from _brotli_steps(decoder, body)
+    except brotli.error:
+        raise Broken from None
+    if not decoder.is_finished():
+        raise Broken
+
+
+def _brotli_steps(decoder: Any, body: bytes) -> Iterator[bytes]:
+    if not hasattr(decoder, "can_accept_more_data"):  # of 2025; before that a few bytes at a time grow the least
+        for start in range(0, len(body), 64):
+            yield decoder.process(body[start : start + 64])
+        return
+    yield decoder.process(body, output_buffer_limit=_STEP)
+    while not decoder.is_finished():
+        chunk = decoder.process(b"", output_buffer_limit=_STEP)
+        if not chunk:
+            return
+        yield chunk
+
+
+def zstd_opened(body: bytes | memoryview) -> Iterator[bytes]:
+    """What Zstandard makes of a body of one frame or several, in steps."""
+    try:
+        import zstandard  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415 - not everyone has it
+    except ImportError:
+        raise NotInstalled from None
+    while body:
+        decoder = zstandard.ZstdDecompressor(max_window_size=1 << 27).decompressobj(write_size=_STEP)
+        try:
+            for start in range(0, len(body), 1024):
+                yield decoder.decompress(body[start : start + 1024])
+                if decoder.eof:
+                    body = decoder.unused_data + bytes(body[start + 1024 :])
+                    break
+            else:
+                raise Broken
+        except zstandard.ZstdError:
+            raise Broken from None
+
+
+def _is_text(body: bytes) -> bool:
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return not _CONTROL.search(body)
+
+
+_OPENERS: Final[dict[str, Callable[[bytes], Iterator[bytes]]]] = {
+    "gzip": lambda body: inflated(body, _GZIP),
+    "x-gzip": lambda body: inflated(body, _GZIP),
+    "deflate": _deflated,
+    "br": _brotli,
+    "zstd": zstd_opened,
+}

@@ -1,0 +1,152 @@
+"""Log records without secrets: those of the libraries that the toolkit calls through, and its own.
+
+At DEBUG, httpcore logs the headers of answers and hpack each header of a request. A filter on their
+loggers scrubs a finished record of every secret that a live session knows, and masks by place what
+stands where credentials stand. A record without either stays as it was.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Any, Final
+
+from toolkit.scrubbing.find_in_messages import FIELD_NAMES, header_place
+from toolkit.scrubbing.live import SESSION_SECRETS
+from toolkit.scrubbing.scrubber import KnownSecrets
+
+# A filter on a logger does not see the records of its children, so each is named. Getting a logger makes
+# it: a library that is imported later finds the filter there.
+LOGGERS: Final = (
+    "httpx",
+    "httpcore",
+    "httpcore.connection",
+    "httpcore.http11",
+    "httpcore.http2",
+    "httpcore.proxy",
+    "httpcore.socks",
+    "hpack",
+    "hpack.hpack",
+    "hpack.huffman",
+    "hpack.table",
+    "h2",
+    "h11",
+    "hyperframe",
+    "socksio",
+    "anyio",
+    "anyio.streams.tls",
+    "asyncio",  # a failed task is logged there, error and all
+    "py.warnings",  # warnings, once logging.captureWarnings is on
+    "toolkit",
+    "toolkit.verification.kernels",
+)
+_FAMILIES: Final = ("httpx", "httpcore", "hpack", "h2", "h11", "hyperframe", "socksio", "toolkit")
+_OWN_ATTRIBUTES: Final = frozenset({*vars(logging.makeLogRecord({})), "message", "asctime"})
+
+_REPR: Final = r"""b?(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")"""
+# A pair in a list of headers, and how hpack writes one.
+_HEADER: Final = re.compile(rf"(\(|Adding |Evicting )({_REPR})(, |=|: )({_REPR})", re.DOTALL)
+_HEADER_NAMES: Final = re.compile("auth|cookie|-key", re.IGNORECASE)
+_COOKIES: Final = frozenset({"cookie", "set-cookie", "set-cookie2"})
+# A block of compressed headers: Huffman-coded (RFC 7541 section 5.2), so that no search by value finds a secret in it.
+_HEADER_BLOCK: Final = re.compile(r"\A(Encoded header block to|Decoding) .*", re.DOTALL)
+_SOCKS_LOGIN: Final = re.compile(rf"\bauth=\({_REPR}, {_REPR}\)", re.DOTALL)
+_USERINFO: Final = re.compile(r"(?<=://)[^\s/?#@'\"]*:[^\s/?#@'\"]*(?=@)")
+_URL_FIELD: Final = re.compile(rf"([?&]{FIELD_NAMES.decode('ascii')}=)[^&#\s'\"]+", re.IGNORECASE)
+_NOT_SHOWN: Final = "<not shown>"
+
+
+def protect(known: KnownSecrets) -> None:
+    """Keep these secrets, and those that become known from here on, out of log records.
+
+    Lasts as long as `known` does. Safe to call from any thread and as often as one likes.
+    """
+    SESSION_SECRETS.know(known)
+    _install()
+
+
+class SecretFilter(logging.Filter):
+    """Takes secrets out of each record that passes, and lets all records pass. Never raises.
+
+    A logger that is disabled for a level makes no record, so nothing is spent on it.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        try:
+            self._clean(record)
+        except Exception:  # noqa: BLE001 - logging must not break a call; what cannot be checked is not shown
+            _replace(record, f"A record of {record.name} that cannot be checked for secrets.")
+            record.exc_info = record.exc_text = record.stack_info = None
+        return True
+
+    def _clean(self, record: logging.LogRecord) -> None:
+        try:
+            message = record.getMessage()
+        except Exception:  # noqa: BLE001 - whatever a placeholder or a repr raises
+            # logging itself would print format and arguments to stderr, as they are.
+            message = f"{record.msg} {record.args!r}"
+            _replace(record, message)
+        shown = SESSION_SECRETS.scrub_text(_masked(record.name, message))
+        # The arguments too: a handler may keep them apart, and a format may have cut one short.
+        if shown != message or (record.args and self._tells(repr(record.args))):
+            _replace(record, shown)
+        self._clean_error(record)
+        if record.stack_info:
+            record.stack_info = SESSION_SECRETS.scrub_text(record.stack_info)
+        for name, value in vars(record).items():
+            if name not in _OWN_ATTRIBUTES:
+                text = value if isinstance(value, str) else repr(value)
+                scrubbed = SESSION_SECRETS.scrub_text(text)
+                if scrubbed != text:
+                    setattr(record, name, scrubbed)
+
+    def _clean_error(self, record: logging.LogRecord) -> None:
+        text = record.exc_text
+        if record.exc_info and not text:
+            text = logging.Formatter().formatException(record.exc_info)
+        if text and self._tells(text):
+            record.exc_text = SESSION_SECRETS.scrub_text(text)
+            record.exc_info = None  # a handler of its own style would write it anew
+
+    def _tells(self, text: str) -> bool:
+        return SESSION_SECRETS.scrub_text(text) != text
+
+
+def _replace(record: logging.LogRecord, message: str) -> None:
+    record.msg, record.args = message, None
+
+
+def _masked(logger: str, message: str) -> str:
+    """A message with what stands where credentials stand masked, known or not."""
+    if logger.startswith("hpack"):
+        message = _HEADER_BLOCK.sub(rf"\1 {_NOT_SHOWN}", message)
+    elif logger == "httpcore.socks":
+        message = _SOCKS_LOGIN.sub(f"auth={_NOT_SHOWN}", message)
+    if "://" in message:
+        message = _USERINFO.sub(_NOT_SHOWN, message)
+        message = _URL_FIELD.sub(rf"\1{_NOT_SHOWN}", message)
+    if _HEADER_NAMES.search(message):
+        message = _HEADER.sub(_masked_header, message)
+    return message
+
+
+def _masked_header(match: re.Match[str]) -> str:
+    before, name, between, value = match.groups()
+    plain = name.removeprefix("b")[1:-1].lower()
+    place = "COOKIE" if plain in _COOKIES else header_place(plain)
+    if place is None:
+        return match[0]
+    mark = "b" if value.startswith("b") else ""
+    return f"{before}{name}{between}{mark}'<{place}>'"
+
+
+def _install() -> None:
+    manager = logging.Logger.manager
+    children = [name for name in list(manager.loggerDict) if name.partition(".")[0] in _FAMILIES]
+    for name in (*LOGGERS, *children):
+        filters: list[Any] = logging.getLogger(name).filters
+        if _FILTER not in filters:
+            filters.insert(0, _FILTER)  # first, so that another filter sees no secret either
+
+
+_FILTER: Final = SecretFilter()

@@ -1,0 +1,175 @@
+"""A user's rules at work: what they find becomes known, and is exchanged at its place and wherever else it occurs."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Final
+from urllib.parse import quote, unquote, unquote_plus, urlsplit
+
+from toolkit.core.secret import SHORTEST_SECRET, Secret
+from toolkit.scrubbing.credential_names import is_placeholder
+from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.messages import HeaderList
+from toolkit.scrubbing.rules.model import STAND_IN, Rules
+from toolkit.scrubbing.rules.pseudonyms import Pseudonyms, key_in
+from toolkit.scrubbing.rules.rewriting import Replace, Rewriter
+
+_SHORTEST_PART: Final = 3  # characters of a part of a URL that may be a short stand-in's value
+
+
+class Ruling:
+    """Applies rules to the messages of a cassette.
+
+    Args:
+        rules: the rules.
+        known: takes on what they find, if it is long enough to be looked for by value.
+    """
+
+    def __init__(self, rules: Rules, known: KnownSecrets) -> None:
+        self.rules = rules
+        self.known = known
+        self._compiled = rules.compiled
+        key = rules.key
+        self.pseudonyms = Pseudonyms(key_in() if key is None else lambda _: key.reveal().encode())
+        self._short: dict[str, str] = {}  # a value to its stand-in
+        self._placeholders: dict[tuple[str, str], str] = {}
+        self._lock = threading.Lock()
+
+    def learn(self, uri: str, headers: HeaderList, body: bytes, *, is_request: bool, records: bool = True) -> None:
+        """Know what the rules find in a message, long enough to be looked for everywhere."""
+        found: list[tuple[str, Secret]] = []
+        stand_ins: list[tuple[Secret, str]] = []
+
+        def note(treatment: str, text: str, is_number: bool) -> str:
+            if self._stands_for_something(text):
+                return text
+            if treatment != STAND_IN:
+                found.append((treatment, Secret(text)))
+                return text
+            made = self._stand_in(text, is_number=is_number, is_request=is_request, records=records)
+            if made != text:
+                stand_ins.append((Secret(text), made))
+            return text
+
+        if self._compiled.has_places:
+            self._rewritten(Rewriter(self._compiled, note), uri, headers, body)
+        if self._compiled.patterns:
+            for text in (unquote(uri), *(value for _, value in headers), body.decode("utf-8", "replace")):
+                found += self._matches_in(text)
+        self.known.add_all([pair for pair in found if _is_long(pair[1])])
+        self.known.add_stand_ins([pair for pair in stand_ins if _is_long(pair[0])])
+        self._short.update((value.reveal(), made) for value, made in stand_ins if not _is_long(value))
+
+    def _matches_in(self, text: str) -> Iterator[tuple[str, Secret]]:
+        for pattern, group, kind in self._compiled.patterns:
+            for match in pattern.finditer(text):
+                if match[group] and not self._stands_for_something(match[group]):
+                    yield kind, Secret(match[group])
+
+    def applied(
+        self, uri: str, headers: HeaderList, body: bytes, *, is_request: bool, records: bool = True
+    ) -> tuple[str, HeaderList, bytes]:
+        """A message with something else wherever the rules find something; its body has no content encoding."""
+        if self._compiled.has_places:
+            replace = self._replace(is_request=is_request, records=records)
+            uri, headers, body = self._rewritten(Rewriter(self._compiled, replace), uri, headers, body)
+        if uri and self._compiled.has_stand_ins:
+            uri = self._parts_of_url_replaced(uri, records=records)
+        if self._compiled.patterns:
+            uri = self._matches_replaced(uri, in_url=True)
+            headers = tuple((name, self._matches_replaced(value)) for name, value in headers)
+            text = body.decode("utf-8", "surrogateescape")
+            changed = self._matches_replaced(text)
+            body = body if changed == text else changed.encode("utf-8", "surrogateescape")
+        return uri, headers, body
+
+    @staticmethod
+    def _rewritten(rewriter: Rewriter, uri: str, headers: HeaderList, body: bytes) -> tuple[str, HeaderList, bytes]:
+        content_type = next((value for name, value in headers if name.lower() == "content-type"), "")
+        return (
+            rewriter.uri(uri),
+            tuple((name, rewriter.header(name, value)) for name, value in headers),
+            rewriter.body(content_type, body),
+        )
+
+    def _replace(self, *, is_request: bool, records: bool) -> Replace:
+        def replace(treatment: str, text: str, is_number: bool) -> str:
+            if self._stands_for_something(text):
+                return text
+            if treatment == STAND_IN:
+                return self._stand_in(text, is_number=is_number, is_request=is_request, records=records)
+            return self.known.placeholder_of(Secret(text)) or self._placeholder(treatment, text)
+
+        return replace
+
+    def _stand_in(self, text: str, *, is_number: bool, is_request: bool, records: bool) -> str:
+        if is_request:
+            return self.pseudonyms.of_request(text, is_number=is_number, records=records)
+        return self.pseudonyms.stand_in(text, is_number=is_number)
+
+    def _stands_for_something(self, text: str) -> bool:
+        return is_placeholder(text) or self._compiled.is_placeholder(text)
+
+    def _placeholder(self, kind: str, text: str) -> str:
+        """What stands for a text that is too short to be looked for; distinct ones stay distinct."""
+        with self._lock:
+            placeholder = self._placeholders.get((kind, text))
+            if placeholder is None:
+                placeholder = self._placeholders[kind, text] = self.known.next_placeholder(kind)
+        return placeholder
+
+    def _matches_replaced(self, text: str, *, in_url: bool = False) -> str:
+        def replaced(match: re.Match[str], group: int, kind: str) -> str:
+            found = match[group]
+            if not found or self._stands_for_something(found):
+                return match[0]
+            placeholder = self.known.placeholder_of(Secret(found)) or self._placeholder(kind, found)
+            start, end = match.start(group) - match.start(), match.end(group) - match.start()
+            return match[0][:start] + (quote(placeholder) if in_url else placeholder) + match[0][end:]
+
+        for pattern, group, kind in self._compiled.patterns:
+            text = pattern.sub(lambda match, group=group, kind=kind: replaced(match, group, kind), text)  # type: ignore[misc]
+        return text
+
+    def _parts_of_url_replaced(self, uri: str, *, records: bool) -> str:
+        """A URL with a stand-in for each value that is a whole step of its path or a whole field of its query.
+
+        A replay has not met the values themselves: there a part is one if its stand-in was recorded and it was not.
+        """
+        parts = urlsplit(uri)
+        steps = [self._part_replaced(step, unquote(step), records=records) for step in parts.path.split("/")]
+        fields = [each.partition("=") for each in parts.query.split("&")]
+        query = "&".join(
+            f"{name}{sign}{self._part_replaced(value, unquote_plus(value), records=records)}"
+            for name, sign, value in fields
+        )
+        changed = "/".join(steps)
+        if changed == parts.path and query == parts.query:
+            return uri
+        return parts._replace(path=changed, query=query).geturl()
+
+    def _part_replaced(self, written: str, text: str, *, records: bool) -> str:
+        if len(text) < _SHORTEST_PART or self._stands_for_something(text):
+            return written
+        made = self._short.get(text)
+        if made is None and not records:
+            made = self.pseudonyms.of_recorded(text)
+        return written if made is None else quote(made, safe=":@")
+
+
+def _is_long(value: Secret) -> bool:
+    return len(value.reveal()) >= SHORTEST_SECRET
+
+
+def rules_of(*several: Rules | None) -> Rules | None:
+    """All of these rules together, or None without any."""
+    return _joined(one for one in several if one)
+
+
+def _joined(rules: Iterable[Rules]) -> Rules | None:
+    together: Rules | None = None
+    for one in rules:
+        together = one if together is None else together | one
+    return together

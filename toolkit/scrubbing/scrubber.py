@@ -1,0 +1,271 @@
+"""Scrubbing: every secret that is known becomes a placeholder before anything is recorded.
+
+Secrets become known when credentials load, when a token reply names one, and by the place at which
+they stand (an Authorization header, a cookie, a password field); from then on they are looked for by value,
+everywhere and in every form. Addresses become symbolic in the same pass, and a user's own rules are followed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from toolkit.core.document import ADDRESS_NAMES, DEFAULT_HEADER_PREFIX, symbolic_address
+from toolkit.core.errors import SecretLeak
+from toolkit.core.secret import Secret
+from toolkit.scrubbing.content_encodings import open_body
+from toolkit.scrubbing.cookies import with_cookies_replaced
+from toolkit.scrubbing.credential_names import COOKIE, COOKIE_HEADERS, header_place, is_placeholder
+from toolkit.scrubbing.find_in_messages import secrets_by_place
+from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.leak_check import check_packed, check_wide
+from toolkit.scrubbing.messages import (
+    ExchangeT,
+    HeaderList,
+    RecordedRequest,
+    RecordedResponse,
+    header_bytes,
+    header_text,
+)
+from toolkit.scrubbing.rules.applying import Ruling, rules_of
+from toolkit.scrubbing.rules.model import Rules
+from toolkit.scrubbing.rules.rewriting import json_still
+
+__all__ = ["KnownSecrets", "Scrubber"]
+
+# What exchanges secrets and addresses in bytes, as they stand in a URL or elsewhere.
+_Change = Callable[[bytes, bool], bytes]
+
+_LENGTH_HEADERS: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
+_LINK_HEADERS: Final = frozenset({"location", "content-location", "link", "refresh", "referer"})
+# What may not follow an address, or it is the beginning of another one.
+_ENDED: Final = rb"(?![A-Za-z0-9_-]|\.[A-Za-z0-9]|(?::|%3[Aa])[0-9])"
+
+
+def _symbolic_host(address_name: str) -> str:
+    return urlsplit(symbolic_address(address_name)).netloc
+
+
+_SYMBOLIC_HOSTS: Final = frozenset(map(_symbolic_host, ADDRESS_NAMES))
+
+
+class Scrubber:
+    """Makes interactions fit to be recorded: secrets to placeholders, addresses and header names to symbols.
+
+    Args:
+        known: the secrets; discoveries are added to it.
+        addresses: name of an address to its text, as in the settings.
+        header_prefix: the service's own prefix of the key headers.
+        rules: what is taken out besides.
+    """
+
+    def __init__(
+        self,
+        known: KnownSecrets,
+        *,
+        addresses: Mapping[str, str] | None = None,
+        header_prefix: str = DEFAULT_HEADER_PREFIX,
+        rules: Rules | None = None,
+    ) -> None:
+        self.known = known
+        self._ruling: Ruling | None = None
+        self._recorded = b""
+        self.adopt(addresses or {}, header_prefix)
+        self.follow(rules)
+
+    def follow(self, rules: Rules | None) -> None:
+        """Follow these rules too."""
+        before = self._ruling.rules if self._ruling else None
+        together = rules_of(before, rules)
+        if together is not None and together != before:
+            self._ruling = Ruling(together, self.known)
+            self.recall(self._recorded)
+
+    def recall(self, recorded: bytes) -> None:
+        """Know what is recorded already: a stand-in that a replay hands out comes back in later requests."""
+        self._recorded = recorded
+        if self._ruling is not None:
+            self._ruling.pseudonyms.recall(recorded)
+
+    def adopt(self, addresses: Mapping[str, str], header_prefix: str) -> None:
+        """Take on the addresses and header prefix of a session that uses this cassette."""
+        self._addresses = _address_patterns(addresses)
+        self._hosts = {urlsplit(address).netloc: _symbolic_host(name) for name, address in addresses.items()}
+        self._prefix = f"{header_prefix}-".lower()
+        self._renames_headers = header_prefix.upper() != DEFAULT_HEADER_PREFIX
+        # Those of the request before, for how many known secrets and which host they were scrubbed, and to what.
+        self._last_headers: tuple[HeaderList, int, str, HeaderList] = ((), -1, "", ())
+
+    def interaction(self, interaction: ExchangeT) -> ExchangeT:
+        """The interaction as it may be recorded.
+
+        Raises:
+            SecretLeak: a body cannot be opened or holds something compressed with a secret in it, so that it
+                cannot be checked or scrubbed.
+        """
+        request, response = interaction.request, interaction.response
+        bodies = open_body(request.headers, request.body), open_body(response.headers, response.body)
+        self._learn(request, bodies[0])
+        self._learn(response, bodies[1])
+        change = self._change_for(_whole(request, bodies[0]), _whole(response, bodies[1]))
+        headers, body, _ = self._message(response, bodies[1], change, records=True)
+        return replace(
+            interaction,
+            request=self._request(request, bodies[0], change, records=True),
+            response=replace(response, reason=self.known.scrub_text(response.reason), headers=headers, body=body),
+        )
+
+    def subject(self, request: RecordedRequest) -> RecordedRequest:
+        """The request as it is looked up: as it would be recorded."""
+        if request.body or self._ruling is not None:
+            return self._subject(request)
+        seen, known, host, scrubbed = self._last_headers
+        if seen == request.headers and known == len(self.known):  # most requests of a client carry the same
+            found = self._subject(RecordedRequest(request.method, request.uri))
+            if known == len(self.known) and host == urlsplit(found.uri).netloc:
+                return RecordedRequest(found.method, found.uri, scrubbed)
+        known = len(self.known)
+        found = self._subject(request)
+        if known == len(self.known):
+            self._last_headers = request.headers, known, urlsplit(found.uri).netloc, found.headers
+        return found
+
+    def _subject(self, request: RecordedRequest) -> RecordedRequest:
+        try:
+            body = open_body(request.headers, request.body)
+            self._learn(request, body, records=False)
+            return self._request(request, body, self._change_for(_whole(request, body)), records=False)
+        except SecretLeak:  # its body cannot be opened; recording it will say so
+            return replace(self.request(replace(request, body=b"")), body=request.body)
+
+    def request(self, request: RecordedRequest) -> RecordedRequest:
+        """The request as it would be recorded.
+
+        Raises:
+            SecretLeak: its body cannot be opened, or not be scrubbed.
+        """
+        return self._request(request, open_body(request.headers, request.body), self._plain, records=True)
+
+    def uri(self, uri: str) -> str:
+        """A URI with a symbolic address and without secrets or userinfo."""
+        return self._uri(uri, self._plain)
+
+    def _learn(self, message: RecordedRequest | RecordedResponse, body: bytes, *, records: bool = True) -> None:
+        found = list(secrets_by_place(message, body))
+        if found:
+            self.known.add_all(found)
+        if self._ruling is not None:
+            is_request = isinstance(message, RecordedRequest)
+            uri = message.uri if isinstance(message, RecordedRequest) else ""
+            self._ruling.learn(uri, message.headers, body, is_request=is_request, records=records)
+
+    def _change_for(self, *wholes: bytes) -> _Change:
+        """What is to be done to each piece of messages: no more than what is in any of them asks for."""
+        if any(map(self.known.may_hold, wholes)):
+            return self._plain
+        has_address = any(address in whole for address, _, _ in self._addresses for whole in wholes)
+        return self._symbolic if has_address else _unchanged
+
+    def _request(self, request: RecordedRequest, body: bytes, change: _Change, *, records: bool) -> RecordedRequest:
+        headers, body, uri = self._message(request, body, change, records=records)
+        return RecordedRequest(request.method, uri, headers, body)
+
+    def _uri(self, uri: str, change: _Change) -> str:
+        parts = urlsplit(uri)
+        if parts.username is not None:
+            uri = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+        raw = uri.encode("utf-8", "surrogatepass")
+        changed = change(raw, True)
+        return uri if changed is raw else changed.decode("utf-8", "surrogatepass")
+
+    def _message(
+        self, message: RecordedRequest | RecordedResponse, opened: bytes, change: _Change, *, records: bool
+    ) -> tuple[HeaderList, bytes, str]:
+        """Headers, body and URI as they may be recorded; the body is the very same object if nothing was in it."""
+        is_request = isinstance(message, RecordedRequest)
+        uri = message.uri if isinstance(message, RecordedRequest) else ""
+        headers, body = message.headers, opened
+        if self._ruling is not None:
+            uri, headers, body = self._ruling.applied(uri, headers, body, is_request=is_request, records=records)
+        if body:
+            check_packed(body, self.known)
+            body = json_still(body, change(body, False))
+            check_wide(body, self.known)
+        uri = self._uri(uri, change) if uri else ""
+        if body == opened:
+            body = message.body
+        else:
+            kept = [(name, value) for name, value in headers if name.lower() not in _LENGTH_HEADERS]
+            headers = (*kept, ("Content-Length", str(len(body))))
+        host = urlsplit(uri).netloc if uri else ""
+        return tuple([self._header(name, value, host, change) for name, value in headers]), body, uri
+
+    def _header(self, name: str, value: str, host: str, change: _Change) -> tuple[str, str]:
+        lower = name.lower()
+        if self._renames_headers and lower.startswith(self._prefix):
+            name = f"{DEFAULT_HEADER_PREFIX}-{name[len(self._prefix) :]}"
+        if lower == "host" and value in self._hosts:
+            # Several addresses may share a host; which one is called, the URI tells.
+            return name, host if host in _SYMBOLIC_HOSTS else self._hosts[value]
+        place = header_place(name)
+        if place is not None and not is_placeholder(value):
+            return name, f"<{place}>"
+        if change is not _unchanged:
+            raw = header_bytes(value)
+            scrubbed = change(raw, lower in _LINK_HEADERS)
+            value = value if scrubbed == raw else header_text(scrubbed)
+        if lower in COOKIE_HEADERS:
+            value = with_cookies_replaced(lower, value, self._cookie)
+        return name, value
+
+    def _cookie(self, value: str) -> str:
+        if is_placeholder(value):
+            return value
+        return self.known.placeholder_of(Secret(unquote(value))) or f"<{COOKIE}>"
+
+    def _plain(self, data: bytes, in_url: bool = False) -> bytes:
+        return self.known.scrub(self._symbolic(data), in_url=in_url)
+
+    def _symbolic(self, data: bytes, in_url: bool = False) -> bytes:  # noqa: ARG002 - as _Change has it
+        for address, pattern, symbol in self._addresses:
+            if address in data:
+                data = pattern.sub(symbol, data)
+        return data
+
+
+def _unchanged(data: bytes, in_url: bool) -> bytes:  # noqa: ARG001 - as _Change has it
+    return data
+
+
+def _whole(message: RecordedRequest | RecordedResponse, body: bytes) -> bytes:
+    """All of a message that may hold something, in one piece."""
+    first = message.uri if isinstance(message, RecordedRequest) else message.reason
+    texts = [header_bytes(value) for _, value in message.headers]
+    return b"\n".join((first.encode("utf-8", "surrogatepass"), *texts, body))
+
+
+def _address_patterns(addresses: Mapping[str, str]) -> tuple[tuple[bytes, re.Pattern[bytes], bytes], ...]:
+    """Each address in the ways JSON and URLs write it, with its symbol written likewise; longest first."""
+    symbols: dict[str, str] = {}
+    for name, address in addresses.items():
+        for write in (str, _slashes_escaped, _percent_encoded, _percent_encoded_small):
+            symbols.setdefault(write(address), write(symbolic_address(name)))
+    return tuple(
+        (address.encode(), re.compile(re.escape(address.encode()) + _ENDED), symbol.encode().replace(b"\\", rb"\\"))
+        for address, symbol in sorted(symbols.items(), key=lambda pair: len(pair[0]), reverse=True)
+    )
+
+
+def _slashes_escaped(text: str) -> str:
+    return text.replace("/", "\\/")
+
+
+def _percent_encoded(text: str) -> str:
+    return text.replace(":", "%3A").replace("/", "%2F")
+
+
+def _percent_encoded_small(text: str) -> str:
+    return text.replace(":", "%3a").replace("/", "%2f")
