@@ -4,6 +4,7 @@ import gc
 import inspect
 import json
 import secrets
+from pathlib import Path
 
 import httpx
 import pytest
@@ -15,9 +16,25 @@ from toolkit.local.settings import Settings
 
 pytest_plugins = ["recordings"]
 
-# A slow machine is no failure: no test of ours is timed, and hypothesis's deadline is a timer.
-hypothesis_settings.register_profile("untimed", deadline=None)
-hypothesis_settings.load_profile("untimed")
+HERE = Path(__file__).parent
+
+# A slow machine is not a failure: no test of ours is timed, and hypothesis's deadline is a timer.
+hypothesis_settings.register_profile("quick", deadline=None, max_examples=20)
+hypothesis_settings.register_profile("full", deadline=None, max_examples=100)
+hypothesis_settings.load_profile("quick")  # `--hypothesis-profile=full` for the full budget
+
+# Folders whose tests need more than the extra `tests`: a browser, Jupyter kernels, Node.js.
+GATE_FOLDERS = {"browser", "kernels", "notebooks", "oauth_server"}
+
+
+def pytest_addoption(parser):
+    parser.addoption("--gate", action="store_true", help="also run the tests that need the extra `gate`")
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Leave out the folders of the gate unless they are asked for."""
+    is_for_gate = collection_path.parent == HERE and collection_path.name in GATE_FOLDERS
+    return True if is_for_gate and not config.getoption("--gate") else None
 
 
 def pytest_collection_finish():

@@ -16,7 +16,6 @@ from panel_driver import CONNECTED, PANEL, SERVICE, alert, choose, connect, priv
 from toolkit.practice_service import practice
 from toolkit.session.session import Session
 
-pytestmark = pytest.mark.browser
 
 REPLAY = ("import toolkit as tk\npanel = tk.panel(cassette='tour')\npanel", "len(panel.session.accounts())")
 OWNERS = {

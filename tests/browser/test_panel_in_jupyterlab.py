@@ -10,7 +10,6 @@ import nbformat
 import pytest
 from panel_driver import CONNECTED, PANEL, SERVICE, choose, connect, status
 
-pytestmark = pytest.mark.browser
 
 
 def test_a_replay_runs_from_top_to_bottom(open_notebook, tour):

@@ -77,7 +77,6 @@ class Typist:
         assert [text for text in self.typed if text in stored] == []
 
 
-@pytest.mark.browser
 def test_nothing_that_is_typed_into_a_panel_reaches_the_disk(open_notebook, tour, tmp_path):
     """Typed and abandoned, refused, accepted, saved by hand and by the clock, exported, opened again."""
     notebook = open_notebook(NAME, SERVICE, PANEL.format("'paper'"), PLANTED)

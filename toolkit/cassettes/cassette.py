@@ -236,7 +236,7 @@ class Cassette:
         Args:
             inner: what sends requests that are not replayed; by default httpx's own transport.
         """
-        from toolkit.cassettes.transport import CassetteTransport  # noqa: PLC0415 - it builds on this module
+        from toolkit.cassettes.transport import CassetteTransport  # it builds on this module
 
         return CassetteTransport(self, inner)
 

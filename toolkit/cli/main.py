@@ -104,7 +104,7 @@ def practice(
     port: Annotated[int, typer.Option(help="First of eight consecutive ports; 0 takes any free ones.")] = 0,
 ) -> None:
     """Run the practice service on this machine until Ctrl+C, and print how to call it."""
-    from toolkit.practice_service import practice as start_practice  # noqa: PLC0415 - its server is an extra
+    from toolkit.practice_service import practice as start_practice  # its server is an extra
 
     if is_offline():
         raise ConfigurationError("TOOLKIT_OFFLINE is set, so no service is started.", "Unset it and run this again.")
@@ -141,7 +141,7 @@ def record(
     if mode not in _RECORDING.split(", "):
         raise ConfigurationError(f"There is no record mode {mode!r} that records.", f"Choose one of {_RECORDING}.")
     if with_practice:
-        from toolkit.practice_service import practice as start_practice  # noqa: PLC0415 - its server is an extra
+        from toolkit.practice_service import practice as start_practice  # its server is an extra
 
         chosen = environment or Environment.BROKER_SANDBOX
         profile = {"broker-live": "broker-secret", "broker-sandbox": "sandbox-secret"}.get(chosen, str(chosen))

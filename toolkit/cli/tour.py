@@ -33,7 +33,7 @@ class Step(NamedTuple):
 
 
 def _quotes(session: Session) -> pd.DataFrame:
-    from toolkit.tables.tabulation import tabulate  # noqa: PLC0415 - keeps pandas out of `import toolkit`
+    from toolkit.tables.tabulation import tabulate  # keeps pandas out of `import toolkit`
 
     return tabulate(session.market_data.get(QUOTES_PATH, params={"symbols": QUOTED}), records="quotes")
 

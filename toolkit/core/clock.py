@@ -67,7 +67,7 @@ def sleep(clock: Clock, seconds: float) -> None:
 
 async def sleep_async(clock: Clock, seconds: float) -> None:
     """The same in a task."""
-    import asyncio  # noqa: PLC0415 - loaded by whoever runs a task
+    import asyncio  # loaded by whoever runs a task
 
     own = getattr(clock, "sleep", None)
     if own is None:

@@ -33,7 +33,7 @@ class Environment(StrEnum):
 
 def nearest_environment(name: str) -> str | None:
     """The name of an environment that is nearly this one, None without any; neither capitals nor underscores count."""
-    from difflib import get_close_matches  # noqa: PLC0415 - slow to load, for misspelt names only
+    from difflib import get_close_matches  # slow to load, for misspelt names only
 
     plain = name[:_LONGEST_SLIP].casefold().replace("_", "-")
     return next(iter(get_close_matches(plain, list(map(str, Environment)), n=1)), None)

@@ -38,13 +38,19 @@ if TYPE_CHECKING:
 class ToolkitError(Exception):
     """Root of all errors of the toolkit.
 
-    `what` says what happened and where, `next_step` what to do about it. Text that came from
-    outside is made safe to print here, once for all subclasses.
+    Text that came from outside is made safe to print here, once for all subclasses.
+
+    Attributes:
+        what: what happened, and where.
+        next_step: what to do about it; empty when there is nothing to do.
+        about: the argument or setting that the error is about, such as "secret_key" or "auth_sandbox", so that
+            nobody has to parse messages; empty when there is none.
     """
 
-    def __init__(self, what: str, next_step: str = "") -> None:
+    def __init__(self, what: str, next_step: str = "", *, about: str = "") -> None:
         self.what = printable(what)
         self.next_step = printable(next_step)
+        self.about = about
         super().__init__(self.what, self.next_step)
 
     def __str__(self) -> str:
@@ -111,12 +117,13 @@ class TokenRefused(TokenError):
         what: str,
         next_step: str = "",
         *,
+        about: str = "",
         status: int = 0,
         error: str | None = None,
         clock_offset: timedelta | None = None,
         retry_after: float | None = None,
     ) -> None:
-        super().__init__(what, next_step)
+        super().__init__(what, next_step, about=about)
         self.status = status
         self.error = None if error is None else excerpt(error)
         self.clock_offset = clock_offset
@@ -139,8 +146,8 @@ class Unreachable(ToolkitError):
         is_passing: whether another try may fare better: a dropped connection may, a wrong certificate not.
     """
 
-    def __init__(self, what: str, next_step: str = "", *, is_passing: bool = True) -> None:
-        super().__init__(what, next_step)
+    def __init__(self, what: str, next_step: str = "", *, about: str = "", is_passing: bool = True) -> None:
+        super().__init__(what, next_step, about=about)
         self.is_passing = is_passing
 
 
@@ -152,8 +159,10 @@ class ServiceError(ToolkitError):
         response: the answer as it came, its body read; None when none could be read.
     """
 
-    def __init__(self, what: str, next_step: str = "", *, status: int = 0, response: Any = None) -> None:
-        super().__init__(what, next_step)
+    def __init__(
+        self, what: str, next_step: str = "", *, about: str = "", status: int = 0, response: Any = None
+    ) -> None:
+        super().__init__(what, next_step, about=about)
         self.status = status
         self.response = response
 
@@ -169,8 +178,8 @@ class CassetteError(ToolkitError):
             same; None when no response had come.
     """
 
-    def __init__(self, what: str, next_step: str = "", *, response: Any = None) -> None:
-        super().__init__(what, next_step)
+    def __init__(self, what: str, next_step: str = "", *, about: str = "", response: Any = None) -> None:
+        super().__init__(what, next_step, about=about)
         self.response = response
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -184,8 +193,8 @@ class CassetteMiss(CassetteError):
         nearest: descriptions of the nearest recorded requests and what differs, best first, safe to print.
     """
 
-    def __init__(self, what: str, next_step: str = "", *, nearest: Sequence[str] = ()) -> None:
-        super().__init__(what, next_step)
+    def __init__(self, what: str, next_step: str = "", *, about: str = "", nearest: Sequence[str] = ()) -> None:
+        super().__init__(what, next_step, about=about)
         self.nearest = tuple(printable(description) for description in nearest)
 
 

@@ -95,11 +95,11 @@ def _is_at(file: Path, descriptor: int) -> bool:
 def _take(descriptor: int) -> bool:
     try:
         if sys.platform == "win32":
-            import msvcrt  # noqa: PLC0415 - of Windows
+            import msvcrt  # of Windows
 
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         else:
-            import fcntl  # noqa: PLC0415 - of POSIX
+            import fcntl  # of POSIX
 
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -114,11 +114,11 @@ def _let_go(descriptor: int) -> None:
     try:
         with suppress(OSError):
             if sys.platform == "win32":
-                import msvcrt  # noqa: PLC0415 - of Windows
+                import msvcrt  # of Windows
 
                 msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
             else:
-                import fcntl  # noqa: PLC0415 - of POSIX
+                import fcntl  # of POSIX
 
                 fcntl.flock(descriptor, fcntl.LOCK_UN)
     finally:

@@ -223,7 +223,7 @@ def _addresses_from(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _read_toml(file: Path) -> dict[str, Any]:
-    import tomllib  # noqa: PLC0415 - not every project has a file
+    import tomllib  # not every project has a file
 
     try:
         return tomllib.loads(file.read_text(encoding="utf-8-sig"))  # Windows editors like a byte order mark
@@ -258,7 +258,7 @@ def _known(name: str, names: Iterable[str], noun: str, *, where: str = "") -> No
 
 def _near(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> list[str]:
     """The name that comes nearest, as a list of one, or of none."""
-    from difflib import get_close_matches  # noqa: PLC0415 - slow to load, for misspelt names only
+    from difflib import get_close_matches  # slow to load, for misspelt names only
 
     return get_close_matches(str(name), list(names), n=1, cutoff=cutoff)
 

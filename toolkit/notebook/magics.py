@@ -183,7 +183,7 @@ def without_cell_magic(lines: list[str]) -> list[str]:
     expression shown. It may begin with a cell magic of its own, such as `%%time`.
     """
     if lines and lines[0].startswith(_CELL_MAGIC):
-        from IPython.core import inputtransformer2  # noqa: PLC0415 - once a shell has called this
+        from IPython.core import inputtransformer2  # once a shell has called this
 
         other_magic: Callable[[list[str]], list[str]] = inputtransformer2.cell_magic
         without_empty_lines: Callable[[list[str]], list[str]] = inputtransformer2.leading_empty_lines

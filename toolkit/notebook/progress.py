@@ -121,7 +121,7 @@ class Notebook:
         self._put({"text/plain": printable(words)})
 
     def _put(self, bundle: dict[str, str]) -> None:
-        from IPython.display import display  # noqa: PLC0415 - for notebooks only
+        from IPython.display import display  # for notebooks only
 
         if self._handle is None:
             self._handle = display(bundle, raw=True, display_id=True)  # type: ignore[no-untyped-call]
@@ -136,8 +136,8 @@ class Terminal:
         self._live: Live | None = None
 
     def show(self, how_far: HowFar) -> None:
-        from rich.live import Live  # noqa: PLC0415 - the same
-        from rich.text import Text  # noqa: PLC0415 - the same
+        from rich.live import Live  # the same
+        from rich.text import Text  # the same
 
         line = Text(printable(so_far(how_far)), overflow="ellipsis", no_wrap=True)
         if self._live is None:
@@ -149,7 +149,7 @@ class Terminal:
             self._live.update(line, refresh=True)
 
     def end(self, words: str) -> None:
-        from rich.text import Text  # noqa: PLC0415 - the same
+        from rich.text import Text  # the same
 
         if self._live is not None:
             self._live.update(Text(printable(words)), refresh=True)
@@ -159,7 +159,7 @@ class Terminal:
 @cache
 def _console() -> Any:
     """One for all: lines of loops within loops stand below each other."""
-    from rich.console import Console  # noqa: PLC0415 - slow to load
+    from rich.console import Console  # slow to load
 
     return Console(stderr=True)
 

@@ -75,7 +75,7 @@ class Assertions:
 
 
 def _decoded(assertion: Secret, key: Any, algorithms: list[str] | None, options: dict[str, bool]) -> dict[str, Any]:
-    import jwt  # noqa: PLC0415 - late, as in toolkit.auth.keys
+    import jwt  # late, as in toolkit.auth.keys
 
     try:
         claims: dict[str, Any] = jwt.decode(assertion.reveal(), key, algorithms=algorithms, options=options)  # type: ignore[arg-type]
@@ -86,7 +86,7 @@ def _decoded(assertion: Secret, key: Any, algorithms: list[str] | None, options:
 
 
 def _check_key_id(assertion: Secret, client: Client) -> None:
-    import jwt  # noqa: PLC0415
+    import jwt
 
     if jwt.get_unverified_header(assertion.reveal()).get("kid", client.key_id) != client.key_id:
         raise AssertionInvalidError("kid is not that of the key of this client.")

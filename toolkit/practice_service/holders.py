@@ -150,7 +150,7 @@ def _client_id(name: str) -> str:
 
 def _new_private_key(environment: Environment) -> Any:
     """P-256 (ES256) for the live partner and Ed25519 (EdDSA) for the sandbox, to practise with both."""
-    from cryptography.hazmat.primitives.asymmetric import ec, ed25519  # noqa: PLC0415 - late, as in toolkit.auth.keys
+    from cryptography.hazmat.primitives.asymmetric import ec, ed25519  # late, as in toolkit.auth.keys
 
     if environment is Environment.BROKER_LIVE:
         return ec.generate_private_key(ec.SECP256R1())

@@ -142,8 +142,8 @@ def _settings(addresses: Mapping[str, str]) -> Settings:
 def _serve(world: World, port: int) -> tuple[ServerThread, dict[str, str]]:
     """A running server, and its addresses by name."""
     try:
-        from toolkit.practice_service.app import PracticeApp  # noqa: PLC0415 - starlette and uvicorn are an extra
-        from toolkit.practice_service.server import HOST, ServerThread, listen  # noqa: PLC0415
+        from toolkit.practice_service.app import PracticeApp  # starlette and uvicorn are an extra
+        from toolkit.practice_service.server import HOST, ServerThread, listen
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in {"starlette", "uvicorn"}:
             raise

@@ -123,10 +123,10 @@ def _deflated(body: bytes) -> Iterator[bytes]:
 
 def _brotli(body: bytes) -> Iterator[bytes]:
     try:
-        import brotli  # type: ignore[import-not-found,import-untyped,unused-ignore]  # noqa: PLC0415 - not everyone has it
+        import brotli  # type: ignore[import-not-found,import-untyped,unused-ignore]  # not everyone has it
     except ImportError:
         try:
-            import brotlicffi as brotli  # type: ignore[import-not-found,import-untyped,unused-ignore]  # noqa: PLC0415
+            import brotlicffi as brotli  # type: ignore[import-not-found,import-untyped,unused-ignore]
         except ImportError:
             raise NotInstalled from None
     decoder = brotli.Decompressor()
@@ -154,7 +154,7 @@ def _brotli_steps(decoder: Any, body: bytes) -> Iterator[bytes]:
 def zstd_opened(body: bytes | memoryview) -> Iterator[bytes]:
     """What Zstandard makes of a body of one frame or several, in steps."""
     try:
-        import zstandard  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415 - not everyone has it
+        import zstandard  # type: ignore[import-not-found,unused-ignore]  # not everyone has it
     except ImportError:
         raise NotInstalled from None
     while body:

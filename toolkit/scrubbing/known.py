@@ -250,7 +250,7 @@ def _other_texts(text: str) -> Iterator[tuple[Secret, type[Forms]]]:
 
 def _public_part(pem: str) -> str:
     """The base64 of the public key: lines of a private key in the older formats are in there letter by letter."""
-    from cryptography.hazmat.primitives import serialization  # noqa: PLC0415 - keeps it out of `import toolkit`
+    from cryptography.hazmat.primitives import serialization  # keeps it out of `import toolkit`
 
     try:
         key = serialization.load_pem_private_key(

@@ -63,7 +63,7 @@ class Groups(Generic[T]):
             if owners.keys().isdisjoint(groups):
                 return []
             return [(at * WIDTH, owners[group]) for at, group in enumerate(groups) if group in owners]
-        import numpy as np  # noqa: PLC0415 - slow to load
+        import numpy as np  # slow to load
 
         numbers = np.frombuffer(whole, np.uint32)
         known = self._fitting_filter()
@@ -76,7 +76,7 @@ class Groups(Generic[T]):
         known = self._filter
         if known is not None and len(known) >= 8 * len(self._owners):
             return known
-        import numpy as np  # noqa: PLC0415 - slow to load
+        import numpy as np  # slow to load
 
         with self._lock:
             size = max(_SMALLEST_FILTER, 1 << (16 * len(self._owners) - 1).bit_length())

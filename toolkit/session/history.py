@@ -68,13 +68,13 @@ class Report:
 
     def tokens(self) -> pd.DataFrame:
         """One row an access token that authorized a call."""
-        from toolkit.tables.tabulation import tokens_table  # noqa: PLC0415 - keeps pandas out of `import toolkit`
+        from toolkit.tables.tabulation import tokens_table  # keeps pandas out of `import toolkit`
 
         return self._said(tokens_table(self.ledger.calls(), self.ledger.last_ended_at() or self.now()))
 
     def calls(self, *, last: int | None) -> pd.DataFrame:
         """One row a call, or only so many of the last ones."""
-        from toolkit.tables.tabulation import calls_table  # noqa: PLC0415 - keeps pandas out of `import toolkit`
+        from toolkit.tables.tabulation import calls_table  # keeps pandas out of `import toolkit`
 
         calls = self.ledger.calls()
         skipped = 0 if last is None else max(0, len(calls) - last)
@@ -89,7 +89,7 @@ class Report:
 
     def _said(self, table: pd.DataFrame) -> pd.DataFrame:
         """A table that says where it comes from, for pictures that are drawn from it."""
-        from toolkit.session.words import session_source  # noqa: PLC0415 - for tables only
+        from toolkit.session.words import session_source  # for tables only
 
         table.attrs["source"] = session_source(self._environment, self._cassette, self.ledger.last_ended_at())
         return table
@@ -110,7 +110,7 @@ def tabulated(response: httpx.Response, *, known: KnownSecrets, replayed_from: s
         ServiceError: it has an error status.
         TabulationError: it is no JSON, or cannot be a table.
     """
-    from toolkit.tables.tabulation import tabulate  # noqa: PLC0415 - keeps pandas out of `import toolkit`
+    from toolkit.tables.tabulation import tabulate  # keeps pandas out of `import toolkit`
 
     failure: ServiceError | TabulationError
     try:
@@ -155,7 +155,7 @@ def _without_secrets(failure: TabulationError, response: httpx.Response, known: 
     content, kind = known.scrub(response.content), known.scrub_text(said)
     if content == response.content and kind == said:
         return failure
-    from toolkit.tables.tabulation import tabulate  # noqa: PLC0415 - keeps pandas out of `import toolkit`
+    from toolkit.tables.tabulation import tabulate  # keeps pandas out of `import toolkit`
 
     try:
         tabulate(httpx.Response(200, headers=[(b"Content-Type", kind.encode("utf-8", "replace"))], content=content))

@@ -118,7 +118,7 @@ def identify(
         asked = _environment_of(cassette)
     if asked is None:
         raise _without_environment(cassette, settings)
-    from toolkit.auth.profiles.saving import load_credentials  # noqa: PLC0415 - a replay needs none of it
+    from toolkit.auth.profiles.saving import load_credentials  # a replay needs none of it
 
     try:
         loaded = load_credentials(asked, credentials, settings=settings)
@@ -169,7 +169,7 @@ def open_token_store(
     if given is None:
         return SHARED_IN_PROCESS if clock is None else MemoryTokenStore()
     if given == "shared":
-        from toolkit.auth.tokens.file_store import user_token_store  # noqa: PLC0415 - few sessions share their tokens
+        from toolkit.auth.tokens.file_store import user_token_store  # few sessions share their tokens
 
         return user_token_store()
     if isinstance(given, MemoryTokenStore | TokenStore):

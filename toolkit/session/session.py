@@ -171,7 +171,7 @@ class _Session(Generic[ClientType]):
         return f"<{type(self).__name__} {self.environment}{who}{real}: {self.describe()}>"
 
     def _repr_html_(self) -> str:
-        from toolkit.session.words import session_html  # noqa: PLC0415 - for notebooks only
+        from toolkit.session.words import session_html  # for notebooks only
 
         return session_html(self, self._report.ledger)  # type: ignore[arg-type]
 

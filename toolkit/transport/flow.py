@@ -157,7 +157,7 @@ def run(flow: Flow[T], transport: httpx.BaseTransport) -> T:
 
 async def run_async(flow: Flow[T], transport: httpx.AsyncBaseTransport) -> T:
     """Drive a flow to its end in this task."""
-    import asyncio  # noqa: PLC0415 - slow to load, for asynchronous callers only
+    import asyncio  # slow to load, for asynchronous callers only
 
     outcome: Any = None
     failure: BaseException | None = None
@@ -214,7 +214,7 @@ def _landed(flight: Flight) -> bool:
 
 async def _landed_async(flight: Flight) -> bool:
     """Wait in this task until a flight has landed; False when it cannot."""
-    import asyncio  # noqa: PLC0415 - loaded by whoever runs a task
+    import asyncio  # loaded by whoever runs a task
 
     loop = asyncio.get_running_loop()
     landed = asyncio.wrap_future(flight.landed)

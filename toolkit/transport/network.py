@@ -88,7 +88,7 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
             return None
         if self._proxy is not None:
             return self._proxy
-        from urllib import request  # noqa: PLC0415 - slow to load; replays need none
+        from urllib import request  # slow to load; replays need none
 
         proxies = dict(request.getproxies() if self._proxies is None else self._proxies)
         proxy = proxies.get(url.scheme) or proxies.get("all")

@@ -130,7 +130,7 @@ def _pixels(stored: str, now: str) -> str:
 
 def _changed_pixels(before: Any, after: Any) -> int:
     """How many pixels differ between two pictures of one size."""
-    from PIL import ImageChops  # noqa: PLC0415 - comes with matplotlib, which is an extra
+    from PIL import ImageChops  # comes with matplotlib, which is an extra
 
     difference = ImageChops.difference(before.convert("RGBA"), after.convert("RGBA"))
     bands = [band.point(lambda level: 255 if level else 0) for band in difference.split()]
@@ -143,7 +143,7 @@ def _changed_pixels(before: Any, after: Any) -> int:
 def _opened(data: bytes) -> Any:
     """A picture, or None."""
     try:
-        from PIL import Image  # noqa: PLC0415 - comes with matplotlib, which is an extra
+        from PIL import Image  # comes with matplotlib, which is an extra
 
         picture = Image.open(BytesIO(data), formats=["PNG", "JPEG", "GIF", "WEBP"])
         picture.load()

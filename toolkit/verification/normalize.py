@@ -84,8 +84,8 @@ def normal_form(
 
 def as_bytes(notebook: Mapping[str, Any]) -> bytes:
     """A notebook as Jupyter writes it."""
-    import nbformat  # noqa: PLC0415 - an extra, and slow to load
-    from nbformat.v4 import writes_json  # noqa: PLC0415 - likewise
+    import nbformat  # an extra, and slow to load
+    from nbformat.v4 import writes_json  # likewise
 
     text: str = writes_json(nbformat.from_dict(notebook))  # type: ignore[no-untyped-call]
     return text.encode() + b"\n"

@@ -140,8 +140,8 @@ def _check_language(content: Any) -> None:
 
 def _valid(content: dict[str, Any]) -> dict[str, Any]:
     """The content with its texts joined, every cell with an id, found in keeping with the notebook format."""
-    import nbformat  # noqa: PLC0415 - an extra, and slow to load
-    from nbformat.v4.rwbase import rejoin_lines  # noqa: PLC0415 - likewise
+    import nbformat  # an extra, and slow to load
+    from nbformat.v4.rwbase import rejoin_lines  # likewise
 
     try:
         notebook = rejoin_lines(nbformat.from_dict(content))  # type: ignore[no-untyped-call]

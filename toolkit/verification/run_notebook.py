@@ -87,8 +87,8 @@ async def run_notebook(
     Raises:
         NotebookFailed: a cell raised or took too long, or the kernel did not start, or ended.
     """
-    import nbformat  # noqa: PLC0415 - an extra, and slow to load
-    from nbclient import NotebookClient  # noqa: PLC0415 - likewise
+    import nbformat  # an extra, and slow to load
+    from nbclient import NotebookClient  # likewise
 
     notebook = nbformat.from_dict(copy.deepcopy(dict(content)))  # type: ignore[no-untyped-call]
     cells: list[Any] = notebook["cells"]
@@ -131,8 +131,8 @@ async def _kernel(
     folder: Path, surroundings: Surroundings, outside: Mapping[str, str]
 ) -> AsyncIterator[AsyncKernelManager]:
     """A kernel of this interpreter, killed with all that it started when the block ends, however it ends."""
-    from jupyter_client.kernelspec import KernelSpec, KernelSpecManager  # noqa: PLC0415 - an extra
-    from jupyter_client.manager import AsyncKernelManager  # noqa: PLC0415 - likewise
+    from jupyter_client.kernelspec import KernelSpec, KernelSpecManager  # an extra
+    from jupyter_client.manager import AsyncKernelManager  # likewise
 
     command = [sys.executable, str(IN_KERNEL / "kernel.py"), "-f", "{connection_file}"]
     # The history of this user's other sessions stays out of it, and its own is not kept.
@@ -187,7 +187,7 @@ def _next_count(client: NotebookClient) -> int:
 @contextlib.contextmanager
 def _told_of(cells: list[Any], number: int, patience: float) -> Any:
     """Turns what goes wrong while a cell runs into words."""
-    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError  # noqa: PLC0415 - an extra
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError  # an extra
 
     place = cell_place(cells, number)
     try:

@@ -65,7 +65,7 @@ def _shown(kid: Any) -> str:
 
 def _load(fields: dict[str, Any]) -> Any:
     """The key object, or what is wrong with it."""
-    import jwt  # noqa: PLC0415 - keeps jwt out of `import toolkit`
+    import jwt  # keeps jwt out of `import toolkit`
 
     kind, curve = fields.get("kty"), fields.get("crv")
     if kind == "oct":

@@ -61,7 +61,7 @@ class LocalKey:
     def __init__(
         self, key: Any, *, algorithm: str, key_id: str | None, secrets: tuple[tuple[str, Secret], ...]
     ) -> None:
-        import jwt  # noqa: PLC0415 - keeps jwt out of `import toolkit`
+        import jwt  # keeps jwt out of `import toolkit`
 
         self._implementation: Algorithm = jwt.get_algorithm_by_name(algorithm)
         self.__key = key
@@ -115,7 +115,7 @@ def local_key(loaded: Loaded, algorithm: str | None, key_id: str | None) -> Loca
 
 
 def _fitting_algorithm(key: Any, asked: str | None) -> str | Problem:
-    from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa  # noqa: PLC0415
+    from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
     if isinstance(key, rsa.RSAPrivateKey):
         if key.key_size < SMALLEST_RSA_KEY:
@@ -145,7 +145,7 @@ def _fitting_algorithm(key: Any, asked: str | None) -> str | Problem:
 
 
 def _pkcs8(key: Any) -> Secret | None:
-    from cryptography.hazmat.primitives import serialization as form  # noqa: PLC0415
+    from cryptography.hazmat.primitives import serialization as form
 
     der = attempt(lambda: key.private_bytes(form.Encoding.DER, form.PrivateFormat.PKCS8, form.NoEncryption()))
     return Secret(base64.b64encode(der).decode("ascii")) if isinstance(der, bytes) else None

@@ -63,7 +63,7 @@ def new_key(algorithm: str = "ES256", *, key_id: str | None = None, passphrase: 
     Raises:
         ConfigurationError: there is no such algorithm, or the key ID is no text that can be sent.
     """
-    from cryptography.hazmat.primitives import serialization as form  # noqa: PLC0415
+    from cryptography.hazmat.primitives import serialization as form
 
     checks = Checks()
     algorithm, key_id = checks.text(algorithm, "algorithm"), checks.optional_text(key_id, "key ID")
@@ -149,7 +149,7 @@ def _written(file: Path, text: Secret) -> str | None:
 
 
 def _generated(algorithm: str) -> PrivateKeyTypes:
-    from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa  # noqa: PLC0415
+    from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
     if algorithm == "EdDSA":
         return ed25519.Ed25519PrivateKey.generate()
@@ -160,7 +160,7 @@ def _generated(algorithm: str) -> PrivateKeyTypes:
 
 
 def _public_members(key: Any, algorithm: str) -> dict[str, Any]:
-    import jwt  # noqa: PLC0415
+    import jwt
 
     jwk = jwt.get_algorithm_by_name(algorithm).to_jwk(key.public_key(), as_dict=True)
     wanted = ("kty", *_THUMBPRINT_MEMBERS[jwk["kty"]])  # without the `key_ops` of some: "use" says it all

@@ -42,7 +42,7 @@ class _Block(NamedTuple):
 
 def load_pem(text: str, passphrase: Secret | None) -> Loaded | Problem:
     """The one private key among the blocks of a PEM text."""
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key  # noqa: PLC0415
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
     blocks = list(_blocks(text))
     private = list({_WRITTEN_OUT.sub("", block.body).strip(): block for block in blocks if _is_private(block)}.values())
@@ -79,7 +79,7 @@ def load_pem(text: str, passphrase: Secret | None) -> Loaded | Problem:
 
 def load_der(data: bytes, passphrase: Secret | None) -> Loaded | Problem:
     """The private key of a DER structure."""
-    from cryptography.hazmat.primitives.serialization import load_der_private_key, load_der_public_key  # noqa: PLC0415
+    from cryptography.hazmat.primitives.serialization import load_der_private_key, load_der_public_key
 
     key = _decoded(load_der_private_key, data, passphrase, "DER")
     if isinstance(key, Problem):
@@ -111,7 +111,7 @@ def _without_private_key(text: str, blocks: list[_Block]) -> Problem:
 
 def _decoded(load: Callable[[bytes, bytes | None], Any], data: bytes, passphrase: Secret | None, form: str) -> Any:
     """The key, or what is wrong with it; the errors of `cryptography` are read here and dropped."""
-    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415
+    from cryptography.exceptions import UnsupportedAlgorithm
 
     password = None if passphrase is None else passphrase.reveal().encode("utf-8", "surrogatepass")
     try:

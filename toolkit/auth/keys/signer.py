@@ -86,7 +86,7 @@ def _quoted(algorithm: Any) -> str:
 
 
 def _converted(der: bytes, half: int) -> bytes | Problem:
-    from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature  # noqa: PLC0415
+    from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
     made = attempt(lambda: b"".join(number.to_bytes(half, "big") for number in decode_dss_signature(der)))
     return made if isinstance(made, bytes) else _unlike(f"{len(der)} bytes, which are no ECDSA signature")

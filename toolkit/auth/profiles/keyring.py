@@ -88,7 +88,7 @@ def store(profile: str, text: Secret) -> Entry | None:
 
 def _backend() -> KeyringBackend | None:
     """The first keyring that keeps secrets, and not in the clear."""
-    import keyring  # noqa: PLC0415 - keeps keyring out of `import toolkit`
+    import keyring  # keeps keyring out of `import toolkit`
 
     chosen = _attempt(keyring.get_keyring)
     chained = _attempt(lambda: chosen.backends) or [chosen]

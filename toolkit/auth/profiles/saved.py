@@ -33,7 +33,7 @@ _ELSEWHERE: Final = "Set environment variables instead, or mend the folder."
 
 def profiles_folder() -> Path:
     """The folder of saved profiles, whether it exists or not."""
-    from platformdirs import user_config_dir  # noqa: PLC0415 - keeps platformdirs out of `import toolkit`
+    from platformdirs import user_config_dir  # keeps platformdirs out of `import toolkit`
 
     return Path(user_config_dir(APPLICATION, appauthor=False)) / "profiles"
 

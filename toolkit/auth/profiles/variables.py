@@ -153,7 +153,7 @@ def given_in_dotenv(project: Path) -> list[Given]:
 
 
 def _variables(text: str) -> dict[str, Secret]:
-    from dotenv import dotenv_values  # noqa: PLC0415 - keeps dotenv out of `import toolkit`
+    from dotenv import dotenv_values  # keeps dotenv out of `import toolkit`
 
     # Expanded, a value such as ${ANOTHER_SECRET} would hand the project a secret of the user's.
     values = dotenv_values(stream=io.StringIO(text), interpolate=False)

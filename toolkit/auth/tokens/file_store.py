@@ -47,7 +47,7 @@ class FileTokenStore:
 
     def __init__(self, folder: Path | None = None, *, now: Callable[[], float] = time.time) -> None:
         if folder is None:
-            from platformdirs import user_cache_dir  # noqa: PLC0415 - keeps platformdirs out of `import toolkit`
+            from platformdirs import user_cache_dir  # keeps platformdirs out of `import toolkit`
 
             parent = Path(user_cache_dir(APPLICATION, appauthor=False))
             self.folder = parent / "tokens"

@@ -137,7 +137,7 @@ def _retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
 
 def _instant(text: str) -> datetime | None:
     """The instant of an HTTP date (RFC 9110 section 5.6.7)."""
-    from email.utils import parsedate_to_datetime  # noqa: PLC0415 - slow to load, for refusals only
+    from email.utils import parsedate_to_datetime  # slow to load, for refusals only
 
     try:
         instant = parsedate_to_datetime(text)

@@ -63,7 +63,7 @@ class Seal:
             ValueError: the identity is empty.
             ConfigurationError, UnsafeAddress: the URL is none that credentials may go to.
         """
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - keeps `import toolkit` light
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # keeps `import toolkit` light
 
         if not identity:
             raise ValueError("there is nothing to derive a key from")
@@ -88,7 +88,7 @@ class Seal:
 
     def open(self, data: bytes) -> bytes | None:
         """The text of a sealed entry, or None for anything that this seal did not make, just so and whole."""
-        from cryptography.exceptions import InvalidTag  # noqa: PLC0415 - keeps `import toolkit` light
+        from cryptography.exceptions import InvalidTag  # keeps `import toolkit` light
 
         start = len(_HEADER) + _NONCE
         if not start < len(data) <= LARGEST_ENTRY or not data.startswith(_HEADER):
@@ -121,8 +121,8 @@ class Seal:
 
 
 def _derive(identity: bytes, info: bytes) -> bytes:
-    from cryptography.hazmat.primitives.hashes import SHA256  # noqa: PLC0415 - keeps `import toolkit` light
-    from cryptography.hazmat.primitives.kdf.hkdf import HKDF  # noqa: PLC0415 - keeps `import toolkit` light
+    from cryptography.hazmat.primitives.hashes import SHA256  # keeps `import toolkit` light
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF  # keeps `import toolkit` light
 
     return HKDF(SHA256(), length=32, salt=_HEADER, info=info).derive(identity)
 

@@ -223,7 +223,7 @@ def slot_of(store: MemoryTokenStore | TokenStore, credentials: Credentials, toke
 
 def _shared_place(store: TokenStore, identity: bytes, token_url: str) -> SharedPlace:
     # Loaded here, since few sessions share their tokens.
-    from toolkit.auth.tokens.sealing import Seal  # noqa: PLC0415
-    from toolkit.auth.tokens.store import SharedPlace  # noqa: PLC0415
+    from toolkit.auth.tokens.sealing import Seal
+    from toolkit.auth.tokens.store import SharedPlace
 
     return SharedPlace(store, Seal.of(identity, token_url))

@@ -51,7 +51,7 @@ class Contents(ABC):
 
     def table(self) -> pd.DataFrame:
         """One row each; `Cassette.table` names the columns."""
-        import pandas as pd  # noqa: PLC0415 - keeps pandas out of `import toolkit`
+        import pandas as pd  # keeps pandas out of `import toolkit`
 
         rows = [self.interaction(number) for number in range(len(self))]
         columns: dict[str, Any] = {
@@ -138,9 +138,7 @@ class UnparsedForeign(Contents):
     def interaction(self, number: int) -> Interaction:
         parsed = self._parsed.get(number)
         if parsed is None:
-            from toolkit.cassettes.format import vcrpy_files  # noqa: PLC0415 - keeps yaml and vcr out of `import toolkit`
-
-            data, item = self._layout.data, self._layout.items[number]
+                data, item = self._layout.data, self._layout.items[number]
             parsed = vcrpy_files.load_item(data[item.start : item.end], source=self._source, line=item.line)
             head = vcrpy_files.head(self._layout, number)
             if head is not None and head != (parsed.request.method, parsed.request.uri):
@@ -168,8 +166,6 @@ def read(data: bytes, *, source: str) -> Contents:
         laid_out = vcrpy_files.lay_out(data)
         if laid_out is not None:
             return UnparsedForeign(laid_out, source=source)
-        from toolkit.cassettes.format import vcrpy_files  # noqa: PLC0415 - keeps yaml and vcr out of `import toolkit`
-
         return Parsed(vcrpy_files.load(data, source=source), is_foreign=True)
     found = layout.lay_out(data)
     if found is not None:

@@ -106,7 +106,7 @@ def encode(interaction: Interaction) -> bytes:
     if interaction.token_obtained is not None:
         item["token_obtained"] = interaction.token_obtained.to_fields()
     item["complete"] = True
-    from toolkit.cassettes.format import yaml_text  # noqa: PLC0415 - keeps yaml out of `import toolkit`
+    from toolkit.cassettes.format import yaml_text  # keeps yaml out of `import toolkit`
 
     return yaml_text.dump([item])
 
@@ -138,7 +138,7 @@ def decode_all(data: bytes, items: Callable[[Any], Any], *, source: str, line: i
     Raises:
         CassetteCorrupt: they are none; names file and line.
     """
-    from toolkit.cassettes.format import yaml_text  # noqa: PLC0415 - keeps yaml out of `import toolkit`
+    from toolkit.cassettes.format import yaml_text  # keeps yaml out of `import toolkit`
 
     try:
         return [_interaction(fields) for fields in items(yaml_text.load(data))]

@@ -89,7 +89,7 @@ def lay_out(data: bytes) -> Layout | None:
 
 def _is_complete(item: bytes) -> bool:
     """Whether an item that does not end as we write it is whole all the same: edited by hand."""
-    from toolkit.cassettes.format import yaml_text  # noqa: PLC0415 - keeps yaml out of `import toolkit`
+    from toolkit.cassettes.format import yaml_text  # keeps yaml out of `import toolkit`
 
     try:
         parsed = yaml_text.load(item)

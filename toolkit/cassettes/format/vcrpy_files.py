@@ -172,7 +172,7 @@ class _PlainRequest(NamedTuple):
 
 def _converted(fields: dict[str, Any]) -> tuple[list[Any], list[Any]]:
     """What vcrpy makes of the fields of an interaction."""
-    from vcr.serializers import compat  # noqa: PLC0415 - keeps vcr out of `import toolkit`
+    from vcr.serializers import compat  # keeps vcr out of `import toolkit`
 
     request = fields["request"]
     headers = _sent(tuple((name, tuple(values)) for name, values in request["headers"].items()))
@@ -183,14 +183,14 @@ def _converted(fields: dict[str, Any]) -> tuple[list[Any], list[Any]]:
 @lru_cache(maxsize=256)
 def _sent(headers: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, str]:
     """Headers of a request as vcrpy has them: one value each, of names that differ in case the last."""
-    from vcr.request import HeadersDict  # noqa: PLC0415 - keeps vcr out of `import toolkit`
+    from vcr.request import HeadersDict  # keeps vcr out of `import toolkit`
 
     return dict(HeadersDict(headers).items())
 
 
 def _deserialize(data: bytes, text: str) -> tuple[list[Any], list[Any]]:
-    from vcr.serialize import deserialize  # noqa: PLC0415 - keeps vcr out of `import toolkit`
-    from vcr.serializers import jsonserializer, yamlserializer  # noqa: PLC0415
+    from vcr.serialize import deserialize  # keeps vcr out of `import toolkit`
+    from vcr.serializers import jsonserializer, yamlserializer
 
     is_json = text.lstrip()[:1] == "{"
     if not is_json:

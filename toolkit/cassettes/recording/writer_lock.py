@@ -129,7 +129,7 @@ def _lock(file: Path) -> tuple[FileLock | None, Path | None]:
 
 
 def _folder() -> Path:
-    from platformdirs import user_cache_dir  # noqa: PLC0415 - keeps platformdirs out of `import toolkit`
+    from platformdirs import user_cache_dir  # keeps platformdirs out of `import toolkit`
 
     parent = Path(user_cache_dir("service-access-toolkit", appauthor=False))
     for folder in (parent, parent / "recording"):

@@ -81,7 +81,7 @@ def _in_python(made: NewKey, file: Path, *, encrypted: bool) -> str:
 
 
 def _default_file(made: NewKey) -> Path:
-    from platformdirs import user_config_dir  # noqa: PLC0415 - needed here alone
+    from platformdirs import user_config_dir  # needed here alone
 
     name = f"{made.algorithm.lower()}-{made.thumbprint[:_THUMBPRINT_IN_NAME]}.pem"
     return Path(user_config_dir(APPLICATION, appauthor=False)) / "keys" / name

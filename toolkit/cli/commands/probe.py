@@ -92,7 +92,7 @@ def answered(status: int, *, is_shown: bool) -> tuple[bool, str, str]:
 
 
 def _tried(session: Session, interface: Interface) -> Trial:
-    import httpx  # noqa: PLC0415 - for its errors, where something is sent
+    import httpx  # for its errors, where something is sent
 
     call = _call(session, interface)
     try:

@@ -62,7 +62,7 @@ def verify(
 
     Exit status: 0 all are the same or updated; 1 some differ; 2 some could not be run, or the command is wrong.
     """
-    from toolkit.verification import verify as verify_notebooks  # noqa: PLC0415 - slow to load
+    from toolkit.verification import verify as verify_notebooks  # slow to load
 
     is_piped = report is not None and str(report) == "-"
     if report is not None and not is_piped and not report.absolute().parent.is_dir():
@@ -186,7 +186,7 @@ def _print_difference(console: Console, difference: Difference) -> None:
 
 def _about_versions(verdict: Verdict) -> str:
     """What other versions may have to do with it, in words; empty when they are the same."""
-    from toolkit.verification.verdict import in_words  # noqa: PLC0415 - with the rest of it
+    from toolkit.verification.verdict import in_words  # with the rest of it
 
     words = in_words(verdict.versions)
     if verdict.in_presentation_only:

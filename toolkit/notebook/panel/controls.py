@@ -235,7 +235,7 @@ class Controls:
         """Saved profiles, looked for when something is to be sent; a replay needs none of it."""
         if self._for_visitors:
             return []
-        from toolkit.auth.profiles.saving import saved_credentials  # noqa: PLC0415
+        from toolkit.auth.profiles.saving import saved_credentials
 
         try:
             with warnings.catch_warnings():

@@ -71,7 +71,7 @@ def _row_html(call: Any) -> str:
 
 
 def _is_missing(value: Any) -> bool:
-    import pandas as pd  # noqa: PLC0415 - only once there are calls
+    import pandas as pd  # only once there are calls
 
     return bool(pd.isna(value))
 

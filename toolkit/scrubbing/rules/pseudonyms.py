@@ -237,6 +237,6 @@ def _key(folder: Path, *, makes: bool) -> bytes | None:
 
 
 def _configuration_folder() -> Path:
-    from platformdirs import user_config_dir  # noqa: PLC0415 - keeps platformdirs out of `import toolkit`
+    from platformdirs import user_config_dir  # keeps platformdirs out of `import toolkit`
 
     return Path(user_config_dir(_APPLICATION, appauthor=False))

@@ -117,7 +117,7 @@ class Picture(Figure):
 
     def _ipython_display_(self) -> None:
         # matplotlib's own formatter for figures goes before `_repr_mimebundle_`, and writes its version.
-        from IPython import display  # noqa: PLC0415 - IPython has asked
+        from IPython import display  # IPython has asked
 
         show: Any = display.display
         data, metadata = self._repr_mimebundle_()

@@ -98,7 +98,7 @@ def _draw_line(axes: Axes, height: int, line: pd.DataFrame, factor: float) -> No
 def _scale(axes: Axes, taken: pd.Series[float]) -> None:
     shortest, longest = float(taken[taken > 0].min()), float(taken.max())
     if longest > _WIDE * shortest and (taken > 0).all():
-        from matplotlib.ticker import FuncFormatter  # noqa: PLC0415 - after picture, which says what to do without
+        from matplotlib.ticker import FuncFormatter  # after picture, which says what to do without
 
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

@@ -36,7 +36,7 @@ def repeat_identifiers() -> None:
 
 def name_cells_by_number() -> None:
     """Let a cell's code be "<cell 3>" in warnings and tracebacks, rather than a temporary file of this process."""
-    from ipykernel.compiler import XCachingCompiler  # noqa: PLC0415 - after the identifiers
+    from ipykernel.compiler import XCachingCompiler  # after the identifiers
 
     def get_code_name(_: object, _raw: str, _transformed: str, number: int) -> str:
         return f"<cell {number}>"
@@ -50,7 +50,7 @@ def main() -> None:
     del sys.path[0]  # the folder of this script, which a notebook has no business with
     repeat_identifiers()
     name_cells_by_number()
-    from ipykernel.kernelapp import launch_new_instance  # noqa: PLC0415 - last
+    from ipykernel.kernelapp import launch_new_instance  # last
 
     launch_new_instance()
 

@@ -31,7 +31,7 @@ _USES: Final = frozenset(
 def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
     if not event.startswith("socket."):
         return
-    import _socket  # noqa: PLC0415 - where an event of it comes from, it is loaded
+    import _socket  # where an event of it comes from, it is loaded
 
     if event in _LOOKUPS:
         raise _socket.gaierror(_socket.EAI_FAIL, REASON)
@@ -63,8 +63,8 @@ def _filter_system_calls() -> None:
     number_and_architecture = {"x86_64": (41, 0xC000003E), "aarch64": (198, 0xC00000B7)}.get(os.uname().machine)
     if number_and_architecture is None:
         return
-    import ctypes  # noqa: PLC0415 - needed on Linux alone
-    import struct  # noqa: PLC0415 - likewise
+    import ctypes  # needed on Linux alone
+    import struct  # likewise
 
     number, architecture = number_and_architecture
     load, equal, give = 0x20, 0x15, 0x06  # BPF_LD|W|ABS, BPF_JMP|JEQ|K, BPF_RET|K
@@ -92,11 +92,11 @@ def _run_the_next() -> None:
     """Run the `sitecustomize` that this one stands before, as some distributions have one."""
     here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib is slow to load
     sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder or ".") != here]  # noqa: PTH100
-    from importlib.machinery import PathFinder  # noqa: PLC0415 - the rest of this file is for before any import
+    from importlib.machinery import PathFinder  # the rest of this file is for before any import
 
     found = PathFinder.find_spec("sitecustomize", sys.path)
     if found is not None and found.loader is not None:
-        from importlib.util import module_from_spec  # noqa: PLC0415 - likewise
+        from importlib.util import module_from_spec  # likewise
 
         found.loader.exec_module(module_from_spec(found))
 
