@@ -16,7 +16,6 @@ from panel_driver import CONNECTED, PANEL, SERVICE, alert, choose, connect, priv
 from toolkit.practice_service import practice
 from toolkit.session.session import Session
 
-
 REPLAY = ("import toolkit as tk\npanel = tk.panel(cassette='tour')\npanel", "len(panel.session.accounts())")
 OWNERS = {
     "TOOLKIT_BROKER_SANDBOX__OWNERSDESK_CLIENT_ID": "owners-client-id",

@@ -8,7 +8,6 @@ import secrets
 import pytest
 from panel_driver import CONNECTED, PANEL, SERVICE, choose, connect, reveal, status
 
-
 VIEWS = [("JupyterLab Light", 640), ("JupyterLab Dark", 1200)]  # themes, and widths of the page in pixels
 
 

@@ -7,9 +7,7 @@ import json
 import secrets
 
 import nbformat
-import pytest
 from panel_driver import CONNECTED, PANEL, SERVICE, choose, connect, status
-
 
 
 def test_a_replay_runs_from_top_to_bottom(open_notebook, tour):

@@ -6,7 +6,6 @@ import json
 import secrets
 from pathlib import Path
 
-import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, load_pem_private_key
 from disk_search import files_with, pem_pieces

@@ -9,7 +9,7 @@ from vcr.request import Request
 from vcr.serialize import serialize
 from vcr.serializers import yamlserializer
 
-from toolkit.cassettes.format import contents, vcrpy_files
+from toolkit.cassettes.format import contents, vcrpy_files, vcrpy_layout
 from toolkit.core.errors import CassetteCorrupt
 
 
@@ -38,7 +38,7 @@ def test_item_by_item_as_whole(interactions, data):
     assert [held.interaction(number) for number in range(len(held))] == whole
     assert held.recorded_at == whole[0].recorded_at
     lines = file.split(b"\n")
-    assert all(lines[item.line - 1] == b"- request:" for item in vcrpy_files.lay_out(file).items)
+    assert all(lines[item.line - 1] == b"- request:" for item in vcrpy_layout.lay_out(file).items)
 
 
 def test_an_item_is_read_when_it_is_asked_for(interaction):
@@ -87,14 +87,14 @@ def test_names_that_differ_in_case(interaction):
 def test_left_whole(interaction, edit):
     """What could mean something else if it were split is not."""
     file = written([interaction(body=b"x", request={"body": b""})] * 2)
-    assert vcrpy_files.lay_out(file) is not None
-    assert vcrpy_files.lay_out(edit(file)) is None
+    assert vcrpy_layout.lay_out(file) is not None
+    assert vcrpy_layout.lay_out(edit(file)) is None
 
 
 def test_stars_and_ampersands_are_no_aliases(interaction):
     """Text that holds both characters is split all the same: an alias has the name of an anchor."""
     file = written([interaction(body=b'{"a": "R&D, &c *and* more"}')])
-    assert vcrpy_files.lay_out(file) is not None
+    assert vcrpy_layout.lay_out(file) is not None
 
 
 def test_what_only_looks_like_a_head(interaction):

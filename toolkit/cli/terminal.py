@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.markup import escape as escape_markup
 from rich.table import Table
 
-from toolkit.cli import terminal
 from toolkit.core.escaping import excerpt, printable
 from toolkit.session.session import Session
 
@@ -122,8 +121,8 @@ def print_trials(console: Console, trials: list[Trial]) -> None:
     colours = {True: "green", False: "red", None: "yellow"}
     for each in trials:
         elapsed = "" if each.elapsed is None else f"{each.elapsed:.3f} s"
-        meaning = f"[{colours[each.works]}]{terminal.escape(each.meaning)}[/]"
+        meaning = f"[{colours[each.works]}]{escape(each.meaning)}[/]"
         rows.add_row(each.interface, each.call, str(each.status or ""), elapsed, meaning)
     console.print(rows, highlight=False)
     for step in dict.fromkeys(each.next_step for each in trials if each.next_step):
-        console.print(terminal.escape(step), highlight=False)
+        console.print(escape(step), highlight=False)

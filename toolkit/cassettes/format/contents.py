@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from toolkit.cassettes.format import fast_items, interactions, layout, vcrpy_files
+from toolkit.cassettes.format import fast_items, interactions, layout, vcrpy_layout
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.scrubbing.messages import RecordedRequest
 
@@ -138,16 +138,18 @@ class UnparsedForeign(Contents):
     def interaction(self, number: int) -> Interaction:
         parsed = self._parsed.get(number)
         if parsed is None:
-                data, item = self._layout.data, self._layout.items[number]
+            from toolkit.cassettes.format import vcrpy_files  # keeps yaml and vcr out of `import toolkit`
+
+            data, item = self._layout.data, self._layout.items[number]
             parsed = vcrpy_files.load_item(data[item.start : item.end], source=self._source, line=item.line)
-            head = vcrpy_files.head(self._layout, number)
+            head = vcrpy_layout.head(self._layout, number)
             if head is not None and head != (parsed.request.method, parsed.request.uri):
                 raise interactions.corrupt(self._source, "an interaction is not what it looks like", line=item.line)
             self._parsed[number] = parsed
         return parsed
 
     def head(self, number: int) -> RecordedRequest:
-        head = vcrpy_files.head(self._layout, number)
+        head = vcrpy_layout.head(self._layout, number)
         return self.interaction(number).request if head is None else RecordedRequest(*head)
 
 
@@ -163,9 +165,11 @@ def read(data: bytes, *, source: str) -> Contents:
     if not data.strip():
         return Parsed((), is_foreign=False)
     if not layout.is_ours(data):
-        laid_out = vcrpy_files.lay_out(data)
+        laid_out = vcrpy_layout.lay_out(data)
         if laid_out is not None:
             return UnparsedForeign(laid_out, source=source)
+        from toolkit.cassettes.format import vcrpy_files  # keeps yaml and vcr out of `import toolkit`
+
         return Parsed(vcrpy_files.load(data, source=source), is_foreign=True)
     found = layout.lay_out(data)
     if found is not None:
