@@ -14,7 +14,7 @@ NOTEBOOKS: Final = (
     "01-tour.ipynb",
     "02-authentication.ipynb",
     "03-record-your-own.ipynb",
-    "04-tables-and-pictures.ipynb",
+    "04-tables-and-charts.ipynb",
     "05-token-lifetimes.ipynb",
     "06-sharing-without-secrets.ipynb",
     "tour.png",
