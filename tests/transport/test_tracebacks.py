@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import secrets
 import socket
 import sys
@@ -14,7 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.transport.tracebacks import without_frames
+from toolkit.core.errors import ConfigurationError, ToolkitError
+from toolkit.transport.tracebacks import attempt, frameless, without_frames
 
 _LINGER_NONE = b"\x01\0\0\0\0\0\0\0"  # closing resets the connection
 
@@ -351,3 +353,131 @@ def test_any_graph(links):
             pending += (one.__cause__, one.__context__)
     assert all((one.__traceback__ is None) == (one in reachable) for one in errors)
     assert [(one.__cause__, one.__context__) for one in errors] == before
+
+
+SECRET = secrets.token_hex(20)
+
+
+class Opaque:
+    """Shows its text when it is printed, as careless objects do."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def __repr__(self):
+        return f"Opaque({self.text})"
+
+
+class Foreign(Exception):
+    """An error of another library, which quotes what it was given."""
+
+
+def refuse(text):
+    try:
+        fail(text)
+    except Foreign as error:
+        raise ConfigurationError("The key is malformed.", about="key") from error
+
+
+def fail(text):
+    opaque = Opaque(text)
+    raise Foreign(opaque)
+
+
+def warn(text):
+    raise UserWarning("careful")
+
+
+def interrupt(text):
+    try:
+        fail(text)
+    finally:
+        raise KeyboardInterrupt
+
+
+def attempted(text):
+    attempt(lambda: fail(text), otherwise=ConfigurationError("The key cannot be read.", about="key"))
+
+
+class Constructed:
+    @frameless
+    def __init__(self, text, *, then=refuse):
+        self.text = text
+        then(text)
+
+
+def shown_by(error):
+    """What verbose tracebacks show of an error, without the frame of the test that caught it."""
+    from IPython.core.ultratb import VerboseTB
+
+    inner = error.__traceback__.tb_next
+    verbose = VerboseTB(theme_name="nocolor").text(type(error), error, inner)
+    return verbose + with_locals(error.with_traceback(inner))
+
+
+def caught_from(function, *args, **kwargs):
+    try:
+        function(*args, **kwargs)
+    except BaseException as error:  # noqa: BLE001
+        return error
+    raise AssertionError("nothing was raised")
+
+
+@pytest.mark.parametrize(
+    ("then", "kind"),
+    [
+        (refuse, ConfigurationError),
+        (attempted, ConfigurationError),
+        (fail, ToolkitError),
+        (warn, UserWarning),
+        (interrupt, KeyboardInterrupt),
+    ],
+)
+def test_frameless_error_shows_no_secret(then, kind):
+    """The error of a decorated constructor leads to no frame, argument or error that holds a secret."""
+    error = caught_from(Constructed, Opaque(SECRET), then=then)
+    assert type(error) is kind
+    assert (error.__cause__, error.__context__) == (None, None)
+    assert error.__traceback__.tb_next.tb_next is None
+    assert SECRET not in shown_by(error)
+
+
+def test_error_without_frameless_shows_the_secret():
+    """Without the decorator the same error shows the secret, so the test above can fail."""
+    assert SECRET in shown_by(caught_from(Constructed.__init__.__wrapped__, Opaque("self"), SECRET))
+
+
+def test_frameless_names_the_place_of_an_unexpected_error():
+    """An error of another library is replaced; type and place of it are told, its text is not."""
+    error = caught_from(Constructed, SECRET, then=fail)
+    assert "Constructed failed with Foreign in" in error.what
+    assert f"{__name__}, line " in error.what
+
+
+def test_frameless_keeps_the_error_of_the_caller():
+    """An error that the caller was handling remains the context, with its frames, and is shown."""
+    own = raised(LookupError("of the caller"))
+    try:
+        raise own
+    except LookupError:
+        error = caught_from(Constructed, SECRET)
+    assert error.__context__ is own
+    assert own.__traceback__ is not None
+    assert not error.__suppress_context__
+
+
+def test_frameless_call_with_wrong_arguments():
+    """A call with missing or unknown arguments raises the usual TypeError, and help shows the usual signature."""
+    error = caught_from(Constructed, SECRET, unknown=SECRET)
+    assert isinstance(error, TypeError)
+    assert "unexpected keyword argument 'unknown'" in str(error)
+    assert SECRET not in shown_by(error)
+    assert str(inspect.signature(Constructed)).startswith("(text, *, then=")
+
+
+def test_attempt():
+    """A result is passed on; an error is replaced, and nothing of the original is connected to the new one."""
+    assert attempt(lambda: 1, otherwise=ConfigurationError("x")) == 1
+    error = caught_from(attempted, SECRET)
+    assert (str(error), error.about) == ("The key cannot be read.", "key")
+    assert (error.__cause__, error.__context__) == (None, None)

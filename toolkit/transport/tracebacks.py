@@ -1,14 +1,63 @@
-"""Errors from below auth without the frames that hold credentials.
+"""Errors without the frames that hold credentials.
 
-Verbose tracebacks (IPython's `%xmode Verbose`, rich, `pytest -l`) show the local variables of every
-frame, and those of httpx, httpcore and h11 hold the authorized request: its headers, its very bytes.
+Verbose tracebacks (IPython's `%xmode Verbose`, rich, `pytest -l`) show the local variables of every frame.
+Those of code that reads credentials hold the credentials, and those of httpx, httpcore and h11 hold the
+authorized request with its headers and bytes.
+
+- `frameless` is for public functions and constructors that are given secrets: their errors show no frame of ours.
+- `attempt` is for calls of other libraries that handle secrets: their errors are replaced by ours.
+- `without_frames` is for errors of a transport, which keep their types, messages and chain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from types import FrameType
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import wraps
+from types import FrameType, TracebackType
+from typing import Any, ParamSpec, TypeVar
+
+from toolkit.core.errors import ToolkitError
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
+
+
+def frameless(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+    """Decorate a function or constructor that is given secrets, so that its errors lead to none of them.
+
+    Whatever the function raises, the traceback of the error ends at this decorator, which has let go of the
+    arguments; its cause and context are dropped. Only an error that the caller was already handling remains as
+    its context, as usual.
+
+    A ToolkitError, a warning turned into an error, and a KeyboardInterrupt are raised on in this way, and so is the
+    TypeError of a call with missing or unknown arguments. Any other error may quote a secret: it is replaced
+    by a ToolkitError that tells its type and where it was raised.
+
+    Not for generators and coroutine functions: those raise after they have returned.
+    """
+
+    @wraps(function)
+    def call(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
+        try:
+            return function(*args, **kwargs)
+        except BaseException as caught:  # noqa: BLE001
+            error = _showable(caught, function.__qualname__)
+        # Raised outside of the handler: within it, what was caught would become the context.
+        del args, kwargs
+        raise error
+
+    return call
+
+
+def attempt(call: Callable[[], _Result], *, otherwise: ToolkitError) -> _Result:
+    """Return what `call` returns; if it raises, raise `otherwise`, unconnected to the original error.
+
+    For libraries and signers of others (cryptography, jwt, json): their errors may hold the text of a key.
+    """
+    with suppress(Exception):
+        return call()
+    raise otherwise
 
 
 def without_frames(error: BaseException, request: Any = None) -> None:
@@ -39,6 +88,27 @@ def without_frames(error: BaseException, request: Any = None) -> None:
             if getattr(holder, "_request", None) is not None:
                 holder._request = request  # type: ignore[union-attr] # noqa: SLF001
         pending += (one.__cause__, one.__context__, *_members(one))
+
+
+def _showable(error: BaseException, name: str) -> BaseException:
+    """Return the error itself without traceback and chain, or a ToolkitError in its place if it may quote a secret."""
+    frames = error.__traceback__
+    is_signature_mismatch = isinstance(error, TypeError) and frames is not None and frames.tb_next is None
+    if isinstance(error, Exception) and not (isinstance(error, ToolkitError | Warning) or is_signature_mismatch):
+        return ToolkitError(
+            f"{name.removesuffix('.__init__')} failed with {type(error).__name__} in {_place(frames)}.",
+            "Check its arguments. The error itself is not shown, because it may quote a secret.",
+        )
+    error.__cause__ = error.__context__ = None
+    error.__suppress_context__ = False  # setting the cause set it; the caller's own error is to be shown
+    return error.with_traceback(None)
+
+
+def _place(frames: TracebackType | None) -> str:
+    """Return module and line where an error was raised."""
+    while frames is not None and frames.tb_next is not None:
+        frames = frames.tb_next
+    return "unknown code" if frames is None else f"{frames.tb_frame.f_globals.get('__name__')}, line {frames.tb_lineno}"
 
 
 def _frames_above(error: BaseException) -> frozenset[FrameType]:
