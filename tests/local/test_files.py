@@ -131,7 +131,7 @@ def test_whole_whenever_read(tmp_path):
 def test_replaced_once_readers_have_closed(tmp_path, monkeypatch):
     """Where an open file is not replaced, as on Windows, it is tried again, and given up in the end."""
     monkeypatch.setattr(files, "_ON_WINDOWS", True)
-    pauses, replace = [], os.replace
+    pauses, replace = [], Path.replace
     monkeypatch.setattr("time.sleep", pauses.append)
 
     def open_elsewhere(times):
@@ -143,13 +143,13 @@ def test_replaced_once_readers_have_closed(tmp_path, monkeypatch):
         return attempt
 
     file = tmp_path / "file"
-    monkeypatch.setattr("os.replace", open_elsewhere(2))
+    monkeypatch.setattr("pathlib.Path.replace", open_elsewhere(2))
     write_private(file, b"one")
     assert read_private(file, 10) == b"one"
     assert pauses == sorted(pauses)
     assert len(pauses) == 2
     pauses.clear()
-    monkeypatch.setattr("os.replace", open_elsewhere(100))
+    monkeypatch.setattr("pathlib.Path.replace", open_elsewhere(100))
     with pytest.raises(PermissionError):
         write_private(file, b"two")
     assert read_private(file, 10) == b"one"
@@ -216,7 +216,7 @@ def test_what_is_no_plain_file(tmp_path):
         for name in ("folder", "pipe", "socket", "missing", "folder/missing", "pipe/missing"):
             assert read_private(tmp_path / name, 10) is None
         for name in ("folder", "pipe", "socket"):
-            with pytest.raises(UnfitFile, match="no plain file"):
+            with pytest.raises(UnfitFile, match="not a plain file"):
                 open_own(tmp_path / name, os.O_RDWR | os.O_CREAT)
 
 
@@ -293,7 +293,7 @@ def test_folder_that_is_none(tmp_path):
     assert not (tmp_path / "missing").exists()
     with pytest.raises(OSError, match="File exists"):
         private_folder(tmp_path / "file")
-    with pytest.raises(UnfitFile, match="no folder"):
+    with pytest.raises(UnfitFile, match="not a folder"):
         is_own_folder(tmp_path / "file")
 
 

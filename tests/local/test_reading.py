@@ -5,7 +5,7 @@ import traceback
 import pytest
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.local.reading import lies_in, parse_toml, read_text
+from toolkit.local.files import lies_in, parse_toml, read_text
 
 
 def test_read_text(home):

@@ -1,6 +1,9 @@
-"""Files of one user: written whole or not at all, neither written nor read through a link.
+"""Read and write files safely: whole or not at all, in bounds, and private files not through a link.
 
-Errors are OSErrors, which each caller puts into words of its own.
+Write with `write_atomically` (replaces what is there) or `create_new` (refuses to). Read private files with
+`read_private`, and text that may hold secrets with `read_text` and `parse_toml`, whose errors quote none of it.
+
+Functions on private files raise OSError, which each caller puts into its own words.
 """
 
 from __future__ import annotations
@@ -9,72 +12,111 @@ import errno
 import os
 import stat
 import sys
-import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, BinaryIO, Final
 
+from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import printable
+from toolkit.core.secret import Secret
 
 PARTIAL: Final = ".part"
+_LARGEST_TEXT: Final = 1 << 20  # bytes; a key has a few thousand
 _OTHERS: Final = 0o077
 _ON_WINDOWS: Final = os.name == "nt"
-_JUNCTION: Final = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT of [MS-FSCC] section 2.1.2.1
+_JUNCTION: Final = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT, [MS-FSCC] section 2.1.2.1
 _NO_FOLLOW: Final[int] = getattr(os, "O_NOFOLLOW", 0)
-# Non-blocking, or opening a pipe would wait for its other end.
-_OPENING: Final[int] = (
-    _NO_FOLLOW
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_NOCTTY", 0)
-    | getattr(os, "O_BINARY", 0)
-    | getattr(os, "O_NOINHERIT", 0)
-)
+_BINARY: Final[int] = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)  # both on Windows only
+# Non-blocking, because opening a pipe would otherwise wait for its other end.
+_OPENING: Final[int] = _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | _BINARY
+_NEW: Final[int] = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY
 _UNFIT_WHEN_OPENED: Final = frozenset({errno.ELOOP, errno.EMLINK, errno.EISDIR, errno.ENXIO, errno.ENOTDIR})
 _LINK_WHEN_OPENED: Final = frozenset({errno.ELOOP, errno.EMLINK})  # EMLINK on FreeBSD
 _PAUSES: Final = (0.005, 0.01, 0.02, 0.04)  # seconds
 
 
 class UnfitFile(OSError):
-    """What is there is no plain file or folder of this user's own: `filename` says where, `strerror` what it is."""
+    """Not a plain file or folder that belongs to this user: `filename` says where, `strerror` what it is."""
 
 
 class LinkInTheWay(UnfitFile):
     """A link is where a file or folder should be."""
 
 
-def write_private(file: Path, data: bytes, *, durable: bool = True) -> None:
-    """Write a file that only its user may read, all of it or nothing, replacing a link rather than following it.
+def write_atomically(path: Path, data: bytes, *, private: bool = False, durable: bool = False) -> None:
+    """Write a file in one step: readers see the old bytes or the new ones, never a part of them.
 
     Args:
-        durable: wait until the disk has it. A file that is worth nothing after a crash, and whose content tells
-            whether it is whole, need not; waiting takes milliseconds, or on a busy disk many.
+        path: the file. Its folder must exist.
+        data: the new content.
+        private: only the user may read the file, and a link in its place is replaced. Otherwise a link is
+            followed, and the file keeps its permissions; a new file gets the usual ones.
+        durable: wait until the data is on the disk. Leave it out for content that is worth nothing after a crash:
+            the wait takes milliseconds, and many more on a busy disk.
 
     Raises:
-        OSError: it cannot be written; what was there before stays, and no temporary file does.
+        OSError: if the file cannot be written. The old file stays, and no temporary file does.
     """
-    # Made for its user alone (0600) and under a new name; renaming replaces a link and does not follow it.
-    descriptor, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.", suffix=PARTIAL)
+    target = path if private else Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}{PARTIAL}")
+    descriptor = os.open(temporary, _NEW, 0o600 if private else 0o666)
     try:
         with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-            if durable:
-                stream.flush()
-                os.fsync(stream.fileno())
-        _rename(temporary, file)
+            _write(stream, data, durable=durable)
+        if not private:
+            with suppress(FileNotFoundError):
+                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        _replace(temporary, target)
     except BaseException:
         with suppress(OSError):
-            Path(temporary).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
+        raise
+
+
+def remove_partials(path: Path) -> None:
+    """Remove what processes that were killed while they replaced a file left beside it.
+
+    Only safe while nobody else writes the file.
+    """
+    for entry in path.parent.iterdir():
+        if entry.name.startswith(f".{path.name}.") and entry.name.endswith(PARTIAL):
+            entry.unlink(missing_ok=True)
+
+
+def create_new(path: Path, data: bytes, *, private: bool = True) -> None:
+    """Write a file that does not exist yet, and wait until it is on the disk.
+
+    Args:
+        path: the file. Its folder must exist.
+        data: its content.
+        private: only the user may read the file.
+
+    Raises:
+        FileExistsError: if there is something of that name already, even a dangling link.
+        UnfitFile: if the file is to be private and this disk lets others read every file.
+        OSError: if the file cannot be written. Whatever the error, no new file stays.
+    """
+    descriptor = os.open(path, _NEW, 0o600 if private else 0o666)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            if private:
+                _check_private(descriptor, path)
+            _write(stream, data, durable=True)
+    except BaseException:
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
         raise
 
 
 def read_private(file: Path, limit: int) -> bytes | None:
-    """A file's content, or None when there is no file, or none that is to be taken for one of ours.
+    """Return the content of a private file, or None if there is none that can be trusted.
 
-    That is: a link, a folder, a pipe, a file of another user's or unreadable, or one of more than `limit` bytes.
+    A link, a folder, a pipe, another user's file, an unreadable file, and one of more than `limit` bytes count as
+    missing.
 
     Raises:
-        OSError: the disk fails.
+        OSError: if the disk fails.
     """
     try:
         descriptor = open_own(file, os.O_RDONLY)
@@ -86,13 +128,15 @@ def read_private(file: Path, limit: int) -> bytes | None:
 
 
 def open_own(file: Path, flags: int) -> int:
-    """Open a plain file of this user's own, not through a link, and without ever waiting; a new one is 0600.
+    """Open a plain file that belongs to this user, never through a link, and without ever waiting.
 
-    All but its being a link is asked of what was opened, so that nobody can exchange it in between.
+    A file that is created gets the permissions 0600. The checks look at the opened file, so that nobody can
+    exchange it between check and use.
 
     Raises:
-        UnfitFile: what is there is something else; a link is a LinkInTheWay.
-        OSError: it cannot be opened.
+        LinkInTheWay: if the path is a link.
+        UnfitFile: if it is anything else but a plain file of this user.
+        OSError: if it cannot be opened.
     """
     if not _NO_FOLLOW:
         refuse_link(file)
@@ -102,7 +146,7 @@ def open_own(file: Path, flags: int) -> int:
         if error.errno in _LINK_WHEN_OPENED:
             raise LinkInTheWay(errno.ELOOP, "it is a link", str(file)) from None
         if error.errno in _UNFIT_WHEN_OPENED:
-            raise UnfitFile(error.errno, "it is no plain file", str(file)) from None
+            raise UnfitFile(error.errno, "it is not a plain file", str(file)) from None
         raise
     try:
         _check_opened(descriptor, file)
@@ -113,11 +157,11 @@ def open_own(file: Path, flags: int) -> int:
 
 
 def private_folder(folder: Path) -> None:
-    """Make a folder that only its user may enter, or make of one that is there already one such.
+    """Make a folder that only its user may enter, or close an existing folder to others.
 
     Raises:
-        LinkInTheWay: it is a link.
-        OSError: it cannot be made, or is no folder.
+        LinkInTheWay: if it is a link.
+        OSError: if it cannot be made, or is not a folder.
     """
     refuse_link(folder)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -126,11 +170,12 @@ def private_folder(folder: Path) -> None:
 
 
 def is_own_folder(folder: Path) -> bool:
-    """Whether there is such a folder.
+    """Return True if the folder exists.
 
     Raises:
-        UnfitFile: what is there is no folder, or is not this user's own; a link is a LinkInTheWay.
-        OSError: it cannot be told.
+        LinkInTheWay: if it is a link.
+        UnfitFile: if it is not a folder, or belongs to another user.
+        OSError: if the disk does not say.
     """
     refuse_link(folder)
     try:
@@ -138,18 +183,18 @@ def is_own_folder(folder: Path) -> bool:
     except FileNotFoundError:
         return False
     if not stat.S_ISDIR(status.st_mode):
-        raise UnfitFile(errno.ENOTDIR, "it is no folder", str(folder))
+        raise UnfitFile(errno.ENOTDIR, "it is not a folder", str(folder))
     if not _is_own(status):
         raise UnfitFile(errno.EPERM, "it belongs to another user", str(folder))
     return True
 
 
 def refuse_link(path: Path) -> None:
-    """Do nothing, unless a path is a link, dangling or not.
+    """Raise if a path is a link, dangling or not; a Windows junction counts as a link.
 
     Raises:
-        LinkInTheWay: it is; on Windows a junction is one, too.
-        OSError: it cannot be told.
+        LinkInTheWay: if it is a link.
+        OSError: if the disk does not say.
     """
     try:
         status = os.lstat(path)
@@ -160,25 +205,105 @@ def refuse_link(path: Path) -> None:
 
 
 def is_open_to_others(file: Path) -> bool:
-    """Whether others than its user may do something with a file; Windows says so in another way."""
+    """Return True if the permissions let other users do something with a file; always False on Windows."""
     try:
         return os.name == "posix" and bool(stat.S_IMODE(file.stat().st_mode) & _OTHERS)
     except OSError:  # gone since it was read
         return False
 
 
+def read_text(file: Path, what: str, next_step: str) -> str:
+    """Return the text of a file that may hold secrets, without a byte order mark.
+
+    Args:
+        file: the file. Its path is not quoted in an error: it may be a secret that was put in the wrong place.
+        what: names the file in the error.
+        next_step: tells in the error what to do.
+
+    Raises:
+        ConfigurationError: if the file is missing, unreadable, larger than 1 MiB, or not UTF-8 text.
+    """
+    text, reason = _read(file)
+    del file  # verbose tracebacks show local variables
+    if text is not None:
+        return text.reveal()
+    raise ConfigurationError(f"Cannot read {what}: {reason}.", next_step)
+
+
+def parse_toml(text: str, what: str, next_step: str) -> dict[str, Any]:
+    """Return the content of a TOML document that may hold secrets; `what` names it in an error.
+
+    Raises:
+        ConfigurationError: if it is not TOML. The parser's own error is dropped, because it keeps the text.
+    """
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        del text
+    raise ConfigurationError(f"{what} is not valid TOML.", next_step)
+
+
+def expanded(path: str | Path) -> Path:
+    """Return a path with the home folder in place of `~`.
+
+    Raises:
+        ConfigurationError: if there is no such home folder. The path is not quoted: it may be a misplaced secret.
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        del path
+    raise ConfigurationError("A path begins with ~, but there is no such home folder.", "Write the path in full.")
+
+
+def lies_in(path: Path, folder: Path) -> bool:
+    """Return True if a path leads into a folder once links are followed."""
+    try:
+        return path.resolve().is_relative_to(folder.resolve())
+    except (OSError, ValueError, RuntimeError):  # a loop of links; a null character
+        return False
+
+
 def shown(path: Path) -> str:
-    """A path as text, with `~` for the home folder: output of a notebook is passed on."""
+    """Return a path as text to display, with `~` for the home folder: users pass on what a notebook shows."""
     try:
         return printable(str(Path("~") / path.relative_to(Path.home())))
     except (ValueError, RuntimeError):  # elsewhere; no home folder
         return printable(str(path))
 
 
+def _write(stream: BinaryIO, data: bytes, *, durable: bool) -> None:
+    stream.write(data)
+    if durable:
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _check_private(descriptor: int, path: Path) -> None:
+    # Some file systems, such as FAT, ignore the permissions that a file is made with.
+    if os.name == "posix" and stat.S_IMODE(os.fstat(descriptor).st_mode) & _OTHERS:
+        raise UnfitFile(errno.EPERM, "others may read every file on this disk", str(path))
+
+
+def _replace(temporary: Path, target: Path) -> None:
+    if _ON_WINDOWS:
+        # Windows refuses to replace a file that is open, and readers keep it open for a moment.
+        for pause in _PAUSES:
+            try:
+                temporary.replace(target)
+            except PermissionError:
+                time.sleep(pause)
+            else:
+                return
+    temporary.replace(target)
+
+
 def _check_opened(descriptor: int, file: Path) -> None:
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
-        raise UnfitFile(errno.EINVAL, "it is no plain file", str(file))
+        raise UnfitFile(errno.EINVAL, "it is not a plain file", str(file))
     if not _is_own(status):
         raise UnfitFile(errno.EPERM, "it belongs to another user", str(file))
     if not _NO_FOLLOW and not os.path.samestat(status, os.lstat(file)):
@@ -186,18 +311,25 @@ def _check_opened(descriptor: int, file: Path) -> None:
 
 
 def _is_own(status: os.stat_result) -> bool:
-    # Windows gives every file the user 0; there the folder's own rights keep others out.
+    # Windows reports user 0 for every file; there the permissions of the folder keep others out.
     return sys.platform == "win32" or status.st_uid == os.geteuid()
 
 
-def _rename(temporary: str, file: Path) -> None:
-    if _ON_WINDOWS:
-        # A file is not replaced there while anyone has it open, and readers have it open for a moment.
-        for pause in _PAUSES:
-            try:
-                os.replace(temporary, file)  # noqa: PTH105 - Path.replace would do the same
-            except PermissionError:
-                time.sleep(pause)
-            else:
-                return
-    Path(temporary).replace(file)
+def _read(file: Path) -> tuple[Secret | None, str]:
+    """Return the text, or None and the reason. No error or frame keeps what was read."""
+    try:
+        with file.open("rb") as stream:
+            data = stream.read(_LARGEST_TEXT + 1)
+        text = Secret(data.decode("utf-8-sig")) if len(data) <= _LARGEST_TEXT else None
+    except OSError as error:
+        return None, error.strerror or type(error).__name__
+    except UnicodeDecodeError:
+        return None, "it is not UTF-8 text"
+    except ValueError:  # a null character
+        return None, "this does not name a file"
+    return text, "it is larger than 1 MiB"
+
+
+def write_private(file: Path, data: bytes, *, durable: bool = True) -> None:
+    """Write a file that only its user may read (kept until its callers use `write_atomically`)."""
+    write_atomically(file, data, private=True, durable=durable)

@@ -19,7 +19,7 @@ from toolkit.core.addresses import Address
 from toolkit.core.document import ADDRESS_NAMES, CredentialKind
 from toolkit.core.errors import ConfigurationError, ToolkitError, UnsafeAddress
 from toolkit.core.secret import Secret
-from toolkit.local.reading import parse_toml
+from toolkit.local.files import parse_toml
 from toolkit.local.settings import FILE_NAME, variable_name
 
 if TYPE_CHECKING:

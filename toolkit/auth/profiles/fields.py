@@ -13,7 +13,7 @@ from toolkit.auth.profiles.serialize import PASSPHRASE, compose
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.core.secret import Secret
-from toolkit.local.reading import lies_in, read_text
+from toolkit.local.files import lies_in, read_text
 
 REQUIRED: Final[Mapping[CredentialKind, tuple[str, ...]]] = {
     CredentialKind.KEY_PAIR: ("key_id", "secret_key"),

@@ -22,9 +22,8 @@ from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 from toolkit.core.warn import warn
-from toolkit.local.files import shown
+from toolkit.local.files import lies_in, read_text, shown
 from toolkit.local.project import is_strangers
-from toolkit.local.reading import lies_in, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

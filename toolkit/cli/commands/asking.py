@@ -21,7 +21,7 @@ from toolkit.auth.profiles.serialize import PASSPHRASE
 from toolkit.core.document import CredentialKind
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.core.secret import SHORTEST_SECRET, Secret
-from toolkit.local.reading import read_text
+from toolkit.local.files import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
