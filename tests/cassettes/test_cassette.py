@@ -21,7 +21,7 @@ import toolkit as tk
 from toolkit.cassettes.cassette import MODES, Cassette
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, MARKER, encode
-from toolkit.cassettes.replay.matching import Lane
+from toolkit.cassettes.replay.matching import Identity
 from toolkit.core.errors import CassetteCorrupt, CassetteError, CassetteMiss, ConfigurationError
 from toolkit.scrubbing.messages import header_bytes
 from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
@@ -270,11 +270,11 @@ def test_strict_lanes(path, interaction, authorization):
     )
     cassette = Cassette(path, "none", strict=True)
     asked = interaction("/a").request
-    assert cassette.find(asked, Lane("broker-sandbox", "mine")).response.body == b"mine"
-    assert cassette.find(asked, Lane("broker-sandbox")).response.body == b"yours"
-    for lane in (Lane("broker-sandbox"), Lane("broker-sandbox", "yours")):
+    assert cassette.find(asked, Identity("broker-sandbox", "mine")).response.body == b"mine"
+    assert cassette.find(asked, Identity("broker-sandbox")).response.body == b"yours"
+    for identity in (Identity("broker-sandbox"), Identity("broker-sandbox", "yours")):
         with pytest.raises(CassetteMiss, match="was played already"):
-            cassette.find(asked, lane)
+            cassette.find(asked, identity)
 
 
 # Links ----------------------------------------------------------------------------------------------------------------
@@ -812,9 +812,11 @@ def test_lanes(path, interaction, authorization):
     )
     cassette = Cassette(path, "none")
     asked = interaction("/a").request
-    found = [cassette.find(asked, Lane("broker-sandbox", name)).response.body for name in ("yours", "mine", "yours")]
+    found = [
+        cassette.find(asked, Identity("broker-sandbox", name)).response.body for name in ("yours", "mine", "yours")
+    ]
     assert found == [b"yours", b"mine", b"yours"]
-    assert [cassette.find(asked, Lane("broker-sandbox")).response.body for _ in range(3)] == [
+    assert [cassette.find(asked, Identity("broker-sandbox")).response.body for _ in range(3)] == [
         b"mine",
         b"yours",
         b"yours",
@@ -822,7 +824,7 @@ def test_lanes(path, interaction, authorization):
     with pytest.raises(
         CassetteMiss, match=r"credentials: recorded by (mine|yours) \(broker-sandbox\), asked by theirs"
     ):
-        cassette.find(asked, Lane("broker-sandbox", "theirs"))
+        cassette.find(asked, Identity("broker-sandbox", "theirs"))
     assert cassette.environments == ["broker-sandbox"]
 
 

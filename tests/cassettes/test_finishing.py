@@ -175,9 +175,9 @@ def test_each_is_finished(monkeypatch):
         finished.append("other")
 
     for callback in (fail, finish, other):
-        finishing.call_at_the_end(Path(callback.__name__), callback)
-    finishing.call_off(other)
-    finishing.call_off(other)
+        finishing.finish_later(Path(callback.__name__), callback)
+    finishing.cancel(other)
+    finishing.cancel(other)
     (at_exit,) = finished
     with pytest.warns(UserWarning, match="Cannot put it there"):
         at_exit()

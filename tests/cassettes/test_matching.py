@@ -15,10 +15,10 @@ from toolkit.cassettes.replay.matching import (
     ANYONE,
     OURS,
     VCRPY_DEFAULT,
+    Identity,
     Index,
-    Lane,
     Matcher,
-    Track,
+    Takes,
     canonical_body,
     query_fields,
 )
@@ -33,8 +33,8 @@ def index_of(interactions, match_on=OURS):
     return index
 
 
-def answers(recorded, asked, match_on=OURS, lane=ANYONE):
-    return index_of([recorded], match_on).find(lane, asked) is not None
+def answers(recorded, asked, match_on=OURS, identity=ANYONE):
+    return index_of([recorded], match_on).find(identity, asked) is not None
 
 
 def request(method="GET", uri="https://h.example/a?x=1&y=2", content_type=None, body=b"", **headers):
@@ -205,25 +205,25 @@ def test_lanes(interaction, authorization):
     yours = interaction(authorized_by=authorization("yours"))
     index = index_of([yours, mine])
     asked = mine.request
-    assert index.find(Lane("broker-sandbox", "mine"), asked).numbers == [1]
-    assert index.find(Lane("broker-sandbox", "yours"), asked).numbers == [0]
-    assert index.find(Lane("broker-sandbox", "theirs"), asked) is None
-    assert index.find(Lane("broker-sandbox"), asked).numbers == [0, 1]
-    assert index.find(Lane("broker-live", "mine"), asked) is None
-    assert index.find(Lane("broker-live"), asked) is None
+    assert index.find(Identity("broker-sandbox", "mine"), asked).numbers == [1]
+    assert index.find(Identity("broker-sandbox", "yours"), asked).numbers == [0]
+    assert index.find(Identity("broker-sandbox", "theirs"), asked) is None
+    assert index.find(Identity("broker-sandbox"), asked).numbers == [0, 1]
+    assert index.find(Identity("broker-live", "mine"), asked) is None
+    assert index.find(Identity("broker-live"), asked) is None
     assert index.find(ANYONE, asked).numbers == [0, 1]
-    assert index_of([yours, mine], VCRPY_DEFAULT).find(Lane("broker-live", "theirs"), asked).numbers == [0, 1]
+    assert index_of([yours, mine], VCRPY_DEFAULT).find(Identity("broker-live", "theirs"), asked).numbers == [0, 1]
 
 
 def test_recordings_of_nobody_known(interaction, authorization):
     """A recording that does not say who called answers whoever has none of their own; a token request, nobody."""
     anonymous, mine = interaction(), interaction(authorized_by=authorization("mine"))
     index = index_of([anonymous, mine])
-    assert index.find(Lane("broker-sandbox", "mine"), mine.request).numbers == [1]
-    assert index.find(Lane("broker-sandbox", "yours"), mine.request).numbers == [0]
-    assert index.find(Lane("paper"), mine.request).numbers == [0]
+    assert index.find(Identity("broker-sandbox", "mine"), mine.request).numbers == [1]
+    assert index.find(Identity("broker-sandbox", "yours"), mine.request).numbers == [0]
+    assert index.find(Identity("paper"), mine.request).numbers == [0]
     token_request = interaction(token_obtained=authorization())
-    assert index_of([token_request]).find(Lane("broker-sandbox", "default"), mine.request) is None
+    assert index_of([token_request]).find(Identity("broker-sandbox", "default"), mine.request) is None
 
 
 # Order ----------------------------------------------------------------------------------------------------------------
@@ -232,7 +232,7 @@ def test_recordings_of_nobody_known(interaction, authorization):
 @given(st.lists(st.integers(), min_size=1, max_size=5), st.integers(1, 12))
 def test_track(numbers, times):
     """Repeats play in order, and the last one plays on."""
-    track = Track()
+    track = Takes()
     track.numbers = numbers
     played = [track.play() for _ in range(times)]
     assert played == (numbers + [numbers[-1]] * times)[:times]
@@ -303,5 +303,5 @@ def test_nothing_is_parsed_for_what_the_uri_tells():
         index.file(number, request())
     assert index.find(ANYONE, request()).numbers == [0, 1, 2]
     assert not Matcher(VCRPY_DEFAULT).looks_inside
-    assert Matcher(["lane"]).looks_inside
+    assert Matcher(["identity"]).looks_inside
     assert Matcher(["body"]).looks_inside

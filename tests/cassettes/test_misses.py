@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.cassettes.replay.matching import ANYONE, OURS, Lane, Matcher
+from toolkit.cassettes.replay.matching import ANYONE, OURS, Identity, Matcher
 from toolkit.cassettes.replay.misses import (
     differences,
     json_differences,
     missing,
     names_alike,
     nearest,
-    unanswered,
+    no_match,
     unreadable,
 )
 from toolkit.scrubbing.messages import RecordedRequest
@@ -29,9 +29,9 @@ def request(method="GET", path="/v1/accounts", content_type=None, body=b"", **he
     return RecordedRequest(method, BASE + path, listed, body)
 
 
-def near(several, asked, *, match_on=OURS, lane=ANYONE):
+def near(several, asked, *, match_on=OURS, identity=ANYONE):
     heads = [(number, one.request) for number, one in enumerate(several)]
-    return nearest(Matcher(match_on), lane, asked, heads, lambda number: several[number])
+    return nearest(Matcher(match_on), identity, asked, heads, lambda number: several[number])
 
 
 def in_body(interaction, recorded, asked, content_type):
@@ -53,7 +53,7 @@ def test_nearest(interaction, authorization):
         interaction("/v1/accounts?page=2", authorized_by=authorization("mine")),
         interaction("/v1/orders?page=2"),
     ]
-    shown = near(several, request(path="/v1/accounts?page=2"), lane=Lane("broker-sandbox", "yours"))
+    shown = near(several, request(path="/v1/accounts?page=2"), identity=Identity("broker-sandbox", "yours"))
     assert len(shown) == 3
     assert shown[0] == (
         f"GET {BASE}/v1/accounts?page=2\\n"
@@ -88,19 +88,19 @@ def test_few_are_parsed(interaction):
 
     heads = [(number, one.request) for number, one in enumerate(several)]
     asked = request(path="/v1/accounts/150/x")
-    error = unanswered("x.yaml", Matcher(OURS), ANYONE, asked, heads, parse)
+    error = no_match("x.yaml", Matcher(OURS), ANYONE, asked, heads, parse)
     assert len(parsed) == 40
     assert error.nearest[0].startswith(f"GET {BASE}/v1/accounts/150\n")
     assert "The nearest of 200 calls, the 40 nearest by method and URI compared whole:\n  GET " in error.what
-    few = unanswered("x.yaml", Matcher(OURS), ANYONE, asked, heads[:3], parse)
+    few = no_match("x.yaml", Matcher(OURS), ANYONE, asked, heads[:3], parse)
     assert "The nearest:\n  GET " in few.what
     assert all(line.startswith("  ") for line in few.what.splitlines()[1:])
 
 
 def test_nothing_near():
     """Without a recorded call there is nothing to show."""
-    assert unanswered("x.yaml", Matcher(OURS), ANYONE, request(), [], []).what.endswith("only token requests.")
-    empty = unanswered("x.yaml", Matcher(OURS), ANYONE, request(), [], [], is_empty=True)
+    assert no_match("x.yaml", Matcher(OURS), ANYONE, request(), [], []).what.endswith("only token requests.")
+    empty = no_match("x.yaml", Matcher(OURS), ANYONE, request(), [], [], is_empty=True)
     assert empty.what.endswith("It is empty.")
 
 
@@ -301,10 +301,10 @@ def test_hostile_names(tmp_path):
 
 def test_another_environment():
     """A session of another environment is told whose calls the cassette holds, and nothing that is beside the point."""
-    miss = unanswered(
+    miss = no_match(
         "tour.yaml",
         Matcher(OURS),
-        Lane("paper", None),
+        Identity("paper", None),
         request(path="/v2/account"),
         [(0, request())],
         lambda number: pytest.fail("a recording is parsed"),

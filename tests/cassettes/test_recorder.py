@@ -457,7 +457,7 @@ def test_what_a_secret_costs(path, scrubber, interaction, monkeypatch):
     assert read == ["tour.yaml"]
     recorder.append(interaction("/1"))
     scrubber.known.add("SECRET", Secret("the-second-fake-secret"))
-    recorder.give_up()
+    recorder.release()
     scrubber.known.add("SECRET", Secret("the-third-fake-secret"))
     assert read == ["tour.yaml"]
 

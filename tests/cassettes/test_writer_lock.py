@@ -290,7 +290,7 @@ import sys
 from pathlib import Path
 from toolkit.cassettes.recording import writer_lock
 
-claim = writer_lock.take(Path("tour.yaml").absolute(), claims)
+claim = writer_lock.acquire(Path("tour.yaml").absolute(), claims)
 if os.fork() == 0:
     sys.exit()
 print(os.wait()[1], len(list(Path(sys.argv[1]).iterdir())), claim.is_held)
@@ -306,13 +306,13 @@ def test_forked_child_ends(python, caches):
 def test_claim_that_has_ended(path):
     """A claim that somebody keeps after its end, such as a traceback, is not taken for one in force."""
     users = [threading.Event(), threading.Event()]
-    first = writer_lock.take(path, users[0])
-    assert writer_lock.take(path, users[1]) is first
+    first = writer_lock.acquire(path, users[0])
+    assert writer_lock.acquire(path, users[1]) is first
     for user in users:
         assert first.is_held
-        writer_lock.give_up(first, user)
+        writer_lock.release(first, user)
     assert not first.is_held
-    second = writer_lock.take(path, users[0])
+    second = writer_lock.acquire(path, users[0])
     assert second.is_held
     assert second is not first
 
@@ -352,17 +352,17 @@ def test_users_that_nobody_has_any_more(path):
     gc.disable()
     try:
         lost, last, other = Knot(), Knot(), Knot()
-        claim = writer_lock.take(path, lost)
+        claim = writer_lock.acquire(path, lost)
         for user in (last, other):
-            writer_lock.take(path, user)
+            writer_lock.acquire(path, user)
         del lost
-        writer_lock.give_up(claim, last)
+        writer_lock.release(claim, last)
         assert claim.is_held  # by the other, which is in use
         assert list(claim.users) == [other]
         rerun = Knot()
-        writer_lock.take(path, rerun)
+        writer_lock.acquire(path, rerun)
         del other, user
-        writer_lock.give_up(claim, rerun)
+        writer_lock.release(claim, rerun)
         assert not claim.is_held
     finally:
         gc.enable()

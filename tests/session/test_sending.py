@@ -21,7 +21,7 @@ from toolkit.auth.credentials import KeyPair
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.auth.tokens.token import Token
 from toolkit.cassettes.cassette import Cassette
-from toolkit.cassettes.replay.matching import Lane
+from toolkit.cassettes.replay.matching import Identity
 from toolkit.core.addresses import Address
 from toolkit.core.clock import ManualClock
 from toolkit.core.document import Interface, symbolic_address
@@ -67,7 +67,7 @@ class Way:
         self.caller = Caller(
             clock=self.clock,
             cassette=cassette,
-            lane=Lane(credentials.environment, credentials.name),
+            identity=Identity(credentials.environment, credentials.name),
             known=self.known,
             authorizer=self.authorizer,
         )

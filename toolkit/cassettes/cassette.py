@@ -16,7 +16,7 @@ from toolkit.cassettes.paths import MODES, Mode, as_mode, find_cassette, of_that
 from toolkit.cassettes.recording import finishing, writer_lock
 from toolkit.cassettes.recording.recorder import Recorder, part_of
 from toolkit.cassettes.replay import misses
-from toolkit.cassettes.replay.matching import ANYONE, Lane
+from toolkit.cassettes.replay.matching import ANYONE, Identity
 from toolkit.cassettes.replay.player import Player
 from toolkit.core.errors import CassetteError, ConfigurationError
 from toolkit.core.escaping import as_html
@@ -94,7 +94,7 @@ class Cassette:
         self._settings = settings
         self._part = part_of(self.path)
         self._is_awaited = False
-        finishing.take_over(self._part)
+        finishing.finish_now(self._part)
         data = self._read()
         self.scrubber.recall(data)
         self._contents = contents.read(data, source=str(self.path))
@@ -192,7 +192,7 @@ class Cassette:
         """Method and URI of the interactions in the file that were not played yet, in their order."""
         return self._player.unplayed
 
-    def find(self, request: RecordedRequest, lane: Lane = ANYONE) -> Interaction | None:
+    def find(self, request: RecordedRequest, identity: Identity = ANYONE) -> Interaction | None:
         """The recorded interaction that answers a scrubbed request, or None when it is to be sent and recorded.
 
         Raises:
@@ -202,12 +202,12 @@ class Cassette:
             CassetteCorrupt: the recorded item cannot be read.
         """
         if self.replays:
-            found = self._player.play(request, lane)
+            found = self._player.play(request, identity)
             if found is not None:
                 TRAFFIC.played += 1
                 return found
         if self._recorder is None:
-            raise self._player.miss(request, lane)
+            raise self._player.miss(request, identity)
         self._recorder.get_ready()  # before it is sent: what cannot be recorded is not to happen
         return None
 
@@ -226,9 +226,9 @@ class Cassette:
         if self._recorder is None:
             raise CassetteError(f"{self.path.name} is not being recorded.", f"It was opened with mode {self.mode}.")
         self._recorder.append(interaction)
-        if self._recorder.is_owed or (self.mode == "all" and not self._is_awaited):
+        if self._recorder.needs_finishing or (self.mode == "all" and not self._is_awaited):
             self._is_awaited = True
-            finishing.call_at_the_end(self._part, self.finish)
+            finishing.finish_later(self._part, self.finish)
 
     def transport(self, inner: httpx.BaseTransport | httpx.AsyncBaseTransport | None = None) -> CassetteTransport:
         """A transport for an httpx.Client or an httpx.AsyncClient that replays from and records to this cassette.
@@ -259,7 +259,7 @@ class Cassette:
         """
         if self._recorder is not None:
             self._recorder.finish()
-        finishing.call_off(self.finish)
+        finishing.cancel(self.finish)
 
     def close(self) -> None:
         """End the recording well. Optional: every interaction is on disk as soon as it is complete.
@@ -273,16 +273,16 @@ class Cassette:
             self.finish()
         finally:
             if self._recorder is not None:
-                self._recorder.give_up()
+                self._recorder.release()
         if self.strict and self.replays and self.unplayed:
             raise misses.left_over(self.path.name, self._loaded, self.unplayed)
 
     def abandon(self) -> None:
         """End the recording after a failure: with mode `all` the old one stays, and the new one beside it."""
         self._is_awaited = True  # not from here on either
-        finishing.call_off(self.finish)
+        finishing.cancel(self.finish)
         if self._recorder is not None:
-            self._recorder.give_up()
+            self._recorder.release()
 
     def __enter__(self) -> Self:
         return self

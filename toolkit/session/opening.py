@@ -21,7 +21,7 @@ from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
 from toolkit.session.scope import Scope
 
 
-class Identity(NamedTuple):
+class ResolvedCredentials(NamedTuple):
     """Who a session is.
 
     Attributes:
@@ -91,7 +91,7 @@ def identify(
     *,
     cassette: Cassette | None,
     settings: Settings,
-) -> Identity:
+) -> ResolvedCredentials:
     """Environment and credentials of a session, from what was given, the cassette and the saved profiles.
 
     Raises:
@@ -105,7 +105,7 @@ def identify(
                 f"These credentials are for {credentials.environment}, not for {asked}.",
                 "Leave the environment out, since credentials name theirs; or give those of the other environment.",
             )
-        return Identity(credentials.environment, credentials, credentials.name)
+        return ResolvedCredentials(credentials.environment, credentials, credentials.name)
     if credentials is not None and not isinstance(credentials, str):
         raise ConfigurationError(
             "Credentials are a KeyPair, a ClientSecret, a ClientKey or a profile name, "
@@ -113,7 +113,7 @@ def identify(
             'For example tk.KeyPair(key_id, secret_key, environment="paper").',
         )
     if cassette is not None and not cassette.records:
-        return Identity(asked or _environment_of(cassette), None, credentials)
+        return ResolvedCredentials(asked or _environment_of(cassette), None, credentials)
     if asked is None and cassette is not None and cassette.replays:
         asked = _environment_of(cassette)
     if asked is None:
@@ -124,9 +124,10 @@ def identify(
         loaded = load_credentials(asked, credentials, settings=settings)
     except ConfigurationError:
         if credentials is None and cassette is not None and cassette.replays:
-            return Identity(asked, None, None)  # what is recorded replays; what is not will say what it needs
+            # What is recorded replays; a call that is not will say which credentials it needs.
+            return ResolvedCredentials(asked, None, None)
         raise
-    return Identity(asked, loaded, loaded.name)
+    return ResolvedCredentials(asked, loaded, loaded.name)
 
 
 def scope_of(

@@ -21,7 +21,7 @@ from toolkit.auth.tokens.token import Token
 from toolkit.cassettes import cell_cassette
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
-from toolkit.cassettes.replay.matching import Lane
+from toolkit.cassettes.replay.matching import Identity
 from toolkit.cassettes.transport import (
     RECORDABLE,
     as_recorded,
@@ -51,7 +51,7 @@ class Caller:
     Args:
         clock: where time comes from.
         cassette: what is replayed and recorded, or None.
-        lane: who calls, for matching recordings.
+        identity: who calls, for matching recordings.
         known: secrets of this session, shared with the cassette's scrubber.
         authorizer: made when the first call goes out; a replay never makes one.
         join: lets the cassette of a cell know this session's addresses.
@@ -62,7 +62,7 @@ class Caller:
         *,
         clock: Clock,
         cassette: Cassette | None,
-        lane: Lane,
+        identity: Identity,
         known: KnownSecrets,
         authorizer: Callable[[], Authorizer],
         join: Callable[[Cassette], object] = lambda cassette: None,  # noqa: ARG005
@@ -70,7 +70,7 @@ class Caller:
         self.ledger = Ledger()
         self._clock = clock
         self._cassette = cassette
-        self._lane = lane
+        self._identity = identity
         self._known = known
         self._make_authorizer = authorizer
         self._join = join
@@ -108,7 +108,7 @@ class Caller:
         self, cassette: Cassette, scope: Scope, request: httpx.Request, checked: tuple[str, RawHeaders]
     ) -> Flow[httpx.Response]:
         recorded = yield from as_recorded(request, uri=scope.to_record(request))
-        found = cassette.find(cassette.scrubber.subject(recorded), self._lane)
+        found = cassette.find(cassette.scrubber.subject(recorded), self._identity)
         if found is None:
             return (yield from self._send(scope, request, checked, cassette, recorded))
         self._remember_played(cassette, found, scope.interface, checked[0])

@@ -17,7 +17,7 @@ from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.auth.tokens.store import TokenStore
 from toolkit.auth.tokens.token import Token
 from toolkit.cassettes.cassette import Cassette
-from toolkit.cassettes.replay.matching import Lane
+from toolkit.cassettes.replay.matching import Identity
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import Environment, Interface
 from toolkit.core.errors import ConfigurationError
@@ -106,7 +106,7 @@ class _Session(Generic[ClientType]):
         self._caller = Caller(
             clock=self._clock,
             cassette=self.cassette,
-            lane=Lane(self.environment, identity.profile),
+            identity=Identity(self.environment, identity.profile),
             known=self._known,
             authorizer=self._authorizer,
             join=lambda of_cell: join(of_cell, self.settings),

@@ -16,7 +16,7 @@ _waiting: dict[Callable[[], None], Path] = {}
 _shells: list[Any] = []
 
 
-def call_at_the_end(part: Path, finish: Callable[[], None]) -> None:
+def finish_later(part: Path, finish: Callable[[], None]) -> None:
     """Call it after each cell that ran well, and when the interpreter exits well, until it is called off.
 
     Args:
@@ -33,15 +33,15 @@ def call_at_the_end(part: Path, finish: Callable[[], None]) -> None:
     _waiting[finish] = part
 
 
-def take_over(part: Path) -> None:
+def finish_now(part: Path) -> None:
     """Finish now what this process still records there: the cell that opened it runs again."""
     for finish, one in tuple(_waiting.items()):
         if one == part:
             finish()
-            call_off(finish)
+            cancel(finish)
 
 
-def call_off(finish: Callable[[], None]) -> None:
+def cancel(finish: Callable[[], None]) -> None:
     """Not any more."""
     _waiting.pop(finish, None)
 

@@ -62,7 +62,7 @@ class Recorder:
         scrubber.known.subscribe(self._look_again)
 
     @property
-    def is_owed(self) -> bool:
+    def needs_finishing(self) -> bool:
         """Whether `finish` is to look for a secret in what was written before it was known."""
         return self._is_owed
 
@@ -86,7 +86,7 @@ class Recorder:
         """
         claim = self._claim
         if claim is None or not claim.is_held:
-            claim = self._claim = writer_lock.take(self.path, self)
+            claim = self._claim = writer_lock.acquire(self.path, self)
             self._is_unchecked = True  # others may have written what holds secrets that only this one knows
         return claim
 
@@ -99,13 +99,13 @@ class Recorder:
                     'Mend its permissions, choose another cassette, or replay what is there with mode="none".',
                 )
 
-    def give_up(self) -> None:
+    def release(self) -> None:
         """Let another process record to it. Appending claims it again."""
         claim, self._claim = self._claim, None
         self._is_unchecked = False
         if claim is not None:
             with claim.lock:  # not in the midst of what another thread writes
-                writer_lock.give_up(claim, self)
+                writer_lock.release(claim, self)
 
     def append(self, interaction: Interaction) -> None:
         """Scrub an interaction and write it.
@@ -135,7 +135,7 @@ class Recorder:
         except OSError:  # the next append will tell
             return True
         finally:
-            self.give_up()
+            self.release()
 
     def _cut_torn_tail(self, claim: Claim) -> bool:
         data = self.path.read_bytes()

@@ -63,7 +63,7 @@ class _Registry:
 _registry: Final = _Registry()
 
 
-def take(file: Path, user: object) -> Claim:
+def acquire(file: Path, user: object) -> Claim:
     """The claim of this process to a file, for one more user.
 
     Args:
@@ -80,7 +80,7 @@ def take(file: Path, user: object) -> Claim:
         return claim
 
 
-def give_up(claim: Claim, user: object) -> None:
+def release(claim: Claim, user: object) -> None:
     """End one user's part in a claim, and with the last one the claim."""
     if not _ended_without(claim, user):
         # Users that nobody has any more, such as the session of a cell that ran again, may live on in reference

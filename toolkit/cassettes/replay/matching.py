@@ -18,13 +18,13 @@ from toolkit.core.errors import ConfigurationError
 from toolkit.scrubbing.find_in_messages import header_place
 from toolkit.scrubbing.messages import RecordedRequest
 
-OURS: Final = ("lane", "method", "scheme", "host", "port", "path", "query", "body")
+OURS: Final = ("identity", "method", "scheme", "host", "port", "path", "query", "body")
 VCRPY_DEFAULT: Final = ("method", "scheme", "host", "port", "path", "query")
 _BOUNDARY: Final = re.compile(r'boundary="?([^";,]+)"?', re.IGNORECASE)
 _PORTS: Final = {"https": 443, "http": 80}
 
 
-class Lane(NamedTuple):
+class Identity(NamedTuple):
     """Who calls, so that one profile's request is not answered by another's recording.
 
     Attributes:
@@ -36,8 +36,8 @@ class Lane(NamedTuple):
     profile: str | None = None
 
 
-ANYONE: Final = Lane()
-_NOBODY: Final = Lane("", "")  # of recordings that do not say who called: they answer whoever asks
+ANYONE: Final = Identity()
+_NOBODY: Final = Identity("", "")  # of recordings that do not say who called: they answer whoever asks
 
 
 def _query(request: RecordedRequest) -> Hashable:
@@ -118,7 +118,7 @@ class Matcher:
     """The parts of a request that must be equal.
 
     Attributes:
-        names: vcrpy's names of them, and `lane`.
+        names: vcrpy's names of them, and `identity`.
         looks_inside: whether more than method and URI counts, so that recordings must be parsed to be told apart.
 
     Raises:
@@ -126,12 +126,12 @@ class Matcher:
     """
 
     def __init__(self, match_on: Sequence[str]) -> None:
-        known = ("lane", *HEAD_PARTS, *FINE_PARTS)
+        known = ("identity", *HEAD_PARTS, *FINE_PARTS)
         for name in match_on:
             if name not in known:
                 raise ConfigurationError(f"Cannot match on {name!r}.", f"vcrpy's names are {', '.join(known[1:])}.")
         self.names = tuple(match_on)
-        self._lanes = "lane" in match_on
+        self._lanes = "identity" in match_on
         self._head = tuple(HEAD_PARTS[name] for name in match_on if name in HEAD_PARTS)
         self._fine = tuple(FINE_PARTS[name] for name in match_on if name in FINE_PARTS)
         self.looks_inside = self._lanes or bool(self._fine)
@@ -140,14 +140,14 @@ class Matcher:
         """What is known of a recorded request before it is parsed: its method and URI."""
         return tuple(part(request) for part in self._head)
 
-    def key(self, lane: Lane, request: RecordedRequest) -> Hashable:
+    def key(self, identity: Identity, request: RecordedRequest) -> Hashable:
         """The rest, and who asks."""
-        return (lane if self._lanes else ANYONE, *(part(request) for part in self._fine))
+        return (identity if self._lanes else ANYONE, *(part(request) for part in self._fine))
 
-    def asked(self, lane: Lane, request: RecordedRequest) -> Iterator[Hashable]:
+    def asked(self, identity: Identity, request: RecordedRequest) -> Iterator[Hashable]:
         """The rests under which recordings answer, those of the caller's own before those of nobody known."""
-        yield self.key(lane, request)
-        if self._lanes and lane != ANYONE:
+        yield self.key(identity, request)
+        if self._lanes and identity != ANYONE:
             yield self.key(_NOBODY, request)
 
     def keys(self, interaction: Interaction) -> Iterator[Hashable]:
@@ -155,14 +155,14 @@ class Matcher:
         by = interaction.authorized_by
         lanes = {ANYONE}
         if self._lanes and by is not None:
-            lanes |= {Lane(by.environment, by.profile), Lane(by.environment)}
+            lanes |= {Identity(by.environment, by.profile), Identity(by.environment)}
         elif self._lanes and interaction.token_obtained is None:
             lanes.add(_NOBODY)
-        for lane in lanes:
-            yield self.key(lane, interaction.request)
+        for identity in lanes:
+            yield self.key(identity, interaction.request)
 
 
-class Track:
+class Takes:
     """Recordings of the same request, played in order; the last one repeats, so a cell can run again."""
 
     __slots__ = ("_next", "numbers")
@@ -193,7 +193,7 @@ class Index:
         self._matcher = matcher
         self._parse = parse
         self._unparsed: dict[Hashable, list[int]] = {}
-        self._tracks: dict[Hashable, dict[Hashable, Track]] = {}
+        self._tracks: dict[Hashable, dict[Hashable, Takes]] = {}
         # What the recorded methods and URIs come to: most requests are written just as they were recorded.
         self._heads: dict[tuple[str, str], Hashable] = {}
 
@@ -214,23 +214,23 @@ class Index:
             for track in self._tracks_of(head).values():
                 track.go_on_after(played)
 
-    def find(self, lane: Lane, request: RecordedRequest) -> Track | None:
+    def find(self, identity: Identity, request: RecordedRequest) -> Takes | None:
         """The recordings that answer this request, or None."""
         head = self._heads.get((request.method, request.uri)) or self._matcher.head_key(request)
         tracks = self._tracks_of(head)
         if not tracks:
             return None
-        return next((tracks[key] for key in self._matcher.asked(lane, request) if key in tracks), None)
+        return next((tracks[key] for key in self._matcher.asked(identity, request) if key in tracks), None)
 
-    def _tracks_of(self, head: Hashable) -> dict[Hashable, Track]:
+    def _tracks_of(self, head: Hashable) -> dict[Hashable, Takes]:
         tracks = self._tracks.get(head)
         if tracks is None and head in self._unparsed:
             tracks = {}
             if not self._matcher.looks_inside:
-                tracks[(ANYONE,)] = whole = Track()
+                tracks[(ANYONE,)] = whole = Takes()
                 whole.numbers = self._unparsed[head]
             for number in self._unparsed[head] if self._matcher.looks_inside else ():
                 for key in self._matcher.keys(self._parse(number)):
-                    tracks.setdefault(key, Track()).numbers.append(number)
+                    tracks.setdefault(key, Takes()).numbers.append(number)
             self._tracks[head] = tracks
         return tracks or {}

@@ -15,7 +15,7 @@ from pathlib import Path, PurePath
 from typing import Any, Final
 
 from toolkit.cassettes.format.interactions import Interaction
-from toolkit.cassettes.replay.matching import FINE_PARTS, HEAD_PARTS, Lane, Matcher
+from toolkit.cassettes.replay.matching import FINE_PARTS, HEAD_PARTS, Identity, Matcher
 from toolkit.core.errors import CassetteError, CassetteMiss
 from toolkit.core.escaping import excerpt, printable
 from toolkit.scrubbing.messages import RecordedRequest
@@ -91,10 +91,10 @@ def names_alike(path: Path) -> list[str]:
     return [excerpt(name, 80) for stem in close for name in sorted(names[stem])][:_SHOWN]
 
 
-def unanswered(
+def no_match(
     file_name: str,
     matcher: Matcher,
-    lane: Lane,
+    identity: Identity,
     request: RecordedRequest,
     heads: Sequence[tuple[int, RecordedRequest]],
     parse: Callable[[int], Interaction],
@@ -107,7 +107,7 @@ def unanswered(
     Args:
         file_name: of the cassette.
         matcher: what must be equal.
-        lane: who asks.
+        identity: who asks.
         request: what is asked for, scrubbed.
         heads: number and, at least, method and URI of each recorded call.
         parse: a recorded call by its number, scrubbed.
@@ -117,12 +117,17 @@ def unanswered(
     Raises:
         CassetteCorrupt: a recording that comes near cannot be read.
     """
-    if "lane" in matcher.names and lane.environment and environments and lane.environment not in environments:
+    if (
+        "identity" in matcher.names
+        and identity.environment
+        and environments
+        and identity.environment not in environments
+    ):
         return CassetteMiss(
-            f"{file_name} holds calls of {', '.join(environments)}, and this session is {lane.environment}.",
+            f"{file_name} holds calls of {', '.join(environments)}, and this session is {identity.environment}.",
             "To replay it, leave the environment out; to record this environment, name another cassette.",
         )
-    close = nearest(matcher, lane, request, heads, parse)
+    close = nearest(matcher, identity, request, heads, parse)
     what = f"Nothing recorded in {file_name} answers {request.method} {excerpt(request.uri, 160)}."
     if close:
         shown = "".join("\n  " + one.replace("\n", "\n  ") for one in close)
@@ -136,7 +141,7 @@ def unanswered(
 
 def nearest(
     matcher: Matcher,
-    lane: Lane,
+    identity: Identity,
     request: RecordedRequest,
     heads: Iterable[tuple[int, RecordedRequest]],
     parse: Callable[[int], Interaction],
@@ -156,7 +161,7 @@ def nearest(
     ranked = []
     for number, head in heapq.nsmallest(_COMPARED, heads, key=distance):
         recorded = parse(number)
-        found = differences(matcher, lane, request, recorded)
+        found = differences(matcher, identity, request, recorded)
         size = sum(len(hows) for hows in found.values())
         ranked.append((len(found), size, -_shared_prefix(head.uri, request.uri), number, recorded.request, found))
     shown: dict[tuple[str, str], str] = {}
@@ -169,15 +174,17 @@ def nearest(
     return list(shown.values())
 
 
-def differences(matcher: Matcher, lane: Lane, request: RecordedRequest, recorded: Interaction) -> dict[str, list[str]]:
+def differences(
+    matcher: Matcher, identity: Identity, request: RecordedRequest, recorded: Interaction
+) -> dict[str, list[str]]:
     """Parts that keep a recorded interaction from answering: name of the part to what differs in it."""
     found = {}
     for name in matcher.names:
         part = HEAD_PARTS.get(name) or FINE_PARTS.get(name)
         if part is None:
             by = recorded.authorized_by
-            if by and lane.environment and not _lane_answers(lane, Lane(by.environment, by.profile)):
-                asked_by = f"{lane.profile or 'no profile'} ({lane.environment})"
+            if by and identity.environment and not _lane_answers(identity, Identity(by.environment, by.profile)):
+                asked_by = f"{identity.profile or 'no profile'} ({identity.environment})"
                 found["credentials"] = [f"recorded by {by.profile} ({by.environment}), asked by {asked_by}"]
             continue
         one, other = part(recorded.request), part(request)
@@ -193,7 +200,7 @@ def _described(matcher: Matcher, recorded: RecordedRequest, found: Mapping[str, 
     for name, hows in found.items():
         more = f"; and {len(hows) - _DIFFERENCES} more" if len(hows) > _DIFFERENCES else ""
         lines.append(f"  {name}: {'; '.join(hows[:_DIFFERENCES])}{more}")
-    names = ["credentials" if name == "lane" else name for name in matcher.names]
+    names = ["credentials" if name == "identity" else name for name in matcher.names]
     same = [name for name in names if name not in found]
     return "\n".join([*lines, f"  the same: {', '.join(same)}"] if same else lines)
 
@@ -278,7 +285,7 @@ def _is_encoded(request: RecordedRequest) -> bool:
     return any(name.lower() == "content-encoding" for name, _ in request.headers)
 
 
-def _lane_answers(asked: Lane, recorded: Lane) -> bool:
+def _lane_answers(asked: Identity, recorded: Identity) -> bool:
     return asked.environment == recorded.environment and asked.profile in (None, recorded.profile)
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.replay import misses
-from toolkit.cassettes.replay.matching import OURS, VCRPY_DEFAULT, Index, Lane, Matcher, Track
+from toolkit.cassettes.replay.matching import OURS, VCRPY_DEFAULT, Identity, Index, Matcher, Takes
 from toolkit.core.errors import CassetteMiss
 from toolkit.core.ledger import Authorization
 from toolkit.scrubbing.messages import RecordedRequest
@@ -61,14 +61,14 @@ class Player:
         heads = (self._head(number) for number in range(len(self._contents)) if number not in self._played)
         return [f"{head.method} {head.uri}" for head in heads]
 
-    def play(self, request: RecordedRequest, lane: Lane) -> Interaction | None:
+    def play(self, request: RecordedRequest, identity: Identity) -> Interaction | None:
         """The interaction that answers a scrubbed request, or None.
 
         Raises:
             CassetteCorrupt: the recorded item cannot be read.
         """
         with self._lock:
-            track = self._track(request, lane)
+            track = self._track(request, identity)
             number = None if track is None else self._next(track)
             if number is None:
                 return None
@@ -88,19 +88,19 @@ class Player:
             self._played[found] = 1
             return self._contents.interaction(found)
 
-    def miss(self, request: RecordedRequest, lane: Lane) -> CassetteMiss:
+    def miss(self, request: RecordedRequest, identity: Identity) -> CassetteMiss:
         """The error for a request that nothing answers: the nearest recordings, or that all were played."""
         with self._lock:
-            track = self._track(request, lane)
+            track = self._track(request, identity)
         if track is not None and self._strict:
             return misses.spent(self._file_name, request, len(track.numbers))
         token_requests = set(self._contents.token_requests)
         calls = [number for number in range(len(self._contents)) if number not in token_requests]
         heads = [(number, self._head(number)) for number in calls]
-        return misses.unanswered(
+        return misses.no_match(
             self._file_name,
             self._matcher,
-            lane,
+            identity,
             request,
             heads,
             self._as_matched,
@@ -108,11 +108,11 @@ class Player:
             is_empty=not len(self._contents),
         )
 
-    def _track(self, request: RecordedRequest, lane: Lane) -> Track | None:
-        track = self._filed().find(lane, request)
-        return self._filed().find(lane, request) if track is None and self._refiled() else track
+    def _track(self, request: RecordedRequest, identity: Identity) -> Takes | None:
+        track = self._filed().find(identity, request)
+        return self._filed().find(identity, request) if track is None and self._refiled() else track
 
-    def _next(self, track: Track) -> int | None:
+    def _next(self, track: Takes) -> int | None:
         """The number of the recording to play, None when strict and all were played."""
         number = track.play()
         while self._strict and number in self._played:
