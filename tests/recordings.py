@@ -1,25 +1,20 @@
-"""What these tests share: a server on loopback, interactions of any content, and a searcher that knows no Forms."""
+"""What tests about recordings share: a server on loopback, and interactions of any content."""
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import gzip
-import html
 import http.server
 import json
 import os
-import re
 import subprocess
 import sys
 import threading
-import zlib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from urllib.parse import unquote_to_bytes
 
+import canaries
 import pytest
-import yaml
 from hypothesis import strategies as st
 
 import toolkit
@@ -260,89 +255,7 @@ def bodies():
     return lambda: BODIES
 
 
-# A searcher that decodes the file, rather than encodes the secret -----------------------------------------------------
-
-_BACKSLASHED = re.compile(rb"\\(u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|.)", re.DOTALL)
-_BASE64_RUN = re.compile(rb"[A-Za-z0-9+/_-]{8,}")
-_HEX_RUN = re.compile(rb"[0-9A-Fa-f]{16,}")
-
-
-def _unbackslashed(data):
-    letters = {b"n": b"\n", b"r": b"\r", b"t": b"\t"}
-
-    def plain(match):
-        code = match[1]
-        if len(code) > 1:
-            return chr(int(code[1:], 16)).encode("utf-8", "surrogatepass")
-        return letters.get(code, code)
-
-    return _BACKSLASHED.sub(plain, data)
-
-
-def _from_base64(data):
-    for match in _BASE64_RUN.finditer(data):
-        run = match[0].replace(b"-", b"+").replace(b"_", b"/")
-        for offset in range(4):
-            piece = run[offset:]
-            piece = piece[: len(piece) - (len(piece) % 4 == 1)]
-            yield base64.b64decode(piece + b"=" * (-len(piece) % 4))
-
-
-def _from_hex(data):
-    for match in _HEX_RUN.finditer(data):
-        for offset in range(2):
-            piece = match[0][offset:]
-            yield bytes.fromhex(piece[: len(piece) // 2 * 2].decode())
-
-
-def _decompressed(data):
-    for start in {0, *(match.start() for match in re.finditer(rb"\x1f\x8b\x08", data))}:
-        for window_bits in (zlib.MAX_WBITS | 32, -zlib.MAX_WBITS):
-            try:
-                yield zlib.decompressobj(window_bits).decompress(data[start:])
-            except zlib.error:
-                continue
-
-
-def _decoded(data):
-    yield unquote_to_bytes(data)
-    yield data.replace(b"+", b" ")
-    yield _unbackslashed(data)
-    yield html.unescape(data.decode("latin-1")).encode("latin-1", "replace")
-    yield re.sub(rb"\s", b"", data)
-    yield data.replace(b"''", b"'")
-    yield from _from_base64(data)
-    yield from _from_hex(data)
-    yield from _decompressed(data)
-
-
-def _scalars(value):
-    if isinstance(value, dict):
-        for pair in value.items():
-            yield from _scalars(pair)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _scalars(item)
-    elif value is not None:
-        yield value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
-
-
-def holds(data, secret, depth=4):
-    """Whether bytes hold a secret, in whatever layers of encoding."""
-    wanted = secret.encode()
-    views = {data}
-    with contextlib.suppress(yaml.YAMLError, ValueError):
-        views |= set(_scalars(yaml.safe_load(data)))
-    seen = set()
-    for _ in range(depth):
-        if any(wanted in view for view in views):
-            return True
-        seen |= views
-        views = {view for one in views for view in _decoded(one) if len(view) >= len(wanted)} - seen
-    return any(wanted in view for view in views)
-
-
 @pytest.fixture(scope="session")
 def search():
     """`search(data, secret)`: whether bytes hold a secret in any form."""
-    return holds
+    return lambda data, secret, depth=4: bool(canaries.found_in(data, secret, layers=depth))

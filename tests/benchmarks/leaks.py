@@ -7,9 +7,7 @@ vcrpy with all its filters set, and cassetter where it is installed.
 
 from __future__ import annotations
 
-import base64
 import gzip
-import secrets
 import sys
 import tempfile
 import threading
@@ -23,7 +21,7 @@ import httpx
 
 import toolkit as tk
 from tests.benchmarks.peers import version
-from tests.recordings import holds
+from tests.canaries import found_in, new, planted
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
 
@@ -56,18 +54,6 @@ PLACES: dict[str, dict[str, Any]] = {
 }
 _BY_VALUE = {"path", "echo in a reply", "echo in base64"}  # only a session's own credentials can be known there
 _NAMES = ["api_key", "client_secret", "password", "access_token"]
-
-
-def planted(place: Any, secret: str) -> Any:
-    """A place with the secret in it."""
-    if isinstance(place, str):
-        encoded = base64.b64encode(f"me:{secret}".encode()).decode()
-        return place.replace("{}", secret).replace("{base64}", encoded)
-    if isinstance(place, dict):
-        return {name: planted(value, secret) for name, value in place.items()}
-    if isinstance(place, list | tuple):
-        return type(place)(planted(value, secret) for value in place)
-    return place
 
 
 class Answering(BaseHTTPRequestHandler):
@@ -147,12 +133,12 @@ def survivors(record: Callable[..., None]) -> list[str]:
     """The places whose secret is in the file."""
     left = []
     for name, place in PLACES.items():
-        secret = f"fake-{secrets.token_urlsafe(24)}"
+        secret = new()
         filled = planted(place, secret)
         with tempfile.TemporaryDirectory() as folder, served(filled) as address:
             path = Path(folder) / "a.yaml"
             record(path, address, filled, secret, is_credential=name in _BY_VALUE)
-            if holds(path.read_bytes(), secret):
+            if found_in(path, secret):
                 left.append(name)
     return left
 
