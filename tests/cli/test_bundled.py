@@ -83,7 +83,7 @@ def test_a_copy_takes_nothing_else_along(tmp_path: Path, monkeypatch: pytest.Mon
     checkout = copy_to(tmp_path / "checkout").parent
     (checkout / "cassettes" / "own.yaml").write_text("version: 1\n", encoding="utf-8")
     (checkout / "toolkit").mkdir()
-    monkeypatch.setattr("toolkit.cli.bundled._HERE", checkout / "toolkit")
+    monkeypatch.setattr("toolkit.cli.bundled._PACKAGE", checkout / "toolkit")
     copy_to(tmp_path / "copy")
     assert {one.name for one in (tmp_path / "copy" / "cassettes").iterdir()} == set(CASSETTES)
 
@@ -97,6 +97,6 @@ def test_nowhere_to_copy_to(tmp_path: Path) -> None:
 
 def test_an_installation_without_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An installation that lost them says how to get them back."""
-    monkeypatch.setattr("toolkit.cli.bundled._HERE", tmp_path / "toolkit")
+    monkeypatch.setattr("toolkit.cli.bundled._PACKAGE", tmp_path / "toolkit")
     with pytest.raises(tk.ConfigurationError, match="shipped cassettes are missing"):
         shipped("cassettes")

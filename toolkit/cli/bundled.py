@@ -30,7 +30,7 @@ CASSETTES: Final = (
     "tour.yaml",
 )
 _TEXTS: Final = ("README.md", "CHANGELOG.md")  # the notebooks link to the first, and it to the second
-_HERE: Final = Path(__file__).resolve().parent
+_PACKAGE: Final = Path(__file__).resolve().parents[1]
 
 
 def shipped(kind: str) -> Path:
@@ -39,7 +39,7 @@ def shipped(kind: str) -> Path:
     Raises:
         ConfigurationError: neither is there.
     """
-    for folder in (_HERE.parent, _HERE / "_shipped"):
+    for folder in (_PACKAGE.parent, _PACKAGE / "_shipped"):
         if all((folder / file).is_file() for file in _files(kind)):
             return folder / kind
     raise ConfigurationError(f"The shipped {kind} are missing from this installation.", "Install the toolkit again.")
