@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from toolkit.core.addresses import Address, Origin, is_loopback
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
 
-# Text that no message, name or address holds by chance.
+# Text that does not occur in a message, name or address by chance.
 CANARIES = st.text("QXZ", min_size=12)
 LABELS = st.from_regex(r"[a-z]([a-z0-9_-]{0,20}[a-z0-9])?", fullmatch=True).filter(lambda label: label[:4] != "xn--")
 HOSTS = st.one_of(
@@ -32,31 +32,32 @@ URLS = st.builds(
 
 
 def parse(text):
-    return Address.parse(text, setting="The address auth")
+    return Address.parse(text, setting="The address auth", about="auth")
 
 
 def refusal(text, kind=(ConfigurationError, UnsafeAddress)):
     with pytest.raises(kind, match=r"^The address auth ") as caught:
         parse(text)
     assert caught.value.next_step
+    assert caught.value.about == "auth"
     return caught.value
 
 
 def all_text(error):
-    """Everything that an error might show of itself somewhere."""
+    """Return everything that an error might show."""
     return "".join([*traceback.format_exception(error), repr(error), repr(vars(error)), repr(pickle.dumps(error))])
 
 
 @given(URLS)
 def test_round_trip(url):
-    """An address is told as it was read."""
+    """An address keeps its meaning as text."""
     assert parse(str(parse(url))) == parse(url)
     assert str(parse(str(parse(url)))) == str(parse(url))
 
 
 @given(URLS)
 def test_agrees_with_httpx(url):
-    """An address is the very place that httpx will call."""
+    """An address is exactly where httpx will send a request."""
     origin, seen = parse(url).origin, httpx.URL(str(parse(url)))
     assert (origin.scheme, origin.host, origin.port) == (seen.scheme, seen.raw_host.decode(), seen.port or 443)
     assert seen.path.rstrip("/") == parse(url).prefix
@@ -64,13 +65,13 @@ def test_agrees_with_httpx(url):
 
 @given(URLS, st.sampled_from(["/", "//"]))
 def test_trailing_slash(url, slashes):
-    """A trailing slash makes no difference."""
+    """Trailing slashes do not matter."""
     assert parse(url + slashes) == parse(url)
 
 
 @given(LABELS, LABELS)
-def test_same_place(one, other):
-    """Letter case of scheme and host, the default port and a final dot make no difference."""
+def test_same_address(one, other):
+    """Case of scheme and host, the default port and a final dot do not matter."""
     address = parse(f"https://{one}.{other}/Path")
     assert parse(f"HTTPS://{one.upper()}.{other}/Path") == address
     assert parse(f"https://{one}.{other}:443/Path") == address
@@ -131,19 +132,19 @@ def test_userinfo(url, user, password):
     ),
 )
 def test_malformed_shows_no_secret(canary, form):
-    """However malformed an address is, a message shows no password, no query, and nothing that is no URL."""
+    """The error about a malformed address shows no password, no query, and no text that is not a URL."""
     assert canary not in all_text(refusal(form.format(canary)))
 
 
 def test_message_shows_the_address():
-    """A message shows the rest of the URL, so that a slip is seen."""
+    """The error quotes the rest of the URL, so that the mistake can be seen."""
     assert "'https://api example.com'" in str(refusal("https://api example.com"))
     assert "'https://api.example.com/x?…'" in str(refusal("https://api.example.com/x?token=QXZ"))
 
 
 @given(HOSTS)
 def test_plain_http(host):
-    """Plain http is refused but for this machine."""
+    """Plain http to another machine is refused."""
     assume(not is_loopback(host))
     refusal(f"http://{host}", UnsafeAddress)
 
@@ -153,7 +154,7 @@ def test_plain_http(host):
     ["127.0.0.1.example.com", "localhost.example.com", "0.0.0.1", "[::]", "10.0.0.1", "localhost.localdomain"],
 )
 def test_not_quite_loopback(host):
-    """What only looks like this machine, or leads to it in some resolvers, is not taken for it."""
+    """Hosts that only look like this machine, or mean it to some resolvers, do not count as loopback."""
     refusal(f"http://{host}", UnsafeAddress)
 
 
@@ -173,13 +174,13 @@ def test_not_quite_loopback(host):
     ],
 )
 def test_is_loopback(host, expected):
-    """It is `localhost` or a loopback literal, and no name that would have to be looked up."""
+    """`localhost` and loopback addresses are loopback; other names are not looked up."""
     assert is_loopback(host) is expected
 
 
 @given(URLS, st.data(), st.characters(categories=["Cc", "Cf", "Cs", "Zl", "Zp", "Zs"]) | st.just("\\"))
 def test_control_characters(url, data, character):
-    """A control, invisible, space or backslash character anywhere in an address is refused, and is not printed."""
+    """Control, invisible, space and backslash characters are refused, and the error does not print them."""
     place = data.draw(st.integers(0, len(url)))
     error = refusal(url[:place] + character + url[place:], ConfigurationError)
     assert str(error).isprintable() or str(error).replace("\n", "").isprintable()
@@ -187,20 +188,20 @@ def test_control_characters(url, data, character):
 
 @given(URLS, st.characters(min_codepoint=0x80))
 def test_beyond_ascii(url, character):
-    """A character beyond ASCII is refused: parsers disagree about what it stands for."""
+    """Characters beyond ASCII are refused: parsers disagree about their meaning."""
     refusal(url + character, ConfigurationError)
 
 
 @pytest.mark.parametrize("dots", [".", "..", "%2e", "%2E%2e", ".%2e"])
 @given(before=st.lists(SEGMENTS, max_size=2), after=st.lists(SEGMENTS, max_size=2))
 def test_dot_segments(dots, before, after):
-    """A path that climbs is refused, percent-encoded too."""
+    """Path segments of dots are refused, percent-encoded too."""
     refusal("/".join(["https://api.example.com", *before, dots, *after]), ConfigurationError)
 
 
 @pytest.mark.parametrize("path", ["/v1.0", "/..x", "/x..", "/...", "/%2e%2ex"])
 def test_dots_within_a_segment(path):
-    """Dots that are no segment of their own are ordinary."""
+    """Dots within a path segment are allowed."""
     assert parse(f"https://api.example.com{path}").prefix == path
 
 
@@ -248,24 +249,24 @@ def test_dots_within_a_segment(path):
         "https://" + "a." * 127 + "a",
     ],
 )
-def test_no_address(text):
-    """What is no absolute URL of a plain host is refused."""
+def test_malformed(text):
+    """Text that is not an absolute URL of a plain host is refused."""
     refusal(text, ConfigurationError)
 
 
 @pytest.mark.parametrize("value", [None, 5, b"https://api.example.com", ["https://api.example.com"]])
-def test_no_text(value):
-    """What is no text is refused by its type."""
+def test_not_text(value):
+    """A value that is not text is refused, and the error names its type."""
     assert type(value).__name__ in str(refusal(value, ConfigurationError))
 
 
 def test_long_addresses_are_cut():
-    """A message does not run on with whatever was pasted as an address."""
+    """The error quotes only the beginning of a long text."""
     assert len(str(refusal("https://" + "x y" * 10_000))) < 400
 
 
 def test_origin():
-    """An origin leaves its default port out, and puts an IPv6 address into brackets."""
+    """An origin omits its default port and puts an IPv6 address in brackets."""
     assert str(Origin("https", "api.example.com", 443)) == "https://api.example.com"
     assert str(Origin("https", "api.example.com", 80)) == "https://api.example.com:80"
     assert str(Origin("http", "::1", 80)) == "http://[::1]"

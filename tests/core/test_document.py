@@ -1,4 +1,4 @@
-"""The service document, written out once more by hand, against the values of the module."""
+"""Compare the values of the module with the service document, written out by hand."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ WHO_MAY_CALL = [
 
 @pytest.mark.parametrize(("environment", "holder", "addresses"), WHO_MAY_CALL)
 def test_who_may_call_what(environment, holder, addresses):
-    """Each kind of holder may call the interfaces of its rule in section 1, and no other."""
+    """Each kind of account holder may call the interfaces of its rule in section 1, and no others."""
     rules = Environment(environment).rules
     assert rules.holder == holder
     assert rules.addresses == addresses
 
 
 def test_environments():
-    """There are the four environments of section 1, and rules for each."""
+    """The four environments of section 1 exist, each with its rules."""
     assert [str(environment) for environment in Environment] == [row[0] for row in WHO_MAY_CALL]
     assert list(ACCESS) == list(Environment)
 
@@ -58,17 +58,17 @@ def test_environments():
     ],
 )
 def test_nearest_environment(name, nearest):
-    """Of a misspelt name it is the nearest, of any other none."""
+    """A misspelt name gives the nearest environment; any other name gives None."""
     assert nearest_environment(name) == nearest
 
 
 def test_interfaces():
-    """There are the four interfaces of section 1."""
+    """The four interfaces of section 1 exist."""
     assert [str(interface) for interface in Interface] == ["trading", "market_data", "broker", "auth"]
 
 
 def test_address_names():
-    """The eight addresses are those of the placeholder table, in its order, and each is somebody's."""
+    """The eight addresses are those of the placeholder table, in its order, and each is used."""
     assert list(ADDRESS_NAMES) == [
         "trading_live",
         "trading_paper",
@@ -83,7 +83,7 @@ def test_address_names():
 
 
 def test_only_market_data_is_shared():
-    """No address but market data serves two environments: credentials of one are nothing to another."""
+    """Only market data serves more than one environment."""
     callers = {name: [e for e in Environment if name in e.rules.addresses.values()] for name in ADDRESS_NAMES}
     assert {name: environments for name, environments in callers.items() if len(environments) > 1} == {
         "market_data": [Environment.LIVE, Environment.PAPER, Environment.BROKER_LIVE]
@@ -106,7 +106,7 @@ def test_credentials(environment, kinds):
 
 
 def test_token_flow_belongs_to_brokers():
-    """Whoever has a token endpoint uses client credentials, and nobody else does (section 5.1, rule 6)."""
+    """An environment with a token endpoint uses client credentials, and others do not (section 5.1, rule 6)."""
     for rules in ACCESS.values():
         assert (Interface.AUTH in rules.addresses) == (CredentialKind.KEY_PAIR not in rules.credentials)
         assert (Interface.TRADING in rules.addresses) == (CredentialKind.KEY_PAIR in rules.credentials)
@@ -116,7 +116,7 @@ def test_token_flow_belongs_to_brokers():
     ("environment", "real"), [("live", True), ("paper", False), ("broker-live", True), ("broker-sandbox", False)]
 )
 def test_real_accounts(environment, real):
-    """Paper and sandbox calls reach no real account."""
+    """Paper and sandbox calls do not reach a real account."""
     assert Environment(environment).rules.real_account is real
 
 
@@ -130,14 +130,14 @@ def test_real_accounts(environment, real):
     ],
 )
 def test_accounts_call(environment, interface, path):
-    """The accounts call of section 4.2 goes to an interface that the environment has."""
+    """The accounts call of section 4.2 goes to an interface that the environment may call."""
     rules = Environment(environment).rules
     assert rules.accounts == (interface, path)
     assert interface in rules.addresses
 
 
 def test_token_endpoint():
-    """Path, grant, fields, type and validity of tokens are those of sections 2, 4.1 and 5.1."""
+    """Path, grant type, fields, token type and validity are those of sections 2, 4.1 and 5.1."""
     assert document.TOKEN_PATH == "/v1/oauth2/token"
     assert document.GRANT_TYPE == "client_credentials"
     assert document.TOKEN_FIELDS == ("access_token", "expires_in", "token_type")
@@ -152,13 +152,13 @@ def test_version_segments():
 
 
 def test_header_names():
-    """The key headers of section 5.2 carry the prefix SVC, or the service's own."""
+    """The key headers of section 5.2 begin with SVC or with the service's own prefix."""
     assert document.header_names() == ("SVC-API-KEY-ID", "SVC-API-SECRET-KEY")
     assert document.header_names("ACME") == ("ACME-API-KEY-ID", "ACME-API-SECRET-KEY")
 
 
 def test_placeholders():
-    """Where the document shows a placeholder for a credential, ours is the same; no two are alike."""
+    """Placeholders that the document shows are the same here, and all differ."""
     shown = {"<API_KEY_ID>", "<API_SECRET_KEY>", "<CLIENT_SECRET>", "<ACCESS_TOKEN>"}
     ours = [value for name, value in vars(Placeholder).items() if not name.startswith("_")]
     assert shown <= set(ours)
@@ -167,7 +167,7 @@ def test_placeholders():
 
 
 def test_symbolic_addresses():
-    """Each address has a stand-in of its own, under a domain that never resolves."""
+    """Each address has its own stand-in, in a domain that never resolves."""
     stand_ins = [document.symbolic_address(name) for name in ADDRESS_NAMES]
     assert document.symbolic_address("broker_sandbox") == "https://broker-sandbox.svc.invalid"
     assert len(set(stand_ins)) == 8
@@ -175,7 +175,7 @@ def test_symbolic_addresses():
 
 
 def test_rules_cannot_be_changed():
-    """Nobody grants an environment another interface."""
+    """The rules of an environment cannot be changed at run time."""
     rules = Environment.PAPER.rules
     with pytest.raises(TypeError):
         rules.addresses[Interface.BROKER] = "broker"

@@ -1,4 +1,4 @@
-# ruff: noqa: S301 - pickles of this very test
+# ruff: noqa: S301 - pickles made by these tests
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pages import Page, shown
 
 from toolkit.core import errors
 from toolkit.core.errors import (
     CassetteMiss,
+    ConfigurationError,
     InterfaceNotAllowed,
     SecretLeak,
     ServiceError,
@@ -34,11 +36,11 @@ DATA = {
 
 
 def example(kind):
-    return kind("The address auth is not set.", "Set it.", **DATA.get(kind, {}))
+    return kind("The address auth is not set.", "Set it.", about="auth", **DATA.get(kind, {}))
 
 
 def drawn_tree():
-    """Child to parent, as the docstring of the module draws them."""
+    """Return the parent of each class as drawn in the docstring of the module."""
     parents, path = {}, []
     for line in errors.__doc__.splitlines():
         match = re.match(r"([│ ]*(?:[├└]─ )?)([A-Z]\w+)(?:\s{2}|$)", line)
@@ -62,42 +64,42 @@ def test_tree_drawing():
 
 @pytest.mark.parametrize("kind", CLASSES)
 def test_one_root(kind):
-    """Whoever catches ToolkitError catches every error, and an error says in its docstring what it means."""
+    """Every error is a ToolkitError and has a docstring."""
     assert issubclass(kind, ToolkitError)
     assert kind.__doc__
 
 
 @pytest.mark.parametrize("kind", CLASSES)
 def test_words(kind):
-    """An error reads as what happened, then, on a line of its own, what to do."""
+    """An error reads as what happened and, on a second line, what to do."""
     error = example(kind)
     assert str(error) == "The address auth is not set.\nSet it."
     assert str(kind("It broke.")) == "It broke."
-    assert (error.what, error.next_step) == ("The address auth is not set.", "Set it.")
+    assert (error.what, error.next_step, error.about) == ("The address auth is not set.", "Set it.", "auth")
 
 
-@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 @pytest.mark.parametrize("kind", CLASSES)
-def test_pickle(kind, protocol):
-    """An error comes back from a pickle as it was: kind, words, attributes and notes."""
+def test_pickle(kind):
+    """An error keeps its class, text, attributes and notes in a pickle."""
     error = example(kind)
     error.add_note("while recording")
-    back = pickle.loads(pickle.dumps(error, protocol))
-    assert type(back) is kind
-    assert vars(back) == vars(error)
-    assert (str(back), back.args) == (str(error), error.args)
-    assert back.__notes__ == ["while recording"]
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        back = pickle.loads(pickle.dumps(error, protocol))
+        assert type(back) is kind
+        assert vars(back) == vars(error)
+        assert (str(back), back.args) == (str(error), error.args)
+        assert back.__notes__ == ["while recording"]
 
 
 @pytest.mark.parametrize("kind", [TokenRefused, ServiceError, CassetteMiss])
 def test_copy(kind):
-    """A copy of an error keeps the attributes of its kind."""
+    """A copy of an error keeps the attributes of its class."""
     assert vars(copy.copy(example(kind))) == vars(example(kind)) != {}
     assert {name: getattr(copy.copy(example(kind)), name) for name in DATA[kind]} == DATA[kind]
 
 
 def test_leak_without_response():
-    """A SecretLeak hands its caller the live response, which stays behind when the error is pickled."""
+    """A SecretLeak holds the live response, but a pickle of it does not."""
     response = object()
     error = SecretLeak("A secret would have reached the disk.", response=response)
     assert error.response is response
@@ -108,20 +110,20 @@ def test_leak_without_response():
 
 
 def test_interface_not_allowed_as_attribute():
-    """`hasattr` answers whether an environment has an interface."""
+    """`hasattr` tells if an environment has an interface."""
 
     class Session:
         @property
         def broker(self):
-            raise InterfaceNotAllowed("A live account has no broker interface.")
+            raise InterfaceNotAllowed("A live account does not have this interface.")
 
     assert not hasattr(Session(), "broker")
-    with pytest.raises(ToolkitError, match="no broker interface"):
+    with pytest.raises(ToolkitError, match="does not have"):
         _ = Session().broker
 
 
 def test_interface_not_allowed_leaves_its_object_behind():
-    """An error raised by a property does not take the session, which holds credentials, into its pickle."""
+    """The pickle of an error raised by a property does not include the session, which holds credentials."""
 
     class Session:
         def __reduce__(self):
@@ -129,7 +131,7 @@ def test_interface_not_allowed_leaves_its_object_behind():
 
         @property
         def broker(self):
-            raise InterfaceNotAllowed("A live account has no broker interface.")
+            raise InterfaceNotAllowed("A live account does not have this interface.")
 
     with pytest.raises(InterfaceNotAllowed) as caught:
         _ = Session().broker
@@ -144,7 +146,7 @@ def is_safe(text):
 
 @given(st.sampled_from(CLASSES), st.text(), st.text())
 def test_foreign_text(kind, what, next_step):
-    """Whatever text from outside got into an error, what it shows is safe to print."""
+    """An error is safe to print whatever foreign text it holds."""
     error = kind(what, next_step)
     assert is_safe(str(error))
     assert all(is_safe(line) for line in error._render_traceback_())
@@ -153,25 +155,32 @@ def test_foreign_text(kind, what, next_step):
 
 @given(st.text(), st.lists(st.text()))
 def test_foreign_attributes(code, nearest):
-    """The error code of a token endpoint and the requests of a cassette are safe to print as attributes too."""
+    """Foreign text in the attributes of an error is safe to print."""
     assert is_safe(TokenRefused("Refused.", error=code).error)
     assert "\n" not in TokenRefused("Refused.", error=code).error
     assert all(is_safe(text) for text in CassetteMiss("Nothing recorded.", nearest=nearest).nearest)
 
 
 def test_attribute_defaults():
-    """Attributes that nobody knew are None, zero or empty."""
+    """Attributes that are not given are None, zero or empty."""
     refused = TokenRefused("Refused.")
-    assert (refused.status, refused.error, refused.clock_offset) == (0, None, None)
+    assert (refused.about, refused.status, refused.error, refused.clock_offset) == ("", 0, None, None)
     assert CassetteMiss("Nothing recorded.").nearest == ()
     assert SecretLeak("A secret.").response is None
 
 
 def test_render_traceback_lines():
-    """In a notebook an error is two lines: its kind with what happened, and what to do."""
+    """In a notebook an error is two lines: its class with what happened, and what to do."""
     error = ToolkitError("The address auth is not set.", "Set it.")
     assert error._render_traceback_() == ["ToolkitError: The address auth is not set.", "Set it."]
     assert ToolkitError("It broke.")._render_traceback_() == ["ToolkitError: It broke."]
+
+
+def test_display():
+    """A displayed error shows its two lines as text and as HTML."""
+    plain, page = shown(ConfigurationError("What <b>.\nMore.", "What next."))
+    assert plain == "ConfigurationError: What <b>.\nMore.\nWhat next."
+    assert Page(page).words.split() == "ConfigurationError : What <b>. More. What next.".split()
 
 
 NOTEBOOK_CELL = """
@@ -191,7 +200,7 @@ inner("value-of-a-local")
 
 
 def test_in_ipython(tmp_path):
-    """IPython shows those lines and nothing else: no frames, no values of variables, no context."""
+    """IPython shows these two lines and nothing else: no frames, variables or context."""
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "IPYTHONDIR": str(tmp_path)}
     ran = subprocess.run(
         [sys.executable, "-c", NOTEBOOK_CELL], capture_output=True, text=True, encoding="utf-8", env=environ, check=True

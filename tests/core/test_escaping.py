@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from toolkit.core.escaping import as_html, excerpt, printable
 
-# Strategies that reach what plain st.text() seldom draws: controls, format characters, lone surrogates.
+# Includes what plain st.text() seldom draws: controls, format characters, lone surrogates.
 FOREIGN = st.text(
     st.one_of(st.characters(), st.characters(categories=["Cc", "Cf", "Cs", "Zl", "Zp"]), st.sampled_from("<>&'\""))
 )
@@ -20,18 +20,18 @@ BIDI_CONTROLS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 @given(FOREIGN)
 def test_printable_idempotent(text):
-    """What was made printable stays as it is."""
+    """Printable text stays as it is."""
     assert printable(printable(text)) == printable(text)
 
 
 @given(FOREIGN, FOREIGN)
 def test_printable_by_character(left, right):
-    """Each character is kept or dropped by itself, so that no neighbour can bring one back."""
+    """Each character is kept or dropped on its own, whatever its neighbours."""
     assert printable(left + right) == printable(left) + printable(right)
 
 
 def test_printable_drops_all_controls():
-    """No control, line separator, lone surrogate or bidirectional control of all of Unicode is printable."""
+    """Controls, line separators, lone surrogates and bidirectional controls are dropped, in all of Unicode."""
     kept = printable("".join(map(chr, range(sys.maxunicode + 1))))
     assert {c for c in kept if unicodedata.category(c) in {"Cc", "Cs", "Zl", "Zp"}} == {"\t", "\n"}
     assert not {c for c in kept if unicodedata.bidirectional(c) in BIDI_CONTROLS}
@@ -67,31 +67,31 @@ def test_printable_drops_all_controls():
     ],
 )
 def test_printable_drops_the_invisible(invisible):
-    """What moves the cursor, reorders a line, or is drawn as nothing is gone."""
+    """Characters that move the cursor, reorder a line or are invisible are dropped."""
     assert printable(f"a{invisible}b") == "ab"
 
 
 @given(st.text(st.characters(categories=["L", "N", "P", "S", "Zs"], max_codepoint=0x00FF)))
 def test_printable_keeps_the_visible(text):
-    """Letters, digits, punctuation and spaces of Latin text stay."""
+    """Latin letters, digits, punctuation and spaces stay."""
     assert printable(text) == text
 
 
 @pytest.mark.parametrize("text", ["\tone\n\ttwo\n", "naïve café", "残高 1,234円", "баланс", "€ 12.50", "😀", "حساب"])
 def test_printable_keeps_text(text):
-    """Text of any script, with its tabs and line ends, stays."""
+    """Text in any script stays, with its tabs and line ends."""
     assert printable(text) == text
 
 
 @given(FOREIGN)
 def test_printable_encodes(text):
-    """What is printable can be written to any UTF-8 stream."""
+    """Printable text can be written to any UTF-8 stream."""
     printable(text).encode("utf-8")
 
 
 @given(FOREIGN, st.integers(1, 300))
 def test_excerpt_fits_on_one_line(text, limit):
-    """An excerpt is one printable line no longer than asked."""
+    """An excerpt is one printable line within the limit."""
     line = excerpt(text, limit)
     assert len(line) <= limit
     assert len(line.splitlines()) <= 1
@@ -99,8 +99,8 @@ def test_excerpt_fits_on_one_line(text, limit):
 
 
 @given(FOREIGN)
-def test_excerpt_says_that_it_was_cut(text):
-    """An excerpt is the whole text, its white space single, or ends with an ellipsis."""
+def test_excerpt_of_long_text_ends_with_an_ellipsis(text):
+    """An excerpt is the whole text with single spaces, or is cut and ends with an ellipsis."""
     whole = " ".join(printable(text).split())
     line = excerpt(text, 20)
     assert line == whole if len(whole) <= 20 else line == whole[:19] + "…"
@@ -108,13 +108,13 @@ def test_excerpt_says_that_it_was_cut(text):
 
 @given(FOREIGN)
 def test_html_shows_the_text(text):
-    """A page shows exactly the printable text."""
+    """HTML shows exactly the printable text."""
     assert html.unescape(as_html(text)) == printable(text)
 
 
 @given(FOREIGN)
 def test_html_is_inert(text):
-    """Neither in an element nor in an attribute does the text become markup."""
+    """The text does not become markup, neither in an element nor in an attribute."""
     seen = []
 
     class Reader(HTMLParser):

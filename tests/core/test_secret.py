@@ -16,7 +16,7 @@ from IPython.lib.pretty import pretty
 
 from toolkit.core.secret import MASK, Secret
 
-# Text that no message, name or mask holds by chance.
+# Text that does not occur in a message, name or mask by chance.
 CANARIES = st.text("QXZ0123456789", min_size=12)
 
 
@@ -35,7 +35,7 @@ RENDERINGS = {
     "ascii": ascii,
     "format": format,
     "f-string": lambda secret: f"{secret} {secret!r} {secret!s:>40} {secret:^40}",
-    "percent": lambda secret: "%s %r %.3s" % (secret, secret, secret),  # noqa: UP031 - one of the ways
+    "percent": lambda secret: "%s %r %.3s" % (secret, secret, secret),  # noqa: UP031 - tested on purpose
     "str.format": "{0} {0!r} {0:>40}".format,
     "string.Formatter": lambda secret: Formatter().format("{}", secret),
     "list": lambda secret: repr([secret]),
@@ -54,15 +54,15 @@ RENDERINGS = {
 @pytest.mark.parametrize("way", RENDERINGS)
 @given(text=CANARIES)
 def test_masked(way, text):
-    """Whichever way Python prints a secret, it prints the mask and not the text."""
+    """However Python prints a secret, it prints the mask and not the text."""
     shown = RENDERINGS[way](Secret(text))
     assert text not in shown
     assert "***" in shown
 
 
 @given(CANARIES, CANARIES)
-def test_mask_tells_no_length(one, other):
-    """All secrets look alike."""
+def test_mask_hides_the_length(one, other):
+    """All secrets look the same, whatever their length."""
     assert repr(Secret(one)) == repr(Secret(other)) == f"Secret('{MASK}')"
     assert str(Secret(one)) == str(Secret(other)) == MASK
 
@@ -75,7 +75,7 @@ REFUSALS = {
     "getstate": lambda secret: secret.__getstate__(),
     "vars": vars,
     "concatenation": lambda secret: "Bearer " + secret,
-    "join": lambda secret: " ".join(["Bearer", secret]),  # noqa: FLY002 - one of the ways
+    "join": lambda secret: " ".join(["Bearer", secret]),  # noqa: FLY002 - tested on purpose
     "length": len,
     "iteration": list,
     "bytes": bytes,
@@ -86,7 +86,7 @@ REFUSALS = {
 @pytest.mark.parametrize("way", REFUSALS)
 @given(text=CANARIES)
 def test_refused(way, text):
-    """What would write the text out, or work on it unseen, is refused, without the text in the refusal."""
+    """Operations that would use the text are refused, and the error does not show the text."""
     with pytest.raises(TypeError) as caught:
         REFUSALS[way](Secret(text))
     assert text not in "".join(traceback.format_exception(caught.value))
@@ -102,7 +102,7 @@ def test_traceback_with_variables(text):
     try:
         fail(Secret(text))
     except ValueError as error:
-        # Below this frame, whose own variable is the plain text.
+        # Starts below this frame, which has the plain text as a variable.
         frames = traceback.TracebackException(ValueError, error, error.__traceback__.tb_next, capture_locals=True)
     shown = "".join(frames.format())
     assert "secret = Secret(" in shown
@@ -110,7 +110,7 @@ def test_traceback_with_variables(text):
 
 
 def test_format_refuses_what_text_refuses():
-    """A format for numbers fails as it does for text, and does not show the secret."""
+    """A number format fails as it does for text, without showing the secret."""
     with pytest.raises(ValueError) as caught:
         format(Secret("QXZ012345678"), "d")
     assert "QXZ012345678" not in str(caught.value)
@@ -118,13 +118,13 @@ def test_format_refuses_what_text_refuses():
 
 @given(st.text())
 def test_reveal(text):
-    """The one accessor gives the text back, also of a secret made of a secret."""
+    """reveal() returns the text, also of a secret made from a secret."""
     assert Secret(text).reveal() == Secret(Secret(text)).reveal() == text
 
 
 @given(st.text(st.characters(), max_size=3), st.text(st.characters(), max_size=3))
 def test_equality(one, other):
-    """Secrets are equal if and only if their texts are, and then have equal hashes."""
+    """Secrets are equal if and only if their texts are; equal secrets have equal hashes."""
     assert (Secret(one) == Secret(other)) == (one == other)
     assert Secret(one) == Secret(one)
     assert hash(Secret(one)) == hash(Secret(one))
@@ -132,13 +132,13 @@ def test_equality(one, other):
 
 
 def test_equality_with_plain_text():
-    """A secret equals no plain text, so that it is not found in a list of texts by chance."""
+    """A secret never equals plain text."""
     assert Secret("QXZ012345678") != "QXZ012345678"
     assert Secret("QXZ") not in ["QXZ", "ABC"]
 
 
 def test_lone_surrogates():
-    """Text that UTF-8 cannot encode is compared like any other."""
+    """Text that UTF-8 cannot encode can be compared too."""
     assert Secret("\ud800") == Secret("\ud800") != Secret("\udfff")
 
 
@@ -150,13 +150,13 @@ def test_truth():
 
 @pytest.mark.parametrize("value", [None, 12345678, b"QXZ012345678", ["QXZ012345678"]])
 def test_only_text(value):
-    """Only text is a secret; the refusal names the type and not the value."""
+    """Only text can be a secret; the error names the type and not the value."""
     with pytest.raises(TypeError, match=f"not {type(value).__name__}$"):
         Secret(value)
 
 
 def test_copies_are_the_secret_itself():
-    """A copy is the same object: there is no second place that holds the text."""
+    """A copy is the same object, so that the text exists only once."""
     secret = Secret("QXZ012345678")
     assert copy.copy(secret) is secret
     assert copy.deepcopy({"key": secret})["key"] is secret

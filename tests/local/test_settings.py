@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pages import Page, shown
 
 from toolkit.core.document import ADDRESS_NAMES
 from toolkit.core.errors import ConfigurationError, ToolkitError, UnsafeAddress
@@ -369,3 +370,13 @@ def test_any_text_in_a_variable(text):
         Settings.load(environ=environ, folder=Path(os.curdir))
     except ToolkitError as error:
         assert error.next_step  # noqa: PT017 - either outcome is right
+
+
+def test_display(settings):
+    """Settings show each of the eight addresses, set or not, and no folder of this machine."""
+    _, page = shown(Settings({"broker": "https://b.example"}, cassettes="tapes", project=settings.project))
+    assert "1 of 8 addresses set" in page
+    assert "https://b.example" in page
+    assert Page(page).words.count("not set") == 7
+    assert "tapes" in page
+    assert str(settings.project) not in page

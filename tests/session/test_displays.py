@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import html
 import re
-from datetime import UTC, datetime, timedelta, timezone
-from html.parser import HTMLParser
+from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
-from IPython.core.formatters import DisplayFormatter
+from pages import Page, shown
 
 from toolkit.auth.tokens.token import Token
 from toolkit.cassettes.cassette import Cassette
 from toolkit.core import words
 from toolkit.core.clock import ManualClock
-from toolkit.core.document import Environment
-from toolkit.core.errors import ConfigurationError
-from toolkit.core.html import badge, card, code, list_html, list_text, notice
 from toolkit.core.secret import MASK, Secret
-from toolkit.local.settings import Settings
 from toolkit.scrubbing.findings import Finding, FindingList, scan
 from toolkit.session.session import AsyncSession, Session
 
@@ -31,35 +24,6 @@ interactions:
   response: {status: {code: 200, message: OK}, headers: {}, body: {string: ""}}
 """
 HOSTILE = st.text(min_size=1) | st.sampled_from(["<img src=x onerror=alert(1)>", '" onmouseover="x', "\x1b[2J\u202e"])
-
-
-class Page(HTMLParser):
-    """The elements of a text, their attributes, and the words between."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.attributes, self.words, self.open = [], set(), "", []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.attributes |= {name for name, _ in attrs}
-        if tag != "br":
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.words += data + " "
-
-
-def shown(value):
-    """Plain text and HTML as a kernel makes them."""
-    data, _ = DisplayFormatter().format(value)
-    return data["text/plain"], data["text/html"]
 
 
 @pytest.fixture
@@ -138,25 +102,6 @@ def test_a_live_token():
     assert text not in plain + page
 
 
-def test_settings(settings):
-    """Each of the eight addresses, set or not; no folder of this machine."""
-    page = shown(Settings({"broker": "https://b.example"}, cassettes="tapes", project=settings.project))[1]
-    assert "1 of 8 addresses set" in page
-    assert "https://b.example" in page
-    assert Page(page).words.count("not set") == 7
-    assert "tapes" in page
-    assert str(settings.project) not in page
-
-
-def test_an_error_that_is_looked_at():
-    """Two lines in either form; what it says stays on its lines."""
-    plain, page = shown(ConfigurationError("What <b>.\nMore.", "What next."))
-    assert plain == "ConfigurationError: What <b>.\nMore.\nWhat next."
-    assert "What &lt;b&gt;.<br>More.</div>" in page
-    assert Page(page).words.split() == "ConfigurationError : What <b>. More. What next.".split()
-    assert "opacity" not in shown(ConfigurationError("What."))[1]
-
-
 def test_findings(tmp_path):
     """A list as before, shown as what to do and a table, also when there are none."""
     (tmp_path / "a.txt").write_text("Authorization: Bearer 0123456789abcdef\n", encoding="utf-8")
@@ -174,23 +119,6 @@ def test_findings(tmp_path):
     assert repr(FindingList()).startswith("No findings")
 
 
-@given(HOSTILE, HOSTILE)
-def test_words_of_others_stay_words(one, other):
-    """Whatever text is shown: the same elements, no other attributes, and nothing invisible."""
-    makers = (
-        lambda one, other: card(one, [badge(other)], [(one, code(other))]),
-        lambda one, other: notice(one, [other.replace("\n", " "), "x"]),
-        lambda one, other: list_html([one], [[other]]),
-    )
-    for make in makers:
-        plain, hostile = Page(make("x", "x")), Page(make(one, other))
-        assert (hostile.tags, hostile.attributes) == (plain.tags, plain.attributes)
-        assert not set("\x1b\u202e\u200b") & set(html.unescape(make(one, other)))
-    lines = list_text(["file", "what"], [[one, other]])
-    assert len(lines.split("\n")) == 2
-    assert not set("\x1b\u202e\u200b") & set(lines)
-
-
 def test_it_reads_without_any_style(recorded):
     """A code-hosting site strips styles and classes: what is left is a table, and no element depends on either."""
     page = shown(recorded)[1]
@@ -200,20 +128,6 @@ def test_it_reads_without_any_style(recorded):
     assert set(Page(bare).tags) <= {"div", "strong", "span", "table", "tbody", "tr", "th", "td", "code"}
     colours = re.findall(r"(?:^|[;\"])(?:color|background|border[a-z-]*):([^;\"]+)", page)
     assert all("#" not in colour or "var(" in colour for colour in colours)
-
-
-@pytest.mark.parametrize(("seconds", "text"), [(0, "0:00"), (-5, "0:00"), (0.2, "0:01"), (59, "0:59"), (890, "14:50")])
-def test_a_lifetime_is_minutes_and_seconds(seconds, text):
-    """Rounded up, so that 0:00 means that it is over."""
-    assert words.minutes_text(timedelta(seconds=seconds)) == text
-
-
-def test_words_are_english_and_in_utc():
-    """Whatever the locale and the zone."""
-    local = START.astimezone(timezone(timedelta(hours=-12)))
-    assert words.instant_words(local) == "12 May 2026, 09:30:07 UTC"
-    assert (words.count_text(1, "account"), words.count_text(1200, "account")) == ("1 account", "1,200 accounts")
-    assert words.who_text(Environment.PAPER, None) == "paper account, as recorded"
 
 
 def test_sources(tmp_path, recorded, settings):

@@ -1,1 +1,9 @@
-"""To be told."""
+"""The vocabulary of the toolkit. It needs only the standard library, and every other room builds on it.
+
+- `document` states the service document as values: who may call which interface, where, and with which credentials.
+- `errors` has all exceptions, as a tree. Each says what happened and what to do, and what it is `about`.
+- `secret` masks secret text. `escaping` makes foreign text safe to show.
+- `addresses` checks a URL before credentials may be sent to it.
+- `clock` and `ledger` hold time and history: when calls were made, and how they were authorized.
+- `html`, `words`, `warn` and `ipython` help every object to describe itself in notebooks and terminals.
+"""

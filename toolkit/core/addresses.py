@@ -1,4 +1,4 @@
-"""Addresses and origins: what a URL must look like before credentials may go there."""
+"""Addresses and origins: what a URL must look like before credentials may be sent to it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _HOST_NAME = re.compile(r"(?=.{1,253}\Z)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\Z"
 _NUMERIC = re.compile(r"(^|\.)(\d+|0x[0-9a-f]*)\Z")  # an IPv4 address to some parsers (WHATWG URL section 3.5)
 _URL = re.compile(r"\s*[A-Za-z]+://")
 _QUERY = re.compile(r"[?#].*", re.DOTALL)
-_EXAMPLE = "Write it like https://api.example.com, without query and fragment."
+_EXAMPLE = "Write it like https://api.example.com, without a query or fragment."
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine by its very name: `localhost` or a loopback address literal."""
+    """Return True if a host is this machine by name: `localhost` or a loopback address, without a look-up."""
     if host == "localhost":
         return True
     try:
@@ -44,11 +44,11 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """One configured address: an origin and, where the service has one, a path prefix.
+    """A configured address: an origin and possibly a path prefix.
 
     Attributes:
-        origin: where it is.
-        prefix: path before the paths of the document, without a trailing slash; often empty.
+        origin: scheme, host and port.
+        prefix: path that comes before the paths of the document, without a trailing slash; often empty.
     """
 
     origin: Origin
@@ -58,47 +58,54 @@ class Address:
         return f"{self.origin}{self.prefix}"
 
     @classmethod
-    def parse(cls, text: str, *, setting: str) -> Address:
-        """Read an address.
+    def parse(cls, text: str, *, setting: str, about: str = "") -> Address:
+        """Parse an address.
 
-        Messages show neither userinfo nor a query, nor what is no URL at all: secrets get there by mistake.
+        Errors show neither userinfo nor a query, nor text that is not a URL: secrets get there by mistake.
+
+        Args:
+            text: the URL.
+            setting: names the address in an error, such as "The address auth".
+            about: `ToolkitError.about` of an error.
 
         Raises:
-            ConfigurationError: it is no absolute http(s) URL of a plain host, or carries a query or fragment.
-            UnsafeAddress: it carries userinfo, or is plain http beyond this machine.
+            ConfigurationError: if it is not an absolute http(s) URL of a plain host, or has a query or fragment.
+            UnsafeAddress: if it has userinfo, or is plain http to another machine.
         """
         if not isinstance(text, str):
-            raise ConfigurationError(f"{setting} is {type(text).__name__}, not text.", _EXAMPLE)
+            raise ConfigurationError(f"{setting} is {type(text).__name__}, not text.", _EXAMPLE, about=about)
         shown = _shown(text)
-        malformed = ConfigurationError(f"{setting} is not an address{shown}", _EXAMPLE)
+        malformed = ConfigurationError(f"{setting} is not an address{shown}", _EXAMPLE, about=about)
         if not text.isascii() or not text.isprintable() or any(character in text for character in " \\?#"):
             raise malformed
         try:
             parts = urlsplit(text)
             host, port = (parts.hostname or "").removesuffix("."), parts.port
-        except ValueError:  # its message may quote the part that it could not read
+        except ValueError:  # its message may quote a secret part
             raise malformed from None
         if "@" in parts.netloc:
             raise UnsafeAddress(
                 f"{setting} has a user name or password in its URL.",
                 "Remove it: credentials are given as KeyPair, ClientSecret or ClientKey.",
+                about=about,
             )
         bracketed = "[" in parts.netloc
         if parts.scheme not in _DEFAULT_PORTS or port == 0 or bracketed != (":" in host) or not _is_host(host):
             raise malformed
         if any(unquote(segment) in {".", ".."} for segment in parts.path.split("/")):
-            raise ConfigurationError(f"{setting} has dots as a path segment{shown}", _EXAMPLE)
+            raise ConfigurationError(f"{setting} has dots as a path segment{shown}", _EXAMPLE, about=about)
         if parts.scheme == "http" and not is_loopback(host):
             raise UnsafeAddress(
-                f"{setting} is plain http beyond this machine{shown}",
-                "Use https: over http anyone on the way reads the credentials.",
+                f"{setting} is plain http to another machine{shown}",
+                "Use https: over http, everyone between can read the credentials.",
+                about=about,
             )
         origin = Origin(parts.scheme, host, port or _DEFAULT_PORTS[parts.scheme])
         return cls(origin, parts.path.rstrip("/"))
 
 
 def _is_host(host: str) -> bool:
-    """Whether it is a host name or an address literal: nothing that two URL parsers might read differently."""
+    """Return True for a host name or IP address that every URL parser reads in the same way."""
     if ":" not in host and not _NUMERIC.search(host):
         return _HOST_NAME.match(host) is not None
     try:
@@ -109,7 +116,7 @@ def _is_host(host: str) -> bool:
 
 
 def _shown(text: str) -> str:
-    """What of a refused address ends a message: all before its query, if it is a URL and names no user."""
+    """Return the end of a message about a refused address: what is safe to quote, and the full stop."""
     if "@" in text or not _URL.match(text):
         return "."
     return f": {excerpt(_QUERY.sub('?…', text, count=1))!r}"

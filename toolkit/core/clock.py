@@ -1,4 +1,4 @@
-"""Time, handed in: the system's clock, and one that a test or a replay moves by hand."""
+"""Clocks that are passed in: the system's clock, and a clock that a test moves by hand."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Where the toolkit gets its time from."""
+    """The toolkit's source of time. A clock may also have a method `sleep(seconds)`, see `sleep`."""
 
     def now(self) -> datetime:
-        """The present instant, aware, in UTC."""
+        """Return the present instant, aware and in UTC."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds since an arbitrary start, never going back."""
+        """Return seconds since an arbitrary start; they never go back."""
         ...
 
 
@@ -30,11 +30,11 @@ class SystemClock:
 
 
 class ManualClock:
-    """A clock that stands still until it is moved, and refuses to go back."""
+    """A clock that stands still until it is moved, and never goes back."""
 
     def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
         if start.utcoffset() is None:
-            raise ValueError("a clock starts at an aware instant, such as datetime(2026, 1, 1, tzinfo=UTC)")
+            raise ValueError("the start must be an aware instant, such as datetime(2026, 1, 1, tzinfo=UTC)")
         self._now = start.astimezone(UTC)
         self._monotonic = 0.0
 
@@ -45,19 +45,23 @@ class ManualClock:
         return self._monotonic
 
     def advance(self, seconds: float) -> None:
-        """Move both readings on by `seconds`, which must not be negative."""
+        """Move both readings forward.
+
+        Raises:
+            ValueError: if `seconds` is negative.
+        """
         if seconds < 0:
-            raise ValueError("a clock does not go back")
+            raise ValueError("a clock cannot go back")
         self._now += timedelta(seconds=seconds)
         self._monotonic += seconds
 
     def sleep(self, seconds: float) -> None:
-        """What a pause is by this clock: it is over at once, and the clock has moved on."""
+        """Move the clock instead of waiting."""
         self.advance(seconds)
 
 
 def sleep(clock: Clock, seconds: float) -> None:
-    """Let time pass on this thread; a clock with a `sleep` of its own says how."""
+    """Pause this thread, or let a clock that has a `sleep` method pass the time."""
     own = getattr(clock, "sleep", None)
     if own is None:
         time.sleep(seconds)
@@ -66,8 +70,8 @@ def sleep(clock: Clock, seconds: float) -> None:
 
 
 async def sleep_async(clock: Clock, seconds: float) -> None:
-    """The same in a task."""
-    import asyncio  # loaded by whoever runs a task
+    """Pause this task, or let a clock that has a `sleep` method pass the time."""
+    import asyncio
 
     own = getattr(clock, "sleep", None)
     if own is None:

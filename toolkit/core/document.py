@@ -1,8 +1,8 @@
 """The service document as values: who may call what, where, and how callers authenticate.
 
-Sections are those of the service document. Every other module asks this one. What the document does
-not show (payloads, error bodies, rate limits, a version policy) is not assumed here either; what a
-status means comes from RFC 9110, RFC 6749 and RFC 6750.
+Section numbers refer to the service document, and every other module takes its facts from here. What the
+document does not show (payloads, error bodies, rate limits, a version policy) is not assumed here either;
+the meaning of a status comes from RFC 9110, RFC 6749 and RFC 6750.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-_LONGEST_SLIP: Final = 40  # characters of a misspelt name that are looked at
+_LONGEST_NAME: Final = 40  # characters of a misspelt name that are compared
 
 
 class Environment(StrEnum):
-    """Who is calling: the four kinds of holders of section 1."""
+    """Who is calling: the four kinds of account holders in section 1."""
 
     LIVE = "live"
     PAPER = "paper"
@@ -27,15 +27,15 @@ class Environment(StrEnum):
 
     @property
     def rules(self) -> Access:
-        """What this environment may call, and with which credentials."""
+        """The interfaces that this environment may call, and the credentials it takes."""
         return ACCESS[self]
 
 
 def nearest_environment(name: str) -> str | None:
-    """The name of an environment that is nearly this one, None without any; neither capitals nor underscores count."""
-    from difflib import get_close_matches  # slow to load, for misspelt names only
+    """Return the environment that a misspelt name probably means, or None; case and underscores do not matter."""
+    from difflib import get_close_matches
 
-    plain = name[:_LONGEST_SLIP].casefold().replace("_", "-")
+    plain = name[:_LONGEST_NAME].casefold().replace("_", "-")
     return next(iter(get_close_matches(plain, list(map(str, Environment)), n=1)), None)
 
 
@@ -49,7 +49,7 @@ class Interface(StrEnum):
 
 
 class CredentialKind(StrEnum):
-    """What a caller identifies itself with (sections 5.1 and 5.2)."""
+    """The kinds of credentials (sections 5.1 and 5.2)."""
 
     KEY_PAIR = "key pair"
     CLIENT_SECRET = "client secret"  # noqa: S105 - the name of a kind
@@ -58,13 +58,13 @@ class CredentialKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What section 1 allows one environment.
+    """What section 1 allows an environment.
 
     Attributes:
         holder: who uses it, in the document's words.
-        addresses: name of the address of each interface that it may call.
-        credentials: kinds of credentials that it takes.
-        real_account: whether calls reach a real account rather than a paper or sandbox one.
+        addresses: the interfaces it may call, each with the name of its address.
+        credentials: the kinds of credentials it takes.
+        real_account: True if calls reach a real account rather than a paper or sandbox account.
         accounts: interface and path of the accounts call shown in section 4.2.
     """
 
@@ -80,14 +80,14 @@ TOKEN_FIELDS: Final = ("access_token", "expires_in", "token_type")
 TOKEN_TYPE: Final = "Bearer"  # noqa: S105
 TOKEN_VALIDITY: Final = timedelta(minutes=15)
 
-# Section 4. Version labels are the first path segment (section 9). The paths of paper and sandbox are
-# not shown; they are taken to be those of live.
+# Section 4. Version labels are the first path segment (section 9). The document does not show the paths of
+# paper and sandbox; they are taken to be the same as for live.
 TOKEN_PATH: Final = "/v1/oauth2/token"  # noqa: S105
 BROKER_ACCOUNTS_PATH: Final = "/v1/accounts"
 TRADING_ACCOUNT_PATH: Final = "/v2/account"
 GRANT_TYPE: Final = "client_credentials"
 
-# Section 5.2: header names carry a prefix; SVC stands in for the service's own.
+# Section 5.2: header names carry a prefix; SVC stands for the service's own.
 DEFAULT_HEADER_PREFIX: Final = "SVC"
 KEY_ID_HEADER: Final = "API-KEY-ID"
 SECRET_KEY_HEADER: Final = "API-SECRET-KEY"  # noqa: S105
@@ -97,7 +97,7 @@ _CLIENT: Final = frozenset({CredentialKind.CLIENT_SECRET, CredentialKind.CLIENT_
 _TRADING_ACCOUNT: Final = (Interface.TRADING, TRADING_ACCOUNT_PATH)
 _BROKER_ACCOUNTS: Final = (Interface.BROKER, BROKER_ACCOUNTS_PATH)
 
-# Section 1, rules 1 to 4. The flow of market data is not stated; it takes the caller's own.
+# Section 1, rules 1 to 4. The document does not say which flow market data uses; it is taken to be the caller's own.
 ACCESS: Final[Mapping[Environment, Access]] = MappingProxyType(
     {
         Environment.LIVE: Access(
@@ -139,7 +139,7 @@ ACCESS: Final[Mapping[Environment, Access]] = MappingProxyType(
     }
 )
 
-# The placeholder table, in its order and without `_url`.
+# The placeholders at the top of the document, in its order and without `_url`.
 ADDRESS_NAMES: Final = (
     "trading_live",
     "trading_paper",
@@ -153,17 +153,17 @@ ADDRESS_NAMES: Final = (
 
 
 def header_names(prefix: str = DEFAULT_HEADER_PREFIX) -> tuple[str, str]:
-    """Names of the key ID header and the secret key header (section 5.2) under a prefix."""
+    """Return the names of the key ID header and the secret key header (section 5.2) for a prefix."""
     return f"{prefix}-{KEY_ID_HEADER}", f"{prefix}-{SECRET_KEY_HEADER}"
 
 
 def symbolic_address(name: str) -> str:
-    """What stands for an address in a recording; `.invalid` never resolves (RFC 6761 section 6.4)."""
+    """Return the URL that stands for an address in a recording; `.invalid` never resolves (RFC 6761 section 6.4)."""
     return f"https://{name.replace('_', '-')}.svc.invalid"
 
 
 class Placeholder:
-    """The document's own placeholders, which stand where credentials were."""
+    """Texts that stand in recordings where credentials were, in the style of the document."""
 
     KEY_ID: Final = "<API_KEY_ID>"
     SECRET_KEY: Final = "<API_SECRET_KEY>"  # noqa: S105

@@ -1,24 +1,24 @@
-"""Every error of the toolkit, split by whose fault it is.
+"""All errors of the toolkit, split by whose fault they are.
 
 ToolkitError
-├─ ConfigurationError        an address, credential or profile is missing or malformed
-├─ AccessError               refused here, before anything is sent
-│  ├─ InterfaceNotAllowed    this environment has no such interface
+├─ ConfigurationError        an address, credential, profile or argument is missing or malformed
+├─ AccessError               refused by the toolkit, before anything was sent
+│  ├─ InterfaceNotAllowed    this environment does not have the interface
 │  ├─ CredentialsMismatch    credentials of another environment or kind
 │  └─ UnsafeAddress          the request would leave the interface's own address
-├─ TokenError                the token endpoint gave no token
+├─ TokenError                the token endpoint did not give a token
 │  ├─ TokenRefused           it answered with an error status
-│  └─ TokenResponseInvalid   its reply is no token response
+│  └─ TokenResponseInvalid   its reply is not a token response
 ├─ Unreachable               the service or the token endpoint cannot be reached
-├─ ServiceError              a call of ours was answered with an error status
+├─ ServiceError              a call made by the toolkit was answered with an error status
 ├─ CassetteError
-│  ├─ CassetteMiss           nothing recorded answers this request
-│  ├─ CassetteCorrupt        the file is no cassette
+│  ├─ CassetteMiss           no recording matches this request
+│  ├─ CassetteCorrupt        the file is not a cassette
 │  ├─ CassetteBusy           another process is recording to it
 │  └─ SecretLeak             a secret would have reached the disk; nothing was written
 └─ TabulationError           a value does not fit its column
 
-Catch ToolkitError to catch them all. Messages hold names, places and types, never a secret.
+Catch ToolkitError to catch them all. Messages hold names, places and types, but no secrets.
 """
 
 from __future__ import annotations
@@ -36,15 +36,13 @@ if TYPE_CHECKING:
 
 
 class ToolkitError(Exception):
-    """Root of all errors of the toolkit.
-
-    Text that came from outside is made safe to print here, once for all subclasses.
+    """Base class of all errors of the toolkit. Its texts are made safe to print.
 
     Attributes:
         what: what happened, and where.
-        next_step: what to do about it; empty when there is nothing to do.
+        next_step: what to do about it; empty if there is nothing to do.
         about: the argument or setting that the error is about, such as "secret_key" or "auth_sandbox", so that
-            nobody has to parse messages; empty when there is none.
+            nobody has to parse messages; empty if there is none.
     """
 
     def __init__(self, what: str, next_step: str = "", *, about: str = "") -> None:
@@ -57,7 +55,7 @@ class ToolkitError(Exception):
         return f"{self.what}\n{self.next_step}" if self.next_step else self.what
 
     def reworded(self, what: str, next_step: str) -> Self:
-        """The same error in other words, without a traceback: for another caller, or another try."""
+        """Return a copy with another message and without a traceback."""
         error = copy.copy(self)
         error.what, error.next_step = printable(what), printable(next_step)
         error.args = (error.what, error.next_step)
@@ -70,13 +68,13 @@ class ToolkitError(Exception):
         return notice(type(self).__name__, [self.what, self.next_step])
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows in place of a traceback: what happened, and what next."""
+        """Return the lines that IPython shows in place of a traceback."""
         lines = [f"{type(self).__name__}: {self.what}"]
         return [*lines, self.next_step] if self.next_step else lines
 
 
 class ConfigurationError(ToolkitError):
-    """A setting, credential or profile is missing or malformed; says which, and where it was looked for."""
+    """A setting, credential, profile or argument is missing or malformed; says which, and where it was looked for."""
 
 
 class AccessError(ToolkitError):
@@ -84,22 +82,22 @@ class AccessError(ToolkitError):
 
 
 class InterfaceNotAllowed(AccessError, AttributeError):
-    """The environment has no such interface.
+    """The environment does not have this interface.
 
-    Also an AttributeError, so that `hasattr(session, "broker")` answers the question.
+    Also an AttributeError, so that `hasattr(session, "broker")` works.
     """
 
 
 class CredentialsMismatch(AccessError):
-    """The credentials belong to another environment, or are of a kind that it does not take."""
+    """The credentials belong to another environment, or are of a kind that this environment does not take."""
 
 
 class UnsafeAddress(AccessError):
-    """The request would take credentials somewhere other than the interface's own address."""
+    """The request would send credentials elsewhere than to the interface's own address."""
 
 
 class TokenError(ToolkitError):
-    """The token endpoint gave no usable token."""
+    """The token endpoint did not give a usable token."""
 
 
 class TokenRefused(TokenError):
@@ -107,9 +105,9 @@ class TokenRefused(TokenError):
 
     Attributes:
         status: the HTTP status code.
-        error: the error code of RFC 6749 section 5.2, safe to print, or None when the body held none.
-        clock_offset: this machine's clock minus the server's, or None when unknown.
-        retry_after: seconds that the service asks to wait before the next request, or None.
+        error: the error code of RFC 6749 section 5.2, safe to print, or None if the body has none.
+        clock_offset: this machine's clock minus the server's, or None if unknown.
+        retry_after: seconds to wait before the next request, or None if the service does not say.
     """
 
     def __init__(
@@ -131,19 +129,19 @@ class TokenRefused(TokenError):
 
     @property
     def is_passing(self) -> bool:
-        """Whether another try may fare better: too many requests, a service in trouble (RFC 9110 section 15.6)."""
+        """True if another try may succeed: too many requests, or a failing service (RFC 9110 section 15.6)."""
         return self.status in (408, 429) or self.status >= 500 or self.error == "temporarily_unavailable"
 
 
 class TokenResponseInvalid(TokenError):
-    """The token endpoint's reply is no token response; names and types of its fields, never values."""
+    """The token endpoint's reply is not a token response; shows names and types of its fields, never values."""
 
 
 class Unreachable(ToolkitError):
     """The service or the token endpoint could not be reached.
 
     Attributes:
-        is_passing: whether another try may fare better: a dropped connection may, a wrong certificate not.
+        is_passing: True if another try may succeed, as after a dropped connection but not with a wrong certificate.
     """
 
     def __init__(self, what: str, next_step: str = "", *, about: str = "", is_passing: bool = True) -> None:
@@ -152,11 +150,11 @@ class Unreachable(ToolkitError):
 
 
 class ServiceError(ToolkitError):
-    """A call that the toolkit made for its user was answered with an error, or with something unreadable.
+    """A call made by the toolkit, such as `accounts()`, was answered with an error or an unreadable body.
 
     Attributes:
         status: the HTTP status code.
-        response: the answer as it came, its body read; None when none could be read.
+        response: the response with its body read, or None if it could not be read.
     """
 
     def __init__(
@@ -174,8 +172,8 @@ class CassetteError(ToolkitError):
     """A cassette could not be opened, read or written.
 
     Attributes:
-        response: the live response that could not be recorded, its body read, for a caller who wants it all the
-            same; None when no response had come.
+        response: the live response that could not be recorded, with its body read, for callers who want it all
+            the same; None if there was no response.
     """
 
     def __init__(self, what: str, next_step: str = "", *, about: str = "", response: Any = None) -> None:
@@ -187,10 +185,10 @@ class CassetteError(ToolkitError):
 
 
 class CassetteMiss(CassetteError):
-    """Nothing recorded answers this request, or there is no such cassette.
+    """No recording matches this request, or the cassette does not exist.
 
     Attributes:
-        nearest: descriptions of the nearest recorded requests and what differs, best first, safe to print.
+        nearest: the most similar recorded requests and what differs, best match first, safe to print.
     """
 
     def __init__(self, what: str, next_step: str = "", *, about: str = "", nearest: Sequence[str] = ()) -> None:
@@ -199,7 +197,7 @@ class CassetteMiss(CassetteError):
 
 
 class CassetteCorrupt(CassetteError):
-    """The file is no cassette; says where and what was expected. The file is left as it was."""
+    """The file is not a cassette; says where and what was expected. The file is left as it was."""
 
 
 class CassetteBusy(CassetteError):
@@ -207,15 +205,15 @@ class CassetteBusy(CassetteError):
 
 
 class SecretLeak(CassetteError):
-    """A secret would have reached the disk; says where and of what kind, not what. Nothing was written."""
+    """A secret would have reached the disk; says where and of what kind, not which. Nothing was written."""
 
 
 class TabulationError(ToolkitError):
-    """A value does not fit its column; says row and column, type expected and type found."""
+    """A value does not fit its column; says row and column, the expected type and the type found."""
 
 
 def _without_response(error: ServiceError | CassetteError) -> tuple[Any, ...]:
-    """How to make it again elsewhere: a live response holds a connection and unscrubbed bytes, and stays here."""
+    """Return how to unpickle an error. A live response stays behind: it holds a connection and unscrubbed bytes."""
     return type(error), (error.what, error.next_step), {**error.__dict__, "response": None}
 
 

@@ -1,7 +1,6 @@
-"""Text from a server, a cassette or a notebook, made safe to show.
+"""Make text from a server, a cassette or a notebook safe to show.
 
-The one place where foreign text is escaped: for a terminal (`printable`), for an error message
-(`excerpt`) and for a page (`as_html`).
+All foreign text is escaped here: for a terminal (`printable`), an error message (`excerpt`) or a page (`as_html`).
 """
 
 from __future__ import annotations
@@ -9,10 +8,10 @@ from __future__ import annotations
 import html
 import re
 
-# What can move a terminal's cursor, reorder a line, or hide text in it: C0 and C1 controls but tab and
-# newline, bidirectional controls, line separators, lone surrogates, and the characters that Unicode draws
-# as nothing at all (Default_Ignorable_Code_Point of DerivedCoreProperties.txt), tags and variation
-# selectors included, which can carry a whole hidden message.
+# Characters that can move a terminal's cursor, reorder a line or hide text in it: C0 and C1 controls except tab
+# and newline, bidirectional controls, line separators, lone surrogates, and everything that Unicode draws as
+# nothing (Default_Ignorable_Code_Point of DerivedCoreProperties.txt), including tags and variation selectors,
+# which can carry a whole hidden message.
 _UNPRINTABLE = re.compile(
     "["
     "\x00-\x08\x0b-\x1f\x7f-\x9f"
@@ -24,16 +23,16 @@ _UNPRINTABLE = re.compile(
 
 
 def printable(text: str) -> str:
-    """The text without control, bidirectional and invisible characters; tabs and newlines stay."""
+    """Return the text without control, bidirectional and invisible characters; tabs and newlines stay."""
     return _UNPRINTABLE.sub("", text)
 
 
 def excerpt(text: str, limit: int = 200) -> str:
-    """Foreign text on one line of at most `limit` characters (1 or more), safe to put into a message."""
+    """Return foreign text on one line, safe for a message and cut to `limit` characters (1 or more)."""
     line = " ".join(printable(text).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def as_html(text: str) -> str:
-    """The text as HTML that shows it literally, in an element or an attribute."""
+    """Return HTML that shows the text literally, in an element or an attribute."""
     return html.escape(printable(text), quote=True)

@@ -1,7 +1,7 @@
-"""Pieces of HTML that read well in both themes, on a code-hosting site and on paper.
+"""Pieces of HTML that read well in light and dark themes, on code-hosting sites and in print.
 
-Styles stand on the elements, since such a site strips style sheets and classes; colours are the theme's
-variables where there are any. Without any style a card is a line of words and a table.
+Styles are set on the elements, because such sites strip style sheets and classes; colours come from the theme's
+variables where there are any. Without any style, a card is still a line of words and a table.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ _CARD: Final = (
     "color:var(--vscode-editor-foreground, var(--jp-ui-font-color1, inherit))"
 )
 _BADGE: Final = "border:1px solid currentColor;border-radius:1em;padding:0 .55em;font-size:.9em"
-# Of the theme's own text colour, so that it reads on any ground.
+# Opacity keeps the theme's own text colour, which reads on any background.
 _MUTED: Final = "opacity:.75"
-# JupyterLab aligns the cells of tables to the right.
+# JupyterLab would align table cells to the right.
 _CELL: Final = "text-align:left;padding:.1em 1.2em .1em 0"
 
 
 def badge(text: str, *, alarming: bool = False) -> str:
-    """A word or two in a frame, in the colour of errors when `alarming`."""
+    """Return a word or two in a frame, in the colour of errors if `alarming`."""
     colour = f"font-weight:600;color:{_ALARM}" if alarming else _MUTED
     return f'<span style="{_BADGE};{colour}">{as_html(text)}</span>'
 
 
 def code(text: str) -> str:
-    """Text of code, shown literally."""
+    """Return text set as code, shown literally."""
     return f"<code>{as_html(text)}</code>"
 
 
 def card(title: str, badges: Iterable[str], rows: Iterable[tuple[str, str]]) -> str:
-    """A titled table of facts.
+    """Return a frame with a title and a table of facts.
 
     Args:
-        title: what is shown, as text.
-        badges: HTML, after the title.
-        rows: name of a fact as text, and the fact as HTML.
+        title: text.
+        badges: HTML to put after the title.
+        rows: for each fact its name as text and its value as HTML.
     """
     head = " · ".join([f"<strong>{as_html(title)}</strong>", *badges])
     name = f"{_CELL};vertical-align:top;white-space:nowrap;font-weight:normal;{_MUTED}"
@@ -55,17 +55,17 @@ def card(title: str, badges: Iterable[str], rows: Iterable[tuple[str, str]]) -> 
 
 
 def notice(title: str, lines: Sequence[str]) -> str:
-    """What went wrong, and below it what to do: paragraphs beside a line in the colour of errors."""
-    first, *others = lines
-    more = "".join(f'<div style="{_MUTED}">{_broken(line)}</div>' for line in others if line)
+    """Return paragraphs beside a line in the colour of errors: what went wrong, then what to do about it."""
+    first, *rest = lines
+    more = "".join(f'<div style="{_MUTED}">{_with_line_breaks(line)}</div>' for line in rest if line)
     return (
         f'<div style="border-left:3px solid {_ALARM};padding:.1em 0 .1em .8em;line-height:1.5">'
-        f'<div><strong style="color:{_ALARM}">{as_html(title)}</strong>: {_broken(first)}</div>{more}</div>'
+        f'<div><strong style="color:{_ALARM}">{as_html(title)}</strong>: {_with_line_breaks(first)}</div>{more}</div>'
     )
 
 
 def list_html(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Texts as a table."""
+    """Return rows of text as an HTML table."""
     head = "".join(f'<th scope="col" style="{_CELL};font-weight:600">{as_html(column)}</th>' for column in columns)
     cell = f'<td style="{_CELL}">'
     body = "".join(f"<tr>{''.join(f'{cell}{as_html(text)}</td>' for text in row)}</tr>" for row in rows)
@@ -73,11 +73,11 @@ def list_html(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def list_text(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Texts as aligned columns."""
+    """Return rows of text as aligned columns of plain text."""
     lines = [tuple(columns), *(tuple(printable(cell).replace("\n", " ") for cell in row) for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(columns))]
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 
 
-def _broken(text: str) -> str:
+def _with_line_breaks(text: str) -> str:
     return as_html(text).replace("\n", "<br>")

@@ -1,4 +1,4 @@
-"""The IPython shell that this code runs in, without importing IPython."""
+"""Find the IPython shell that this code runs in, without importing IPython: where it runs, it is loaded already."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from typing import Any
 
 
 def shell() -> Any | None:
-    """Return the running InteractiveShell, or None outside IPython.
-
-    IPython is not imported for the question: where it runs, it is loaded already.
-    """
+    """Return the running InteractiveShell, or None outside IPython."""
     module = sys.modules.get("IPython.core.getipython")
     return None if module is None else module.get_ipython()

@@ -1,5 +1,8 @@
-"""How many calls of this process went out and how many were replayed: what tells live work from a replay."""
-# MERGE: What a session did: its calls, and how each was authorized. The records behind the tables of calls and tokens. A recording keeps the same facts beside each interaction, so that a replay tells the same story.
+"""What a session did: its calls, and how each call was authorized.
+
+The tables of calls and tokens are made from these records. A recording keeps the same facts beside each interaction,
+so that a replay gives the same tables. `TRAFFIC` counts the calls of the whole process, live and replayed.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +13,21 @@ from typing import Any, Final
 
 from toolkit.core.document import CredentialKind, Environment
 
-_MOST_TOKENS: Final = 10**9  # what is above is no count, and may be too long to print
-
-
-EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)  # when a recording does not say
+EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)  # the time of a recording that does not say its own
+_MOST_TOKENS: Final = 10**9  # a larger number is not a count, and may be too long to print
 
 
 @dataclass(frozen=True, slots=True)
 class Authorization:
-    """How a call was authorized. Holds no secret.
+    """How a call was authorized. Holds no secrets.
 
     Attributes:
         kind: kind of credentials.
-        environment: whose credentials.
+        environment: environment of the credentials.
         profile: name of the credentials.
         token: number of the token in its session, from 1; None for a key pair.
-        issued_at: when the token counts from, or None.
-        expires_at: when the token ends, or None.
+        issued_at: when the lifetime of the token began, or None.
+        expires_at: when the token expires, or None.
     """
 
     kind: CredentialKind
@@ -37,7 +38,7 @@ class Authorization:
     expires_at: datetime | None = None
 
     def to_fields(self) -> dict[str, Any]:
-        """As the plain values of a recording, without those that are None."""
+        """Return the fields of a recording as text and whole numbers, without those that are None."""
         fields: dict[str, Any] = {
             "kind": str(self.kind),
             "environment": str(self.environment),
@@ -50,14 +51,14 @@ class Authorization:
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> Authorization:
-        """From the plain values of a recording.
+        """Return the authorization that the fields of a recording describe.
 
         Raises:
-            ValueError, KeyError, TypeError: they are none.
+            ValueError, KeyError, TypeError: if they do not describe an authorization.
         """
         if not isinstance(fields, Mapping):
             raise TypeError(f"an authorization is a mapping, not {type(fields).__name__}")
-        token, issued, expires = fields.get("token"), fields.get("issued_at"), fields.get("expires_at")
+        token, issued_at, expires_at = fields.get("token"), fields.get("issued_at"), fields.get("expires_at")
         if token is not None and (type(token) is not int or not 1 <= token < _MOST_TOKENS):
             raise ValueError("the number of a token is a whole number from 1")
         return cls(
@@ -65,22 +66,22 @@ class Authorization:
             environment=Environment(fields["environment"]),
             profile=str(fields["profile"]),
             token=token,
-            issued_at=None if issued is None else parse_instant(issued),
-            expires_at=None if expires is None else parse_instant(expires),
+            issued_at=None if issued_at is None else parse_instant(issued_at),
+            expires_at=None if expires_at is None else parse_instant(expires_at),
         )
 
 
 @dataclass(slots=True)
 class Call:
-    """One request that went out.
+    """A request that was sent.
 
     Attributes:
         sent_at: when it was sent.
-        interface: name of the interface, or the host for an address that is none of the service's.
+        interface: name of the interface, or the host if the address is not one of the service's.
         method: HTTP method.
-        path: path without the address and without the query.
-        status: HTTP status code; 599 when no answer came.
-        elapsed: from sending to the end of the body, or to the failure; None while it is unfinished.
+        path: path without the address and the query.
+        status: HTTP status code; 599 if no response came.
+        elapsed: time from sending to the end of the body, or to the failure; None while the call is unfinished.
         authorized_by: how it was authorized; None for a token request.
     """
 
@@ -94,12 +95,12 @@ class Call:
 
     @property
     def ended_at(self) -> datetime:
-        """When it ended, or, while it is unfinished, when it was sent."""
+        """When the call ended, or when it was sent if it is unfinished."""
         return self.sent_at if self.elapsed is None else self.sent_at + self.elapsed
 
 
 class Ledger:
-    """The calls of one session. Threads share it: appending to and copying a list are one step each."""
+    """The calls of a session. Threads share it: appending to a list and copying it are atomic."""
 
     def __init__(self) -> None:
         self._calls: list[Call] = []
@@ -108,47 +109,20 @@ class Ledger:
         self._calls.append(call)
 
     def calls(self) -> list[Call]:
-        """The calls so far, in the order in which they were sent."""
+        """Return the calls so far, in the order in which they were sent."""
         return sorted(self._calls, key=lambda call: call.sent_at)
 
     def last_ended_at(self) -> datetime | None:
-        """When the last call ended; None before the first."""
+        """Return when the last call ended, or None if there are no calls."""
         return max((call.ended_at for call in list(self._calls)), default=None)
-
-
-def instant_text(instant: datetime) -> str:
-    """An instant as RFC 3339 text in UTC with microseconds.
-
-    Raises:
-        ValueError: it is naive.
-    """
-    if instant.utcoffset() is None:
-        raise ValueError("an instant is aware, such as datetime(2026, 1, 1, tzinfo=UTC)")
-    # isoformat rather than strftime, whose %Y pads a year before 1000 on some platforms only.
-    return instant.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
-
-
-def parse_instant(text: str) -> datetime:
-    """The instant of an RFC 3339 text, in UTC.
-
-    Raises:
-        ValueError: it is none, has no offset, or lies outside the years 1 to 9999 in UTC.
-    """
-    instant = datetime.fromisoformat(text)
-    if instant.tzinfo is None:
-        raise ValueError("an instant needs an offset, such as Z")
-    try:
-        return instant.astimezone(UTC)
-    except OverflowError:
-        raise ValueError("an instant lies in the years 1 to 9999") from None
 
 
 @dataclass(slots=True)
 class Traffic:
-    """Counts that only grow. Threads may lose a count to each other, never all of them.
+    """Counts that only grow. Threads may lose an increment to each other, but never all of them.
 
     Attributes:
-        sent: calls that went out.
+        sent: calls that went over the network.
         played: calls that a cassette answered.
     """
 
@@ -157,3 +131,30 @@ class Traffic:
 
 
 TRAFFIC: Final = Traffic()
+
+
+def instant_text(instant: datetime) -> str:
+    """Return an instant as RFC 3339 text in UTC with microseconds.
+
+    Raises:
+        ValueError: if the instant is naive.
+    """
+    if instant.utcoffset() is None:
+        raise ValueError("an instant must be aware, such as datetime(2026, 1, 1, tzinfo=UTC)")
+    # isoformat rather than strftime, whose %Y pads a year before 1000 on some platforms only.
+    return instant.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def parse_instant(text: str) -> datetime:
+    """Return the instant of an RFC 3339 text, in UTC.
+
+    Raises:
+        ValueError: if the text is not an instant, has no offset, or lies outside the years 1 to 9999 in UTC.
+    """
+    instant = datetime.fromisoformat(text)
+    if instant.tzinfo is None:
+        raise ValueError("an instant needs an offset, such as Z")
+    try:
+        return instant.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("an instant must lie in the years 1 to 9999") from None

@@ -1,4 +1,4 @@
-"""Text that must not be shown: masked wherever Python would print it."""
+"""Secret text, masked wherever Python would print it."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any, NoReturn, final
 
 MASK = "**********"
 
-SHORTEST_SECRET = 8  # characters; a shorter one cannot be told from ordinary text by its value
+SHORTEST_SECRET = 8  # characters; the value of a shorter secret is too common to search for
 
 
 @final
 class Secret:
     """A secret text, such as a key or a token.
 
-    `str`, `repr`, `format` and f-strings show a mask of fixed length; JSON, pickling and copying to
-    a plain string are refused. `reveal()` is the one way to the text, easy to find in a review.
+    `str`, `repr`, `format` and f-strings show a mask of fixed length; JSON and pickling are refused. `reveal()` is
+    the only way to the text, easy to find in a review.
     """
 
     __slots__ = ("__text", "__weakref__")
@@ -25,12 +25,12 @@ class Secret:
             text = text.reveal()
         wrong = "" if isinstance(text, str) else type(text).__name__
         if wrong:
-            del text  # what was given may be the secret all the same, and some tracebacks show local variables
+            del text  # it may hold the secret all the same, and verbose tracebacks show local variables
             raise TypeError(f"a secret is text, not {wrong}")
         self.__text = text
 
     def reveal(self) -> str:
-        """The secret itself. Whoever calls this takes care of where it goes."""
+        """Return the text. The caller is responsible for where it goes."""
         return self.__text
 
     def __repr__(self) -> str:
@@ -62,8 +62,8 @@ class Secret:
         return self
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        raise TypeError("a Secret is not pickled: it would reach a disk or another process in the clear")
+        raise TypeError("a Secret cannot be pickled: it would reach a disk or another process as plain text")
 
     def __getstate__(self) -> NoReturn:
-        # object's own would hand out the text to serializers that do not ask __reduce_ex__.
+        # The default would hand the text to serializers that do not call __reduce_ex__.
         self.__reduce_ex__(2)

@@ -1,4 +1,4 @@
-"""Warnings of this package, shown at the line of the user's that led to them."""
+"""Warnings that point at the user's line of code instead of ours."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ _PACKAGES = frozenset({"toolkit", "httpx"})
 
 
 def warn(message: str) -> None:
-    """Warn at the nearest caller beyond the toolkit and httpx, however many of their functions lie between."""
-    level, frame = 1, sys._getframe()  # noqa: SLF001 - the only way to the callers before Python 3.12
+    """Warn at the nearest caller outside the toolkit and httpx, however many of their functions lie between."""
+    level, frame = 1, sys._getframe()  # noqa: SLF001 - warnings can skip files by prefix only since Python 3.12
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _PACKAGES:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, stacklevel=level)

@@ -1,4 +1,4 @@
-"""The words that displays share: counts, dates, lifetimes, and where answers come from."""
+"""Words that displays share: counts, dates and lifetimes."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ REAL_ACCOUNT: Final = "real account"
 
 
 def count_text(number: int, noun: str) -> str:
-    """How many: `1 account`, `1,200 accounts`."""
+    """Return a count with its noun: `1 account`, `1,200 accounts`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def date_text(instant: datetime) -> str:
-    """The day of an instant: `12 May 2026`, in English wherever it runs."""
+    """Return the day of an instant, in English whatever the locale: `12 May 2026`."""
     return f"{instant.day} {_MONTHS[instant.month - 1]} {instant.year}"
 
 
 def instant_words(instant: datetime) -> str:
-    """An instant to the second, in UTC: `12 May 2026, 09:30:07 UTC`."""
-    at = instant.astimezone(UTC)
-    return f"{date_text(at)}, {at.hour:02}:{at.minute:02}:{at.second:02} UTC"
+    """Return an instant to the second in UTC: `12 May 2026, 09:30:07 UTC`."""
+    utc = instant.astimezone(UTC)
+    return f"{date_text(utc)}, {utc.hour:02}:{utc.minute:02}:{utc.second:02} UTC"
 
 
 def minutes_text(left: timedelta) -> str:
-    """A lifetime as minutes and seconds, `12:07`; rounded up, so that `0:00` means that it is over."""
+    """Return a remaining lifetime as minutes and seconds, `12:07`; rounded up, so that `0:00` means expired."""
     minutes, seconds = divmod(max(0, math.ceil(left.total_seconds())), 60)
     return f"{minutes}:{seconds:02}"
 
