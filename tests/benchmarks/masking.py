@@ -37,7 +37,7 @@ def main() -> None:
     for count in (1, 30):
         while len(sessions) < count:
             sessions.append(a_session())
-            SESSION_SECRETS.know(sessions[-1])
+            SESSION_SECRETS.add(sessions[-1])
         for name, message in MESSAGES.items():
             ways = {
                 "json": lambda message=message: json.dumps(message),

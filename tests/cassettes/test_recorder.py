@@ -178,8 +178,8 @@ def test_what_is_no_cassette_is_left_alone(path, scrubber, interaction, data):
 class Leaky(Scrubber):
     """Leaves everything as it is."""
 
-    def interaction(self, interaction):
-        return interaction
+    def exchange(self, request, response):
+        return request, response
 
 
 def test_leak(path, interaction):

@@ -39,7 +39,7 @@ def secret():
 def known(secret):
     """Secrets of a live session."""
     known = KnownSecrets([("ACCESS_TOKEN", Secret(secret))])
-    SESSION_SECRETS.know(known)
+    SESSION_SECRETS.add(known)
     return known
 
 
@@ -208,7 +208,7 @@ def test_all_is_as_it_was_afterwards(shell):
 def test_a_session_that_is_gone_is_masked_all_the_same(shell):
     """Its token may be in a variable, or in an answer."""
     other = secrets.token_urlsafe(24)
-    SESSION_SECRETS.know(KnownSecrets([("ACCESS_TOKEN", Secret(other))]))
+    SESSION_SECRETS.add(KnownSecrets([("ACCESS_TOKEN", Secret(other))]))
     gc.collect()
     assert shell.display_formatter.format(other)[0] == {"text/plain": f"'{MARK}'"}
 
@@ -216,15 +216,15 @@ def test_a_session_that_is_gone_is_masked_all_the_same(shell):
 def test_secrets_are_remembered_while_the_extension_is_loaded(secret):
     """A session that is gone may have left its token in a variable; without a keeper nothing is kept alive."""
     registry = SessionSecrets()
-    registry.keep()
-    registry.know(KnownSecrets([("ACCESS_TOKEN", Secret(secret))]))
+    registry.hold()
+    registry.add(KnownSecrets([("ACCESS_TOKEN", Secret(secret))]))
     gc.collect()
     assert registry.scrub_text(secret) == MARK
     assert registry.scrub(secret.encode()) == MARK.encode()
-    registry.let_go()
+    registry.release()
     gc.collect()
     assert registry.scrub_text(secret) == secret
-    registry.know(KnownSecrets([("ACCESS_TOKEN", Secret(secret))]))
+    registry.add(KnownSecrets([("ACCESS_TOKEN", Secret(secret))]))
     gc.collect()
     assert registry.scrub_text(secret) == secret
 
@@ -387,7 +387,7 @@ def test_what_prints_while_pieces_are_gathered(shell, monkeypatch):
 
     monkeypatch.setattr(Pieces, "add", printing)
     other = KnownSecrets([("ACCESS_TOKEN", Secret(secrets.token_urlsafe(24)))])
-    SESSION_SECRETS.know(other)
+    SESSION_SECRETS.add(other)
     thread = threading.Thread(target=masked, args=("text",), daemon=True)
     thread.start()
     thread.join(20)

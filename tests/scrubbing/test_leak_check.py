@@ -10,6 +10,7 @@ import textwrap
 
 import pytest
 import yaml
+from recordings import as_recorded
 
 import toolkit as tk
 from toolkit.cassettes.format.interactions import HEADER, encode
@@ -187,7 +188,7 @@ def test_clean_cassette(tmp_path, interaction, authorization):
     raw = HEADER + encode(token_request) + encode(call)
     path.write_bytes(raw)
     assert {"secret field", "bearer token", "known secret, as it is"} <= set(kinds(path, secrets=texts))
-    path.write_bytes(HEADER + b"".join(encode(Scrubber(known).interaction(one)) for one in (token_request, call)))
+    path.write_bytes(HEADER + b"".join(encode(as_recorded(Scrubber(known), one)) for one in (token_request, call)))
     assert kinds(path) == kinds(path, secrets=texts) == []
 
 

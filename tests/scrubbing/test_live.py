@@ -30,7 +30,7 @@ def test_each_session_has_its_own_placeholders(registry):
     one, other, both = made_up(), made_up(), made_up()
     sessions = [knowing(both, one), knowing(other, both)]
     for session in sessions:
-        registry.know(session)
+        registry.add(session)
     assert registry.scrub_text(f"{one} {other} {both}") == "<ACCESS_TOKEN-2> <ACCESS_TOKEN> <ACCESS_TOKEN>"
     assert registry.scrub(f"{one} {other}".encode()) == b"<ACCESS_TOKEN-2> <ACCESS_TOKEN>"
 
@@ -38,12 +38,12 @@ def test_each_session_has_its_own_placeholders(registry):
 def test_what_becomes_known_later(registry):
     """Also to a session that was there before others ended."""
     first, ended = knowing(made_up()), knowing(made_up())
-    registry.know(first)
-    registry.know(ended)
+    registry.add(first)
+    registry.add(ended)
     del ended
     gc.collect()
     second = knowing(made_up())
-    registry.know(second)
+    registry.add(second)
     for session in (first, second):
         later = made_up()
         session.add("ACCESS_TOKEN", Secret(later))
@@ -54,12 +54,12 @@ def test_what_ended_is_forgotten(registry):
     """With the session its secrets go, at the latest when another begins; those of living ones stay."""
     gone, stays = made_up(), made_up()
     ended, living = knowing(gone), knowing(stays)
-    registry.know(ended)
-    registry.know(living)
+    registry.add(ended)
+    registry.add(living)
     held = Secret(gone)
     del ended
     gc.collect()
-    registry.know(knowing())
+    registry.add(knowing())
     assert registry.scrub_text(f"{gone} {stays}") == f"{gone} <ACCESS_TOKEN>"
     assert registry._all.placeholder_of(held) is None
     assert registry._all.placeholder_of(Secret(stays)) is not None
@@ -69,7 +69,7 @@ def test_short_secrets(registry):
     """One that is too short to be told from other text is masked where a credential stands."""
     with pytest.warns(UserWarning, match="fewer than 8"):
         session = knowing("short")
-    registry.know(session)
+    registry.add(session)
     assert registry.scrub_text("a short story, password=short") == "a short story, password=<ACCESS_TOKEN>"
 
 
@@ -77,6 +77,6 @@ def test_text_that_is_no_utf_8(registry):
     """Lone surrogates pass as they are, with a secret beside them and without."""
     secret = made_up()
     session = knowing(secret)
-    registry.know(session)
+    registry.add(session)
     assert registry.scrub_text("\udc80 plain") == "\udc80 plain"
     assert registry.scrub_text(f"\udc80 {secret}") == "\udc80 <ACCESS_TOKEN>"

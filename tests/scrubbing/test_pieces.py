@@ -41,7 +41,7 @@ def secret():
 def known(secret):
     """Secrets of a live session."""
     known = KnownSecrets([("ACCESS_TOKEN", Secret(secret))])
-    SESSION_SECRETS.know(known)
+    SESSION_SECRETS.add(known)
     return known
 
 
@@ -146,7 +146,7 @@ def test_what_a_private_key_shares_with_its_public_half_is_shown():
             .decode()
         )
         known = KnownSecrets([("PRIVATE_KEY", Secret(pem))])
-        SESSION_SECRETS.know(known)
+        SESSION_SECRETS.add(known)
         assert masked(public) == public
         lines = [line for line in pem.splitlines() if len(line) >= 32 and not line.startswith("---")]
         for shown in (pprint.pformat({"key": pem}), repr(pem.splitlines()), json.dumps(pem.splitlines()), *lines):

@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
+from recordings import as_recorded
 
 from toolkit.cassettes.cassette import Cassette
 from toolkit.core.errors import ConfigurationError
@@ -26,7 +27,7 @@ def scrubber(**rules):
 
 def scrubbed(interaction, body=b"", content_type="application/json", **rules):
     response = {"headers": (("Content-Type", content_type),)}
-    return scrubber(**rules).interaction(interaction(body=body, response=response)).response.body
+    return as_recorded(scrubber(**rules), interaction(body=body, response=response)).response.body
 
 
 # Names and paths ------------------------------------------------------------------------------------------------------
@@ -77,7 +78,7 @@ def test_names_in_requests(interaction):
         "headers": (("X-Pin", "secretly-long-1"), ("X-B", "secretly-long-1")),
     }
     one = scrubber(names=("account_pin", "x-pin"))
-    done = one.interaction(interaction(request=request, body=base64.b64encode(b"secretly-long-1"))).request
+    done = as_recorded(one, interaction(request=request, body=base64.b64encode(b"secretly-long-1"))).request
     assert done.uri == "https://h.example/a?b=1&Account-Pin=%3CACCOUNT_PIN%3E&c=#x"
     assert done.headers == (("X-Pin", "<X_PIN>"), ("X-B", "<X_PIN>"))
     assert one.known.find(base64.b64encode(b"secretly-long-1"))
@@ -118,9 +119,9 @@ def test_patterns(interaction, pattern, expected):
 def test_a_pattern_in_a_url(interaction):
     """A match in a URL becomes a placeholder as a URL has it; a second time it is left as it is."""
     one = scrubber(patterns=(r"DE\d{4}",))
-    request = one.subject(RecordedRequest("GET", "https://h.example/DE1234?a=DE1234"))
+    request = one.lookup_request(RecordedRequest("GET", "https://h.example/DE1234?a=DE1234"))
     assert request.uri == "https://h.example/%3CMATCH%3E?a=%3CMATCH%3E"
-    assert one.subject(request) == request
+    assert one.lookup_request(request) == request
 
 
 @pytest.mark.parametrize(
@@ -247,8 +248,8 @@ def test_a_recorded_stand_in_stays(tmp_path):
 def test_short_values(interaction):
     """A short value is exchanged where it is named and as a whole part of a URL, not wherever its text occurs."""
     one = scrubber(pseudonyms="id")
-    done = one.interaction(
-        interaction("/accounts/A12/x?account=A12&b=A123", b'{"id": "A12", "t": "A12 and A12", "n": null}')
+    done = as_recorded(
+        one, interaction("/accounts/A12/x?account=A12&b=A123", b'{"id": "A12", "t": "A12 and A12", "n": null}')
     )
     made = json.loads(done.response.body)["id"]
     assert json.loads(done.response.body) == {"id": made, "t": "A12 and A12", "n": None}
@@ -263,14 +264,14 @@ def test_a_key_is_made(tmp_path, monkeypatch, interaction):
     bodies = []
     for _ in range(2):
         one = Scrubber(KnownSecrets(), rules=Rules(pseudonyms="id"))
-        one.subject(RecordedRequest("GET", "https://h.example/?id=4711000815"))
+        one.lookup_request(RecordedRequest("GET", "https://h.example/?id=4711000815"))
         assert folder.exists() == bool(bodies)
-        bodies.append(one.interaction(interaction(body=b'{"id": "4711000815"}')).response.body)
+        bodies.append(as_recorded(one, interaction(body=b'{"id": "4711000815"}')).response.body)
     assert bodies[0] == bodies[1]
     assert (folder / "pseudonyms.key").stat().st_mode & 0o077 == 0
     (folder / "pseudonyms.key").write_text("not a key")
     with pytest.raises(ConfigurationError, match=r"pseudonyms\.key"):
-        Scrubber(KnownSecrets(), rules=Rules(pseudonyms="id")).interaction(interaction(body=b'{"id": "1"}'))
+        as_recorded(Scrubber(KnownSecrets(), rules=Rules(pseudonyms="id")), interaction(body=b'{"id": "1"}'))
 
 
 @pytest.mark.parametrize("rules", [{"names": ["nickname"]}, ["nickname"], "nickname"])

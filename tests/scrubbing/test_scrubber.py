@@ -13,6 +13,7 @@ from urllib.parse import quote, quote_plus, urlencode
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from recordings import as_recorded
 
 from toolkit.cassettes.format.interactions import encode
 from toolkit.core.document import symbolic_address
@@ -145,7 +146,7 @@ def test_planted_in_bodies(place, search, interaction, secret, encoding, in_requ
     """A secret planted in a body, compressed or not, of a request or a response, is in no form in what is written."""
     body = ENCODINGS[encoding](BODIES[place](secret))
     message = {"headers": (("Content-Type", "text/plain"), ("Content-Encoding", encoding)), "body": body}
-    written = encode(scrubber(secret).interaction(interaction(**{"request" if in_request else "response": message})))
+    written = encode(as_recorded(scrubber(secret), interaction(**{"request" if in_request else "response": message})))
     assert search(encode(interaction(**{"request" if in_request else "response": message})), secret)
     assert not search(written, secret), written
 
@@ -156,7 +157,7 @@ def test_planted_in_bodies(place, search, interaction, secret, encoding, in_requ
 def test_planted_in_headers(name, search, interaction, secret, in_request):
     """A secret planted in a header of a request or a response is in no form in what is written."""
     message = {"headers": ((name, HEADERS[name](secret)),)}
-    written = encode(scrubber(secret).interaction(interaction(**{"request" if in_request else "response": message})))
+    written = encode(as_recorded(scrubber(secret), interaction(**{"request" if in_request else "response": message})))
     assert not search(written, secret), written
 
 
@@ -167,7 +168,7 @@ def test_planted_in_urls(search, interaction, secret):
     coded = quote(secret, safe="")
     twice = quote(f"https://h.example/?a={coded}", safe="")
     uri = f"https://me:{coded}@api.example.com/v1/{coded}/x?a={quote_plus(secret)}&{coded}=1&next={twice}#{coded}"
-    written = encode(scrubber(secret).interaction(interaction(request={"uri": uri})))
+    written = encode(as_recorded(scrubber(secret), interaction(request={"uri": uri})))
     assert not search(written, secret), written
     assert b"@" not in written.split(b"\n")[2]
 
@@ -176,7 +177,7 @@ def test_planted_in_urls(search, interaction, secret):
 @given(PRINTABLE)
 def test_planted_in_the_reason(search, interaction, secret):
     """A secret planted in the reason phrase is not in what is written."""
-    assert not search(encode(scrubber(secret).interaction(interaction(response={"reason": secret}))), secret)
+    assert not search(encode(as_recorded(scrubber(secret), interaction(response={"reason": secret}))), secret)
 
 
 @settings(max_examples=30)
@@ -188,7 +189,7 @@ def test_discovered_by_place(search, interaction, secret):
         "uri": f"https://api.example.com/?echo={quote(secret, safe='')}",
     }
     learning = scrubber()
-    written = encode(learning.interaction(interaction(request=request, body=json_deep(secret))))
+    written = encode(as_recorded(learning, interaction(request=request, body=json_deep(secret))))
     assert len(learning.known) == 1
     assert not search(written, secret)
     assert b"<AUTHORIZATION>" in written
@@ -197,7 +198,7 @@ def test_discovered_by_place(search, interaction, secret):
 def test_placeholders_in_urls(interaction):
     """In a URL a placeholder is written as a client writes it, so that a link out of a replay leads to a recording."""
     headers = (("Location", f"/a?t={TOKEN}"), ("Link", f"<https://h.example/?t={TOKEN}>; rel=next"), ("X-A", TOKEN))
-    scrubbed = scrubber(TOKEN).interaction(interaction(f"/{TOKEN}?t={TOKEN}", response={"headers": headers}))
+    scrubbed = as_recorded(scrubber(TOKEN), interaction(f"/{TOKEN}?t={TOKEN}", response={"headers": headers}))
     assert scrubbed.request.uri == f"{BROKER}/%3CACCESS_TOKEN%3E?t=%3CACCESS_TOKEN%3E"
     assert [value for _, value in scrubbed.response.headers] == [
         "/a?t=%3CACCESS_TOKEN%3E",
@@ -214,7 +215,7 @@ def test_short_secrets_in_their_places(interaction):
         "body": b"a=pw1&password=pw1",
     }
     with pytest.warns(UserWarning, match="fewer than 8"):
-        scrubbed = scrubber().interaction(interaction(request=request, body=b'{"access_token": "tok"}'))
+        scrubbed = as_recorded(scrubber(), interaction(request=request, body=b'{"access_token": "tok"}'))
     assert scrubbed.request.uri == f"{symbolic_address('broker')}/?api_key=%3CAPI_KEY-2%3E&a=pw1"
     assert scrubbed.request.headers[0] == ("X-Api-Key", "<API_KEY>")
     assert scrubbed.request.body == b"a=pw1&password=<PASSWORD-2>"
@@ -236,16 +237,16 @@ def without_cookies(interaction):
 def test_the_rest_stays(interactions, data):
     """Without secrets, cookies and addresses in it, an interaction is recorded as it came, byte for byte."""
     interaction = without_cookies(data.draw(interactions()))
-    assert scrubber(TOKEN).interaction(interaction) == interaction
+    assert as_recorded(scrubber(TOKEN), interaction) == interaction
 
 
 def test_body_without_secrets_stays_compressed(interaction):
     """A compressed body is kept as it came, with its headers, unless scrubbing changed what is in it."""
     headers = (("Content-Encoding", "gzip"), ("Transfer-Encoding", "chunked"), ("ETag", "1"))
     clean = interaction(body=gzip.compress(b"clean"), response={"headers": headers, "body": gzip.compress(b"clean")})
-    assert scrubber(TOKEN).interaction(clean) == clean
+    assert as_recorded(scrubber(TOKEN), clean) == clean
     planted = interaction(response={"headers": headers, "body": gzip.compress(f"a {TOKEN}".encode())})
-    scrubbed = scrubber(TOKEN).interaction(planted).response
+    scrubbed = as_recorded(scrubber(TOKEN), planted).response
     assert scrubbed.body == b"a <ACCESS_TOKEN>"
     assert scrubbed.headers == (("ETag", "1"), ("Content-Length", "16"))
 
@@ -255,7 +256,7 @@ def test_what_cannot_be_opened_is_refused(interaction, in_request):
     """A body in an unknown encoding is not recorded."""
     message = {"headers": (("Content-Encoding", "unheard-of"),), "body": b"\x01"}
     with pytest.raises(SecretLeak):
-        scrubber(TOKEN).interaction(interaction(**{"request" if in_request else "response": message}))
+        as_recorded(scrubber(TOKEN), interaction(**{"request" if in_request else "response": message}))
 
 
 # Addresses and names --------------------------------------------------------------------------------------------------
@@ -287,7 +288,7 @@ BROKER, SANDBOX, AUTH = (symbolic_address(name) for name in ("broker", "broker_s
 )
 def test_addresses(interaction, text, symbolic):
     """An address becomes symbolic wherever it occurs, prefix included; one that merely begins like it does not."""
-    scrubbed = scrubber().interaction(interaction(body=text.encode(), response={"headers": (("Location", text),)}))
+    scrubbed = as_recorded(scrubber(), interaction(body=text.encode(), response={"headers": (("Location", text),)}))
     assert scrubbed.response.body.decode() == (symbolic or text)
     assert dict(scrubbed.response.headers)["Location"] == (symbolic or text)
 
@@ -296,10 +297,10 @@ def test_host(interaction):
     """The Host header follows the URI, also where several addresses share a host."""
     for path, name in (("/v1", "broker"), ("/sandbox/v1", "broker_sandbox")):
         request = {"uri": f"https://api.example.com{path}", "headers": (("Host", "api.example.com"),)}
-        scrubbed = scrubber().interaction(interaction(request=request)).request
+        scrubbed = as_recorded(scrubber(), interaction(request=request)).request
         assert scrubbed.headers == (("Host", symbolic_address(name).removeprefix("https://")),)
     other = {"uri": "https://other.example.com/", "headers": (("Host", "other.example.com"),)}
-    assert scrubber().interaction(interaction(request=other)).request.headers == other["headers"]
+    assert as_recorded(scrubber(), interaction(request=other)).request.headers == other["headers"]
 
 
 def test_header_prefix(interaction):
@@ -312,7 +313,7 @@ def test_header_prefix(interaction):
             ("Acmes", "1"),
         )
     }
-    scrubbed = scrubber(header_prefix="ACME").interaction(interaction(request=request)).request
+    scrubbed = as_recorded(scrubber(header_prefix="ACME"), interaction(request=request)).request
     assert scrubbed.headers == (
         ("SVC-API-KEY-ID", "<API_KEY_ID>"),
         ("SVC-api-secret-key", "<API_SECRET_KEY>"),
@@ -325,9 +326,9 @@ def test_adopt(interaction):
     """A scrubber takes on the addresses of a session that comes to use its cassette."""
     late = Scrubber(KnownSecrets())
     text = b"https://api.example.com/v1"
-    assert late.interaction(interaction(body=text)).response.body == text
-    late.adopt(ADDRESSES, "ACME")
-    assert late.interaction(interaction(body=text)).response.body == f"{BROKER}/v1".encode()
+    assert as_recorded(late, interaction(body=text)).response.body == text
+    late.use_addresses(ADDRESSES, "ACME")
+    assert as_recorded(late, interaction(body=text)).response.body == f"{BROKER}/v1".encode()
 
 
 # Looking up -----------------------------------------------------------------------------------------------------------
@@ -338,14 +339,14 @@ def test_subject_equals_what_is_recorded(interactions, data):
     """A request is looked up exactly as it would be recorded."""
     interaction = data.draw(interactions())
     one = scrubber(TOKEN)
-    assert one.subject(interaction.request) == one.interaction(interaction).request
+    assert one.lookup_request(interaction.request) == as_recorded(one, interaction).request
 
 
 def test_subject_of_what_cannot_be_opened():
     """A request that could not be recorded can still be looked up: its body as it is, all else scrubbed."""
     headers = (("Content-Encoding", "unheard-of"), ("X-Echo", TOKEN))
     request = RecordedRequest("POST", f"https://api.example.com/{TOKEN}", headers, b"\x01")
-    subject = scrubber(TOKEN).subject(request)
+    subject = scrubber(TOKEN).lookup_request(request)
     assert subject.uri == f"{BROKER}/%3CACCESS_TOKEN%3E"
     assert subject.headers == (("Content-Encoding", "unheard-of"), ("X-Echo", "<ACCESS_TOKEN>"))
     assert subject.body == b"\x01"
@@ -354,7 +355,7 @@ def test_subject_of_what_cannot_be_opened():
 def test_header_bytes_stay(interaction):
     """Bytes of a header beyond ASCII stay, also beside a secret."""
     headers = (("X-A", "é\xff"), ("X-B", f"Ã© {TOKEN} \xff"))
-    scrubbed = scrubber(TOKEN).interaction(interaction(response={"headers": headers})).response.headers
+    scrubbed = as_recorded(scrubber(TOKEN), interaction(response={"headers": headers})).response.headers
     assert scrubbed == (("X-A", "é\xff"), ("X-B", "Ã© <ACCESS_TOKEN> \xff"))
 
 
@@ -371,5 +372,5 @@ def test_header_bytes_stay(interaction):
 )
 def test_a_secret_of_digits_in_json(interaction, body, scrubbed):
     """JSON stays JSON where a number was a secret; text of other formats gets no quotes."""
-    recorded = Scrubber(known("40112233", kind="PASSWORD")).interaction(interaction(body=body))
+    recorded = as_recorded(Scrubber(known("40112233", kind="PASSWORD")), interaction(body=body))
     assert recorded.response.body == scrubbed

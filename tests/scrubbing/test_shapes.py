@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode
 
 import httpx
 import pytest
+from recordings import as_recorded
 
 import toolkit as tk
 from toolkit.cassettes.format.interactions import Interaction
@@ -104,10 +105,10 @@ def test_by_value_from_then_on():
     """What was known by its shape is replaced where it stands without one, and what is known keeps its placeholder."""
     value, known = opaque(), KnownSecrets()
     scrubber = Scrubber(known)
-    first = scrubber.interaction(Interaction(*response(f"use Bearer {value}".encode())))
+    first = as_recorded(scrubber, Interaction(*response(f"use Bearer {value}".encode())))
     assert first.response.body == b"use Bearer <ACCESS_TOKEN>"
     assert known.scrub_text(f"<{value}>") == "<<ACCESS_TOKEN>>"
-    again = scrubber.interaction(Interaction(*response(f"use Bearer {value}.".encode())))
+    again = as_recorded(scrubber, Interaction(*response(f"use Bearer {value}.".encode())))
     assert again.response.body == b"use Bearer <ACCESS_TOKEN>."
     assert len(known) == 1
 

@@ -90,7 +90,7 @@ class Cassette:
             scrubber = Scrubber(KnownSecrets(), rules=project_rules(as_settings(settings)))
         self.scrubber = scrubber
         self.scrubber.known.add_texts(secrets)
-        self.scrubber.follow(_checked(rules))
+        self.scrubber.add_rules(_checked(rules))
         self._settings = settings
         self._part = part_of(self.path)
         self._is_awaited = False

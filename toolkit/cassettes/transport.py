@@ -291,7 +291,7 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
     def _flow(self, request: httpx.Request) -> Flow[httpx.Response]:
         recorded = yield from as_recorded(request)
-        found = self._cassette.find(self._cassette.scrubber.subject(recorded))
+        found = self._cassette.find(self._cassette.scrubber.lookup_request(recorded))
         if found is not None:
             return as_response(found, request)
         TRAFFIC.sent += 1

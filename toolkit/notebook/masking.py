@@ -108,7 +108,7 @@ def _all_pieces() -> Pieces:
         if _asked.get(known, 0) != len(known):
             with _piecing:
                 count = _asked.get(known, 0)
-                new = known.told_after(count)
+                new = known.since(count)
                 for secret, kind in new:
                     if kind not in _NOT_PIECED:
                         _pieces.add(secret.reveal(), known.placeholder_of(secret) or "")
@@ -127,8 +127,8 @@ class Masking:
         if self._undo:
             return
         shell = self._shell
-        SESSION_SECRETS.keep()
-        self._undo.append(SESSION_SECRETS.let_go)
+        SESSION_SECRETS.hold()
+        self._undo.append(SESSION_SECRETS.release)
         self._replace(shell.display_formatter, "format", _of_format)
         self._replace(shell.display_pub, "publish", _of_publish)
         self._replace(shell, "_showtraceback", _of_traceback)

@@ -150,7 +150,7 @@ def _scan_file(path: Path, known: KnownSecrets) -> list[Finding]:
     if whole is not None:
         hits = [known.find(line) for line in data.split(b"\n")]
         # Of a key that goes on over several lines, the first.
-        told = [secret for secret, _ in known.told_after(0)]
+        told = [secret for secret, _ in known.since(0)]
         of_lines = {known.placeholder_of(secret) for secret in told if "\n" in secret.reveal().strip()}
         begins = [
             (number, hit)

@@ -136,12 +136,8 @@ class KnownSecrets:
         given = (secrets,) if isinstance(secrets, str | Secret) else secrets
         self.add_all([("SECRET", Secret(secret)) for secret in given])
 
-    def kinds_after(self, count: int) -> set[str]:
-        """Kinds of the secrets that became known after the first `count`; an empty one of personal data."""
-        return {kind for _, kind, _ in self._told[count:]}
-
-    def told_after(self, count: int) -> list[tuple[Secret, str]]:
-        """The secrets that became known after the first `count`, with their kinds; an empty one of personal data."""
+    def since(self, count: int) -> list[tuple[Secret, str]]:
+        """Return the secrets that became known after the first `count`, with their kinds; "" for personal data."""
         return [(secret, kind) for secret, kind, _ in self._told[count:]]
 
     def placeholder_of(self, secret: Secret) -> str | None:

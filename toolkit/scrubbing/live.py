@@ -19,7 +19,7 @@ class SessionSecrets:
         self._kept: tuple[KnownSecrets, ...] = ()
         self._keepers = 0
 
-    def know(self, known: KnownSecrets) -> None:
+    def add(self, known: KnownSecrets) -> None:
         """Know the secrets of one more session, and those that become known to it."""
         with self._lock:
             living = [reference for reference in self._known if reference() is not None]
@@ -34,13 +34,13 @@ class SessionSecrets:
             if self._keepers and all(one is not known for one in self._kept):
                 self._kept = (*self._kept, known)
 
-    def keep(self) -> None:
+    def hold(self) -> None:
         """From here on remember secrets when their session is gone, as often as this is called, until `let_go`."""
         with self._lock:
             self._keepers += 1
             self._kept = tuple(self.living())
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Undo one `keep`."""
         with self._lock:
             self._keepers = max(0, self._keepers - 1)

@@ -38,7 +38,6 @@ LOGGERS: Final = (
     "asyncio",  # a failed task is logged there, error and all
     "py.warnings",  # warnings, once logging.captureWarnings is on
     "toolkit",
-    "toolkit.verification.kernels",
 )
 _FAMILIES: Final = ("httpx", "httpcore", "hpack", "h2", "h11", "hyperframe", "socksio", "toolkit")
 _OWN_ATTRIBUTES: Final = frozenset({*vars(logging.makeLogRecord({})), "message", "asctime"})
@@ -61,7 +60,7 @@ def protect(known: KnownSecrets) -> None:
 
     Lasts as long as `known` does. Safe to call from any thread and as often as one likes.
     """
-    SESSION_SECRETS.know(known)
+    SESSION_SECRETS.add(known)
     _install()
 
 

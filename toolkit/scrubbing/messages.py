@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 HeaderList = tuple[tuple[str, str], ...]
 
@@ -42,19 +42,6 @@ class RecordedResponse:
     headers: HeaderList = ()
     body: bytes = b""
     http_version: str = ""
-
-
-class Exchange(Protocol):
-    """A request and its response, with whatever stands beside them."""
-
-    @property
-    def request(self) -> RecordedRequest: ...
-
-    @property
-    def response(self) -> RecordedResponse: ...
-
-
-ExchangeT = TypeVar("ExchangeT", bound=Exchange)
 
 
 def header_bytes(value: str) -> bytes:

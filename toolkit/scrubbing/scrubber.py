@@ -23,7 +23,6 @@ from toolkit.scrubbing.find_in_messages import secrets_by_place
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.leak_check import check_packed, check_wide
 from toolkit.scrubbing.messages import (
-    ExchangeT,
     HeaderList,
     RecordedRequest,
     RecordedResponse,
@@ -73,10 +72,10 @@ class Scrubber:
         self.known = known
         self._ruling: Ruling | None = None
         self._recorded = b""
-        self.adopt(addresses or {}, header_prefix)
-        self.follow(rules)
+        self.use_addresses(addresses or {}, header_prefix)
+        self.add_rules(rules)
 
-    def follow(self, rules: Rules | None) -> None:
+    def add_rules(self, rules: Rules | None) -> None:
         """Follow these rules too."""
         before = self._ruling.rules if self._ruling else None
         together = rules_of(before, rules)
@@ -90,7 +89,7 @@ class Scrubber:
         if self._ruling is not None:
             self._ruling.pseudonyms.recall(recorded)
 
-    def adopt(self, addresses: Mapping[str, str], header_prefix: str) -> None:
+    def use_addresses(self, addresses: Mapping[str, str], header_prefix: str) -> None:
         """Take on the addresses and header prefix of a session that uses this cassette."""
         self._addresses = _address_patterns(addresses)
         self._hosts = {urlsplit(address).netloc: _symbolic_host(name) for name, address in addresses.items()}
@@ -99,26 +98,27 @@ class Scrubber:
         # Those of the request before, for how many known secrets and which host they were scrubbed, and to what.
         self._last_headers: tuple[HeaderList, int, str, HeaderList] = ((), -1, "", ())
 
-    def interaction(self, interaction: ExchangeT) -> ExchangeT:
-        """The interaction as it may be recorded.
+    def exchange(
+        self, request: RecordedRequest, response: RecordedResponse
+    ) -> tuple[RecordedRequest, RecordedResponse]:
+        """Return a request and its response as they may be recorded.
 
         Raises:
-            SecretLeak: a body cannot be opened or holds something compressed with a secret in it, so that it
-                cannot be checked or scrubbed.
+            SecretLeak: if a body cannot be decompressed, or holds a secret in compressed data, where it cannot be
+                replaced.
         """
-        request, response = interaction.request, interaction.response
         bodies = open_body(request.headers, request.body), open_body(response.headers, response.body)
         self._learn(request, bodies[0])
         self._learn(response, bodies[1])
         change = self._change_for(_whole(request, bodies[0]), _whole(response, bodies[1]))
         headers, body, _ = self._message(response, bodies[1], change, records=True)
-        return replace(
-            interaction,
-            request=self._request(request, bodies[0], change, records=True),
-            response=replace(response, reason=self.known.scrub_text(response.reason), headers=headers, body=body),
+        reason = self.known.scrub_text(response.reason)
+        return (
+            self._request(request, bodies[0], change, records=True),
+            replace(response, reason=reason, headers=headers, body=body),
         )
 
-    def subject(self, request: RecordedRequest) -> RecordedRequest:
+    def lookup_request(self, request: RecordedRequest) -> RecordedRequest:
         """The request as it is looked up: as it would be recorded."""
         if request.body or self._ruling is not None:
             return self._subject(request)

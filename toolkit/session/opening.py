@@ -81,8 +81,8 @@ def open_cassette(cassette: Cassette | str | Path | None, mode: str | None, *, s
 
 def join(cassette: Cassette, settings: Settings) -> None:
     """Let an open cassette know the addresses and rules of a session that uses it."""
-    cassette.scrubber.adopt(settings.addresses, settings.header_prefix)
-    cassette.scrubber.follow(project_rules(settings))
+    cassette.scrubber.use_addresses(settings.addresses, settings.header_prefix)
+    cassette.scrubber.add_rules(project_rules(settings))
 
 
 def identify(

@@ -108,7 +108,7 @@ class Caller:
         self, cassette: Cassette, scope: Scope, request: httpx.Request, checked: tuple[str, RawHeaders]
     ) -> Flow[httpx.Response]:
         recorded = yield from as_recorded(request, uri=scope.to_record(request))
-        found = cassette.find(cassette.scrubber.subject(recorded), self._identity)
+        found = cassette.find(cassette.scrubber.lookup_request(recorded), self._identity)
         if found is None:
             return (yield from self._send(scope, request, checked, cassette, recorded))
         self._remember_played(cassette, found, scope.interface, checked[0])

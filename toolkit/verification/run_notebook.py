@@ -32,9 +32,8 @@ _SHUT: Final = "the network is shut while a notebook is verified"
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 _LINE: Final = re.compile(r"Cell In\s?\[\d+\], line (\d+)")
 _LONGEST: Final = 500  # characters of an error's message
-_quiet: Final = logging.getLogger("toolkit.verification.kernels")
+_quiet: Final = logging.Logger("notebook kernels")  # noqa: LOG001 - outside the hierarchy, so that nobody listens
 _quiet.addHandler(logging.NullHandler())
-_quiet.propagate = False
 
 
 class NotebookFailed(Exception):

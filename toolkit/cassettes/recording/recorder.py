@@ -272,7 +272,7 @@ class Recorder:
     def _look_again(self) -> None:
         """A secret became known: take it out of what was written before."""
         claim, known = self._claim, self._scrubber.known
-        kinds, self._looked_for = known.kinds_after(self._looked_for), len(known)
+        kinds, self._looked_for = {kind for _, kind in known.since(self._looked_for)}, len(known)
         if claim is None or not claim.is_held or not claim.prepared:
             return  # nothing was written yet, and _prepare looks through what is there
         if kinds <= _OFTEN_NEW:

@@ -20,14 +20,13 @@ def encoded(interaction: Interaction, scrubber: Scrubber) -> bytes:
     """
     failure = interaction.failure
     if failure is None:
-        return interactions.encode(scrubber.interaction(interaction))
+        request, response = scrubber.exchange(interaction.request, interaction.response)
+        return interactions.encode(replace(interaction, request=request, response=response))
     # Its message may name an address or hold a secret, as a body may.
     told = replace(interaction.response, headers=(), body=failure.message.encode("utf-8", "replace"))
-    scrubbed = scrubber.interaction(replace(interaction, response=told))
-    message = scrubbed.response.body.decode("utf-8", "replace")
-    return interactions.encode(
-        replace(scrubbed, response=interaction.response, failure=replace(failure, message=message))
-    )
+    request, scrubbed = scrubber.exchange(interaction.request, told)
+    message = scrubbed.body.decode("utf-8", "replace")
+    return interactions.encode(replace(interaction, request=request, failure=replace(failure, message=message)))
 
 
 def mended(data: bytes, scrubber: Scrubber, *, source: str) -> bytes:

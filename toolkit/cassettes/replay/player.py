@@ -152,4 +152,4 @@ class Player:
         interaction = self._contents.interaction(number)
         if not self._contents.is_foreign:
             return interaction
-        return replace(interaction, request=self._scrubber.subject(interaction.request))
+        return replace(interaction, request=self._scrubber.lookup_request(interaction.request))
