@@ -19,7 +19,7 @@ import httpx
 from toolkit.auth.assertion import ASSERTION_TYPE, client_assertion
 from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair
 from toolkit.auth.tokens.retrying import RetryPolicy, with_retries
-from toolkit.auth.tokens.single_flight import MemoryTokenStore, slot_of
+from toolkit.auth.tokens.single_flight import MemoryTokenStore, token_source
 from toolkit.auth.tokens.store import TokenStore
 from toolkit.auth.tokens.token import Token
 from toolkit.core.addresses import Address
@@ -177,29 +177,29 @@ class TokenAuthorizer:
         self._retries = retries
         # Built by hand, a request has no timeout unless given one.
         self._timeout = httpx.Timeout(TOKEN_REQUEST_TIMEOUT if timeout is None else timeout).as_dict()
-        self._slot = slot_of(store, credentials, self._token_url)
+        self._source = token_source(store, credentials, self._token_url)
 
     @property
     def grant(self) -> Grant | None:
         return self.grant_at(self._clock.now(), self._clock.monotonic())
 
     def grant_at(self, now: datetime, monotonic: float, /) -> Grant | None:
-        token, grant = self._slot.token, self._grant
+        token, grant = self._source.token, self._grant
         if token is None or monotonic >= token.renew_monotonic or now >= token.renew_at:
             return None
         return grant if grant is not None and grant.token is token else self._granted(token)
 
     def obtain(self) -> Flow[Grant]:
-        return self._granted((yield from self._slot.obtain(self._clock, self._fetch)))
+        return self._granted((yield from self._source.obtain(self._clock, self._fetch)))
 
     def is_worth_retrying(self, request: httpx.Request, status: int, grant: Grant, /) -> bool:
         if grant.token is None:
             return False
         if status != _UNAUTHORIZED:
-            if self._slot.doubted is not None:
-                self._slot.accept(grant.token)
+            if self._source.doubted is not None:
+                self._source.accept(grant.token)
             return False
-        return self._slot.reject(grant.token) and can_be_sent_again(request)
+        return self._source.reject(grant.token) and can_be_sent_again(request)
 
     def _granted(self, token: Token) -> Grant:
         grant = self._grant

@@ -158,3 +158,14 @@ def parse_instant(text: str) -> datetime:
         return instant.astimezone(UTC)
     except OverflowError:
         raise ValueError("an instant must lie in the years 1 to 9999") from None
+
+
+def parse_http_date(text: str) -> datetime | None:
+    """Return the instant of an HTTP date in UTC (RFC 9110 section 5.6.7), or None if the text is not one."""
+    from email.utils import parsedate_to_datetime  # slow to load, and rarely needed
+
+    try:
+        instant = parsedate_to_datetime(text)
+        return (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None

@@ -1,22 +1,20 @@
-"""The folder in which processes share tokens: real file_store, and what may be in their place."""
+"""The folder in which processes share tokens: real files, and what may be in their place."""
 
 from __future__ import annotations
 
 import errno
 import itertools
-import json
 import os
 import stat
-import subprocess
-import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from toolkit.auth.tokens import file_store
+from toolkit.auth.tokens.entries import LARGEST_ENTRY
 from toolkit.auth.tokens.file_store import STALE_AFTER, FileTokenStore, user_token_store
-from toolkit.auth.tokens.sealing import LARGEST_ENTRY, Seal
 from toolkit.auth.tokens.store import StoreUnavailableError, TokenStore
 
 NAME = "0123456789abcdef" * 4
@@ -44,15 +42,12 @@ def store(folder):
 
 
 def test_protocol(store):
-    """It is a store, and its entries are those of a seal."""
+    """It is a token store."""
     assert isinstance(store, TokenStore)
-    seal = Seal.of(b"QXZ-identity", "https://auth.example.com/v1/oauth2/token")
-    store.write(seal.name, seal.seal(b"text"))
-    assert seal.open(store.read(seal.name)) == b"text"
 
 
 def test_entries(store, folder):
-    """Each name has an entry of its own, the last one written; reading makes no folder."""
+    """Each name has an entry of its own, the last one written; reading creates no folder."""
     assert store.read(NAME) is None
     assert not folder.exists()
     store.write(NAME, b"one")
@@ -65,7 +60,7 @@ def test_entries(store, folder):
 
 @posix
 def test_rights(store, folder):
-    """Nobody but the user may enter the folder or read a file in it, and rights that others have are taken back."""
+    """Only the user may enter the folder or read its files; permissions of others are taken away."""
     folder.mkdir(mode=0o755)
     lock = store.try_lock(NAME)
     store.write(NAME, b"one")
@@ -75,33 +70,33 @@ def test_rights(store, folder):
 
 
 def test_folder_in_the_cache(monkeypatch, tmp_path):
-    """By default the folder is below the user's cache folder, and neither it nor its parent is open to others."""
+    """By default the folder is in the user's cache folder, and neither it nor its parent is open to others."""
     import platformdirs
 
     default = FileTokenStore().folder
     assert default == Path(platformdirs.user_cache_dir("service-access-toolkit", appauthor=False)) / "tokens"
     caches = tmp_path / "caches"
-    monkeypatch.setattr("platformdirs.user_cache_dir", lambda name, appauthor: str(caches / name))
+    monkeypatch.setattr("platformdirs.user_cache_dir", lambda name, **_: str(caches / name))
     store = user_token_store()
     assert store is user_token_store()
     assert not caches.exists()
     store.write(NAME, b"one")
     assert store.folder == caches / "service-access-toolkit" / "tokens"
     assert os.name != "posix" or {mode(store.folder), mode(store.folder.parent)} == {0o700}
-    monkeypatch.setattr("platformdirs.user_cache_dir", lambda name, appauthor: str(tmp_path / name))
+    monkeypatch.setattr("platformdirs.user_cache_dir", lambda name, **_: str(tmp_path / name))
     assert user_token_store() is not store
 
 
 @posix
 def test_parent_of_a_folder_given(store, folder):
-    """What the user's own choice of folder lies in is left as it was."""
+    """The parent of a folder that the user chose stays as it is."""
     folder.parent.chmod(0o755)
     store.write(NAME, b"one")
     assert mode(folder.parent) == 0o755
 
 
 def test_repr(store, monkeypatch, tmp_path):
-    """A store says where it is, without naming the home folder."""
+    """A store shows its folder without the name of the home folder."""
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
     assert repr(store) == f"<FileTokenStore {Path('~/tokens')}>"
 
@@ -110,7 +105,7 @@ def test_repr(store, monkeypatch, tmp_path):
     "name", ["", "a" * 15, "a" * 129, "A" * 64, "g" * 64, f"../{NAME}", f"{NAME}\n", f"{NAME}.token", "a" * 60 + "/abc"]
 )
 def test_names(store, folder, name):
-    """What is no name of an entry is refused, and touches no file."""
+    """A malformed name is refused and touches no file."""
     for call in (store.read, store.try_lock, lambda name: store.write(name, b"x")):
         with pytest.raises(ValueError, match="hexadecimal"):
             call(name)
@@ -134,7 +129,7 @@ def make_large(file):
     ids=["link", "pipe", "large", "loop"],
 )
 def test_what_is_no_entry(store, folder, make):
-    """A link, a pipe or a file that is too large counts as no entry, and the next entry replaces it."""
+    """A link, a pipe or a large file in place of an entry counts as missing, and the next entry replaces it."""
     folder.mkdir()
     file = folder / f"{NAME}.token"
     make(file)
@@ -147,7 +142,7 @@ def test_what_is_no_entry(store, folder, make):
 
 @posix
 def test_anothers_entry(store, folder, monkeypatch):
-    """A file of another user's counts as no entry; a folder of another user's is not used."""
+    """A file of another user counts as missing; a folder of another user is not used."""
     store.write(NAME, b"one")
     real = os.fstat
     with monkeypatch.context() as patch:
@@ -170,9 +165,9 @@ def calls(store):
 
 @pytest.mark.parametrize("place", ["folder", "parent"])
 def test_folder_is_a_link(monkeypatch, tmp_path, place):
-    """Neither the folder nor, in the user's cache, the one that it is in may be a link; nothing goes through one."""
+    """Neither the folder nor, in the user's cache, its parent may be a link; nothing is written through one."""
     caches, elsewhere = tmp_path / "caches", tmp_path / "elsewhere"
-    monkeypatch.setattr("platformdirs.user_cache_dir", lambda name, appauthor: str(caches / name))
+    monkeypatch.setattr("platformdirs.user_cache_dir", lambda name, **_: str(caches / name))
     store = FileTokenStore()
     linked = store.folder if place == "folder" else store.folder.parent
     linked.parent.mkdir(parents=True)
@@ -195,7 +190,7 @@ def test_folder_is_a_file(store, folder):
 
 
 def test_folder_below_a_file(tmp_path):
-    """So does a file in place of what the folder is in."""
+    """A file in place of the folder's parent makes the store unavailable."""
     (tmp_path / "file").touch()
     for call in calls(FileTokenStore(tmp_path / "file" / "tokens")):
         with pytest.raises(StoreUnavailableError):
@@ -205,7 +200,7 @@ def test_folder_below_a_file(tmp_path):
 @posix
 @pytest.mark.parametrize("make", [make_link, os.mkfifo, os.mkdir], ids=["link", "pipe", "folder"])
 def test_lock_that_is_no_file(store, folder, make):
-    """A link, a pipe or a folder in place of a lock makes the store unavailable, and is named."""
+    """A link, a pipe or a folder in place of a lock file makes the store unavailable and is named."""
     folder.mkdir()
     make(folder / f"{NAME}.lock")
     with pytest.raises(StoreUnavailableError, match=rf"cannot lock in .*{NAME}\.lock: it is "):
@@ -214,7 +209,7 @@ def test_lock_that_is_no_file(store, folder, make):
 
 @not_root
 def test_read_only_folder(store, folder):
-    """An entry in a folder that may not be written is read, and none is written."""
+    """In a read-only folder, entries can be read but not written."""
     store.write(NAME, b"one")
     folder.chmod(0o500)
     try:
@@ -230,7 +225,7 @@ def test_read_only_folder(store, folder):
 @posix
 @pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.ENOSPC, errno.EDQUOT])
 def test_disk_that_takes_no_file(store, folder, monkeypatch, number):
-    """A disk that takes no new file is said so; the entry that was there is still read."""
+    """If the disk takes no new file, the error says so, and the old entry can still be read."""
     store.write(NAME, b"one")
     real = os.open
 
@@ -249,13 +244,13 @@ def test_disk_that_takes_no_file(store, folder, monkeypatch, number):
 
 
 def test_disk_that_fills_up(store, folder, monkeypatch):
-    """A disk that is full at the last step leaves the entry that was there and no temporary file."""
+    """If the disk is full at the last step, the old entry stays and no temporary file does."""
     store.write(NAME, b"one")
 
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Path, "replace", full)
+    monkeypatch.setattr("toolkit.local.files._replace", full)
     with pytest.raises(StoreUnavailableError, match="No space left on device"):
         store.write(NAME, b"two")
     assert store.read(NAME) == b"one"
@@ -263,7 +258,7 @@ def test_disk_that_fills_up(store, folder, monkeypatch):
 
 
 def test_too_large(store, folder):
-    """An entry that would not be read again is not written."""
+    """An entry too large to be read again is not written."""
     store.write(NAME, b"one")
     with pytest.raises(StoreUnavailableError, match="at most 65536 bytes"):
         store.write(NAME, bytes(LARGEST_ENTRY + 1))
@@ -271,7 +266,7 @@ def test_too_large(store, folder):
 
 
 def test_locks(store, folder):
-    """A name's lock is one for all stores of a folder, and has nothing to do with other names or with entries."""
+    """All stores of a folder share the lock of a name; it affects neither other names nor entries."""
     lock = store.try_lock(NAME)
     assert FileTokenStore(folder).try_lock(NAME) is None
     assert store.try_lock(OTHER) is not None
@@ -282,75 +277,53 @@ def test_locks(store, folder):
     assert FileTokenStore(folder).try_lock(NAME) is not None
 
 
-WRITER = """
-import pathlib, sys
-from toolkit.auth.tokens.file_store import FileTokenStore
-store, name = FileTokenStore(pathlib.Path(sys.argv[1])), sys.argv[2]
-print("started", flush=True)
-for number in range(300):
-    store.write(name, bytes([number % 7]) * 30_000)
-"""
+def on_threads(*functions):
+    """Run the functions at the same time and raise what one of them raises."""
+    with ThreadPoolExecutor(len(functions)) as pool:
+        for future in [pool.submit(function) for function in functions]:
+            future.result()
 
 
-def test_processes_write_and_read(store, folder):
-    """Beside processes that write one entry, a reader sees the entry of one of them, whole."""
-    writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(folder), NAME], stdout=subprocess.PIPE) for _ in range(2)
-    ]
-    whole = {bytes([number]) * 30_000 for number in range(7)}
-    for writer in writers:
-        writer.stdout.readline()
-    seen = set()
-    while any(writer.poll() is None for writer in writers):
-        seen.add(store.read(NAME))
-    for writer in writers:
-        writer.stdout.close()
-        assert writer.returncode == 0
-    assert seen - {None} <= whole
+def test_reading_while_others_write(store, folder):
+    """A reader sees the whole entry of one writer, never a part. Threads serve as well as processes here."""
+    whole = [bytes([number]) * 30_000 for number in range(7)]
+
+    def write():
+        for number in range(60):
+            FileTokenStore(folder).write(NAME, whole[number % 7])
+
+    def read():
+        for _ in range(200):
+            assert store.read(NAME) in {None, *whole}
+
+    on_threads(write, write, read)
     assert store.read(NAME) in whole
     assert names_in(folder) == [f"{NAME}.token"]
 
 
-COUNTER = """
-import json, pathlib, sys
-from toolkit.auth.tokens.file_store import FileTokenStore
-folder, name = pathlib.Path(sys.argv[1]), sys.argv[2]
-sweeps = len(sys.argv) > 3
-store = FileTokenStore(folder)
-for _ in range(60):
-    while (lock := store.try_lock(name)) is None:
-        pass
-    kept = json.loads(store.read(name) or b"0")
-    store.write(name, json.dumps(kept + 1).encode())
-    lock.release()
-"""
+@pytest.mark.parametrize("removes_lock_files", [False, True])
+def test_taking_turns(store, folder, removes_lock_files):
+    """While one holds the lock, no other undoes its work, even if lock files are removed in between."""
 
+    def locked():
+        while (lock := FileTokenStore(folder).try_lock(NAME)) is None:
+            pass
+        return lock
 
-def count_in_processes(folder, number, swept=None):
-    processes = [subprocess.Popen([sys.executable, "-c", COUNTER, str(folder), NAME]) for _ in range(number)]
-    while any(process.poll() is None for process in processes):
-        if swept is not None:
-            swept()
-    assert [process.returncode for process in processes] == [0] * number
+    def count():
+        for _ in range(20):
+            lock = locked()
+            store.write(NAME, str(int(store.read(NAME) or b"0") + 1).encode())
+            lock.release()
 
-
-def test_processes_take_turns(store, folder):
-    """Under the lock, no process undoes what another has done."""
-    count_in_processes(folder, 3)
-    assert json.loads(store.read(NAME)) == 180
-
-
-def test_processes_take_turns_while_locks_are_cleared_away(store, folder):
-    """Nor does it when the lock's file is taken away again and again between them."""
-
-    def clear_away():
-        lock = store.try_lock(NAME)
-        if lock is not None:
+    def remove():
+        for _ in range(20):
+            lock = locked()
             (folder / f"{NAME}.lock").unlink()
             lock.release()
 
-    count_in_processes(folder, 3, clear_away)
-    assert json.loads(store.read(NAME)) == 180
+    on_threads(count, count, count, *[remove] * removes_lock_files)
+    assert store.read(NAME) == b"60"
 
 
 def old(path, seconds=STALE_AFTER + 60):
@@ -359,7 +332,7 @@ def old(path, seconds=STALE_AFTER + 60):
 
 
 def test_old_entries_are_cleared_away(store, folder):
-    """Writing removes entries, their locks, and what killed writers left, once they are two days old, and no others."""
+    """Writing removes entries, locks and remains of killed writers that are two days old, and nothing else."""
     for number, age in enumerate((0, STALE_AFTER - 600, STALE_AFTER + 600)):
         name = f"{number}" * 64
         store.write(name, b"x")
@@ -378,7 +351,7 @@ def test_old_entries_are_cleared_away(store, folder):
 
 
 def test_an_entry_in_use_stays(store, folder):
-    """An entry stays as long as it was written lately, however old its lock is, and as long as its lock is held."""
+    """An entry stays if it was written lately or its lock is held, however old the lock file is."""
     store.write(NAME, b"one")
     lock = store.try_lock(NAME)
     old(folder / f"{NAME}.lock")
@@ -394,7 +367,7 @@ def test_an_entry_in_use_stays(store, folder):
 
 
 def test_an_entry_written_meanwhile_stays(store, folder, monkeypatch):
-    """An entry that was written after it was found old stays."""
+    """An entry that is written after it was taken for old stays."""
     store.write(NAME, b"one")
     old(folder / f"{NAME}.token")
     real = file_store.try_lock
@@ -410,7 +383,7 @@ def test_an_entry_written_meanwhile_stays(store, folder, monkeypatch):
 
 
 def test_other_files_stay(store, folder):
-    """Files that are none of ours stay, and so do links and folders, however old."""
+    """Other files, links and folders stay, however old."""
     folder.mkdir()
     others = ["README", "a.token", f"{NAME}.txt", f"{NAME}.token.bak", ".other.part", f"x{NAME}.lock"]
     for name in others:
@@ -425,7 +398,7 @@ def test_other_files_stay(store, folder):
 
 
 def test_clearing_away_is_no_matter(store, folder, monkeypatch):
-    """What cannot be cleared away is no reason not to write, and a clock that is wrong takes nothing with it."""
+    """If old entries cannot be removed, the new entry is written all the same."""
     store.write(OTHER, b"x")
     old(folder / f"{OTHER}.token")
     monkeypatch.setattr("os.scandir", lambda _: (_ for _ in ()).throw(OSError(errno.EIO, "I/O error")))
@@ -435,7 +408,7 @@ def test_clearing_away_is_no_matter(store, folder, monkeypatch):
 
 
 def test_time_handed_in(folder):
-    """What is old goes by the clock that the store was given."""
+    """The clock given to the store decides which entries are old."""
     moments = itertools.chain([0.0], itertools.repeat(time.time() + 2 * STALE_AFTER))
     store = FileTokenStore(folder, now=lambda: next(moments))
     store.write(NAME, b"one")

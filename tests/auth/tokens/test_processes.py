@@ -1,4 +1,4 @@
-"""One token for several real processes, through the store in the user's cache folder."""
+"""One token for several processes, through the store in the user's cache folder and the practice service."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ import sys
 import pytest
 
 import toolkit as tk
-
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the cache folder is moved by XDG_CACHE_HOME")
+from toolkit.auth.tokens.file_store import FileTokenStore
 
 CHILD = """
 import sys
 import toolkit as tk
 
-address, auth, secret = sys.argv[1:]
+address, auth, client_id, secret = sys.argv[1:]
 settings = tk.Settings({"broker_sandbox": address, "auth_sandbox": auth})
-credentials = tk.ClientSecret("practice-sandbox", secret, environment="broker-sandbox")
+credentials = tk.ClientSecret(client_id, secret, environment="broker-sandbox")
 with tk.Session(credentials=credentials, settings=settings, token_store="shared") as session:
     print("ready", flush=True)
     sys.stdin.readline()
@@ -32,72 +31,75 @@ def cache(tmp_path, monkeypatch):
     return tmp_path / "service-access-toolkit" / "tokens"
 
 
-@pytest.fixture
-def served():
-    with tk.practice(accounts=1, token_delay=0.05) as service:
+@pytest.fixture(scope="module")
+def practice():
+    with tk.practice(accounts=1) as service:
         yield service
 
 
-def shared(served, name="sandbox-secret", **more):
-    return tk.Session(credentials=served.credentials[name], settings=served.settings, token_store="shared", **more)
+@pytest.fixture
+def served(practice):
+    """The practice service; `requested()` tells how many tokens were requested in this test."""
+    before = practice.stats.token_requests
+    practice.requested = lambda: practice.stats.token_requests - before
+    return practice
 
 
-def in_processes(served, count, secret=None):
-    """The statuses that so many processes get for a call that they all make at once."""
+def open_session(served, store, name="sandbox-secret"):
+    """Open a session. A store object of its own stands for a process of its own."""
+    return tk.Session(credentials=served.credentials[name], settings=served.settings, token_store=store)
+
+
+def call(served, store):
+    with open_session(served, store) as session:
+        session.broker.get("/v1/accounts").raise_for_status()
+        return session.token
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the cache folder is moved by XDG_CACHE_HOME")
+def test_real_processes(cache, served):
+    """A process that calls at the same time as this one, and one that calls later, use the same token."""
     credentials, addresses = served.credentials["sandbox-secret"], served.settings.addresses
-    code = CHILD.replace("practice-sandbox", credentials.client_id)
-    given = [addresses["broker_sandbox"], addresses["auth_sandbox"], secret or credentials.client_secret.reveal()]
-    command = [sys.executable, "-c", code, *given]
-    children = [
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(count)
-    ]
-    for child in children:
+    arguments = [addresses["broker_sandbox"], addresses["auth_sandbox"], credentials.client_id]
+    command = [sys.executable, "-c", CHILD, *arguments, credentials.client_secret.reveal()]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout.readline() == "ready\n"
-    for child in children:
         child.stdin.write("go\n")
         child.stdin.flush()
-    return [int(child.communicate(timeout=60)[0]) for child in children]
-
-
-def test_processes(cache, served):
-    """Four processes that call at once make one token request; one that comes later, and this one, make none."""
-    assert in_processes(served, 4) == [200] * 4
-    assert in_processes(served, 1) == [200]
-    with shared(served) as session:
-        assert session.broker.get("/v1/accounts").status_code == 200
-        token = session.token.access_token.reveal().encode()
-    assert served.stats.token_requests == 1
+        token = call(served, "shared").access_token
+        assert child.stdout.readline() == "200\n"
+    assert call(served, FileTokenStore()).access_token == token
+    assert served.requested() == 1
     written = [file for file in cache.iterdir() if file.is_file()]
-    assert written
-    for file in written:
-        assert stat.S_IMODE(file.stat().st_mode) == 0o600
-        assert token not in file.read_bytes()
+    assert {stat.S_IMODE(file.stat().st_mode) for file in written} == {0o600}
+    assert not any(token.reveal().encode() in file.read_bytes() for file in written)
     assert stat.S_IMODE(cache.stat().st_mode) == 0o700
 
 
-def test_wrong_secret(cache, served):
-    """Who has another secret finds nothing of theirs, and is refused by the service itself."""
-    assert in_processes(served, 1) == [200]
+def test_wrong_secret(tmp_path, served):
+    """The holder of a wrong secret does not find the token, and is refused by the service."""
+    call(served, FileTokenStore(tmp_path))
     wrong = tk.ClientSecret(
         served.credentials["sandbox-secret"].client_id, "another-secret-0123456789", environment="broker-sandbox"
     )
     with (
-        tk.Session(credentials=wrong, settings=served.settings, token_store="shared") as session,
+        tk.Session(credentials=wrong, settings=served.settings, token_store=FileTokenStore(tmp_path)) as session,
         pytest.raises(tk.TokenRefused),
     ):
         session.accounts()
 
 
-def test_revoked(cache, served):
-    """A token that the service has forgotten is replaced for every process by the first that finds out."""
-    assert in_processes(served, 1) == [200]
+def test_revoked(tmp_path, served):
+    """If the service forgets a token, the first process that notices replaces it for all."""
+    first = call(served, FileTokenStore(tmp_path))
     served.revoke_tokens()
-    assert in_processes(served, 1) == [200]
-    assert in_processes(served, 2) == [200, 200]
-    assert served.stats.token_requests == 2
+    renewed = {call(served, FileTokenStore(tmp_path)).access_token for _ in range(3)}
+    assert len(renewed) == 1
+    assert first.access_token not in renewed
+    assert served.requested() == 2
 
 
-class Elsewhere:
+class Signer:
     """A signer whose key nobody sees."""
 
     def __init__(self, key):
@@ -108,33 +110,33 @@ class Elsewhere:
         return self._key.sign(data)
 
 
-def test_signer(cache, served):
-    """The token of a key that is kept elsewhere stays in memory: there is nothing here to seal it with."""
+def test_signer(tmp_path, served):
+    """The token of a key that is kept elsewhere stays in memory, because there is nothing to seal it with."""
     ours = served.credentials["sandbox-key"]
-    credentials = tk.ClientKey(ours.client_id, Elsewhere(ours.private_key), environment="broker-sandbox")
-    with tk.Session(credentials=credentials, settings=served.settings, token_store="shared") as session:
+    credentials = tk.ClientKey(ours.client_id, Signer(ours.private_key), environment="broker-sandbox")
+    store = FileTokenStore(tmp_path / "tokens")
+    with tk.Session(credentials=credentials, settings=served.settings, token_store=store) as session:
         assert len(session.accounts()) == 1
-    assert not cache.exists() or not list(cache.glob("*.token"))
+    assert not store.folder.exists()
 
 
-def test_no_cache_folder(cache, served):
-    """Where the folder cannot be used, a warning says so once, and the session goes on in memory."""
-    cache.parent.write_text("a file in the folder's place")
-    with shared(served) as session:
+def test_folder_that_cannot_be_used(tmp_path, served):
+    """If the folder cannot be used, a warning says so once, and the session goes on in memory."""
+    (tmp_path / "file").write_text("a file in place of the folder")
+    with open_session(served, FileTokenStore(tmp_path / "file")) as session:
         with pytest.warns(UserWarning, match="token store is not available.*in memory"):
             session.accounts()
         session.accounts()
-    assert served.stats.token_requests == 1
+    assert served.requested() == 1
 
 
-def test_neither_shared_nor_a_store(served):
-    """A token store of another kind is refused, and says what there is."""
-    with pytest.raises(tk.ConfigurationError, match="neither"):
-        tk.Session(credentials=served.credentials["sandbox-secret"], settings=served.settings, token_store="disk")
+def test_unknown_store(served):
+    """A token store of another kind is refused, and the error says what is possible."""
+    with pytest.raises(tk.ConfigurationError, match="shared"):
+        open_session(served, "disk")
 
 
-def test_default_is_memory(cache, served):
-    """Without being asked nothing is written."""
-    with tk.Session(credentials=served.credentials["sandbox-secret"], settings=served.settings) as session:
-        session.accounts()
+def test_memory_by_default(cache, served):
+    """By default nothing is written."""
+    call(served, None)
     assert not cache.exists()

@@ -1,4 +1,4 @@
-"""Token responses, as RFC 6749 has them and as servers send them."""
+"""Token responses as RFC 6749 defines them and as servers send them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def lifetime_of(expires_in):
 
 
 def test_read():
-    """A token response of section 2 gives a token that lasts `expires_in` from the instant before it was asked for."""
+    """A token response of section 2 gives a token whose lifetime starts at the instant before the request."""
     token = read(GOOD)
     assert token.access_token.reveal() == GOOD["access_token"]
     assert (token.issued_at, token.expires_at) == (START, START + timedelta(seconds=890))
@@ -43,19 +43,19 @@ def test_read():
 
 @given(st.integers(1, 10**6))
 def test_lifetime(expires_in):
-    """`expires_in` rules, and not the 900 seconds of section 8; more than a day counts as a day."""
+    """The lifetime is `expires_in`, not the 900 seconds of section 8, and at most a day."""
     assert lifetime_of(expires_in) == timedelta(seconds=min(expires_in, 86400))
     assert lifetime_of(str(expires_in)) == lifetime_of(expires_in)
 
 
 @pytest.mark.parametrize("expires_in", [pytest.param(10**400, id="10**400"), 1e308, math.inf, "1e999", "999999999999"])
 def test_absurd_lifetime(expires_in):
-    """A lifetime beyond reason is taken as a day, however it is written."""
+    """An absurdly long lifetime counts as a day, however it is written."""
     assert lifetime_of(expires_in) == timedelta(days=1)
 
 
 def test_lifetime_not_given():
-    """Without `expires_in`, or with null, the validity of section 8 applies."""
+    """If `expires_in` is missing or null, the validity of section 8 applies."""
     assert lifetime_of(None) == timedelta(minutes=15)
     assert read({"access_token": "QXZ-token", "token_type": "Bearer"}).lifetime == timedelta(minutes=15)
 
@@ -82,25 +82,25 @@ def test_lifetime_not_given():
     ],
 )
 def test_lifetime_refused(expires_in):
-    """A lifetime of nothing, or what is no number, is refused rather than guessed at."""
+    """A lifetime below one second, or one that is not a number, is refused."""
     with pytest.raises(TokenResponseInvalid, match="expires_in"):
         lifetime_of(expires_in)
 
 
 def test_fraction_of_a_second():
-    """A fractional lifetime counts in whole seconds, rounded down."""
+    """A fractional lifetime is rounded down to whole seconds."""
     assert lifetime_of(59.9) == timedelta(seconds=59)
 
 
 @pytest.mark.parametrize("token_type", ["Bearer", "bearer", "BEARER"])
 def test_token_type(token_type):
-    """The token type is compared without regard to case (RFC 6749 section 5.1)."""
+    """The case of the token type does not matter (RFC 6749 section 5.1)."""
     assert read({**GOOD, "token_type": token_type}).access_token
 
 
 @pytest.mark.parametrize("token_type", [None, "mac", "", 1, "Bearer "])
 def test_token_type_refused(token_type):
-    """A token of another type cannot be sent as a bearer token."""
+    """A token of another type is refused, because it cannot be sent as a bearer token."""
     with pytest.raises(TokenResponseInvalid, match="token_type is not Bearer"):
         read({**GOOD, "token_type": token_type})
 
@@ -109,8 +109,8 @@ def test_token_type_refused(token_type):
     "access_token", [None, "", 7, [], "two words", "line\nbreak", "nul\0", "Schlüssel", "t\t", "\x7f"]
 )
 def test_access_token_refused(access_token):
-    """An access token that no header can carry is refused here, and not quoted by httpx later."""
-    with pytest.raises(TokenResponseInvalid, match="access_token is missing or no text") as caught:
+    """An access token that no header can carry is refused and not quoted."""
+    with pytest.raises(TokenResponseInvalid, match="access_token is missing or not text") as caught:
         read({**GOOD, "access_token": access_token})
     assert not isinstance(access_token, str) or access_token == "" or access_token not in str(caught.value)
 
@@ -119,7 +119,7 @@ def test_access_token_refused(access_token):
     "body", [b"", b"null", b"[]", b"<html>QXZ</html>", b'{"access_token": "QXZ', b"\xff\xfe", b"[" * 10**5]
 )
 def test_not_json(body):
-    """A reply that is no JSON object is refused; what is told of it is its size and media type."""
+    """A reply that is not a JSON object is refused; the error tells its size and media type only."""
     with pytest.raises(TokenResponseInvalid, match=f"text/html.*, {len(body)} bytes") as caught:
         read(body=body, headers={"Content-Type": "text/html"})
     assert "QXZ" not in str(caught.value)
@@ -134,13 +134,13 @@ JSON = st.recursive(
 
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys((*GOOD, "error", "error_description", "scope"), JSON)))
 def test_values_are_not_quoted(fields):
-    """Whatever a reply says, it is a token or a refusal that names fields and types and quotes no value."""
+    """Any reply is a token or an error that names fields and types and quotes no value."""
     told = message(lambda: read(fields))
     assert not any(text in told for text in texts_in(fields))
 
 
 def message(call):
-    """What the TokenError of a call says, if there is one."""
+    """Return the text of the TokenError that a call raises, or an empty text."""
     try:
         call()
     except TokenError as error:
@@ -159,7 +159,7 @@ def texts_in(value):
 @example(status=401, body=b"{}", date="Mon, 01 Jan 2024 00:00:00 +99999999999999999999", kind="")
 @example(status=401, body=b"{}", date="Mon, 01 Jan 99999999999999999999 00:00:00 GMT", kind="")
 def test_any_reply(status, body, date, kind):
-    """Any reply at all gives a token or a TokenError whose text is printable."""
+    """Any reply gives a token or a TokenError with printable text."""
     headers = {"date": date, "content-type": kind}
     told = message(lambda: read_token_response(status, headers, body, asked_at=START, asked_monotonic=0.0))
     assert told == printable(told)
@@ -167,7 +167,7 @@ def test_any_reply(status, body, date, kind):
 
 @given(st.text("ABCabc019+/=%&\"'\\ ", min_size=8, max_size=80))
 def test_scrubbed(secret):
-    """A secret that a reply gives back stands in no message: not as code, field name or media type."""
+    """A secret that a reply repeats is not in the message, neither as error code nor field name nor media type."""
 
     def scrub(text):
         return text.replace(secret, "<CLIENT_SECRET>")
@@ -185,14 +185,14 @@ def test_scrubbed(secret):
 
 @pytest.mark.parametrize("status", [100, 301, 400, 401, 403, 404, 429, 500, 503])
 def test_refused(status):
-    """Every status but success is a TokenRefused that has it, even when the body looks like a token."""
+    """Every status but success raises TokenRefused with that status, even if the body looks like a token."""
     with pytest.raises(TokenRefused, match=f"status {status}") as caught:
         read(GOOD, status=status)
     assert (caught.value.status, caught.value.error, caught.value.clock_offset) == (status, None, None)
 
 
 def test_error_code():
-    """The error code of RFC 6749 is kept and shown; its description, which may hold anything, is not."""
+    """The error code of RFC 6749 is kept and shown; the description, which may quote anything, is not."""
     with pytest.raises(TokenRefused, match=r"invalid_client") as caught:
         read({"error": "invalid_client", "error_description": "QXZ is wrong"}, status=401)
     assert caught.value.error == "invalid_client"
@@ -203,14 +203,14 @@ def test_error_code():
     "code", ["", None, 7, ["a"], "line\nbreak", 'quo"te', "back\\slash", "\x1b[31m", "ünsafe", "\u202e"]
 )
 def test_error_code_unsafe(code):
-    """An error code with characters that RFC 6749 section 5.2 does not allow counts as none."""
+    """An error code with characters that RFC 6749 section 5.2 does not allow is ignored."""
     with pytest.raises(TokenRefused) as caught:
         read({"error": code}, status=400)
     assert caught.value.error is None
 
 
 def test_error_code_is_cut():
-    """A long error code is cut."""
+    """A long error code is shortened."""
     with pytest.raises(TokenRefused) as caught:
         read({"error": "x" * 10**5}, status=400)
     assert len(caught.value.error) <= 60
@@ -228,7 +228,7 @@ def test_error_code_is_cut():
     ],
 )
 def test_advice(offset, status, words):
-    """A refusal says what to do next: a clock that is off shows when it can be the reason."""
+    """A refusal says what to do next, and mentions a wrong clock only where that can be the reason."""
     date = format_datetime(START - timedelta(seconds=offset), usegmt=True)
     with pytest.raises(TokenRefused) as caught:
         read({}, status=status, headers={"Date": date})
@@ -245,7 +245,7 @@ def test_date_unreadable(date):
 
 
 def test_date_without_zone():
-    """A Date without a zone is UTC (RFC 9110 section 5.6.7)."""
+    """A Date without a time zone is UTC (RFC 9110 section 5.6.7)."""
     with pytest.raises(TokenRefused) as caught:
         read({}, status=401, headers={"Date": "Tue, 12 May 2026 09:30:00 -0000"})
     assert caught.value.clock_offset == timedelta(0)
@@ -266,7 +266,7 @@ def test_date_without_zone():
     ],
 )
 def test_retry_after(headers, seconds):
-    """Retry-After is seconds or an instant (RFC 9110 section 10.2.3); anything else says nothing."""
+    """Retry-After is seconds or an instant (RFC 9110 section 10.2.3); anything else is ignored."""
     with pytest.raises(TokenRefused) as caught:
         read({}, status=429, headers=headers)
     assert caught.value.retry_after == seconds
@@ -274,7 +274,7 @@ def test_retry_after(headers, seconds):
 
 
 def test_retry_after_by_the_servers_clock():
-    """An instant in Retry-After counts from the server's own Date, however far off our clock is."""
+    """An instant in Retry-After counts from the server's own Date, however wrong our clock is."""
     there = START - timedelta(hours=3)
     headers = {
         "Date": format_datetime(there, usegmt=True),
@@ -296,7 +296,7 @@ def test_retry_after_by_the_servers_clock():
     ],
 )
 def test_refused_in_words(status, error, words, is_passing):
-    """A refusal says what was refused, and whether another try may fare better."""
+    """A refusal says what was refused, and whether another try may help."""
     with pytest.raises(TokenRefused, match=words.replace("(", r"\(").replace(")", r"\)")) as caught:
         read({} if error is None else {"error": error}, status=status)
     assert caught.value.is_passing is is_passing

@@ -31,7 +31,7 @@ LASTING = [
 
 
 class Endpoint:
-    """A token endpoint that fails as it is told, on a clock of its own."""
+    """A token endpoint with a clock of its own that fails as planned."""
 
     def __init__(self, failures, *, takes=0.0):
         self.failures = list(failures)
@@ -49,7 +49,7 @@ class Endpoint:
         yield
 
     def outcome(self, policy=POLICY):
-        """The token; pauses are noted and over at once."""
+        """Return the token; pauses are recorded and end at once."""
         flow = with_retries(self.attempt, self.clock, policy)
         try:
             while True:
@@ -63,7 +63,7 @@ class Endpoint:
 
 @pytest.mark.parametrize("failure", PASSING, ids=str)
 def test_passing(failure):
-    """What may pass is tried again, with growing pauses, and the token comes of the first try that gives one."""
+    """A failure that may pass is tried again, after growing pauses, until a try gives a token."""
     endpoint = Endpoint([failure] * 3)
     assert endpoint.outcome() == "token"
     assert endpoint.pauses == [0.25, 0.5, 1.0]
@@ -71,7 +71,7 @@ def test_passing(failure):
 
 @pytest.mark.parametrize("failure", PASSING, ids=str)
 def test_bounded_tries(failure):
-    """Four tries and no more; the error says how many there were, keeps what it carries, and has no context."""
+    """There are at most four tries; the error tells their number, keeps its data, and has no context."""
     endpoint = Endpoint([failure] * 9)
     with pytest.raises(type(failure)) as caught:
         endpoint.outcome()
@@ -83,7 +83,7 @@ def test_bounded_tries(failure):
 
 @pytest.mark.parametrize("failure", LASTING, ids=str)
 def test_lasting(failure):
-    """What cannot get better is not tried again."""
+    """A failure that cannot pass is not tried again."""
     endpoint = Endpoint([failure])
     with pytest.raises(type(failure)):
         endpoint.outcome()
@@ -91,14 +91,14 @@ def test_lasting(failure):
 
 
 def test_retry_after():
-    """The service's own Retry-After counts where it is longer than our pause."""
+    """The service's Retry-After applies if it is longer than our pause."""
     endpoint = Endpoint([TokenRefused("too many", status=429, retry_after=seconds) for seconds in (7, 0)])
     assert endpoint.outcome() == "token"
     assert endpoint.pauses == [7, 0.5]
 
 
 def test_retry_after_too_long():
-    """A service that asks for more time than there is gets it: the caller is told at once."""
+    """If the service asks for a longer wait than the limit, the caller gets the error at once."""
     endpoint = Endpoint([TokenRefused("too many", status=429, retry_after=31)])
     with pytest.raises(TokenRefused):
         endpoint.outcome()
@@ -106,7 +106,7 @@ def test_retry_after_too_long():
 
 
 def test_bounded_time():
-    """After half a minute no other try is made, however few there were: a request may have timed out."""
+    """No try begins later than 30 s after the first, because a request may have timed out."""
     endpoint = Endpoint([Unreachable("no answer in time")] * 9, takes=29.9)
     with pytest.raises(Unreachable):
         endpoint.outcome()
@@ -119,7 +119,7 @@ def test_bounded_time():
     st.floats(0, 1),
 )
 def test_bounds(failures, takes, jitter):
-    """Whatever fails and asks for what: at most four tries, none begun half a minute after the first."""
+    """Whatever fails and whatever the service asks, there are at most four tries within 30 s."""
     told = [
         TokenRefused("x", status=failure.status, retry_after=asked) if isinstance(failure, TokenRefused) else failure
         for failure, asked in failures

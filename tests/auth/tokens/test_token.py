@@ -18,12 +18,12 @@ TEXT = "QXZ-token-QXZ-token"
 
 
 def made(lifetime=890):
-    """A token asked for at START, when the monotonic clock stood at 100 seconds."""
+    """Return a token requested at START, when the monotonic clock stood at 100 seconds."""
     return Token(Secret(TEXT), START, START + timedelta(seconds=lifetime), expires_monotonic=100.0 + lifetime)
 
 
 class TwoClocks:
-    """A clock whose readings are moved apart from each other."""
+    """A clock with two readings that are moved independently."""
 
     def __init__(self, wall=0.0, monotonic=0.0):
         self.wall, self.seconds = wall, monotonic
@@ -49,20 +49,20 @@ def test_usable(lifetime, after):
 
 @pytest.mark.parametrize(("wall", "monotonic"), [(895, 0), (0, 895), (895, -50), (-5000, 895)])
 def test_both_clocks(wall, monotonic):
-    """A token that either clock says has ended is not used: after a sleep, and after the wall clock was set back."""
+    """A token that either clock takes for expired is not used: after a sleep, or after the wall clock was set back."""
     assert made().is_usable(TwoClocks())
     assert not made().is_usable(TwoClocks(wall, monotonic))
 
 
 @given(st.floats(-1000, 2000))
 def test_remaining(after):
-    """The remaining lifetime counts down to zero and no further."""
+    """The remaining lifetime counts down to zero and not below."""
     remaining = made().remaining(START + timedelta(seconds=after))
     assert remaining == max(timedelta(seconds=890) - timedelta(seconds=after), timedelta(0))
 
 
 def test_token_hides_its_text():
-    """A token shows its instants and not its text, is not pickled, and is copied as it is."""
+    """A token shows its instants but not its text, cannot be pickled, and is copied as it is."""
     token = made()
     for shown in (repr(token), str(token), f"{token}"):
         assert TEXT not in shown
@@ -73,6 +73,6 @@ def test_token_hides_its_text():
 
 
 def test_tokens_equal():
-    """Tokens are equal by text and instants, and tell nothing of this process's monotonic clock."""
+    """Tokens are equal if their texts and instants are; the monotonic clock does not matter."""
     assert made() == Token(Secret(TEXT), START, START + timedelta(seconds=890))
     assert len({made(), made()}) == 1

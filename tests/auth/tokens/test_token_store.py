@@ -1,4 +1,4 @@
-"""One token for several processes: the flow driven by hand, with a store in memory."""
+"""One token for several processes: the flow, driven by hand, with a store in memory."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.auth.tokens.sealing import Seal
-from toolkit.auth.tokens.store import SharedPlace, StoreUnavailableError, TokenStore
+from toolkit.auth.tokens.entries import token_seal
+from toolkit.auth.tokens.store import SharedToken, StoreUnavailableError, TokenStore
 from toolkit.auth.tokens.token import Token
 from toolkit.core.clock import ManualClock
 from toolkit.core.errors import TokenRefused
@@ -32,7 +32,7 @@ class Held:
 
 
 class Store:
-    """What processes share, as a dict."""
+    """A store in a dictionary, shared by several imitated processes."""
 
     def __init__(self):
         self.entries, self.held = {}, set()
@@ -59,7 +59,7 @@ class Store:
 
 
 class Processes:
-    """Processes with equal credentials and a clock of their own each, all of which stand at the same instant."""
+    """Imitated processes with equal credentials and equal clocks."""
 
     def __init__(self, store=None):
         self.store = store or Store()
@@ -67,9 +67,9 @@ class Processes:
         self.fetches = 0
         self.numbers = itertools.count(1)
 
-    def place(self, identity=b"QXZ-identity"):
-        """One more process."""
-        return SharedPlace(self.store, Seal.of(identity, URL))
+    def shared_token(self, identity=b"QXZ-identity"):
+        """Return the shared token as another process sees it."""
+        return SharedToken(self.store, token_seal(identity, URL))
 
     def fetch(self, lifetime=890):
         self.fetches += 1
@@ -79,12 +79,12 @@ class Processes:
         text = Secret(f"QXZ-token-{next(self.numbers)}")
         return Token(text, now, now + timedelta(seconds=lifetime), expires_monotonic=end)
 
-    def obtain(self, place=None, **more):
-        return (place or self.place()).obtain(self.clock, self.fetch, **more)
+    def obtain(self, shared=None, **more):
+        return (shared or self.shared_token()).obtain(self.clock, self.fetch, **more)
 
-    def obtained(self, place=None, **more):
-        """The token of a process that meets no other."""
-        flow = self.obtain(place, **more)
+    def obtained(self, shared=None, **more):
+        """Return the token of a process that meets no other."""
+        flow = self.obtain(shared, **more)
         try:
             assert next(flow) == "fetching"
             flow.send(None)
@@ -100,12 +100,12 @@ def ended(flow):
 
 
 def test_store_protocol():
-    """Three methods make a store."""
+    """An object with the three methods is a store."""
     assert isinstance(Store(), TokenStore)
 
 
 def test_one_token():
-    """The first process asks; the others find its token, its lifetime as the service gave it."""
+    """The first process requests a token; the others find it, with the lifetime that the service gave."""
     processes = Processes()
     token = processes.obtained()
     processes.clock.advance(100)
@@ -118,7 +118,7 @@ def test_one_token():
 
 
 def test_waiting():
-    """While one process asks the others look again now and then, and take what it got."""
+    """While one process requests a token, the others wait for its entry and use that."""
     processes = Processes()
     first, second = processes.obtain(), processes.obtain()
     assert next(first) == "fetching"
@@ -133,7 +133,7 @@ def test_waiting():
     "failure", [TokenRefused("no"), httpx.ReadTimeout("slow"), KeyboardInterrupt(), GeneratorExit()]
 )
 def test_failed_leader(failure):
-    """A process that fails to get one leaves the turn to the next."""
+    """If a process fails to get a token, the next one requests it."""
     processes = Processes()
     first, second = processes.obtain(), processes.obtain()
     next(first)
@@ -157,7 +157,7 @@ def test_expired():
 
 
 def test_refused_token():
-    """A token that the service refused is not taken again, but one that another process has got meanwhile is."""
+    """A token that the service refused is not used again, but one that another process got meanwhile is."""
     processes = Processes()
     refused = processes.obtained()
     renewed = processes.obtained(other_than=refused)
@@ -167,9 +167,9 @@ def test_refused_token():
 
 
 def test_stuck_leader():
-    """A process that neither gets a token nor ends is waited for a minute, and no longer."""
+    """The others wait for a stuck process for a minute, and no longer."""
     processes = Processes()
-    processes.store.held.add(Seal.of(b"QXZ-identity", URL).name)
+    processes.store.held.add(token_seal(b"QXZ-identity", URL).name)
     flow = processes.obtain()
     waited = 0.0
     while isinstance(effect := next(flow), Pause):
@@ -180,27 +180,27 @@ def test_stuck_leader():
 
 
 def test_alone():
-    """Who must not wait asks for itself, and leaves what it got for the others."""
+    """A process that must not wait requests a token itself and stores it for the others."""
     processes = Processes()
-    processes.store.held.add(Seal.of(b"QXZ-identity", URL).name)
+    processes.store.held.add(token_seal(b"QXZ-identity", URL).name)
     token = processes.obtained(alone=True)
     assert processes.obtained() == token
 
 
 def test_other_credentials():
-    """Who has other credentials finds nothing and takes no lock of theirs."""
+    """A process with other credentials finds nothing, and takes no lock of theirs."""
     processes = Processes()
     processes.obtained()
-    processes.obtained(processes.place(b"QXZ-other"))
+    processes.obtained(processes.shared_token(b"QXZ-other"))
     assert processes.fetches == 2
     assert len(processes.store.entries) == 2
 
 
 @given(st.binary(max_size=3000) | st.none() | st.just("text"))
 def test_foreign_entry(entry):
-    """Whatever lies in the store in place of a token is replaced by one."""
+    """Anything in place of a token is replaced by one."""
     processes = Processes()
-    name = Seal.of(b"QXZ-identity", URL).name
+    name = token_seal(b"QXZ-identity", URL).name
     processes.store.entries[name] = entry
     token = processes.obtained()
     assert processes.obtained() == token
@@ -208,7 +208,7 @@ def test_foreign_entry(entry):
 
 
 def test_sealed():
-    """What the store holds shows no token."""
+    """The stored entry does not show the token."""
     processes = Processes()
     token = processes.obtained()
     ((name, data),) = processes.store.entries.items()
@@ -218,22 +218,22 @@ def test_sealed():
 
 @pytest.mark.parametrize("what", ["read", "write", "lock"])
 def test_unavailable(what):
-    """A store that fails costs a warning, said once, and no call: the process goes on in memory."""
+    """If the store fails, a process warns once and goes on in memory."""
     processes = Processes()
     processes.store.failing.add(what)
-    place = processes.place()
+    shared = processes.shared_token()
     with pytest.warns(UserWarning, match=f"cannot {what}.*in memory"):
-        assert processes.obtained(place)
+        assert processes.obtained(shared)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         processes.clock.advance(900)
-        assert processes.obtained(place)
+        assert processes.obtained(shared)
     processes.store.failing.clear()
-    assert processes.obtained(place) == processes.obtained()
+    assert processes.obtained(shared) == processes.obtained()
 
 
 def test_another_error():
-    """Of another's error only the type is shown: its text may hold anything."""
+    """The text of an unknown error is not shown, because it may quote anything."""
 
     class Broken(Store):
         def read(self, name, /):
@@ -247,7 +247,7 @@ def test_another_error():
 
 @given(st.integers(2, 6), st.randoms(use_true_random=False))
 def test_any_order(count, choose):
-    """However processes interleave and fail: one asks at a time, one token, and nobody is left waiting."""
+    """However processes interleave and fail, one requests at a time, they share one token, and none waits forever."""
     processes = Processes()
     flows = {number: processes.obtain() for number in range(count)}
     asking, tokens, failures = set(), [], 0

@@ -1,4 +1,4 @@
-"""Where the kernels and processes of one user keep their tokens: sealed, in a folder of the user's own."""
+"""Sealed tokens as files in the user's cache folder, shared by the kernels and processes of one user."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from toolkit.auth.tokens.sealing import LARGEST_ENTRY
+from toolkit.auth.tokens.entries import LARGEST_ENTRY
 from toolkit.auth.tokens.store import StoreUnavailableError
 from toolkit.local.files import (
     PARTIAL,
@@ -21,12 +21,12 @@ from toolkit.local.files import (
     private_folder,
     read_private,
     shown,
-    write_private,
+    write_atomically,
 )
+from toolkit.local.folders import cache_folder
 from toolkit.local.locks import FileLock, try_lock
 
-APPLICATION: Final = "service-access-toolkit"
-STALE_AFTER: Final = 2 * 86_400.0  # seconds; the longest lifetime of a token is half of it
+STALE_AFTER: Final = 2 * 86_400.0  # seconds; twice the longest lifetime of a token
 _ENTRY: Final = ".token"
 _LOCK: Final = ".lock"
 _NAME: Final = re.compile(r"[0-9a-f]{16,128}\Z")
@@ -35,72 +35,69 @@ _UNFINISHED: Final = re.compile(rf"\.[0-9a-f]{{16,128}}{re.escape(_ENTRY)}\..*{r
 
 
 class FileTokenStore:
-    """Entries as files in a folder, which only their user may enter.
+    """Keeps entries as files in a folder that only their user may enter.
 
-    Nothing is read or written through a link. What is not a plain file of this user's own, of at most
-    LARGEST_ENTRY bytes, counts as no entry, and is replaced by the next one.
+    Nothing is read or written through a link. An entry must be a plain file that belongs to this user and has at most
+    LARGEST_ENTRY bytes; anything else in its place counts as missing, and the next entry replaces it.
 
     Args:
-        folder: where the entries are; None for one in the user's cache folder. Made when something is written.
-        now: seconds since 1970, by which old entries are cleared away.
+        folder: the folder of the entries; by default one in the user's cache folder. It is made when first written to.
+        now: returns seconds since 1970; decides which entries are old and removed.
     """
 
     def __init__(self, folder: Path | None = None, *, now: Callable[[], float] = time.time) -> None:
         if folder is None:
-            from platformdirs import user_cache_dir  # keeps platformdirs out of `import toolkit`
-
-            parent = Path(user_cache_dir(APPLICATION, appauthor=False))
-            self.folder = parent / "tokens"
-            self._folders = [parent, self.folder]
+            self.folder = cache_folder() / "tokens"
+            self._folders = [self.folder.parent, self.folder]
         else:
             self.folder = folder
-            self._folders = [folder]  # what a user's own folder lies in is the user's business
+            self._folders = [folder]  # the permissions of its parent are the user's own decision
         self._now = now
 
     def __repr__(self) -> str:
         return f"<FileTokenStore {shown(self.folder)}>"
 
     def read(self, name: str, /) -> bytes | None:
-        """The entry of a name, or None when there is none.
+        """Return the entry of a name, or None if there is none.
 
         Raises:
-            StoreUnavailableError: the folder is a link or not this user's own, or the disk fails.
+            StoreUnavailableError: if the folder is a link or belongs to another user, or the disk fails.
         """
         file = self._file(name, _ENTRY)
-        with self._saying("read in"):
-            is_there = all(is_own_folder(folder) for folder in self._folders)
-            return read_private(file, LARGEST_ENTRY) if is_there else None
+        with self._unavailable("read in"):
+            exists = all(is_own_folder(folder) for folder in self._folders)
+            return read_private(file, LARGEST_ENTRY) if exists else None
 
     def write(self, name: str, data: bytes, /) -> None:
-        """Put an entry in place of what was there, and clear away entries that nobody has written for two days.
+        """Replace the entry of a name, and remove entries that nobody has written for two days.
 
         Raises:
-            StoreUnavailableError: the folder or the file cannot be written; what was there before stays.
+            StoreUnavailableError: if the folder or the file cannot be written. The old entry stays.
         """
         file = self._file(name, _ENTRY)
-        with self._saying("write in"):
+        with self._unavailable("write in"):
             if len(data) > LARGEST_ENTRY:
                 raise OSError(errno.EFBIG, f"an entry has at most {LARGEST_ENTRY} bytes, not {len(data)}")
             self._make_folder()
-            # Not worth the wait for the disk: an entry torn by a crash does not open, and a new token is asked for.
-            write_private(file, data, durable=False)
+            # Not durable: an entry that a crash tore does not open, and then a new token is requested.
+            write_atomically(file, data, private=True)
         with suppress(OSError):
-            self._clear_away()
+            self._remove_old()
 
     def try_lock(self, name: str, /) -> FileLock | None:
-        """The lock of a name's entry, or None when another process or thread has it.
+        """Lock the entry of a name, or return None if another process or thread holds the lock.
 
         Raises:
-            StoreUnavailableError: the folder or the file cannot be used, or the disk knows no locks.
+            StoreUnavailableError: if the folder or the file cannot be used, or the disk does not support locks.
         """
         file = self._file(name, _LOCK)
-        with self._saying("lock in"):
+        with self._unavailable("lock in"):
             self._make_folder()
             return try_lock(file)
 
     def _file(self, name: str, suffix: str) -> Path:
         if not _NAME.match(name):
-            raise ValueError("an entry's name has 16 to 128 hexadecimal digits in lower case")
+            raise ValueError("the name of an entry has 16 to 128 lower-case hexadecimal digits")
         return self.folder / f"{name}{suffix}"
 
     def _make_folder(self) -> None:
@@ -109,34 +106,35 @@ class FileTokenStore:
             is_own_folder(folder)
 
     @contextmanager
-    def _saying(self, what: str) -> Iterator[None]:
+    def _unavailable(self, action: str) -> Iterator[None]:
+        """Raise StoreUnavailableError in place of an OSError."""
         try:
             yield
         except OSError as error:
             where = Path(error.filename) if isinstance(error, UnfitFile) else self.folder
             why = error.strerror or type(error).__name__
-            raise StoreUnavailableError(f"cannot {what} {shown(where)}: {why}") from None
+            raise StoreUnavailableError(f"cannot {action} {shown(where)}: {why}") from None
 
-    def _clear_away(self) -> None:
-        """Remove the files of entries, and of writers that were killed, that are older than any token can be.
+    def _remove_old(self) -> None:
+        """Remove the files of entries and of killed writers that are older than any token can be.
 
-        An entry goes while its lock is held here, and the lock's file with it, which `try_lock` allows for.
-        On Windows that file stays, since it is open.
+        An entry is removed while this process holds its lock, and its lock file with it, which `try_lock` allows for.
+        On Windows the lock file stays, because it is open.
         """
-        before = self._now() - STALE_AFTER
-        last: dict[str, float] = {}
+        oldest = self._now() - STALE_AFTER
+        last_written: dict[str, float] = {}
         with os.scandir(self.folder) as entries:
             for entry in entries:
-                if found := _OURS.match(entry.name):
-                    last[found[1]] = max(_modified(entry.path), last.get(found[1], 0.0))
-                elif _UNFINISHED.match(entry.name) and _modified(entry.path) < before:
+                if match := _OURS.match(entry.name):
+                    last_written[match[1]] = max(_modified(entry.path), last_written.get(match[1], 0.0))
+                elif _UNFINISHED.match(entry.name) and _modified(entry.path) < oldest:
                     Path(entry.path).unlink(missing_ok=True)
-        for name in (name for name, modified in last.items() if modified < before):
+        for name in (name for name, modified in last_written.items() if modified < oldest):
             lock = try_lock(self._file(name, _LOCK))
             if lock is None:
                 continue
             try:
-                if _modified(self._file(name, _ENTRY)) < before:  # asked again, now that nobody else writes it
+                if _modified(self._file(name, _ENTRY)) < oldest:  # checked again, now that nobody else writes it
                     self._file(name, _ENTRY).unlink(missing_ok=True)
                     self._file(name, _LOCK).unlink(missing_ok=True)
             finally:
@@ -147,13 +145,13 @@ _STORES: Final[dict[Path, FileTokenStore]] = {}
 
 
 def user_token_store() -> FileTokenStore:
-    """The store in the user's cache folder; the same one each time, so that sessions here share what it keeps."""
+    """Return the store in the user's cache folder; always the same object, so that the sessions share token sources."""
     store = FileTokenStore()
     return _STORES.setdefault(store.folder, store)
 
 
 def _modified(path: str | Path) -> float:
-    """When a file was last written, in seconds since 1970; never, when it is gone; just now, when it is no file."""
+    """Return when a file was last written, in seconds since 1970: 0 if it is gone, infinity if it is not a file."""
     try:
         status = os.lstat(path)
     except FileNotFoundError:

@@ -1,23 +1,23 @@
-"""What the token endpoint answered: a token, or why there is none (RFC 6749 sections 5.1 and 5.2)."""
+"""Read the answer of the token endpoint: a token, or why there is none (RFC 6749 sections 5.1 and 5.2)."""
 
 from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
-from toolkit.auth.tokens.token import LONGEST_LIFETIME, Token
+from toolkit.auth.tokens.token import LONGEST_LIFETIME, Token, is_bearer_token
 from toolkit.core.document import TOKEN_FIELDS, TOKEN_TYPE, TOKEN_VALIDITY
 from toolkit.core.errors import TokenRefused, TokenResponseInvalid
 from toolkit.core.escaping import excerpt
+from toolkit.core.ledger import parse_http_date
 from toolkit.core.secret import Secret
 
 _NOTABLE_CLOCK_OFFSET: Final = timedelta(seconds=30)
-_BEARER_TOKEN: Final = re.compile(r"[!-~]+\Z")  # wider than RFC 6750 section 2.1, whose alphabet servers stray from
-_ABOUT_THE_REQUEST: Final = frozenset({"invalid_request", "invalid_scope", "unsupported_grant_type"})
+_MOST_FIELDS: Final = 12  # named in an error
+_REQUEST_ERRORS: Final = frozenset({"invalid_request", "invalid_scope", "unsupported_grant_type"})
 _ERROR_CODE_CHARACTERS: Final = frozenset(map(chr, range(0x20, 0x7F))) - set('"\\')  # RFC 6749 section 5.2
 
 
@@ -30,20 +30,23 @@ def read_token_response(
     asked_monotonic: float,
     scrub: Callable[[str], str] = str,
 ) -> Token:
-    """The token in a reply of the token endpoint (section 4.1; RFC 6749 sections 5.1 and 5.2).
+    """Return the token in a reply of the token endpoint (section 4.1; RFC 6749 sections 5.1 and 5.2).
 
-    Lifetimes are decided so: `expires_in` may be a number or numeric text. Missing or null, the
-    validity of section 8 applies (15 minutes). More than a day is taken as a day. Zero, negative,
-    fractional below a second, or no number: refused, such a token could not be used.
+    `expires_in` may be a number or numeric text. If it is missing or null, the validity of section 8 applies
+    (15 minutes). More than a day counts as a day. Anything else, such as less than a second, is refused, because
+    such a token could not be used.
 
     Args:
-        asked_at: the instant before the request was sent, from which the lifetime counts.
+        status: the HTTP status code.
+        headers: the headers of the reply.
+        body: the body of the reply.
+        asked_at: the instant before the request was sent, where the lifetime starts.
         asked_monotonic: the same instant on the monotonic clock, in seconds.
-        scrub: takes known secrets out of text, before any of the reply goes into a message.
+        scrub: removes known secrets from text. Applied to everything of the reply that goes into a message.
 
     Raises:
-        TokenRefused: the status is no success.
-        TokenResponseInvalid: the reply is no token response; its values are not quoted.
+        TokenRefused: if the status is not a success.
+        TokenResponseInvalid: if the reply is not a token response. Its values are not quoted.
     """
     if not 200 <= status < 300:
         raise _refusal(status, headers, body, asked_at, scrub)
@@ -51,16 +54,17 @@ def read_token_response(
     if fields is None:
         kind = excerpt(scrub(headers.get("content-type", "no content type")), 60)
         raise TokenResponseInvalid(
-            f"The token endpoint answered {status} with something that is no JSON object ({kind}, {len(body)} bytes).",
+            f"The token endpoint answered {status} with something that is not a JSON object "
+            f"({kind}, {len(body)} bytes).",
             "Check the auth address: this may be a login page or a proxy.",
         )
     access_token, token_type, seconds = fields.get("access_token"), fields.get("token_type"), _seconds(fields)
-    if not isinstance(access_token, str) or not _BEARER_TOKEN.match(access_token):
-        why = "access_token is missing or no text that a bearer token can be (RFC 6750 section 2.1)"
+    if not is_bearer_token(access_token):
+        why = "access_token is missing or not text that can be a bearer token (RFC 6750 section 2.1)"
     elif not isinstance(token_type, str) or token_type.lower() != TOKEN_TYPE.lower():
         why = "token_type is not Bearer"
     elif not seconds >= 1:
-        why = "expires_in is no number of seconds above zero"
+        why = "expires_in is not a number of seconds above zero"
     else:
         lifetime = timedelta(seconds=int(min(seconds, LONGEST_LIFETIME.total_seconds())))
         expires_monotonic = asked_monotonic + lifetime.total_seconds()
@@ -69,23 +73,23 @@ def read_token_response(
 
 
 def _seconds(fields: Mapping[str, Any]) -> float:
-    """The lifetime that a reply gives in seconds, NaN when that is no number."""
-    given = fields.get("expires_in")
-    if given is None:
+    """Return the lifetime in seconds that a reply states; NaN if it is not a number."""
+    value = fields.get("expires_in")
+    if value is None:
         return TOKEN_VALIDITY.total_seconds()
     try:
-        return math.nan if isinstance(given, bool) else float(given)
+        return math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError):
         return math.nan
     except OverflowError:  # a whole number of more than 308 digits
-        return math.inf if given > 0 else -math.inf
+        return math.inf if value > 0 else -math.inf
 
 
 def _invalid(why: str, fields: Mapping[str, Any], scrub: Callable[[str], str]) -> TokenResponseInvalid:
-    named = list(fields.items())[:12]
+    named = list(fields.items())[:_MOST_FIELDS]
     shape = ", ".join(f"{excerpt(scrub(name), 40)}: {type(value).__name__}" for name, value in named)
     return TokenResponseInvalid(
-        f"The token endpoint's reply is no token response: {why}.",
+        f"The reply of the token endpoint is not a token response: {why}.",
         f"Its fields are {shape or 'none'}; section 2 of the service document names {', '.join(TOKEN_FIELDS)}.",
     )
 
@@ -97,11 +101,11 @@ def _refusal(
     if not isinstance(error, str) or not error or not set(error) <= _ERROR_CODE_CHARACTERS:
         error = None
     code = excerpt(scrub(error), 60) if error else None
-    offset, asked = _clock_offset(headers, now), _retry_after(headers, now)
+    offset, wait = _clock_offset(headers, now), _retry_after(headers, now)
     if status == 429 or not 400 <= status < 500 or error == "temporarily_unavailable":
         did = "gave no token"
     else:
-        did = "refused the request" if error in _ABOUT_THE_REQUEST else "refused the credentials"
+        did = "refused the request" if error in _REQUEST_ERRORS else "refused the credentials"
     what = f"The token endpoint {did}: status {status}" + (f" ({code})." if code else ".")
     if status >= 500 or error == "temporarily_unavailable":
         advice = "The service has a problem of its own; try again later."
@@ -114,36 +118,29 @@ def _refusal(
         advice = f"This machine's clock is {abs(round(offset.total_seconds()))} s {off} the server's; set it."
     else:
         advice = "Check client ID, secret or key, and that they belong to this environment."
-    if asked is not None:
-        advice = f"{advice} It asks to wait {math.ceil(asked)} s."
-    return TokenRefused(what, advice, status=status, error=code, clock_offset=offset, retry_after=asked)
+    if wait is not None:
+        advice = f"{advice} It asks to wait {math.ceil(wait)} s."
+    return TokenRefused(what, advice, status=status, error=code, clock_offset=offset, retry_after=wait)
 
 
 def _clock_offset(headers: Mapping[str, str], now: datetime) -> timedelta | None:
-    there = _instant(headers.get("date", ""))
-    return None if there is None else now - there
+    """Return this machine's clock minus the server's; None if the reply has no readable Date."""
+    server_time = parse_http_date(headers.get("date", ""))
+    return None if server_time is None else now - server_time
 
 
 def _retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Seconds that the service asks to wait (RFC 9110 section 10.2.3), by its own clock where it names an instant."""
+    """Return the seconds that the service asks to wait (RFC 9110 section 10.2.3), or None.
+
+    An instant counts from the server's own Date, since the two clocks may differ.
+    """
     text = headers.get("retry-after", "").strip()
     if text.isascii() and text.isdecimal():
         return float(text[:9])
-    instant = _instant(text)
+    instant = parse_http_date(text)
     if instant is None:
         return None
-    return max((instant - (_instant(headers.get("date", "")) or now)).total_seconds(), 0.0)
-
-
-def _instant(text: str) -> datetime | None:
-    """The instant of an HTTP date (RFC 9110 section 5.6.7)."""
-    from email.utils import parsedate_to_datetime  # slow to load, for refusals only
-
-    try:
-        instant = parsedate_to_datetime(text)
-    except (ValueError, OverflowError):
-        return None
-    return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
+    return max((instant - (parse_http_date(headers.get("date", "")) or now)).total_seconds(), 0.0)
 
 
 def _json_object(body: bytes) -> dict[str, Any] | None:

@@ -1,8 +1,8 @@
-"""Which failures of a token request are worth another try, and after how long.
+"""Try a token request again where that may help.
 
-429, 5xx, `temporarily_unavailable` and broken connections may pass: they are tried again, after a pause that
-grows, or after the one that the service asks for (RFC 9110 section 10.2.3). The service document shows no
-rate limits; the bounds are ours.
+429, 5xx, `temporarily_unavailable` and broken connections may pass: such a request is sent again, after a pause
+that doubles each time, or after the pause that the service asks for (RFC 9110 section 10.2.3). The service document
+shows no rate limits; the bounds are ours.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from toolkit.core.clock import Clock
 from toolkit.core.errors import TokenError, TokenRefused, Unreachable
 from toolkit.transport.flow import Flow, Pause
 
-# RFC 6749 section 5.2: refusals that the same request meets again, until somebody changes something.
+# RFC 6749 section 5.2: the same request is refused again until somebody changes something.
 LASTING: Final = frozenset(
     {"invalid_client", "invalid_request", "invalid_scope", "unauthorized_client", "unsupported_grant_type"}
 )
 LASTING_IS_REMEMBERED: Final = 30.0  # seconds
-PASSING_IS_REMEMBERED: Final = 1.0  # seconds: for those who waited for the very request that failed
-LONGEST_REMEMBERED: Final = 60.0  # seconds, of a Retry-After
+PASSING_IS_REMEMBERED: Final = 1.0  # seconds; for callers who waited for the request that failed
+LONGEST_REMEMBERED: Final = 60.0  # seconds; bounds a Retry-After
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often and for how long a token request is tried.
+    """Limits for the tries of a token request.
 
     Attributes:
-        tries: requests at most, the first included.
+        tries: the most requests to send, including the first.
         within: seconds after the first request in which another may be sent.
-        first_pause: seconds before the second; each later pause is twice the one before.
-        jitter: a number from 0 to 1; the pause is cut by up to half, so that many callers spread out.
+        first_pause: seconds before the second request; each later pause is twice as long.
+        jitter: returns a number from 0 to 1 that shortens a pause by up to half, so that many callers spread out.
     """
 
     tries: int = 4
@@ -43,10 +43,10 @@ class RetryPolicy:
     jitter: Callable[[], float] = random.random
 
     def pause(self, tries: int, elapsed: float, asked: float | None) -> float | None:
-        """Seconds to wait before the next try, or None when there is to be none.
+        """Return the seconds to wait before the next try, or None if there should not be another.
 
         Args:
-            tries: requests made so far.
+            tries: requests sent so far.
             elapsed: seconds since the first.
             asked: seconds that the service asks to wait, if it does.
         """
@@ -58,15 +58,17 @@ class RetryPolicy:
 
 
 def with_retries(attempt: Callable[[], Flow[Token]], clock: Clock, policy: RetryPolicy) -> Flow[Token]:
-    """Make a token request until it gives a token, fails for good, or the policy's bounds are reached.
+    """Send a token request until it gives a token, fails for good, or reaches the limits of the policy.
 
     Args:
-        attempt: makes one request; each of its own, since an assertion is good for one only.
+        attempt: sends one request. Each is a new one, because an assertion is good for one request only.
+        clock: measures the time since the first request.
+        policy: the limits.
 
     Raises:
-        TokenError, Unreachable: of the last try; says how many there were.
+        TokenError, Unreachable: the error of the last try, with the number of tries in its message.
     """
-    since, tries = clock.monotonic(), 0
+    first_sent, tries = clock.monotonic(), 0
     while True:
         tries += 1
         failure: TokenRefused | Unreachable
@@ -75,17 +77,18 @@ def with_retries(attempt: Callable[[], Flow[Token]], clock: Clock, policy: Retry
         except (TokenRefused, Unreachable) as error:
             failure = error
         asked = failure.retry_after if isinstance(failure, TokenRefused) else None
-        pause = policy.pause(tries, clock.monotonic() - since, asked) if failure.is_passing else None
-        if pause is None:  # raised here, it has no context
+        pause = policy.pause(tries, clock.monotonic() - first_sent, asked) if failure.is_passing else None
+        if pause is None:  # raised outside of the handler, so that the error has no context
             raise failure if tries == 1 else failure.reworded(f"{failure.what} {tries} tries.", failure.next_step)
         yield Pause(pause, clock)
 
 
 def seconds_until_another_try(error: TokenError | Unreachable, *, in_need: bool = True) -> float:
-    """For how long it is no use to ask again; 0 when the next caller may ask at once.
+    """Return for how many seconds to remember a failure instead of sending another request; 0 for not at all.
 
     Args:
-        in_need: whether there is no token to go on with meanwhile.
+        error: the failure.
+        in_need: True if there is no good token to use in the meantime.
     """
     if isinstance(error, TokenRefused) and error.error in LASTING:
         return LASTING_IS_REMEMBERED

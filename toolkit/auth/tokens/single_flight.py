@@ -1,81 +1,79 @@
-"""One token for everyone in this process who shares the credentials: threads, tasks and sessions.
+"""One token for all threads, tasks and sessions of this process that share the credentials.
 
-Under a lock it is only decided what to do: take the token in hand, wait for the one that another caller
-is fetching, or fetch. The lock is never held across a request, neither a token request nor a caller's own.
+A lock is held only to decide what to do: use the current token, wait for the caller who is fetching a new one, or
+fetch. It is never held across a request.
 """
 
 from __future__ import annotations
 
 import threading
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 from weakref import WeakKeyDictionary
 
 from toolkit.auth.credentials import Credentials
+from toolkit.auth.tokens.entries import token_seal
 from toolkit.auth.tokens.retrying import seconds_until_another_try
-from toolkit.auth.tokens.store import TokenStore
+from toolkit.auth.tokens.store import SharedToken, TokenStore
 from toolkit.auth.tokens.token import Token
 from toolkit.core.clock import Clock
 from toolkit.core.errors import TokenError, Unreachable
 from toolkit.transport.flow import Flight, Flow, Shielded, Wait, WhichLoop
 
-if TYPE_CHECKING:
-    from toolkit.auth.tokens.store import SharedPlace
-
 
 class Fetch(Protocol):
-    """Makes a token request.
+    """Sends a token request.
 
     Args:
-        patiently: whether to try again for as long as is reasonable; not while there is a good token to go on with.
+        patiently: True to try again for as long as is reasonable; False while there still is a good token.
     """
 
     def __call__(self, *, patiently: bool) -> Flow[Token]: ...
 
 
-class _Refusal(NamedTuple):
-    """Why there is no token, while it is no use to ask again; both instants are monotonic seconds."""
+class _Failure(NamedTuple):
+    """A failed token request that is not to be repeated yet; both instants are monotonic seconds."""
 
     error: TokenError | Unreachable
     since: float
     until: float
 
 
-class TokenSlot:
-    """One set of credentials' token at one token endpoint, and who is fetching it.
+class TokenSource:
+    """The token of one set of credentials at one token endpoint, and the fetch of the next one.
 
     Args:
-        shared: the place of the same token among processes; None to keep it in this one.
+        shared: the same token in a store that processes share; None to keep it in this process.
 
     Attributes:
-        token: the last token obtained, usable or not; None before the first and after a refusal.
-        doubted: a token that came of a renewal after a 401 and was not taken yet.
+        token: the last token obtained, usable or not; None before the first one and after a 401.
+        doubted: a token that replaced one after a 401 and that the service has not accepted yet.
     """
 
-    def __init__(self, shared: SharedPlace | None = None) -> None:
+    def __init__(self, shared: SharedToken | None = None) -> None:
         self._lock = threading.Lock()
         self._shared = shared
         self.token: Token | None = None
         self._flight: Flight | None = None
         self._rejected: Token | None = None
-        self._refusal: _Refusal | None = None
+        self._failure: _Failure | None = None
         self.doubted: Token | None = None
 
     def current(self, clock: Clock) -> Token | None:
-        """The token, if it is usable."""
+        """Return the token if it is usable, else None."""
         token = self.token
         return token if token is not None and token.is_usable(clock) else None
 
     def accept(self, token: Token) -> None:
-        """The service took this token: if it is refused later, it is worth renewing."""
+        """Note that the service accepted this token; if it is refused later, it is worth renewing."""
         if self.doubted is token:
             self.doubted = None
 
     def reject(self, token: Token) -> bool:
-        """The service answered 401 to this token. Whether another token is worth a try.
+        """Note that the service answered 401 to this token. Return True if it is worth trying another one.
 
-        A token that came of such a renewal and was never taken is not renewed again: the reason must
-        be another, and the service asks for no new token on each call.
+        A token that replaced a refused one and was never accepted itself is not renewed again: the reason must be
+        something else, and section 5.1 forbids a new token for each call.
         """
         with self._lock:
             if self.token is not token:
@@ -86,30 +84,30 @@ class TokenSlot:
             return True
 
     def obtain(self, clock: Clock, fetch: Fetch) -> Flow[Token]:
-        """The token: the current one, the one that another caller is fetching, or a new one.
+        """Return the current token, the one that another caller is fetching, or a new one.
 
-        A fetch of a task goes on when that task is cancelled, for those who wait for it and who come later. One
-        that fails in an unforeseen way concerns only the caller who made it; the next one who waited makes the
-        next. A refusal that no other try would change is remembered for a
-        little while, so that a hundred callers do not make a hundred requests. A token that has not ended yet
-        is used when no new one is to be had.
+        - If a task that fetches is cancelled, its fetch goes on for the callers who wait for it or come later.
+        - If a fetch fails in an unforeseen way, only its own caller gets the error; the next waiter fetches.
+        - If the service refuses, that is remembered for a while, so that a hundred callers do not send a hundred
+          requests that would all be refused.
+        - If no new token is available, the old one is used until it expires.
 
         Raises:
-            TokenError, Unreachable: there is no token to be had.
+            TokenError, Unreachable: if no token is available.
         """
         mine: Flight | None = None
         shielded: Shielded | None = None
         alone = False
         loop = yield WhichLoop()
-        try:  # from here on, so that no interrupt can leave behind a flight that never lands
+        try:  # begins here, so that no interrupt leaves behind a flight that never lands
             while mine is None:
                 with self._lock:
                     token = self.current(clock)
                     if token is not None:
                         return token
-                    refusal = self._remembered(clock)
-                    if refusal is not None:
-                        return self._spare(refusal, clock)
+                    failure = self._remembered(clock)
+                    if failure is not None:
+                        return self._old_token(failure, clock)
                     flight = self._flight
                     if flight is None or flight.is_lost:
                         mine = self._flight = Flight(loop)
@@ -119,7 +117,7 @@ class TokenSlot:
                     alone = not (yield Wait(flight))
             if loop is None:
                 return (yield from self._renewed(clock, fetch, alone=alone))
-            # Others wait for it, and their time limits are not those of this caller.
+            # Others wait for this fetch, and a time limit of this caller must not end it.
             shielded = Shielded(self._landing(mine, clock, fetch, alone=alone))
             return (yield shielded)  # type: ignore[no-any-return]
         finally:
@@ -143,7 +141,7 @@ class TokenSlot:
         with self._lock:
             if token is not self.token:
                 self.doubted = token if self._rejected is not None else None
-                self.token, self._rejected, self._refusal = token, None, None
+                self.token, self._rejected, self._failure = token, None, None
         return token
 
     def _fetched(self, clock: Clock, fetch: Fetch, *, alone: bool) -> Flow[Token]:
@@ -155,75 +153,66 @@ class TokenSlot:
             return (yield from self._shared.obtain(clock, request, other_than=self._rejected, alone=alone))
         except (TokenError, Unreachable) as error:
             failure = error
-        with self._lock:  # before the flight lands and others look
+        with self._lock:  # before the flight lands and the waiters look
             self._remember(failure, clock)
-            return self._spare(failure, clock)
+            return self._old_token(failure, clock)
 
     def _is_good(self, clock: Clock) -> bool:
         return self.token is not None and self.token.is_good(clock)
 
-    def _spare(self, failure: TokenError | Unreachable, clock: Clock) -> Token:
-        """The token that a new one was to replace, if it is good for a while yet; else the reason for no new one."""
+    def _old_token(self, failure: TokenError | Unreachable, clock: Clock) -> Token:
+        """Return the token that a new one was to replace, if it has not expired; else raise the failure."""
         if self.token is not None and self.token.is_good(clock):
             return self.token
         if self._rejected is not None and self._rejected.is_good(clock):
-            # One 401 may have been a mistake. What came back is for the next call to try.
+            # A single 401 may have been a mistake: the next call tries this token again.
             self.token, self._rejected = self._rejected, None
         raise failure
 
     def _remember(self, error: TokenError | Unreachable, clock: Clock) -> None:
         seconds, now = seconds_until_another_try(error, in_need=not self._is_good(clock)), clock.monotonic()
-        self._refusal = _Refusal(error, now, now + seconds) if seconds else None
+        self._failure = _Failure(error, now, now + seconds) if seconds else None
 
     def _remembered(self, clock: Clock) -> TokenError | Unreachable | None:
-        refusal, now = self._refusal, clock.monotonic()
-        if refusal is None or now >= refusal.until:
+        failure, now = self._failure, clock.monotonic()
+        if failure is None or now >= failure.until:
             return None
-        error, ago, left = refusal.error, round(now - refusal.since), max(1, round(refusal.until - now))
-        return error.reworded(error.what, f"{error.next_step} That was {ago} s ago; it is asked again in {left} s.")
+        error, ago, left = failure.error, round(now - failure.since), max(1, round(failure.until - now))
+        return error.reworded(
+            error.what, f"{error.next_step} That was {ago} s ago; the next request is possible in {left} s."
+        )
 
 
 class MemoryTokenStore:
-    """Tokens in this process only, gone when it ends."""
+    """Keeps tokens in this process; they are gone when it ends."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._slots: dict[str, TokenSlot] = {}
+        self._sources: dict[str, TokenSource] = {}
 
-    def slot(self, key: str, shared: SharedPlace | None = None) -> TokenSlot:
-        """The place of one set of credentials at one token endpoint; the same object for the same key."""
+    def source(self, key: str, shared: SharedToken | None = None) -> TokenSource:
+        """Return the token source of one set of credentials at one token endpoint; the same for the same key."""
         with self._lock:
-            slot = self._slots.get(key)
-            if slot is None:
-                slot = self._slots[key] = TokenSlot(shared)
-            return slot
+            return self._sources.setdefault(key, TokenSource(shared))
 
 
 SHARED_IN_PROCESS: Final = MemoryTokenStore()
-_SLOTS_OF: Final[WeakKeyDictionary[TokenStore, MemoryTokenStore]] = WeakKeyDictionary()
+_MEMORY_OF: Final[WeakKeyDictionary[TokenStore, MemoryTokenStore]] = WeakKeyDictionary()
 
 
-def slot_of(store: MemoryTokenStore | TokenStore, credentials: Credentials, token_url: str) -> TokenSlot:
-    """The slot of these credentials at this endpoint.
+def token_source(store: MemoryTokenStore | TokenStore, credentials: Credentials, token_url: str) -> TokenSource:
+    """Return the token source of these credentials at this token endpoint.
 
-    With a store that processes share, sessions of this process still share a slot, and the slot looks into
-    the store. Credentials whose key is kept elsewhere have nothing to derive a key of ours from: their tokens
-    stay in memory.
+    With a store that processes share, the sessions of this process still share one source, which looks into the store.
+    If the private key is kept elsewhere, there is nothing to derive an encryption key from, and the token stays in
+    memory.
     """
     key = f"{credentials.fingerprint()} {token_url}"
     if isinstance(store, MemoryTokenStore):
-        return store.slot(key)
+        return store.source(key)
     identity = credentials.token_identity()
-    shared = None if identity is None else _shared_place(store, identity, token_url)
+    shared = None if identity is None else SharedToken(store, token_seal(identity, token_url))
     try:
-        return _SLOTS_OF.setdefault(store, MemoryTokenStore()).slot(key, shared)
-    except TypeError:  # of a kind that cannot be a key, so each session has slots of its own
-        return TokenSlot(shared)
-
-
-def _shared_place(store: TokenStore, identity: bytes, token_url: str) -> SharedPlace:
-    # Loaded here, since few sessions share their tokens.
-    from toolkit.auth.tokens.sealing import Seal
-    from toolkit.auth.tokens.store import SharedPlace
-
-    return SharedPlace(store, Seal.of(identity, token_url))
+        return _MEMORY_OF.setdefault(store, MemoryTokenStore()).source(key, shared)
+    except TypeError:  # a store that cannot be a dictionary key: each session gets a source of its own
+        return TokenSource(shared)

@@ -1,15 +1,16 @@
 """An access token and its lifetime.
 
-Section 5.1 of the service document: a caller reuses one token until it expires. Renewing slightly
-early, so that a token does not expire on its way, is an addition of ours.
+Section 5.1 of the service document: a caller reuses one token until it expires. Renewing it slightly early, so
+that it does not expire on its way, is our addition.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, TypeGuard
 
 from toolkit.core.clock import Clock
 from toolkit.core.document import Placeholder
@@ -20,6 +21,12 @@ from toolkit.core.words import date_text, instant_words, minutes_text
 EARLY_AT_MOST: Final = 10.0  # seconds
 EARLY_SHARE: Final = 0.1  # of the lifetime
 LONGEST_LIFETIME: Final = timedelta(days=1)
+_BEARER_TOKEN: Final = re.compile(r"[!-~]+\Z")  # wider than RFC 6750 section 2.1: servers stray from its alphabet
+
+
+def is_bearer_token(value: object) -> TypeGuard[str]:
+    """Return True if a value is text that an Authorization header can carry as a bearer token."""
+    return isinstance(value, str) and _BEARER_TOKEN.match(value) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +35,17 @@ class Token:
 
     Attributes:
         access_token: the token, as a Secret.
-        issued_at: when its lifetime counts from: the instant before it was asked for.
-        expires_at: when it ends, by the service's `expires_in`.
-        renew_at: from when on a new one is asked for, slightly before it ends.
-        renew_monotonic: the same on the monotonic clock, in seconds.
+        issued_at: when its lifetime starts: the instant before it was requested.
+        expires_at: when it ends, according to the service's `expires_in`.
+        expires_monotonic: when it ends on the monotonic clock, in seconds.
+        renew_at: when to request a new one, slightly before it ends.
+        renew_monotonic: the same instant on the monotonic clock, in seconds.
     """
 
     access_token: Secret
     issued_at: datetime
     expires_at: datetime
-    # The second clock: what the wall clock cannot know after it was set back.
+    # The second clock notices what the wall clock cannot: that the wall clock was set back.
     expires_monotonic: float = field(default=math.inf, repr=False, compare=False)
     renew_at: datetime = field(init=False, repr=False, compare=False)
     renew_monotonic: float = field(init=False, repr=False, compare=False)
@@ -52,28 +60,31 @@ class Token:
         return f"<Token {self.access_token}, issued {issued}, expires {expires} UTC>"
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
-        return _bundle(self)
+        return _mime_bundle(self)
 
     @property
     def lifetime(self) -> timedelta:
-        """From issue to expiry."""
+        """Time from issue to expiry."""
         return self.expires_at - self.issued_at
 
     def remaining(self, now: datetime) -> timedelta:
-        """Lifetime left at an instant, not below zero."""
+        """Return the lifetime that is left at an instant; never negative."""
         return max(self.expires_at - now, timedelta(0))
 
     def is_good(self, clock: Clock) -> bool:
-        """Whether it has not ended by either clock, though a new one may be due."""
+        """Return True if the token has not expired on either clock, even if it is time to renew it."""
         return clock.monotonic() < self.expires_monotonic and clock.now() < self.expires_at
 
     def is_usable(self, clock: Clock) -> bool:
-        """Whether it lasts for another call by both clocks, so that a laptop that slept asks anew."""
+        """Return True if the token lasts for another call on both clocks.
+
+        Both count, so that a laptop that slept requests a new one.
+        """
         return clock.monotonic() < self.renew_monotonic and clock.now() < self.renew_at
 
 
-def _bundle(token: Token) -> dict[str, str]:
-    """A token without its text; one of a replay holds a placeholder for it."""
+def _mime_bundle(token: Token) -> dict[str, str]:
+    """Return how a notebook shows a token, without its text. A replayed token holds a placeholder."""
     is_replayed = token.access_token == Secret(Placeholder.ACCESS_TOKEN)
     source = f"{'replayed' if is_replayed else 'live'}, issued {date_text(token.issued_at)}"
     rows = [

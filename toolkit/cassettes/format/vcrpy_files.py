@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any, Final, NamedTuple
@@ -19,7 +18,7 @@ import yaml
 from toolkit.cassettes.format import fast_items, vcrpy_layout, yaml_text
 from toolkit.cassettes.format.interactions import Interaction, checked_status, checked_uri, corrupt
 from toolkit.core.errors import SecretLeak
-from toolkit.core.ledger import EPOCH
+from toolkit.core.ledger import EPOCH, parse_http_date
 from toolkit.scrubbing.content_encodings import open_body
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_text
 
@@ -195,8 +194,4 @@ def _body(body: Any) -> bytes:
 
 def _date(headers: HeaderList) -> datetime:
     text = next((value for name, value in headers if name.lower() == "date"), "")
-    try:
-        instant = parsedate_to_datetime(text)
-        return (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError):
-        return EPOCH
+    return parse_http_date(text) or EPOCH
