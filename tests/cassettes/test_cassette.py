@@ -653,7 +653,7 @@ def test_no_cassette(tmp_path, path, mode, data, monkeypatch):
     """What is no cassette is refused in every mode with its name, nothing in it runs, and its bytes stay."""
     monkeypatch.chdir(tmp_path)
     path.write_bytes(data)
-    with pytest.raises(CassetteCorrupt, match=r"tour\.yaml(, line \d+)? is no cassette: ") as caught:
+    with pytest.raises(CassetteCorrupt, match=r"tour\.yaml(, line \d+)? is not a cassette: ") as caught:
         Cassette(path, mode)
     assert str(caught.value).isprintable() or "\n" in str(caught.value)
     assert path.read_bytes() == data

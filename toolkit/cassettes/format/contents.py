@@ -1,4 +1,4 @@
-"""What a cassette file holds when it is opened, whoever wrote it: its interactions by number."""
+"""The interactions of a cassette file, by number, whoever wrote the file."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class Contents(ABC):
-    """Interactions of one file.
+    """The interactions of one file.
 
     Attributes:
-        is_foreign: written by stock vcrpy: with real addresses, and without keys of ours.
-        is_torn: it ends in an interaction whose writing was interrupted.
-        recorded_at: when the first one was recorded; None without any.
-        environments: names of the environments whose calls it holds, in order of appearance.
-        last_token_number: the highest token number, 0 without any.
+        is_foreign: True if stock vcrpy wrote the file: with real addresses, and without keys of ours.
+        is_torn: True if the file ends in an incomplete interaction, left by an interrupted write.
+        recorded_at: when the first interaction was recorded; None if there is none.
+        environments: names of the environments whose calls are recorded, in order of appearance.
+        last_token_number: the highest token number, 0 if there is none.
         token_requests: numbers of the interactions that are token requests.
     """
 
@@ -39,19 +39,19 @@ class Contents(ABC):
 
     @abstractmethod
     def interaction(self, number: int) -> Interaction:
-        """An interaction by its number, from 0.
+        """Return an interaction by its number, from 0.
 
         Raises:
-            CassetteCorrupt: it cannot be read.
+            CassetteCorrupt: if it cannot be read.
         """
 
     def head(self, number: int) -> RecordedRequest:
-        """Its method and URI at least."""
+        """Return a request of which at least method and URI are set."""
         return self.interaction(number).request
 
     def table(self) -> pd.DataFrame:
-        """One row each; `Cassette.table` names the columns."""
-        import pandas as pd  # keeps pandas out of `import toolkit`
+        """Return one row per interaction; `Cassette.table` documents the columns."""
+        import pandas as pd
 
         rows = [self.interaction(number) for number in range(len(self))]
         columns: dict[str, Any] = {
@@ -67,17 +67,17 @@ class Contents(ABC):
 
 
 class Parsed(Contents):
-    """Interactions that were read at once: of stock vcrpy, or of ours laid out anew by something else."""
+    """Interactions that were parsed when the file was opened, because it has an unusual layout."""
 
     def __init__(self, interactions: Sequence[Interaction], *, is_foreign: bool) -> None:
         self._interactions = interactions
         self.is_foreign = is_foreign
-        self.recorded_at = next((one.recorded_at for one in interactions), None)
-        callers = [one.authorized_by for one in interactions if one.authorized_by]
-        self.environments = list(dict.fromkeys(str(by.environment) for by in callers))
-        obtained = [one.token_obtained for one in interactions if one.token_obtained]
-        self.last_token_number = max((by.token or 0 for by in (*callers, *obtained)), default=0)
-        self.token_requests = [number for number, one in enumerate(interactions) if one.token_obtained]
+        self.recorded_at = next((interaction.recorded_at for interaction in interactions), None)
+        callers = [interaction.authorized_by for interaction in interactions if interaction.authorized_by]
+        self.environments = list(dict.fromkeys(str(caller.environment) for caller in callers))
+        obtained = [interaction.token_obtained for interaction in interactions if interaction.token_obtained]
+        self.last_token_number = max((caller.token or 0 for caller in (*callers, *obtained)), default=0)
+        self.token_requests = [number for number, interaction in enumerate(interactions) if interaction.token_obtained]
 
     def __len__(self) -> int:
         return len(self._interactions)
@@ -86,16 +86,11 @@ class Parsed(Contents):
         return self._interactions[number]
 
 
-class Unparsed(Contents):
-    """Interactions laid out as we write them, each parsed when it is first asked for."""
+class _Lazy(Contents):
+    """Interactions that are found by their layout, and each parsed when it is first asked for."""
 
-    def __init__(self, found: layout.Layout, *, source: str) -> None:
-        self.layout = found
-        self.is_torn = found.is_torn
-        self.recorded_at = layout.first_recorded_at(found)
-        self.environments = layout.environments(found)
-        self.last_token_number = layout.last_token_number(found)
-        self.token_requests = layout.token_requests(found)
+    def __init__(self, file_layout: layout.Layout, *, source: str) -> None:
+        self.layout = file_layout
         self._source = source
         self._parsed: dict[int, Interaction] = {}
 
@@ -105,73 +100,84 @@ class Unparsed(Contents):
     def interaction(self, number: int) -> Interaction:
         parsed = self._parsed.get(number)
         if parsed is None:
-            data, item = self.layout.data, self.layout.items[number]
-            piece = data[item.start : item.end]
-            parsed = fast_items.decode(piece)
-            if parsed is None:
-                parsed = interactions.decode(piece, source=self._source, line=item.line)
-            self._parsed[number] = parsed
+            item = self.layout.items[number]
+            parsed = self._parsed[number] = self._parse(number, self.layout.data[item.start : item.end], item.line)
         return parsed
 
     def head(self, number: int) -> RecordedRequest:
-        head = layout.head(self.layout, number)
+        head = self._method_and_uri(number)
         return self.interaction(number).request if head is None else RecordedRequest(*head)
 
+    @abstractmethod
+    def _parse(self, number: int, item: bytes, line: int) -> Interaction: ...
 
-class UnparsedForeign(Contents):
-    """Interactions in vcrpy's usual shape, each read when it is first asked for, as its loader reads them."""
+    @abstractmethod
+    def _method_and_uri(self, number: int) -> tuple[str, str] | None: ...
+
+
+class Unparsed(_Lazy):
+    """Interactions of a cassette of ours, laid out as the recorder writes them."""
+
+    def __init__(self, file_layout: layout.Layout, *, source: str) -> None:
+        super().__init__(file_layout, source=source)
+        self.is_torn = file_layout.is_torn
+        self.recorded_at = layout.first_recorded_at(file_layout)
+        self.environments = layout.environments(file_layout)
+        self.last_token_number = layout.last_token_number(file_layout)
+        self.token_requests = layout.token_requests(file_layout)
+
+    def _parse(self, number: int, item: bytes, line: int) -> Interaction:  # noqa: ARG002 - the foreign one needs it
+        return fast_items.decode(item) or interactions.decode(item, source=self._source, line=line)
+
+    def _method_and_uri(self, number: int) -> tuple[str, str] | None:
+        return layout.head(self.layout, number)
+
+
+class UnparsedForeign(_Lazy):
+    """Interactions of a cassette of stock vcrpy, in vcrpy's usual layout."""
 
     is_foreign = True
 
-    def __init__(self, found: layout.Layout, *, source: str) -> None:
-        self._layout = found
-        self._source = source
-        self._parsed: dict[int, Interaction] = {}
+    def __init__(self, file_layout: layout.Layout, *, source: str) -> None:
+        super().__init__(file_layout, source=source)
         self.environments = []
         self.last_token_number = 0
         self.token_requests = []
         self.recorded_at = self.interaction(0).recorded_at
 
-    def __len__(self) -> int:
-        return len(self._layout.items)
+    def _parse(self, number: int, item: bytes, line: int) -> Interaction:
+        from toolkit.cassettes.format import vcrpy_files
 
-    def interaction(self, number: int) -> Interaction:
-        parsed = self._parsed.get(number)
-        if parsed is None:
-            from toolkit.cassettes.format import vcrpy_files  # keeps yaml and vcr out of `import toolkit`
-
-            data, item = self._layout.data, self._layout.items[number]
-            parsed = vcrpy_files.load_item(data[item.start : item.end], source=self._source, line=item.line)
-            head = vcrpy_layout.head(self._layout, number)
-            if head is not None and head != (parsed.request.method, parsed.request.uri):
-                raise interactions.corrupt(self._source, "an interaction is not what it looks like", line=item.line)
-            self._parsed[number] = parsed
+        parsed = vcrpy_files.load_item(item, source=self._source, line=line)
+        head = self._method_and_uri(number)
+        if head is not None and head != (parsed.request.method, parsed.request.uri):
+            raise interactions.corrupt(self._source, "text in a body looks like a method and a URI", line=line)
         return parsed
 
-    def head(self, number: int) -> RecordedRequest:
-        head = vcrpy_layout.head(self._layout, number)
-        return self.interaction(number).request if head is None else RecordedRequest(*head)
+    def _method_and_uri(self, number: int) -> tuple[str, str] | None:
+        return vcrpy_layout.head(self.layout, number)
 
 
 def read(data: bytes, *, source: str) -> Contents:
-    """The interactions in the bytes of a file.
+    """Return the interactions in the bytes of a file.
 
     Args:
-        source: the file, for messages; its suffix does not matter.
+        data: the whole file; its suffix does not matter.
+        source: the file, for messages.
 
     Raises:
-        CassetteCorrupt: it is no cassette; names file and, where it is known, line.
+        CassetteCorrupt: if it is not a cassette; names the file and, if known, the line.
     """
     if not data.strip():
         return Parsed((), is_foreign=False)
-    if not layout.is_ours(data):
-        laid_out = vcrpy_layout.lay_out(data)
-        if laid_out is not None:
-            return UnparsedForeign(laid_out, source=source)
-        from toolkit.cassettes.format import vcrpy_files  # keeps yaml and vcr out of `import toolkit`
+    if layout.is_ours(data):
+        file_layout = layout.lay_out(data)
+        if file_layout is not None:
+            return Unparsed(file_layout, source=source)
+        return Parsed(interactions.decode_all(data, lambda top: top["interactions"], source=source), is_foreign=False)
+    file_layout = vcrpy_layout.lay_out(data)
+    if file_layout is not None:
+        return UnparsedForeign(file_layout, source=source)
+    from toolkit.cassettes.format import vcrpy_files
 
-        return Parsed(vcrpy_files.load(data, source=source), is_foreign=True)
-    found = layout.lay_out(data)
-    if found is not None:
-        return Unparsed(found, source=source)
-    return Parsed(interactions.decode_all(data, lambda top: top["interactions"], source=source), is_foreign=False)
+    return Parsed(vcrpy_files.load(data, source=source), is_foreign=True)

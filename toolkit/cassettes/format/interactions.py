@@ -1,9 +1,9 @@
-"""The cassette format: vcrpy's version 1, with keys of ours beside `request` and `response`.
+"""An interaction, and how it is written to a cassette file and read back.
 
-A file of ours is a header and one block item an interaction, each with `request` first and a fixed
-key last that marks it complete. So recording is one append, and reading splits the file into items
-(module `layout`) and parses each when it is first played. Stock vcrpy and pytest-recording ignore our keys; what stock
-vcrpy saves carries no marker and is read through its own loader (module `foreign`).
+The format is vcrpy's version 1, with keys of ours beside `request` and `response`. Stock vcrpy and pytest-recording
+ignore those keys. A file of ours is a header followed by one YAML block item per interaction: `request` comes first,
+and a fixed key comes last and marks the item as complete. Recording is therefore one append. Reading splits the file
+into items (module `layout`) and parses each when it is first played.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResp
 
 MARKER: Final = b"# service-access-toolkit cassette 1\n"
 HEADER: Final = MARKER + b"version: 1\ninteractions:\n"
-# Names of httpx's errors for a request that got no answer; no other is ever made of what a file says.
+# Names of the httpx errors for a request without an answer. A file cannot make replay raise anything else.
 FAILURES: Final = frozenset(
     {
         *("TimeoutException", "ConnectTimeout", "ReadTimeout", "WriteTimeout", "PoolTimeout"),
@@ -28,20 +28,18 @@ FAILURES: Final = frozenset(
         *("RemoteProtocolError", "ProxyError"),
     }
 )
-
-
-# What stands in the place of a response where none came, so that stock vcrpy loads the file. No standard gives this
-# status a meaning, and no server is likely to.
+# Recorded in place of a response when none came, so that stock vcrpy can load the file. No standard defines this
+# status, and a server is unlikely to send it.
 NO_ANSWER: Final = RecordedResponse(599, "No Answer")
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """How a request failed that got no answer.
+    """Why a request got no answer.
 
     Attributes:
-        type: name of httpx's error, one of FAILURES.
-        message: its text.
+        type: name of the httpx error, one of FAILURES.
+        message: text of the error.
     """
 
     type: str
@@ -49,19 +47,19 @@ class Failure:
 
     def __post_init__(self) -> None:
         if self.type not in FAILURES:
-            raise ValueError(f"{self.type!r} is no failure of a request")
+            raise ValueError(f"{self.type!r} is not an error that a recorded request can end in")
 
 
 @dataclass(frozen=True, slots=True)
 class Interaction:
-    """One request and its response, with what the recorder noted beside them.
+    """A request and its response, with what the recorder noted about the call.
 
     Attributes:
         recorded_at: when the request was sent; None in foreign cassettes without a Date header.
-        elapsed: from sending to the end of the body; None in foreign cassettes.
-        authorized_by: how the call was authorized; None for token requests and foreign cassettes.
-        token_obtained: what the token that this token request obtained authorizes; None for other calls.
-        failure: how it failed; then its response is NO_ANSWER. None where a response came.
+        elapsed: from sending the request to the end of the response body; None in foreign cassettes.
+        authorized_by: how the call was authorized; None for token requests and in foreign cassettes.
+        token_obtained: for a token request, what its token authorizes; None for other calls.
+        failure: why no answer came, in which case the response is NO_ANSWER; None if there is a response.
     """
 
     request: RecordedRequest
@@ -74,7 +72,7 @@ class Interaction:
 
 
 def encode(interaction: Interaction) -> bytes:
-    """One complete block item, to be appended to a cassette of ours."""
+    """Return an interaction as a complete block item, ready to be appended to a cassette."""
     request, response = interaction.request, interaction.response
     item: dict[str, Any] = {
         "request": {
@@ -89,11 +87,11 @@ def encode(interaction: Interaction) -> bytes:
             "body": {"string": _text_or_bytes(response.body)},
         },
     }
-    if not _groups_exactly(request.headers):
+    if not _survives_grouping(request.headers):
         item["request_header_order"] = [name for name, _ in request.headers]
     if response.http_version:
         item["http_version"] = response.http_version
-    if not _groups_exactly(response.headers):
+    if not _survives_grouping(response.headers):
         item["header_order"] = [name for name, _ in response.headers]
     if interaction.recorded_at not in (None, EPOCH):
         item["recorded_at"] = instant_text(interaction.recorded_at)
@@ -106,65 +104,68 @@ def encode(interaction: Interaction) -> bytes:
     if interaction.token_obtained is not None:
         item["token_obtained"] = interaction.token_obtained.to_fields()
     item["complete"] = True
-    from toolkit.cassettes.format import yaml_text  # keeps yaml out of `import toolkit`
+    from toolkit.cassettes.format import yaml_text
 
     return yaml_text.dump([item])
 
 
 def decode(data: bytes, *, source: str, line: int = 1) -> Interaction:
-    """The interaction of one block item.
+    """Parse one block item.
 
     Args:
-        source: the file, for messages.
-        line: at which line of it the item starts.
+        data: the item.
+        source: the file it is from, for messages.
+        line: the line of the file on which it starts, from 1.
 
     Raises:
-        CassetteCorrupt: it is no interaction; names file and line.
+        CassetteCorrupt: if it is not exactly one interaction; names file and line.
     """
-    found = decode_all(data, list, source=source, line=line)
-    if len(found) != 1:
-        raise corrupt(source, f"there are {len(found)} interactions where our layout has one", line=line)
-    return found[0]
+    interactions = decode_all(data, list, source=source, line=line)
+    if len(interactions) != 1:
+        raise corrupt(source, f"expected one interaction here, found {len(interactions)}", line=line)
+    return interactions[0]
 
 
 def decode_all(data: bytes, items: Callable[[Any], Any], *, source: str, line: int = 1) -> list[Interaction]:
-    """The interactions of a file, however it is laid out.
+    """Parse the interactions in YAML of any layout.
 
     Args:
-        items: what to take of the YAML value.
-        source: the file, for messages.
-        line: at which line of it `data` starts.
+        data: the YAML.
+        items: takes the list of items from the parsed value.
+        source: the file it is from, for messages.
+        line: the line of the file on which `data` starts, from 1.
 
     Raises:
-        CassetteCorrupt: they are none; names file and line.
+        CassetteCorrupt: if it does not hold interactions; names file and line.
     """
-    from toolkit.cassettes.format import yaml_text  # keeps yaml out of `import toolkit`
+    from toolkit.cassettes.format import yaml_text
 
     try:
         return [_interaction(fields) for fields in items(yaml_text.load(data))]
     except yaml_text.NotYaml as error:
         raise corrupt(source, str(error), line=line + error.line) from None
     except KeyError as error:
-        raise corrupt(source, f"an interaction misses {error}", line=line) from None
+        raise corrupt(source, f"an interaction lacks {error}", line=line) from None
     except (TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError) as error:
         raise corrupt(source, str(error) or type(error).__name__, line=line) from None
 
 
 def corrupt(source: str, why: str, *, line: int | None = None) -> CassetteCorrupt:
-    """The error for a file that is no cassette."""
+    """Return the error for a file that is not a cassette."""
     where = f"{source}, line {line}" if line else source
     return CassetteCorrupt(
-        f"{where} is no cassette: {why}.",
-        "Expected is vcrpy's format, version 1. The file was left as it was; mend or remove it.",
+        f"{where} is not a cassette: {why}.",
+        "A cassette is a file in vcrpy's format, version 1. The file was left as it was; fix or remove it.",
+        about="cassette",
     )
 
 
 def _interaction(fields: Mapping[str, Any]) -> Interaction:
     request, response = fields["request"], fields["response"]
-    at, seconds = fields.get("recorded_at"), fields.get("elapsed")
-    recorded_at = None if at is None else parse_instant(str(at))
+    recorded_at_text, seconds = fields.get("recorded_at"), fields.get("elapsed")
+    recorded_at = None if recorded_at_text is None else parse_instant(str(recorded_at_text))
     elapsed = None if seconds is None else timedelta(seconds=seconds)
-    _ = (recorded_at or EPOCH) + (elapsed or timedelta(0))  # a call that never ends is none
+    _ = (recorded_at or EPOCH) + (elapsed or timedelta(0))  # OverflowError if the call would end after year 9999
     return Interaction(
         request=RecordedRequest(
             str(request["method"]),
@@ -188,20 +189,20 @@ def _interaction(fields: Mapping[str, Any]) -> Interaction:
 
 
 def checked_uri(uri: str) -> str:
-    """The URI itself.
+    """Return a URI unchanged.
 
     Raises:
-        ValueError: it cannot be taken apart.
+        ValueError: if it cannot be split into its parts.
     """
     _ = urlsplit(uri).port
     return uri
 
 
 def checked_status(code: Any) -> int:
-    """The status code itself.
+    """Return a status code as an integer.
 
     Raises:
-        ValueError, TypeError, OverflowError: it is none.
+        ValueError, TypeError, OverflowError: if it is not a status code.
     """
     status = int(code)
     if not 0 <= status <= 999:
@@ -218,41 +219,42 @@ def _failure(fields: Mapping[str, Any] | None) -> Failure | None:
 
 
 def _grouped(headers: HeaderList) -> dict[str, list[str | bytes]]:
+    """Return headers as vcrpy stores them: a mapping of names to lists of values."""
     grouped: dict[str, list[str | bytes]] = {}
     for name, value in headers:
-        # httpx takes a header as text only if it is ASCII, and stock vcrpy hands on what it finds here.
+        # Stock vcrpy passes values on to httpx, which accepts header text only if it is ASCII.
         grouped.setdefault(name, []).append(value if value.isascii() else header_bytes(value))
     return grouped
 
 
-def _groups_exactly(headers: HeaderList) -> bool:
-    """Whether vcrpy's mapping of names to lists keeps the order of all headers."""
-    return tuple(_in_groups(_grouped(headers))) == headers
+def _survives_grouping(headers: HeaderList) -> bool:
+    """Return True if grouping headers by name keeps their order."""
+    return tuple(_ungrouped(_grouped(headers))) == headers
 
 
-def _in_groups(grouped: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _ungrouped(grouped: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name, values in grouped.items():
         for value in values if isinstance(values, list | tuple) else [values]:
             yield str(name), header_text(value)
 
 
 def _flattened(grouped: Mapping[str, Any] | None, order: Sequence[str] | None) -> HeaderList:
+    """Return grouped headers in the order in which they came."""
     if not order:
-        return tuple(_in_groups(grouped or {}))
-    rest: dict[str, list[str]] = {}
-    for name, value in _in_groups(grouped or {}):
-        rest.setdefault(name, []).append(value)
-    ordered = [(name, rest[name].pop(0)) for name in order if rest.get(name)]
-    # What someone added by hand is in no order.
-    return (*ordered, *((name, value) for name, values in rest.items() for value in values))
+        return tuple(_ungrouped(grouped or {}))
+    remaining: dict[str, list[str]] = {}
+    for name, value in _ungrouped(grouped or {}):
+        remaining.setdefault(name, []).append(value)
+    ordered = [(name, remaining[name].pop(0)) for name in order if remaining.get(name)]
+    # A header that somebody added by hand is not in `order`; it comes last.
+    return (*ordered, *((name, value) for name, values in remaining.items() for value in values))
 
 
 def _text_or_bytes(body: bytes) -> str | bytes:
     try:
-        text = body.decode("utf-8")
+        return body.decode("utf-8")
     except UnicodeDecodeError:
         return body
-    return text
 
 
 def _bytes(value: Any) -> bytes:

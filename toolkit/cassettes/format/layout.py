@@ -1,7 +1,8 @@
-"""Where interactions stand in the bytes of a cassette of ours, found without parsing any.
+"""Find the interactions in the bytes of a cassette of ours without parsing them.
 
-Only for files that are laid out as we write them; what an editor or a formatter has laid out anew is
-parsed whole.
+This is one of the two modules that make replay fast (the other is `fast_items`): opening a cassette costs a few byte
+searches, however many interactions it holds. It handles only files laid out exactly as the recorder writes them. A file
+that an editor or formatter has laid out differently is parsed as a whole instead.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import pairwise
 from typing import Final
 
 from toolkit.cassettes.format.interactions import HEADER, MARKER
@@ -27,11 +29,11 @@ _PLAIN: Final = re.compile(rb"[A-Za-z][!-~]*\Z")
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Where an interaction stands in a cassette of ours, before it is parsed.
+    """The place of an interaction in a file.
 
     Attributes:
-        start: first byte.
-        end: byte after the last.
+        start: index of its first byte.
+        end: index after its last byte.
         line: number of its first line in the file, from 1.
     """
 
@@ -42,12 +44,12 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A cassette of ours that is laid out as we write it.
+    """The items of a file.
 
     Attributes:
-        data: its bytes as far as they are complete.
-        items: its complete items.
-        is_torn: whether more follows: an interaction whose writing was interrupted.
+        data: bytes of the file up to the end of the last complete item.
+        items: the complete items.
+        is_torn: True if an incomplete item follows, left by an interrupted write.
     """
 
     data: bytes
@@ -56,29 +58,25 @@ class Layout:
 
 
 def is_ours(data: bytes) -> bool:
-    """Whether these bytes are a cassette of ours, or began to become one, rather than of vcrpy or of nobody."""
+    """Return True if these bytes are, or are the beginning of, a cassette of ours."""
     return bool(data) and (data.startswith(MARKER[:-1]) or MARKER.startswith(data))
 
 
 def lay_out(data: bytes) -> Layout | None:
-    """Find the items of a cassette of ours; None when it is not laid out as we write it."""
-    if b"\r\n" in data:  # we write none: git did, or an editor
+    """Return the items of a cassette of ours, or None if it is not laid out as the recorder writes it."""
+    if b"\r\n" in data:  # from an editor, or from git; the recorder does not write it
         data = data.replace(b"\r\n", b"\n")
     if not data.startswith(HEADER):
         return Layout(b"", (), is_torn=True) if HEADER.startswith(data) else None
-    starts = [end - len(_START) for end in _ends(data, _START)]
+    starts = [end - len(_START) for end in _line_ends(data, _START)]
     if not starts:
         return Layout(b"", (), is_torn=True) if _START.startswith(data[len(HEADER) :]) else None
     if starts[0] != len(HEADER):
         return None
-    items = []
-    line = HEADER.count(b"\n") + 1
-    for start, end in zip(starts, [*starts[1:], len(data)], strict=True):
-        items.append(Item(start, end, line))
-        line += data.count(b"\n", start, end)
+    items = items_between(data, [*starts, len(data)], line=HEADER.count(b"\n") + 1)
     last = starts[-1]
-    found = data.find(_END, last)
-    end = 0 if found < 0 else found + len(_END)
+    marker = data.find(_END, last)
+    end = 0 if marker < 0 else marker + len(_END)
     if end and end < len(data) and _START.startswith(data[end:]):
         items[-1] = replace(items[-1], end=end)
         return Layout(data[:end], tuple(items), is_torn=True)
@@ -87,9 +85,24 @@ def lay_out(data: bytes) -> Layout | None:
     return None if end else Layout(data[:last], tuple(items[:-1]), is_torn=True)
 
 
+def items_between(data: bytes, boundaries: list[int], *, line: int) -> list[Item]:
+    """Return the items that start at all boundaries but the last, at which the last item ends.
+
+    Args:
+        data: bytes of the file.
+        boundaries: indexes, ascending.
+        line: number of the first item's first line, from 1.
+    """
+    items = []
+    for start, end in pairwise(boundaries):
+        items.append(Item(start, end, line))
+        line += data.count(b"\n", start, end)
+    return items
+
+
 def _is_complete(item: bytes) -> bool:
-    """Whether an item that does not end as we write it is whole all the same: edited by hand."""
-    from toolkit.cassettes.format import yaml_text  # keeps yaml out of `import toolkit`
+    """Return True if an item that was edited at its end is still complete."""
+    from toolkit.cassettes.format import yaml_text
 
     try:
         parsed = yaml_text.load(item)
@@ -98,45 +111,45 @@ def _is_complete(item: bytes) -> bool:
     return isinstance(parsed, list) and len(parsed) == 1 and parsed[0].get("complete") is True
 
 
-def mended(layout: Layout) -> bytes:
-    """The bytes that the next item is appended to; none without an item, as vcrpy cannot read an empty list."""
+def appendable(layout: Layout) -> bytes:
+    """Return the bytes to which the next item can be appended; empty without items, since vcrpy needs at least one."""
     if not layout.items:
         return b""
     return layout.data if layout.data.endswith(b"\n") else layout.data + b"\n"
 
 
 def head(layout: Layout, number: int) -> tuple[str, str] | None:
-    """Method and URI of an item without parsing it; None where that needs a parser."""
+    """Return method and URI of an item without parsing it, or None if that needs a parser."""
     item = layout.items[number]
     match = _HEAD.match(layout.data, item.start, item.end)
     if match is None:
         return None
-    method, uri = _scalar(match["method"]), _scalar(match["uri"])
+    method, uri = _plain_text(match["method"]), _plain_text(match["uri"])
     return None if method is None or uri is None else (method, uri)
 
 
 def environments(layout: Layout) -> list[str]:
-    """Names of the environments whose calls it holds, in order of appearance."""
-    callers = (_ENVIRONMENT.match(layout.data, end) for end in _ends(layout.data, b"  authorized_by:\n"))
+    """Return the names of the environments whose calls are recorded, in order of appearance."""
+    callers = (_ENVIRONMENT.match(layout.data, end) for end in _line_ends(layout.data, b"  authorized_by:\n"))
     names = dict.fromkeys(match[1] for match in callers if match)
     return list(dict.fromkeys(name.decode("ascii", "replace") for name in names))
 
 
 def token_requests(layout: Layout) -> list[int]:
-    """Numbers of the items that are token requests."""
+    """Return the numbers of the items that are token requests."""
     starts = [item.start for item in layout.items]
-    return [bisect.bisect(starts, end) - 1 for end in _ends(layout.data, b"  token_obtained:\n")]
+    return [bisect.bisect(starts, end) - 1 for end in _line_ends(layout.data, b"  token_obtained:\n")]
 
 
 def last_token_number(layout: Layout) -> int:
-    """The highest token number, 0 without any."""
-    numbers = (_TOKEN_NUMBER.match(layout.data, end) for end in _ends(layout.data, b"    token: "))
+    """Return the highest token number, or 0 if there is none."""
+    numbers = (_TOKEN_NUMBER.match(layout.data, end) for end in _line_ends(layout.data, b"    token: "))
     return max((int(match[1]) for match in numbers if match), default=0)
 
 
 def first_recorded_at(layout: Layout) -> datetime | None:
-    """When the first interaction was recorded."""
-    end = next(_ends(layout.data, b"  recorded_at: "), None)
+    """Return the first recording time in the file, or None if there is none."""
+    end = next(_line_ends(layout.data, b"  recorded_at: "), None)
     match = None if end is None else _RECORDED_AT.match(layout.data, end)
     try:
         return None if match is None else parse_instant(match[1].decode("ascii"))
@@ -144,14 +157,14 @@ def first_recorded_at(layout: Layout) -> datetime | None:
         return None
 
 
-def _ends(data: bytes, text: bytes) -> Iterator[int]:
-    """Where each line that begins with a text goes on behind it; never the first line."""
-    at = data.find(b"\n" + text)
+def _line_ends(data: bytes, beginning: bytes) -> Iterator[int]:
+    """Yield, for each line but the first that begins with this text, the index after it."""
+    at = data.find(b"\n" + beginning)
     while at >= 0:
-        yield at + 1 + len(text)
-        at = data.find(b"\n" + text, at + len(text))
+        yield at + 1 + len(beginning)
+        at = data.find(b"\n" + beginning, at + len(beginning))
 
 
-def _scalar(raw: bytes) -> str | None:
-    """The text of a plain scalar; None for one in quotes and for whatever else needs a parser."""
-    return raw.decode("ascii") if _PLAIN.match(raw) and b"#" not in raw else None
+def _plain_text(scalar: bytes) -> str | None:
+    """Return the text of a plain scalar, or None if it is quoted or otherwise needs a parser."""
+    return scalar.decode("ascii") if _PLAIN.match(scalar) and b"#" not in scalar else None

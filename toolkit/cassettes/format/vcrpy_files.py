@@ -1,6 +1,6 @@
-"""Cassettes that stock vcrpy wrote: read with vcrpy's own loader and matched as vcrpy matches.
+"""Read cassettes of stock vcrpy, of any version and client, with vcrpy's own loader.
 
-They have no keys of ours: the time of an interaction is its Date header, else a fixed instant.
+They lack our keys, so the time of an interaction is its Date header, or else a fixed instant.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from toolkit.core.ledger import EPOCH, parse_http_date
 from toolkit.scrubbing.content_encodings import open_body
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_text
 
+# Modules of which httpx needs one to decode a content encoding (RFC 9110 section 8.4.1).
 _DECODERS: Final = {
     "gzip": ("zlib",),
     "deflate": ("zlib",),
@@ -31,68 +32,65 @@ _DECODERS: Final = {
 
 
 def load(data: bytes, *, source: str) -> list[Interaction]:
-    """All interactions of a vcrpy cassette, YAML or JSON.
+    """Return all interactions of a vcrpy cassette, YAML or JSON.
+
+    Args:
+        data: the whole file.
+        source: the file, for messages.
 
     Raises:
-        CassetteCorrupt: the file is none; names file and, where a parser knows it, line.
+        CassetteCorrupt: if it is not a cassette; names the file and, if a parser knows it, the line.
     """
-    with _refusing(data, source=source, line=1):
+    with _as_corrupt(data, source=source, line=1):
         requests, responses = _deserialize(data, data.decode("utf-8-sig"))
         return [_interaction(request, response) for request, response in zip(requests, responses, strict=True)]
 
 
 def load_item(item: bytes, *, source: str, line: int) -> Interaction:
-    """The interaction of one item of a file of vcrpy's usual shape.
+    """Return the interaction in one item of a file in vcrpy's usual layout.
 
     Args:
-        source: the file, for messages.
-        line: at which line of it the item starts.
+        item: the item.
+        source: the file it is from, for messages.
+        line: the line of the file on which it starts, from 1.
 
     Raises:
-        CassetteCorrupt: it is none; names file and, where a parser knows it, line.
+        CassetteCorrupt: if it is not an interaction; names the file and, if a parser knows it, the line.
     """
-    data = vcrpy_layout.whole(item)
-    with _refusing(data, source=source, line=line - 1):
-        fields = fast_items.foreign_fields(item)
-        requests, responses = _deserialize(data, data.decode("utf-8")) if fields is None else _converted(fields)
+    data = vcrpy_layout.as_file(item)
+    with _as_corrupt(data, source=source, line=line - 1):
+        fields = fast_items.vcrpy_fields(item)
+        requests, responses = _deserialize(data, data.decode("utf-8")) if fields is None else _convert(fields)
         if len(requests) != 1:
-            raise ValueError(f"there are {len(requests)} interactions where vcrpy's layout has one")
+            raise ValueError(f"expected one interaction here, found {len(requests)}")
         return _interaction(requests[0], responses[0])
 
 
 @contextmanager
-def _refusing(data: bytes, *, source: str, line: int) -> Iterator[None]:
-    """Make one error of whatever goes wrong with data that begins at a line of a file."""
+def _as_corrupt(data: bytes, *, source: str, line: int) -> Iterator[None]:
+    """Raise CassetteCorrupt for any error in reading data that starts on a line of a file."""
     try:
         yield
     except UnicodeDecodeError as error:
         raise corrupt(source, "it is not UTF-8 text", line=line + data.count(b"\n", 0, error.start)) from None
     except json.JSONDecodeError as error:
-        raise corrupt(source, f"no valid JSON ({error.msg})", line=line + error.lineno - 1) from None
+        raise corrupt(source, f"it is not valid JSON ({error.msg})", line=line + error.lineno - 1) from None
     except yaml_text.NotYaml as error:
         raise corrupt(source, str(error), line=line + error.line) from None
     except yaml.MarkedYAMLError as error:
-        raise corrupt(source, f"no valid YAML ({error.problem})", line=_line(error, line)) from None
+        raise corrupt(source, f"it is not valid YAML ({error.problem})", line=_line(error, line)) from None
     except KeyError as error:
         raise corrupt(source, f"{error} is missing") from None
-    except (
-        ValueError,
-        TypeError,
-        AttributeError,
-        IndexError,
-        ArithmeticError,
-        RecursionError,
-        yaml.YAMLError,
-    ) as error:
-        # vcrpy says in its own words which tags it does not load; the cause knows where.
+    except (TypeError, AttributeError, IndexError) as error:  # messages about Python code would not help
+        raise corrupt(source, "it does not have the fields of a cassette", line=_line(error.__cause__, line)) from None
+    except (ValueError, ArithmeticError, RecursionError, yaml.YAMLError) as error:
+        # vcrpy raises its own message for a tag that it does not load; only the cause knows the line.
         why = str(error).splitlines()[0].rstrip(".: ") if str(error) else type(error).__name__
-        if isinstance(error, TypeError | AttributeError | IndexError):  # Python's words, about code
-            why = "it is not laid out like one"
         raise corrupt(source, why, line=_line(error.__cause__, line)) from None
 
 
 class _PlainRequest(NamedTuple):
-    """What vcrpy makes of the fields of a request, without its body's kinds and its parts of the URI."""
+    """The part of vcrpy's Request that `_interaction` reads, made without its costly constructor."""
 
     method: str
     uri: str
@@ -100,19 +98,19 @@ class _PlainRequest(NamedTuple):
     body_bytes: str | None
 
 
-def _converted(fields: dict[str, Any]) -> tuple[list[Any], list[Any]]:
-    """What vcrpy makes of the fields of an interaction."""
+def _convert(fields: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+    """Convert the fields of an interaction as vcrpy's deserializer does."""
     from vcr.serializers import compat
 
     request = fields["request"]
-    headers = _sent(tuple((name, tuple(values)) for name, values in request["headers"].items()))
-    sent = _PlainRequest(request["method"], request["uri"], headers, request["body"])
-    return [sent], [compat.convert_to_bytes(fields["response"])]
+    headers = _request_headers(tuple((name, tuple(values)) for name, values in request["headers"].items()))
+    plain = _PlainRequest(request["method"], request["uri"], headers, request["body"])
+    return [plain], [compat.convert_to_bytes(fields["response"])]
 
 
 @lru_cache(maxsize=256)
-def _sent(headers: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, str]:
-    """Headers of a request as vcrpy has them: one value each, of names that differ in case the last."""
+def _request_headers(headers: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, str]:
+    """Return headers of a request as vcrpy does: one value each, and the last of names that differ only in case."""
     from vcr.request import HeadersDict
 
     return dict(HeadersDict(headers).items())
@@ -149,40 +147,40 @@ def _interaction(request: Any, response: Mapping[str, Any]) -> Interaction:
 
 
 def _response(response: Mapping[str, Any]) -> RecordedResponse:
-    if "status_code" in response:  # vcrpy's layout for httpx before its version 6
+    if "status_code" in response:  # what vcrpy wrote for httpx before version 6
         status, reason, body = response["status_code"], "", _body(response["content"])
     else:
         status, reason = response["status"]["code"], str(response["status"].get("message") or "")
         body = _body(response["body"].get("string"))
-    return RecordedResponse(checked_status(status), reason, _fitting(_headers(response["headers"]), body), body)
+    return RecordedResponse(checked_status(status), reason, _corrected(_headers(response["headers"]), body), body)
 
 
 def _headers(headers: Mapping[str, Any] | None) -> HeaderList:
     flat = []
     for name, values in (headers or {}).items():
-        flat += [
-            (str(name), header_text(value)) for value in (values if isinstance(values, list | tuple) else [values])
-        ]
+        listed = values if isinstance(values, list | tuple) else [values]
+        flat += [(str(name), header_text(value)) for value in listed]
     return tuple(flat)
 
 
-def _fitting(headers: HeaderList, body: bytes) -> HeaderList:
-    """The headers that fit the body: of some clients vcrpy recorded it decoded, and how it was encoded."""
-    codings = [(name, value) for name, value in headers if name.lower() == "content-encoding"]
-    if not codings or not body or not any(map(_is_decoded, ",".join(value for _, value in codings).split(","))):
+def _corrected(headers: HeaderList, body: bytes) -> HeaderList:
+    """Return headers without a Content-Encoding that the body does not have: vcrpy records some clients decoded."""
+    encodings = [(name, value) for name, value in headers if name.lower() == "content-encoding"]
+    names = ",".join(value for _, value in encodings).split(",")
+    if not body or not any(map(_is_decoded_by_httpx, names)):
         return headers
     try:
-        open_body(codings, body)
-    except SecretLeak:  # it is not encoded so, or is a bomb, which nobody is to open
+        open_body(encodings, body)
+    except SecretLeak:  # not encoded like that, or too large to be opened
         kept = [pair for pair in headers if pair[0].lower() not in ("content-encoding", "content-length")]
         return (*kept, ("Content-Length", str(len(body))))
     return headers
 
 
 @lru_cache(maxsize=64)
-def _is_decoded(coding: str) -> bool:
-    """Whether httpx decodes it here; it hands on what it has no decoder for."""
-    modules = _DECODERS.get(coding.strip().lower(), ())
+def _is_decoded_by_httpx(encoding: str) -> bool:
+    """Return True if httpx would decode this encoding here."""
+    modules = _DECODERS.get(encoding.strip().lower(), ())
     return any(find_spec(name) is not None for name in modules)
 
 

@@ -1,6 +1,7 @@
-"""YAML as cassettes of ours are written in it: safe, exact, one line a text where that is readable.
+"""Write and load the YAML of cassettes: exactly, safely and readably.
 
-All of it is ASCII: stock vcrpy reads its files in whatever encoding the machine prefers.
+Texts of several lines are written as blocks, other texts on one line. All output is ASCII, because stock vcrpy reads
+files in the machine's preferred encoding. Before anything is loaded, `check` counts nesting and aliases.
 """
 
 from __future__ import annotations
@@ -13,34 +14,35 @@ import yaml
 try:
     from yaml import CSafeDumper as _BaseDumper
     from yaml import CSafeLoader as _Loader
-except ImportError:  # libyaml is not there on every platform
+except ImportError:  # not every platform has libyaml
     from yaml import SafeDumper as _BaseDumper  # type: ignore[assignment]
     from yaml import SafeLoader as _Loader  # type: ignore[assignment]
 
-_WIDEST: Final = 1 << 30  # columns: no text is folded
-_DEEPEST: Final = 500  # levels; an interaction has six
-_MOST_NODES: Final = 20_000_000
-_FEW_ALIASES: Final = 20  # with which nothing repeats often
+_WIDTH: Final = 1 << 30  # columns; wide enough that no text is folded
+_MOST_LEVELS: Final = 500  # an interaction has six
+_MOST_NODES: Final = 20_000_000  # with aliases expanded
+_FEW_ALIASES: Final = 20  # too few to multiply anything
 _ALIAS: Final = re.compile(rb"[\s\[,{:]\*\w")
-_INDENTED: Final = b" " * (_DEEPEST // 2)  # a level on a line of its own is a column further in, a list may be none
-# YAML 1.1 reads 1:30:00 as a number of base 60; one of many places takes time that grows with their square.
+# A mapping on a line of its own is indented by at least one column; a list inside it need not be indented further.
+_INDENTED: Final = b" " * (_MOST_LEVELS // 2)
+# YAML 1.1 reads 1:30:00 as a number in base 60. Reading one takes time quadratic in the number of its digits.
 _SIXTIES: Final = re.compile(r"[0-9_](?::[0-5]?[0-9]){20}")
 _SIXTIES_BYTES: Final = re.compile(_SIXTIES.pattern.encode("ascii"))
-_WIDE: Final = (b"\xff\xfe", b"\xfe\xff")  # of UTF-16, in which the characters below are not found
+_UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 _PLAIN: Final = re.compile(r"[\x20-\x7e\n]*\Z")
-# A literal block cannot tell these apart: space at either end, or before a line's end, or empty last lines.
+# A literal block cannot represent white space at either end or before a line end, nor empty last lines.
 _NOT_A_BLOCK: Final = re.compile(r"\A\s| \n|\n\n\Z|[^\S\n]\Z")
 
 
 class NotYaml(ValueError):
-    """Text that is not YAML.
+    """The text is not YAML, or not safe to load.
 
     Attributes:
         line: line of the problem within the text, from 0.
     """
 
-    def __init__(self, what: str, line: int) -> None:
-        super().__init__(what)
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
         self.line = line
 
 
@@ -52,7 +54,7 @@ class _Dumper(_BaseDumper):
 def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
     style = None
     if not _PLAIN.match(text):
-        style = '"'  # escapes keep carriage returns, tabs and the rest exactly
+        style = '"'  # escapes preserve carriage returns, tabs and all other characters
     elif "\n" in text:
         style = '"' if _NOT_A_BLOCK.search(text) else "|"
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
@@ -62,8 +64,8 @@ _Dumper.add_representer(str, _represent_text)
 
 
 def dump(value: Any) -> bytes:
-    """A value of plain types as block YAML, keys in their order."""
-    text = yaml.dump(value, Dumper=_Dumper, sort_keys=False, width=_WIDEST, default_flow_style=False)
+    """Return a value of plain types as block YAML, with keys in their order."""
+    text = yaml.dump(value, Dumper=_Dumper, sort_keys=False, width=_WIDTH, default_flow_style=False)
     return str(text).encode("ascii")
 
 
@@ -71,46 +73,52 @@ def check(data: bytes) -> None:
     """Refuse YAML that would crash a loader, or whose value would fill the memory when it is walked.
 
     Raises:
-        NotYaml: it is nested too deep, aliases repeat too much of it, or a number takes long to read.
+        NotYaml: if it is nested too deeply, its aliases repeat too much, or a number would take long to read.
     """
-    # Only what has as many as this takes of the characters that make levels and aliases is looked at.
-    if data.startswith(_WIDE):
-        raise NotYaml("it is not UTF-8 text", 0)
-    levels = sum(map(data.count, (b"[", b"{", b"- ", b"-\n", b"? ", b"?\n")))
-    is_odd = _INDENTED in data or _SIXTIES_BYTES.search(data) is not None
-    if levels <= _DEEPEST and not is_odd and len(_ALIAS.findall(data)) <= _FEW_ALIASES:
+    if data.startswith(_UTF_16):
+        raise NotYaml("it is not UTF-8 text", 0)  # byte searches would find nothing in it
+    if not _may_be_hostile(data):
         return
-    sizes, anchors = [0], [""]  # of the collections that are open: how many nodes they stand for, and their names
-    named: dict[str, int] = {}
+    # Node count and anchor of each open collection; the first entry stands for the document.
+    sizes, anchors = [0], [""]
+    sizes_by_anchor: dict[str, int] = {}
     for event in yaml.parse(data, Loader=_Loader):
+        line = event.start_mark.line if event.start_mark else 0
         if isinstance(event, yaml.CollectionStartEvent):
             sizes.append(1)
             anchors.append(event.anchor or "")
         elif isinstance(event, yaml.CollectionEndEvent):
-            named[anchors.pop()] = size = sizes.pop()
+            sizes_by_anchor[anchors.pop()] = size = sizes.pop()
             sizes[-1] += size
         elif isinstance(event, yaml.AliasEvent):
-            sizes[-1] += named.get(event.anchor or "", 1)
+            sizes[-1] += sizes_by_anchor.get(event.anchor or "", 1)
         elif isinstance(event, yaml.ScalarEvent):
             sizes[-1] += 1
             if (event.tag or event.implicit[0]) and _SIXTIES.search(event.value):
-                raise NotYaml("a number is too long", event.start_mark.line if event.start_mark else 0)
-        if len(sizes) > _DEEPEST or sizes[-1] > _MOST_NODES:
-            what = "it is nested too deep" if len(sizes) > _DEEPEST else "its aliases repeat too much"
-            raise NotYaml(what, event.start_mark.line if event.start_mark else 0)
+                raise NotYaml("a number is too long", line)
+        is_too_deep = len(sizes) > _MOST_LEVELS
+        if is_too_deep or sizes[-1] > _MOST_NODES:
+            raise NotYaml("it is nested too deeply" if is_too_deep else "its aliases repeat too much", line)
+
+
+def _may_be_hostile(data: bytes) -> bool:
+    """Return True if there are enough of the characters that make levels and aliases to walk through the events."""
+    levels = sum(map(data.count, (b"[", b"{", b"- ", b"-\n", b"? ", b"?\n")))
+    is_deep = levels > _MOST_LEVELS or _INDENTED in data
+    return is_deep or _SIXTIES_BYTES.search(data) is not None or len(_ALIAS.findall(data)) > _FEW_ALIASES
 
 
 def load(data: bytes) -> Any:
-    """The value of YAML of plain types.
+    """Load YAML of plain types.
 
     Raises:
-        NotYaml: it is none, or has a tag beyond them, or check() refuses it.
+        NotYaml: if it is not YAML, has another tag, or is refused by `check`.
     """
     try:
         check(data)
         return yaml.load(data, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line if error.problem_mark else 0
-        raise NotYaml(f"no valid YAML ({error.problem})", line) from None
+        raise NotYaml(f"it is not valid YAML ({error.problem})", line) from None
     except (yaml.YAMLError, UnicodeDecodeError):
-        raise NotYaml("no valid YAML (a character that YAML does not allow)", 0) from None
+        raise NotYaml("it is not valid YAML (a character that YAML does not allow)", 0) from None

@@ -143,7 +143,7 @@ class Recorder:
         if found is None or not found.is_torn:
             return False
         if claim.is_locked:
-            appending.bring_to(layout.mended(found), data, self.path)
+            appending.bring_to(layout.appendable(found), data, self.path)
             if not found.items:
                 self.path.unlink()
         return True

@@ -63,7 +63,7 @@ def _laid_out(held: contents.Contents, scrubber: Scrubber) -> bytes:
 
 
 def _mended_items(held: Unparsed, scrubber: Scrubber, source: str) -> bytes:
-    whole = layout.mended(held.layout)
+    whole = layout.appendable(held.layout)
     if not holds_secret(whole, scrubber.known):
         return whole
     items = held.layout.items

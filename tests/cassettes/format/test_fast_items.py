@@ -1,4 +1,4 @@
-"""What is read without a parser is what the parser reads, or is left to it."""
+"""Items read without a parser are read as the parser reads them, or left to it."""
 
 from __future__ import annotations
 
@@ -17,67 +17,14 @@ from toolkit.cassettes.format import fast_items
 from toolkit.cassettes.format.interactions import decode, encode
 from toolkit.core.errors import CassetteCorrupt
 
-# What may stand in a scalar or around it and change what is meant.
-PIECES = st.sampled_from(
-    [
-        *(
-            "'",
-            "''",
-            '"',
-            " ",
-            "  ",
-            "\n",
-            "\n\n",
-            "\n ",
-            "\n      ",
-            ":",
-            ": ",
-            " #",
-            "#",
-            "- ",
-            "? ",
-            "&a ",
-            "*a",
-            "!!int ",
-        ),
-        *(
-            "null",
-            "~",
-            "yes",
-            "Off",
-            "1",
-            "1.5",
-            "1:30",
-            "0x1",
-            "a",
-            "A-b",
-            "[",
-            "]",
-            "{}",
-            ",",
-            "|",
-            ">",
-            "%",
-            "@",
-            "\\",
-        ),
-        *(
-            "\t",
-            "\r",
-            "\x85",
-            "é",
-            "\x00",
-            "=",
-            "<<",
-            ".inf",
-            "---",
-            "...",
-            "2026-01-01",
-            "      - b\n",
-            "  complete: true\n",
-        ),
-    ]
-)
+# Text that may change the meaning of a scalar that it is in or next to.
+# fmt: off
+PIECES = st.sampled_from([
+    "'", "''", '"', " ", "  ", "\n", "\n\n", "\n ", "\n      ", ":", ": ", " #", "#", "- ", "? ", "&a ", "*a", "!!int ",
+    "null", "~", "yes", "Off", "1", "1.5", "1:30", "0x1", "a", "A-b", "[", "]", "{}", ",", "|", ">", "%", "@", "\\",
+    "\t", "\r", "\x85", "é", "\x00", "=", "<<", ".inf", "---", "...", "2026-01-01", "      - b\n", "  complete: true\n",
+])
+# fmt: on
 
 
 def as_parsed(item):
@@ -88,8 +35,8 @@ def as_parsed(item):
 
 
 @given(st.data())
-def test_as_the_parser(interactions, data):
-    """Of any interaction of ours, and of any with something put into it or taken out, the parser reads the same."""
+def test_ours_as_the_parser(interactions, data):
+    """Any item of ours, and any with text inserted or removed, is read as the parser reads it."""
     item = encode(data.draw(interactions()))
     text = item.decode("ascii")
     assert fast_items.decode(item) in (None, decode(item, source=""))
@@ -102,7 +49,7 @@ def test_as_the_parser(interactions, data):
 
 @given(st.lists(st.tuples(PIECES, PIECES), min_size=5, max_size=5), st.data())
 def test_scalars_as_the_parser(interaction, pieces, data):
-    """Whatever stands in the place of a scalar, the parser reads the same there."""
+    """Any text in the place of a scalar is read as the parser reads it."""
     lines = encode(interaction(request={"headers": (("A", "b"),)})).decode().splitlines(keepends=True)
     for first, second in pieces:
         at = data.draw(st.integers(0, len(lines) - 1))
@@ -111,8 +58,8 @@ def test_scalars_as_the_parser(interaction, pieces, data):
         assert fast_items.decode(changed) in (None, as_parsed(changed))
 
 
-def test_most_are_plain(interaction, authorization):
-    """What most recordings look like is read here: else replay would be slow, and nothing would say so."""
+def test_usual_items_need_no_parser(interaction, authorization):
+    """Items of the usual shape are read without the parser; otherwise replay would be slow without a sign."""
     headers = (("Set-Cookie", "a=1"), ("Set-Cookie", "b=2"), ("Content-Type", "application/json; charset=utf-8"))
     usual = interaction(
         body=b'{"name": "O\'Brien", "note": "a: b #c"}',
@@ -120,10 +67,10 @@ def test_most_are_plain(interaction, authorization):
         response={"headers": headers, "reason": "Not Found", "status": 404},
         authorized_by=authorization("mine"),
     )
-    for one in (usual, replace(usual, elapsed=None, recorded_at=None, authorized_by=None), interaction(body=b"")):
-        assert fast_items.decode(encode(one)) == one
+    untimed = replace(usual, elapsed=None, recorded_at=None, authorized_by=None)
     token_request = interaction(token_obtained=authorization())
-    assert fast_items.decode(encode(token_request)) == token_request
+    for recorded in (usual, untimed, interaction(body=b""), token_request):
+        assert fast_items.decode(encode(recorded)) == recorded
 
 
 @pytest.mark.parametrize(
@@ -146,37 +93,37 @@ def test_most_are_plain(interaction, authorization):
         ("  complete: true\n", "  complete: true\n\n"),
     ],
     ids=[
-        *("a key twice", "a method that is none", "a value that is none", "a mapping", "an empty mapping", "a comment"),
-        *("a mapping for text", "a comment behind text", "two lines", "seconds", "day", "uri", "code", "note", "end"),
+        *("duplicate key", "boolean method", "boolean value", "mapping", "empty mapping", "comment"),
+        *("mapping for text", "comment after text", "two lines", "seconds", "day", "uri", "code", "note", "end"),
     ],
 )
 def test_left_to_the_parser(interaction, old, new):
-    """What means something else than it says is the parser's to read, or to refuse."""
+    """An item that YAML reads in another way than as plain text is left to the parser."""
     text = encode(interaction(request={"headers": (("A", "b"),)})).decode()
     assert old in text
     assert fast_items.decode(text.replace(old, new, 1).encode()) is None
 
 
-def foreign_item(text):
+def written_by_vcrpy(recorded):
+    """Return an interaction as an item that stock vcrpy writes."""
+    headers = {}
+    for name, value in recorded.response.headers:
+        headers.setdefault(name, []).append(value)
+    response = {
+        "status": {"code": recorded.response.status, "message": recorded.response.reason or None},
+        "headers": headers,
+        "body": {"string": recorded.response.body},
+    }
+    sent = Request(
+        recorded.request.method, recorded.request.uri, recorded.request.body or None, dict(recorded.request.headers)
+    )
+    text = serialize({"requests": [sent], "responses": [response]}, yamlserializer)
     return text.removeprefix("interactions:\n").removesuffix("version: 1\n").encode()
 
 
-def written_by_vcrpy(one):
-    headers = {}
-    for name, value in one.response.headers:
-        headers.setdefault(name, []).append(value)
-    response = {
-        "status": {"code": one.response.status, "message": one.response.reason or None},
-        "headers": headers,
-        "body": {"string": one.response.body},
-    }
-    sent = Request(one.request.method, one.request.uri, one.request.body or None, dict(one.request.headers))
-    return foreign_item(serialize({"requests": [sent], "responses": [response]}, yamlserializer))
-
-
 @given(st.data())
-def test_foreign_as_the_parser(interactions, data):
-    """Of any item that stock vcrpy writes, and of any with something put into it, its loader reads the same."""
+def test_vcrpy_items_as_the_parser(interactions, data):
+    """Any item of stock vcrpy, and any with text inserted or removed, is read as its loader reads it."""
     item = written_by_vcrpy(data.draw(interactions()))
     text = item.decode()
     for _ in range(4):
@@ -185,15 +132,15 @@ def test_foreign_as_the_parser(interactions, data):
             (value,) = yamlserializer.deserialize(changed.decode())
         except (yaml.YAMLError, ValueError, TypeError):
             value = "corrupt"
-        assert fast_items.foreign_fields(changed) in (None, value)
+        assert fast_items.vcrpy_fields(changed) in (None, value)
         start = data.draw(st.integers(0, len(text)))
         end = data.draw(st.integers(start, min(len(text), start + 5)))
         text = text[:start] + data.draw(PIECES) + text[end:]
 
 
-def test_most_foreign_ones_are_plain(interaction):
-    """What most recordings of vcrpy look like is read here, long text that is folded included."""
+def test_usual_vcrpy_items_need_no_parser(interaction):
+    """Items of vcrpy of the usual shape are read without the parser, long folded text included."""
     body = b'{"note": "%s", "name": "O\'Brien said: \'\'so\'\'"}' % (b"it's so; " * 60)
-    fields = fast_items.foreign_fields(written_by_vcrpy(interaction(body=body, request={"body": body})))
+    fields = fast_items.vcrpy_fields(written_by_vcrpy(interaction(body=body, request={"body": body})))
     assert fields["response"]["body"]["string"] == fields["request"]["body"] == body.decode()
-    assert fast_items.foreign_fields(written_by_vcrpy(interaction()))["request"]["body"] is None
+    assert fast_items.vcrpy_fields(written_by_vcrpy(interaction()))["request"]["body"] is None

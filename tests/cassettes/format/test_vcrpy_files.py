@@ -1,9 +1,10 @@
-"""Cassettes of stock vcrpy load with all they hold, and anything else is refused with what is wrong and where."""
+"""Cassettes of stock vcrpy are read completely; anything else is refused with what is wrong and where."""
 
 from __future__ import annotations
 
 import gzip
 import json
+import re
 from datetime import UTC, datetime
 
 import httpx
@@ -17,7 +18,7 @@ from toolkit.core.ledger import EPOCH
 
 
 def item(**response):
-    """One interaction as vcrpy writes it."""
+    """Return an interaction as vcrpy writes it."""
     return {
         "request": {"method": "GET", "uri": "http://h/a", "body": None, "headers": {"Accept": ["*/*"]}},
         "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": "x"}, **response},
@@ -35,8 +36,8 @@ def refused(data):
 
 
 @pytest.mark.parametrize("serializer", ["yaml", "json"])
-def test_recorded_by_stock_vcrpy(server, tmp_path, serializer):
-    """Requests, statuses, repeated headers, bodies as received and dates are those of the recording."""
+def test_file_recorded_by_stock_vcrpy(server, tmp_path, serializer):
+    """Requests, statuses, repeated headers, bodies and dates are those of the live calls."""
     path = tmp_path / "stock"
     with vcr.use_cassette(str(path), serializer=serializer), httpx.Client(base_url=server.url) as client:
         live = [client.get("/a?x=1"), client.get("/cookies"), client.post("/teapot", content=b"ab")]
@@ -54,7 +55,7 @@ def test_recorded_by_stock_vcrpy(server, tmp_path, serializer):
 
 
 def test_time():
-    """The time of an interaction is its Date header, in UTC, or a fixed instant where there is none to read."""
+    """The time of an interaction is its Date header in UTC, or a fixed instant if it has no valid one."""
     for text, instant in {
         "Tue, 12 May 2026 11:30:00 +0200": datetime(2026, 5, 12, 9, 30, tzinfo=UTC),
         "Tue, 12 May 2026 09:30:00 -0000": datetime(2026, 5, 12, 9, 30, tzinfo=UTC),
@@ -66,7 +67,7 @@ def test_time():
 
 
 def test_layouts_of_older_versions():
-    """Header values without a list, and the flat layout that vcrpy once had for httpx, are read."""
+    """Header values without a list, and the flat layout that vcrpy used to write for httpx, are read."""
     old = item()
     old["response"] = {"status_code": 201, "http_version": "HTTP/1.1", "headers": {"A": ["1", "2"]}, "content": "añ"}
     assert (load(old)[0].response.status, load(old)[0].response.body) == (201, "añ".encode())
@@ -76,7 +77,7 @@ def test_layouts_of_older_versions():
 
 
 def test_body_recorded_decoded():
-    """Where vcrpy recorded a body decoded (of aiohttp, say), the headers no longer say that it is encoded."""
+    """The headers of a body that vcrpy recorded decoded, as it does for aiohttp, do not say that it is encoded."""
     headers = {"Content-Encoding": ["gzip"], "content-length": ["99"], "A": ["1"]}
     decoded = load(item(headers=headers, body={"string": "plain"}))[0].response
     assert decoded.headers == (("A", "1"), ("Content-Length", "5"))
@@ -85,7 +86,7 @@ def test_body_recorded_decoded():
 
 
 def test_tags_that_vcrpy_loads():
-    """The harmless tags of old cassettes load as vcrpy loads them."""
+    """The harmless tags in old cassettes load as in vcrpy."""
     text = """
 interactions:
 - request:
@@ -100,7 +101,7 @@ version: 1
 
 
 def test_byte_order_mark():
-    """A byte order mark, as Windows editors write, is passed over."""
+    """A byte order mark, which Windows editors write, is ignored."""
     data = json.dumps({"version": 1, "interactions": [item()]}).encode()
     assert len(vcrpy_files.load(b"\xef\xbb\xbf" + data, source="x.json")) == 1
 
@@ -108,55 +109,53 @@ def test_byte_order_mark():
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        (b"\xff\xfe", "x.yaml, line 1 is no cassette: it is not UTF-8 text."),
-        (b"a: 1\nb: \xff", "x.yaml, line 2 is no cassette: it is not UTF-8 text."),
-        (b"<html>\n<body>Sign in</body>", "no valid YAML|string indices|not"),
-        (b"- a\n- b\n", "not|indices"),
+        (b"\xff\xfe", "x.yaml, line 1 is not a cassette: it is not UTF-8 text."),
+        (b"a: 1\nb: \xff", "x.yaml, line 2 is not a cassette: it is not UTF-8 text."),
+        (b"<html>\n<body>Sign in</body>", "not a cassette"),
+        (b"- a\n- b\n", "not a cassette"),
         (b"- request: {}\n", "older version"),
-        (b"just text", "it is not laid out like one"),
-        (b"7", "not"),
-        (b"# only a comment\n", "it is not laid out like one"),
+        (b"just text", "the fields of a cassette"),
+        (b"7", "the fields of a cassette"),
+        (b"# only a comment\n", "the fields of a cassette"),
         (b"version: 1\n", "'interactions' is missing"),
-        (b"interactions: 7\n", "it is not laid out like one"),
+        (b"interactions: 7\n", "the fields of a cassette"),
         (b"interactions: [{response: {}}]\n", "'request' is missing"),
-        (b"interactions: [{request: {uri: 'http://h/'}}]\n", "it is not laid out like one"),
-        (b"a: {\nb: ]\n", "x.yaml, line 2 is no cassette: no valid YAML"),
-        (b"\ninteractions: !!python/object/apply:os.getcwd []\n", "x.yaml, line 2 is no cassette: .*os.getcwd"),
-        (b'{"interactions": [\n{"request"]}', "x.yaml, line 2 is no cassette: no valid JSON"),
+        (b"interactions: [{request: {uri: 'http://h/'}}]\n", "the fields of a cassette"),
+        (b"a: {\nb: ]\n", "x.yaml, line 2 is not a cassette: it is not valid YAML"),
+        (b"\ninteractions: !!python/object/apply:os.getcwd []\n", "x.yaml, line 2 is not a cassette: .*os.getcwd"),
+        (b'{"interactions": [\n{"request"]}', "x.yaml, line 2 is not a cassette: it is not valid JSON"),
         (b"interactions: &a [*a]\n", "x.yaml"),
-        (b"version: 1\ninteractions: " + b"[" * 100_000, "x.yaml, line 2 is no cassette: it is nested too deep"),
-        (b'{"interactions": ' + b"[" * 100_000, "x.yaml is no cassette"),
-        (b"\x00\x01\x02", "x.yaml is no cassette"),
+        (b"version: 1\ninteractions: " + b"[" * 100_000, "x.yaml, line 2 is not a cassette: it is nested too deeply"),
+        (b'{"interactions": ' + b"[" * 100_000, "x.yaml is not a cassette"),
+        (b"\x00\x01\x02", "x.yaml is not a cassette"),
         (b"%PDF-1.7\n\x80", "x.yaml, line 2"),
     ],
 )
 def test_refused(data, what):
-    """What is no cassette is refused in one line that says why and, where a parser knows it, at which line."""
-    import re
-
+    """The error is one line that says why and, if a parser knows it, on which line."""
     said = refused(data)
     assert re.search(what, said), said
     assert "\n" not in said
 
 
 @pytest.mark.parametrize("uri", ["http://[h/", "http://h:http/", "http://h:99999/"])
-def test_uri_that_cannot_be_taken_apart(uri):
-    """A URI that no request can have is refused when the file is read, not when something is looked up."""
+def test_invalid_uri(uri):
+    """An invalid URI is refused when the file is read, not when a request is looked up."""
     broken = item()
     broken["request"]["uri"] = uri
-    assert "x.yaml is no cassette" in refused(yaml.dump({"interactions": [broken]}).encode())
+    assert "x.yaml is not a cassette" in refused(yaml.dump({"interactions": [broken]}).encode())
 
 
 @pytest.mark.parametrize("missing", ["status", "headers", "body"])
 def test_missing_parts(missing):
-    """A response without one of its parts is refused by name."""
+    """The error names the part that a response lacks."""
     broken = item()
     del broken["response"][missing]
     assert f"'{missing}' is missing" in refused(yaml.dump({"interactions": [broken]}).encode())
 
 
 def test_nothing_runs(tmp_path):
-    """A tag that would run something in an unsafe loader runs nothing."""
+    """A tag that would run code in an unsafe loader runs nothing."""
     made = tmp_path / "made"
     text = f"interactions: !!python/object/apply:os.mkdir [{str(made)!r}]\n"
     assert "line 1" in refused(text.encode())

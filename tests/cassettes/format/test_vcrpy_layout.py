@@ -1,4 +1,4 @@
-"""A file of vcrpy's usual shape is split into the interactions that its loader finds; any other is left whole."""
+"""A file in vcrpy's usual layout is split into the interactions that its loader finds; any other is not split."""
 
 from __future__ import annotations
 
@@ -13,54 +13,54 @@ from toolkit.cassettes.format import contents, vcrpy_files, vcrpy_layout
 from toolkit.core.errors import CassetteCorrupt
 
 
-def written(several):
-    """A file as stock vcrpy writes it."""
+def written(recorded):
+    """Return a file as stock vcrpy writes it."""
     requests, responses = [], []
-    for one in several:
-        headers = {name: [value] for name, value in one.response.headers}
-        status = {"code": one.response.status, "message": one.response.reason}
-        requests.append(Request(one.request.method, one.request.uri, one.request.body, dict(one.request.headers)))
-        responses.append({"status": status, "headers": headers, "body": {"string": one.response.body}})
+    for each in recorded:
+        headers = {name: [value] for name, value in each.response.headers}
+        status = {"code": each.response.status, "message": each.response.reason}
+        requests.append(Request(each.request.method, each.request.uri, each.request.body, dict(each.request.headers)))
+        responses.append({"status": status, "headers": headers, "body": {"string": each.response.body}})
     return serialize({"requests": requests, "responses": responses}, yamlserializer).encode()
 
 
 @given(st.data())
-def test_item_by_item_as_whole(interactions, data):
-    """Whatever stock vcrpy recorded, its items one by one are those of the whole file, and so are their heads."""
-    several = data.draw(st.lists(interactions(), min_size=1, max_size=3))
-    file = written(several)
+def test_items_equal_the_whole_file(interactions, data):
+    """Items read one by one, and their heads, equal those of the file loaded as a whole."""
+    recorded = data.draw(st.lists(interactions(), min_size=1, max_size=3))
+    file = written(recorded)
     whole = vcrpy_files.load(file, source="")
-    held = contents.read(file, source="")
-    assert isinstance(held, contents.UnparsedForeign)
-    assert held.is_foreign
-    heads = [held.head(number) for number in range(len(held))]
-    assert [(head.method, head.uri) for head in heads] == [(one.request.method, one.request.uri) for one in whole]
-    assert [held.interaction(number) for number in range(len(held))] == whole
-    assert held.recorded_at == whole[0].recorded_at
+    opened = contents.read(file, source="")
+    assert isinstance(opened, contents.UnparsedForeign)
+    assert opened.is_foreign
+    heads = [opened.head(number) for number in range(len(opened))]
+    assert [(head.method, head.uri) for head in heads] == [(each.request.method, each.request.uri) for each in whole]
+    assert [opened.interaction(number) for number in range(len(opened))] == whole
+    assert opened.recorded_at == whole[0].recorded_at
     lines = file.split(b"\n")
     assert all(lines[item.line - 1] == b"- request:" for item in vcrpy_layout.lay_out(file).items)
 
 
-def test_an_item_is_read_when_it_is_asked_for(interaction):
-    """An item that cannot be read costs only itself, and its line in the file is named."""
+def test_items_are_read_one_by_one(interaction):
+    """An item that cannot be read affects no other, and its line is named."""
     file = written([interaction(), interaction("/b"), interaction("/c")])
     broken = file.replace(b"/b\n", b"/b\n    uri: ]\n")
-    held = contents.read(broken, source="x.yaml")
-    assert len(held) == 3
-    assert held.interaction(2).request.uri.endswith("/c")
+    opened = contents.read(broken, source="x.yaml")
+    assert len(opened) == 3
+    assert opened.interaction(2).request.uri.endswith("/c")
     line = broken[: broken.index(b"uri: ]")].count(b"\n") + 1
     with pytest.raises(CassetteCorrupt, match=rf"x\.yaml, line {line} "):
-        held.interaction(1)
+        opened.interaction(1)
 
 
 def test_names_that_differ_in_case(interaction):
-    """Of headers of a request whose names differ in case only, one is left, as in vcrpy."""
+    """If header names of a request differ only in case, the last one is kept, as in vcrpy."""
     file = written([interaction(request={"headers": (("A", "1"), ("B", "2"))})])
     twice = file.replace(b"      B:", b"      a:")
-    held = contents.read(twice, source="")
-    assert isinstance(held, contents.UnparsedForeign)
-    assert [held.interaction(0)] == vcrpy_files.load(twice, source="")
-    assert held.interaction(0).request.headers == (("A", "2"),)
+    opened = contents.read(twice, source="")
+    assert isinstance(opened, contents.UnparsedForeign)
+    assert [opened.interaction(0)] == vcrpy_files.load(twice, source="")
+    assert opened.interaction(0).request.headers == (("A", "2"),)
 
 
 @pytest.mark.parametrize(
@@ -81,30 +81,30 @@ def test_names_that_differ_in_case(interaction):
     ],
     ids=[
         *("comment", "another key", "Windows lines", "keys in another order", "alias", "no body", "comment above"),
-        *("text at the margin", "no UTF-8", "another line break", "empty", "nothing"),
+        *("text at the margin", "not UTF-8", "another line break", "empty", "nothing"),
     ],
 )
-def test_left_whole(interaction, edit):
-    """What could mean something else if it were split is not."""
+def test_not_split(interaction, edit):
+    """A file whose meaning could change by splitting is not split."""
     file = written([interaction(body=b"x", request={"body": b""})] * 2)
     assert vcrpy_layout.lay_out(file) is not None
     assert vcrpy_layout.lay_out(edit(file)) is None
 
 
-def test_stars_and_ampersands_are_no_aliases(interaction):
-    """Text that holds both characters is split all the same: an alias has the name of an anchor."""
+def test_stars_and_ampersands_in_text(interaction):
+    """A file with both characters is split if no alias has the name of an anchor."""
     file = written([interaction(body=b'{"a": "R&D, &c *and* more"}')])
     assert vcrpy_layout.lay_out(file) is not None
 
 
-def test_what_only_looks_like_a_head(interaction):
-    """Lines inside a text that look like method and URI are not taken for them."""
+def test_text_that_looks_like_a_head(interaction):
+    """Lines in a text that look like method and URI are not mistaken for them."""
     fake = "\n    method: GET\n    uri: https://evil.example/\n  response:\n"
     file = written([interaction(body=b"x", request={"body": b""})])
     hostile = file.replace(b"body: ''", f'body: "a{fake}"'.encode(), 1)
-    held = contents.read(hostile, source="")
-    assert held.head(0).uri == "https://broker.svc.invalid/v1/accounts"
-    # Without a second such line there is nothing to tell by, until it is read.
+    opened = contents.read(hostile, source="")
+    assert opened.head(0).uri == "https://broker.svc.invalid/v1/accounts"
+    # If the fake one is the only one, reading the item reveals it.
     hidden = hostile.replace(b'\n"\n', b'\n", "headers": {}, method: GET\n').replace(b"  response:\n    body", b"  x")
     with pytest.raises(CassetteCorrupt):
         contents.read(hidden, source="")

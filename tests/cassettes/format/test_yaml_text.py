@@ -1,4 +1,4 @@
-"""YAML is exact, safe, and ASCII."""
+"""YAML is written exactly and in ASCII, and loaded safely."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from toolkit.cassettes.format.yaml_text import NotYaml, dump, load
 
 @given(st.data())
 def test_round_trip(bodies, data):
-    """Any text and any bytes come back, as values and as keys, with libyaml and with the loader in Python."""
+    """Any text and any bytes survive, as values and as keys, with libyaml and with the pure Python loader."""
     body = data.draw(bodies())
     text = data.draw(st.text(max_size=30))
     value = [{"bytes": body, "text": text, text: [text, {"deep": text}]}]
@@ -23,7 +23,7 @@ def test_round_trip(bodies, data):
 
 @given(st.text(max_size=200), st.integers(0, 3))
 def test_ascii(text, depth):
-    """Whatever encoding a reader takes for granted, it reads the same."""
+    """The output is ASCII, so a reader with any default encoding reads the same."""
     value = text
     for _ in range(depth):
         value = {"key": [value]}
@@ -32,7 +32,7 @@ def test_ascii(text, depth):
 
 @pytest.mark.parametrize("text", ["a\nb", '{\n  "a": 1\n}\n', "a" * 5000])
 def test_readable(text):
-    """Text of several lines stands as it is, and long lines are not folded."""
+    """Text of several lines is written as a block, and long lines are not folded."""
     lines = dump({"a": text}).decode().splitlines()
     assert [
         line.removeprefix("a: ").removeprefix("  ") for line in lines if line not in ("a: |", "a: |-")
@@ -53,13 +53,13 @@ SMALL_BOMB = "\n".join(["a0: &a0 [x, x]", *(f"a{n}: &a{n} {{b: *a{n - 1}, c: *a{
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        ("a: 1\nb: " + "[" * LEVELS, "nested too deep"),
-        ("a: 1\nb: " + "{a: " * LEVELS, "nested too deep"),
-        ("a: 1\nb:\n" + "- " * LEVELS + "x", "nested too deep"),
-        ("a: 1\nb:\n" + "? " * LEVELS + "x", "nested too deep"),
-        ("a: 1\nb:\n" + "".join(" " * level + "-\n" for level in range(1, 1500)), "nested too deep"),
-        ("a: 1\nb:\n" + "".join(" " * level + "a:\n" for level in range(1, 1500)), "nested too deep"),
-        ("a: 1\nb:\n" + "".join(" " * level + "a:\n" + " " * level + "-\n" for level in range(1, 400)), "too deep"),
+        ("a: 1\nb: " + "[" * LEVELS, "nested too deeply"),
+        ("a: 1\nb: " + "{a: " * LEVELS, "nested too deeply"),
+        ("a: 1\nb:\n" + "- " * LEVELS + "x", "nested too deeply"),
+        ("a: 1\nb:\n" + "? " * LEVELS + "x", "nested too deeply"),
+        ("a: 1\nb:\n" + "".join(" " * level + "-\n" for level in range(1, 1500)), "nested too deeply"),
+        ("a: 1\nb:\n" + "".join(" " * level + "a:\n" for level in range(1, 1500)), "nested too deeply"),
+        ("a: 1\nb:\n" + "".join(" " * level + "a:\n" + " " * level + "-\n" for level in range(1, 400)), "too deeply"),
         ("a: 1\nb: 1" + ":30" * LEVELS, "a number is too long"),
         ("a: 1\nb: !!int '1" + ":30" * LEVELS + "'", "a number is too long"),
         ("a: 1\nb: 1" + ":30" * LEVELS + ".5", "a number is too long"),
@@ -71,15 +71,15 @@ SMALL_BOMB = "\n".join(["a0: &a0 [x, x]", *(f"a{n}: &a{n} {{b: *a{n - 1}, c: *a{
         *("base 60", "base 60 in quotes", "base 60 with a fraction", "aliases", "few aliases"),
     ],
 )
-def test_what_would_crash_a_loader(data, what):
-    """Nesting that overruns the stack, and aliases that multiply, are refused before any loader runs."""
+def test_hostile_yaml_is_refused(data, what):
+    """Nesting that would overflow the stack, and aliases that multiply, are refused before a loader runs."""
     with pytest.raises(NotYaml, match=what) as caught:
         load(data.encode())
     assert caught.value.line > 0
 
 
-def test_much_that_is_harmless():
-    """Many brackets in texts, many items and many aliases of small things are no such thing."""
+def test_large_but_harmless_yaml():
+    """Many brackets in texts, many items and many aliases of small values are loaded."""
     value = {"a": "[{" * 5000, "b": [{"c": [1]}] * 5000, "d": " " * 5000, "e": "00:11:22:33" * 500, "f": "x\n\n" * 9}
     assert load(yaml.safe_dump(value).encode()) == value
 
@@ -96,7 +96,7 @@ def test_much_that_is_harmless():
     ],
 )
 def test_not_yaml(data, what, line):
-    """What is no YAML of plain types is refused, and nothing in it runs; the line counts from 0."""
+    """Anything but YAML of plain types is refused with its line, counted from 0, and nothing in it runs."""
     with pytest.raises(NotYaml) as caught:
         load(data)
     assert what in str(caught.value)
