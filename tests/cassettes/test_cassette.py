@@ -18,9 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toolkit as tk
-from toolkit.cassettes.cassette import MODES, Cassette
+from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, MARKER, encode
+from toolkit.cassettes.paths import MODES
 from toolkit.cassettes.replay.matching import Identity
 from toolkit.core.errors import CassetteCorrupt, CassetteError, CassetteMiss, ConfigurationError
 from toolkit.scrubbing.messages import header_bytes
@@ -137,7 +138,7 @@ def test_all_that_failed(path, counting):
     with pytest.raises(ValueError, match=r"^$"):
         fail()
     assert (bodies_in(path), bodies_in(part)) == (["/a 1"], ["/b 2", "/b 3"])
-    with pytest.warns(UserWarning, match=r"tour\.part\.yaml is left of a recording .* rename it to tour\.yaml"):
+    with pytest.warns(UserWarning, match=r"tour\.part\.yaml is left from an interrupted recording .* rename it to tour\.yaml"):
         again = Cassette(path, "all")
     get(again, counting, "/c")
     assert bodies_in(part) == ["/c 4"]
@@ -565,7 +566,7 @@ def test_torn(path, interaction, counting, mode):
     write(path, interaction("/a", b"a"), interaction("/b", b"b"))
     torn = path.read_bytes()[:-40]
     path.write_bytes(torn)
-    with pytest.warns(UserWarning, match=r"not written to its end; the 1 before it are whole"):
+    with pytest.warns(UserWarning, match=r"not written to its end; the 1 before it are complete"):
         cassette = Cassette(path, mode)
     assert path.read_bytes() == HEADER + encode(interaction("/a", b"a"))
     assert bodies_in(path) == ["a"]

@@ -528,7 +528,7 @@ def test_a_miss(kind, is_async, service, settings):
     credentials, canaries = plant(kind)
     tk.Session(credentials=credentials, settings=settings, transport=service, cassette="c").accounts()
     session = open_session(is_async, credentials=credentials, settings=settings, cassette="c", mode="none")
-    session._known.add_texts(canaries)
+    session._sender.known.add_texts(canaries)
     client = session.trading if session.environment in ("live", "paper") else session.broker
     text = canaries[0]
     request = client.build_request("POST", f"/v1/{quote(text, safe='')}", params={"q": text}, json={"a": text})
@@ -662,7 +662,7 @@ def test_flows(service, settings):
     credentials, canaries = plant("secret")
     session = tk.AsyncSession(credentials=credentials, settings=settings, transport=service)
     call = session.accounts()
-    flow = session._caller.call(session.broker._transport._scope, session.broker.build_request("GET", "/v1/accounts"))
+    flow = session._sender.send(session.broker._transport._scope, session.broker.build_request("GET", "/v1/accounts"))
     try:
         request = next(flow)
         assert request is not None

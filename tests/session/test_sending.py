@@ -27,7 +27,6 @@ from toolkit.core.clock import ManualClock
 from toolkit.core.document import Interface, symbolic_address
 from toolkit.core.errors import (
     AccessError,
-    ConfigurationError,
     CredentialsMismatch,
     TokenError,
     TokenRefused,
@@ -36,9 +35,11 @@ from toolkit.core.errors import (
     UnsafeAddress,
 )
 from toolkit.core.secret import Secret
+from toolkit.local.settings import Settings
 from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
 from toolkit.session.scope import Scope
-from toolkit.session.sending import Caller, InterfaceTransport, TokenNumbers, no_credentials
+from toolkit.session.sending import InterfaceTransport, Sender
+from toolkit.session.token_requests import TokenExchange, TokenNumbers
 from toolkit.transport.flow import Read, WhichLoop
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
@@ -64,31 +65,33 @@ class Way:
             symbolic=symbolic_address("broker_sandbox"),
             header_prefix="SVC",
         )
-        self.caller = Caller(
+        self.sender = Sender(
             clock=self.clock,
             cassette=cassette,
             identity=Identity(credentials.environment, credentials.name),
             known=self.known,
-            authorizer=self.authorizer,
+            make_authorizer=self.authorizer,
+            settings=Settings(),
         )
 
     def authorizer(self):
         if isinstance(self.credentials, KeyPair):
             return KeyPairAuthorizer(self.credentials, header_prefix="SVC")
+        exchange = TokenExchange(self.sender, self.credentials, "auth_sandbox")
         return TokenAuthorizer(
             self.credentials,
             auth_address=AUTH,
             clock=self.clock,
             store=self.store,
-            exchange=lambda token_request: self.caller.exchange(self.credentials, "auth_sandbox", token_request),
-            number=self.caller.number,
+            exchange=exchange,
+            number=exchange.number,
         )
 
     def flow(self, request=None):
-        return self.caller.call(self.scope, request or httpx.Request("GET", URL))
+        return self.sender.send(self.scope, request or httpx.Request("GET", URL))
 
     def transport(self):
-        return InterfaceTransport(self.scope, self.caller, self.service)
+        return InterfaceTransport(self.scope, self.sender, self.service)
 
     def send(self, method="GET", url=URL, *, is_async=False, client=None, **request):
         """The response to one request of a client on this way."""
@@ -158,7 +161,7 @@ def test_token_by_hand(way, service):
 
 def test_refused_by_hand(way):
     """What may not be sent is refused before the first effect, and before anybody asks for credentials."""
-    way.caller._make_authorizer = lambda: pytest.fail("credentials were asked for")
+    way.sender._make_authorizer = lambda: pytest.fail("credentials were asked for")
     requests = {
         "https://elsewhere.example.com/": {},
         "https://user:name@broker.example.com/": {},
@@ -167,7 +170,7 @@ def test_refused_by_hand(way):
     for url, request in requests.items():
         with pytest.raises(AccessError):
             next(way.flow(httpx.Request("GET", url, **request)))
-    assert way.caller.ledger.calls() == []
+    assert way.sender.ledger.calls() == []
 
 
 def test_retry_by_hand(way, service):
@@ -232,8 +235,8 @@ def test_lifetime_counts_from_asking(way, service):
 
     service.answer_token = slow
     way.send()
-    assert way.caller.token.issued_at == START
-    assert way.caller.token.expires_at == START + timedelta(seconds=890)
+    assert way.sender.token.issued_at == START
+    assert way.sender.token.expires_at == START + timedelta(seconds=890)
 
 
 @BOTH
@@ -329,7 +332,7 @@ def test_request_is_clean(make_credentials, service, caplog, kind, is_async):
     caplog.set_level(logging.DEBUG)
     response = way.send(is_async=is_async, client={"event_hooks": {"request": [hook], "response": [hook]}})
     assert hooked == [response.request, response]
-    shown = [repr(way.caller), repr(way.transport()), caplog.text, *map(repr, way.caller.ledger.calls())]
+    shown = [repr(way.sender), repr(way.transport()), caplog.text, *map(repr, way.sender.ledger.calls())]
     for message in (response.request, response):
         shown += [repr(message), repr(message.headers), str(message.headers.raw), repr(message.extensions)]
     shown.append(pickle.dumps(response).decode("latin-1"))
@@ -599,8 +602,8 @@ def test_token_refused(make_credentials, service, kind, reply, is_async):
     assert_clean(caught.value, way)
     assert "QXZ" not in "".join(frames(caught.value)) + str(caught.value)
     pickle.loads(pickle.dumps(caught.value))  # noqa: S301 - pickled here
-    assert way.caller.ledger.calls() == []
-    assert way.caller.token is None
+    assert way.sender.ledger.calls() == []
+    assert way.sender.token is None
 
 
 @BOTH
@@ -675,7 +678,7 @@ def test_service_unreachable(make_credentials, service, failure, kind, is_async)
     assert str(caught.value.request.url) == URL
     assert_clean(caught.value, way)
     ours = issubclass(failure, httpx.LocalProtocolError | httpx.UnsupportedProtocol | httpx.DecodingError)
-    calls = [call for call in way.caller.ledger.calls() if call.interface == Interface.BROKER]
+    calls = [call for call in way.sender.ledger.calls() if call.interface == Interface.BROKER]
     assert [(call.path, call.status) for call in calls] == ([] if ours else [("/v1/accounts", 599)])
 
 
@@ -700,18 +703,12 @@ def test_failure_is_replayed(make_credentials, service, tmp_path, failure, kind,
         cassette.close()
         assert str(caught.value.request.url) == URL
         assert_clean(caught.value, way)
-        stories.append(way.caller.ledger.calls())
+        stories.append(way.sender.ledger.calls())
         sent = len(service.requests)
     assert len(service.requests) == sent
     assert stories[0] == stories[1]
     assert stories[0][-1].elapsed == timedelta(seconds=2)
     assert secrets_in((tmp_path / "c.yaml").read_text(), way) == []
-
-
-def test_no_credentials():
-    """A session without credentials that would have to send says what is missing."""
-    with pytest.raises(ConfigurationError, match="without credentials"):
-        no_credentials()
 
 
 # What is remembered
@@ -726,7 +723,7 @@ def test_ledger(way, service):
 
     service.answer = answer
     way.send("DELETE", f"{URL}/7?page=2")
-    token_request, call = way.caller.ledger.calls()
+    token_request, call = way.sender.ledger.calls()
     assert (token_request.interface, token_request.method, token_request.path) == ("auth", "POST", "/v1/oauth2/token")
     assert (token_request.status, token_request.authorized_by) == (200, None)
     assert (call.interface, call.method, call.path, call.status) == ("broker", "DELETE", "/v1/accounts/7", 404)
@@ -739,7 +736,7 @@ def test_elapsed_of_a_stream(way, service):
     """A call's time ends with its body; until then it has none."""
     service.answer = lambda request: httpx.Response(200, stream=type(service.reply({}).stream)([b"x"] * 3))
     with httpx.Client(transport=way.transport()) as client, client.stream("GET", URL) as response:
-        call = way.caller.ledger.calls()[-1]
+        call = way.sender.ledger.calls()[-1]
         assert call.elapsed is None
         way.clock.advance(7)
         response.read()
@@ -754,7 +751,7 @@ def test_shared_token_is_known(make_credentials, service):
     second.send()
     assert len(service.token_requests) == 1
     assert second.known.scrub_text(f"echo {service.issued[0]}") == "echo <ACCESS_TOKEN>"
-    assert [call.authorized_by.token for call in second.caller.ledger.calls()] == [1]
+    assert [call.authorized_by.token for call in second.sender.ledger.calls()] == [1]
 
 
 TOKENS = st.builds(
@@ -809,11 +806,11 @@ def test_replay(make_credentials, service, tmp_path, is_async):
         live.send(url=f"{URL}?page={page}")
     sent = len(service.requests)
     again = taped(make_credentials, service, path, "none")
-    again.caller._make_authorizer = lambda: pytest.fail("a replay made an authorizer")
+    again.sender._make_authorizer = lambda: pytest.fail("a replay made an authorizer")
     for page in (2, 1):
         response = again.send(url=f"{URL}?page={page}", is_async=is_async)
         assert (response.status_code, response.json()) == (201, {"page": str(page)})
-    assert again.caller.ledger.calls() == live.caller.ledger.calls()
+    assert again.sender.ledger.calls() == live.sender.ledger.calls()
     assert len(service.requests) == sent
 
 
@@ -822,8 +819,8 @@ def test_recorded_anew(make_credentials, service, tmp_path):
     for _ in range(2):
         way = taped(make_credentials, service, tmp_path / "c.yaml", "all")
         way.send()
-        way.caller._cassette.close()
-        assert [call.authorized_by.token for call in way.caller.ledger.calls() if call.authorized_by] == [1]
+        way.sender.cassette.close()
+        assert [call.authorized_by.token for call in way.sender.ledger.calls() if call.authorized_by] == [1]
 
 
 def test_replay_is_unread(make_credentials, service, tmp_path):
@@ -880,8 +877,8 @@ def test_retry_is_recorded_once(make_credentials, service, tmp_path):
     way.send()
     again = taped(make_credentials, service, path, "none")
     assert again.send().status_code == 200
-    assert [call.status for call in way.caller.ledger.calls()] == [200, 200, 200]
-    used = [call.authorized_by.token for call in way.caller.ledger.calls() if call.authorized_by]
+    assert [call.status for call in way.sender.ledger.calls()] == [200, 200, 200]
+    used = [call.authorized_by.token for call in way.sender.ledger.calls() if call.authorized_by]
     assert used == [2]
 
 
@@ -896,4 +893,4 @@ def test_answers_that_are_there_already(make_credentials, tmp_path, is_async):
     for mode in ("once", "none"):
         way = taped(make_credentials, httpx.MockTransport(answer), tmp_path / "one.yaml", mode)
         assert way.send(is_async=is_async).json() == {"path": "/v1/accounts"}
-        assert [call.elapsed for call in way.caller.ledger.calls()] == [timedelta(0)] * 2
+        assert [call.elapsed for call in way.sender.ledger.calls()] == [timedelta(0)] * 2

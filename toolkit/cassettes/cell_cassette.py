@@ -1,25 +1,25 @@
-"""The cassette of the running cell: what `%%cassette` puts in place for sessions that have none of their own."""
+"""The cassette of the running cell: `%%cassette` sets it for sessions that have no cassette of their own."""
 
 from __future__ import annotations
 
 from toolkit.cassettes.cassette import Cassette
 
-# Of the process rather than of a context: threads and tasks that a cell starts belong to the cell.
+# Belongs to the process rather than to a context: threads and tasks that a cell starts are part of the cell.
 _open: list[Cassette] = []
 
 
 def current() -> Cassette | None:
-    """The cassette in place, or None."""
+    """Return the cassette of the running cell, or None."""
     return _open[-1] if _open else None
 
 
 def put_in_place(cassette: Cassette) -> None:
-    """Have sessions without a cassette of their own use this one, until `take_away`."""
+    """Let sessions without a cassette of their own use this one, until `take_away`."""
     _open.append(cassette)
 
 
 def take_away(*, well: bool) -> None:
-    """End what was put in place; with mode `all` the new recording replaces the old one if all went well."""
+    """End what was put in place; with mode `all` the new recording replaces the old file if the cell ended well."""
     while _open:
         cassette = _open.pop()
         if well:

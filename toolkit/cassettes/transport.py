@@ -1,249 +1,145 @@
-"""The way of a call through a cassette, as an httpx transport of both kinds.
+"""A call and a cassette: replay what is recorded, else send and record. Told once, in `through`.
 
-A recorded interaction that matches is replayed and nothing below runs. Otherwise the request passes
-on, and what comes back is recorded when its body is complete; the caller gets it as it came.
+Sessions use `through` as well; `CassetteTransport` makes it a transport for any httpx client.
 """
-# MERGE: Calls that got no answer: recorded as what httpx raised, and replayed as the same.
 
 from __future__ import annotations
 
-import contextlib
-import sys
-from collections.abc import AsyncIterator, Callable, Iterator
-from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Protocol
 
 import httpx
 
-from toolkit.cassettes.format.interactions import FAILURES, NO_ANSWER, Failure, Interaction
+from toolkit.cassettes.conversion import (
+    RECORDABLE,
+    as_failure,
+    as_recorded,
+    as_recorded_response,
+    as_response,
+    header_list,
+)
+from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
+from toolkit.cassettes.replay.matching import ANYONE, Identity
+from toolkit.cassettes.streams import observe
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.errors import CassetteError
 from toolkit.core.ledger import TRAFFIC, Authorization, Call
 from toolkit.core.warn import warn
-from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes
-from toolkit.transport.flow import Flow, Read, run, run_async
-
-if TYPE_CHECKING:
-    from toolkit.cassettes.cassette import Cassette
+from toolkit.scrubbing.messages import HeaderList, RecordedRequest
+from toolkit.scrubbing.scrubber import Scrubber
+from toolkit.transport.flow import Flow, run, run_async
 
 
-# What a network or a service causes. What the caller caused (UnsupportedProtocol, LocalProtocolError) is not recorded.
-RECORDABLE: Final = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError, httpx.ProxyError)
+class Tape(Protocol):
+    """What a call needs from a cassette; see `Cassette` for the meaning."""
+
+    records: bool
+    scrubber: Scrubber
+
+    def find(self, request: RecordedRequest, identity: Identity = ..., /) -> Interaction | None: ...
+
+    def record(self, interaction: Interaction, /) -> None: ...
+
+    def token_request_of(self, authorization: Authorization, /) -> Interaction | None: ...
 
 
-def record_failure(
-    cassette: Cassette,
-    request: RecordedRequest,
-    error: httpx.TransportError,
-    *,
-    sent_at: datetime,
-    elapsed: timedelta,
-    authorized_by: Authorization | None = None,
-) -> None:
-    """Record that a request got no answer. Where that cannot be recorded, warn: the caller is to get `error`.
+class Outgoing:
+    """A request on its way: who sends it, how, and what is remembered.
 
-    Args:
-        error: one of RECORDABLE.
-    """
-    # A class of a transport's own is recorded as httpx's that it is derived from.
-    name = next(one.__name__ for one in type(error).__mro__ if one.__name__ in FAILURES)
-    interaction = Interaction(
-        request=request,
-        response=NO_ANSWER,
-        recorded_at=sent_at,
-        elapsed=elapsed,
-        authorized_by=authorized_by,
-        failure=Failure(name, str(error)),
-    )
-    try:
-        cassette.record(interaction)
-    except CassetteError as unrecorded:
-        warn(f"The failed {request.method} is not recorded. {unrecorded.what}")
+    This class is for the request of a plain client, which is sent as it is. A session's request (class
+    `SessionRequest`) gets its credentials in `send`, so neither client nor cassette ever sees them.
 
-
-def as_error(failure: Failure, request: httpx.Request | None) -> httpx.TransportError:
-    """What to raise for a recorded failure of the same request."""
-    kind: type[httpx.TransportError] = getattr(httpx, failure.type)  # of FAILURES, or there were no Failure
-    return kind(failure.message, request=request)
-
-
-class ObservedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A response body that passes through as it comes, and notes in its call when it was closed.
-
-    httpx closes a body as soon as it has read it to its end.
+    Attributes:
+        request: the request as the client made it.
+        clock: where the time of sending comes from.
+        identity: who calls, for matching recordings.
     """
 
-    __slots__ = ("_call", "_clock", "_since", "_stream")
+    identity: Identity = ANYONE
 
-    def __init__(self, stream: Any, call: Call, since: float, clock: Clock) -> None:
-        self._stream = stream
-        self._call = call
-        self._since = since
-        self._clock = clock
+    def __init__(self, request: httpx.Request, clock: Clock) -> None:
+        self.request = request
+        self.clock = clock
 
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self._stream)
+    def uri(self) -> str:
+        """Return the URL to record."""
+        return str(self.request.url)
 
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return aiter(self._stream)
+    def new_call(self) -> Call:
+        """Return the entry for a ledger, started now."""
+        url, clock = self.request.url, self.clock
+        return Call(clock.now(), url.host, self.request.method, url.path, since=clock.monotonic())
 
-    def close(self) -> None:
-        self._stream.close()
-        self.note_end()
+    def send(self, call: Call) -> Flow[httpx.Response]:  # noqa: ARG002 - a session notes in it how it is authorized
+        """Send the request; start `call` again if it is sent later than now."""
+        response: httpx.Response = yield self.request
+        return response
 
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-        self.note_end()
+    def placeholders(self) -> HeaderList:
+        """Return the headers that stand in a recording for the credentials that were sent."""
+        return ()
 
-    def note_end(self) -> None:
-        """Note how long the call took, the first time."""
-        if self._call.elapsed is None:
-            self._call.elapsed = timedelta(0, self._clock.monotonic() - self._since)
+    def note_call(self, call: Call) -> None:
+        """Remember a call that was sent."""
 
-
-class RecordedStream(ObservedStream):
-    """The same, with the whole body handed to `record` once it was read to its end."""
-
-    __slots__ = ("_chunks", "_ended", "_record", "_response")
-
-    def __init__(
-        self, response: httpx.Response, call: Call, since: float, clock: Clock, record: Callable[[bytes], None]
-    ) -> None:
-        super().__init__(response.stream, call, since, clock)
-        self._response = response
-        self._record = record
-        self._chunks: list[bytes] = []
-        self._ended = False
-
-    def __iter__(self) -> Iterator[bytes]:
-        for chunk in self._stream:
-            self._chunks.append(chunk)
-            yield chunk
-        self._end()
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for chunk in self._stream:
-            self._chunks.append(chunk)
-            yield chunk
-        self._end()
-
-    def close(self) -> None:
-        super().close()
-        self._abandon()
-
-    async def aclose(self) -> None:
-        await super().aclose()
-        self._abandon()
-
-    def __del__(self) -> None:
-        if not sys.is_finalizing():
-            self._abandon()
-
-    def _end(self) -> None:
-        if self._ended:
-            return
-        self._ended = True
-        self.note_end()
-        body = b"".join(self._chunks)
-        try:
-            self._record(body)
-        except CassetteError as error:
-            error.response = _readable(self._response, body)
-            raise
-
-    def _abandon(self) -> None:
-        if not self._ended:
-            self._ended = True
-            what = f"The response to {self._call.method} {self._call.path} was closed before its end"
-            warn(f"{what}, so it is not recorded.")
+    def note_replay(self, interaction: Interaction, token_request: Interaction | None) -> None:
+        """Remember a call that was replayed, and the recorded token request that counts as played with it."""
 
 
-def observe(
-    response: httpx.Response, call: Call, since: float, clock: Clock, record: Callable[[bytes], None] | None = None
-) -> httpx.Response:
-    """Have the end of a response noted in its call, and its whole body handed to `record`."""
-    observed = (
-        ObservedStream(response.stream, call, since, clock)
-        if record is None
-        else RecordedStream(response, call, since, clock, record)
-    )
-    if response.is_stream_consumed:  # a transport for tests gave it a body that is there already
-        b"".join(observed)
-        observed.note_end()
-    else:
-        response.stream = observed
-    return response
+def through(tape: Tape | None, outgoing: Outgoing) -> Flow[httpx.Response]:
+    """Replay a request from a cassette, or send it and record the answer.
 
-
-def _readable(response: httpx.Response, body: bytes) -> httpx.Response:
-    """A response whose stream is spent, for a caller who is not handed it: with its body read."""
-    copy = httpx.Response(
-        response.status_code,
-        headers=response.headers.raw,
-        stream=httpx.ByteStream(body),
-        request=response._request,  # noqa: SLF001 - `request` raises while it is not set
-        extensions=response.extensions,
-        default_encoding=response.default_encoding,
-    )
-    with contextlib.suppress(httpx.DecodingError):
-        copy.read()
-    return copy
-
-
-def as_recorded(request: httpx.Request, *, uri: str | None = None) -> Flow[RecordedRequest]:
-    """A request as a cassette holds it, its body read.
+    1. Look up the request as it would be recorded: scrubbed, and without credentials.
+    2. If a recording matches, replay it. Nothing below runs.
+    3. Otherwise send the request, with credentials if the sender has any.
+    4. Record the answer when the caller has read its body to the end. The caller gets it as it came.
 
     Args:
-        uri: what to record for its URL, by default the URL itself.
-    """
-    body = yield Read(request)
-    return RecordedRequest(request.method, uri or str(request.url), header_list(request.headers), body)
-
-
-def as_recorded_response(response: httpx.Response, body: bytes, *, headers: HeaderList) -> RecordedResponse:
-    """A response as a cassette holds it, with its body as received and headers that fit the body."""
-    extensions = response.extensions
-    return RecordedResponse(
-        response.status_code,
-        extensions.get("reason_phrase", b"").decode("ascii", "ignore"),  # as httpx shows it
-        headers,
-        body,
-        extensions.get("http_version", b"").decode("ascii", "replace"),
-    )
-
-
-def as_response(interaction: Interaction, request: httpx.Request | None = None) -> httpx.Response:
-    """A recorded response as if it had just arrived, its body unread.
-
-    Args:
-        request: what it answers, for the error.
+        tape: the cassette, or None to send without recording.
+        outgoing: the request and its sender.
 
     Raises:
-        httpx.TransportError: what was recorded is that no response came.
+        CassetteMiss: if nothing matches and the cassette does not record.
+        httpx.TransportError: if the service does not answer, or did not answer when this was recorded.
     """
-    if interaction.failure is not None:
-        raise as_error(interaction.failure, request)
-    recorded = interaction.response
-    extensions: dict[str, bytes] = {}
-    if recorded.reason or recorded.http_version.startswith("HTTP/1"):  # without it, httpx derives one from the status
-        extensions["reason_phrase"] = recorded.reason.encode("ascii", "ignore")
-    if recorded.http_version:
-        extensions["http_version"] = recorded.http_version.encode("ascii", "replace")
-    return httpx.Response(
-        recorded.status,
-        headers=[(header_bytes(name), header_bytes(value)) for name, value in recorded.headers],
-        stream=httpx.ByteStream(recorded.body),
-        extensions=extensions,
-    )
+    recorded: RecordedRequest | None = None
+    if tape is not None:
+        recorded = yield from as_recorded(outgoing.request, outgoing.uri())
+        match = tape.find(tape.scrubber.lookup_request(recorded), outgoing.identity)
+        if match is not None:
+            by = match.authorized_by
+            outgoing.note_replay(match, None if by is None else tape.token_request_of(by))
+            return as_response(match, outgoing.request)
+    TRAFFIC.sent += 1
+    call = outgoing.new_call()
+    try:
+        response = yield from outgoing.send(call)
+    except RECORDABLE as error:
+        call.status = NO_ANSWER.status
+        call.end(outgoing.clock)
+        outgoing.note_call(call)
+        if tape is not None and recorded is not None:
+            _record_failure(tape, _as_sent(recorded, outgoing), call, error)
+        raise
+    call.status = response.status_code
+    outgoing.note_call(call)
+    if tape is None or recorded is None:
+        return observe(response, call, outgoing.clock)
+    return observe(response, call, outgoing.clock, _recorder(tape, _as_sent(recorded, outgoing), response, call))
 
 
-def recording(
-    cassette: Cassette, request: RecordedRequest, response: httpx.Response, call: Call
-) -> Callable[[bytes], None]:
-    """What records a call once the body of its response is complete."""
+def _as_sent(recorded: RecordedRequest, outgoing: Outgoing) -> RecordedRequest:
+    """Return the request as it is recorded: with placeholders where the credentials went."""
+    placeholders = outgoing.placeholders()
+    return replace(recorded, headers=(*recorded.headers, *placeholders)) if placeholders else recorded
+
+
+def _recorder(tape: Tape, request: RecordedRequest, response: httpx.Response, call: Call) -> Callable[[bytes], None]:
+    """Return a function that records the call, given the complete body of the response."""
 
     def record(body: bytes) -> None:
-        cassette.record(
+        tape.record(
             Interaction(
                 request=request,
                 response=as_recorded_response(response, body, headers=header_list(response.headers)),
@@ -256,22 +152,39 @@ def recording(
     return record
 
 
+def _record_failure(tape: Tape, request: RecordedRequest, call: Call, error: httpx.TransportError) -> None:
+    """Record that a request got no answer. If that fails too, only warn: the caller is about to get `error`."""
+    interaction = Interaction(
+        request=request,
+        response=NO_ANSWER,
+        recorded_at=call.sent_at,
+        elapsed=call.elapsed,
+        authorized_by=call.authorized_by,
+        failure=as_failure(error),
+    )
+    try:
+        tape.record(interaction)
+    except CassetteError as unrecorded:
+        warn(f"The failed {request.method} is not recorded. {unrecorded.what}")
+
+
 class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
     """Replays from and records to a cassette; for an httpx.Client and an httpx.AsyncClient alike.
 
     Args:
-        cassette: the cassette.
-        inner: what sends what is not replayed; by default httpx's own transport, made when needed.
+        tape: the cassette.
+        inner: the transport for requests that are not replayed; by default httpx's own, made when needed.
+        clock: by default the machine's.
     """
 
     def __init__(
         self,
-        cassette: Cassette,
+        tape: Tape,
         inner: httpx.BaseTransport | httpx.AsyncBaseTransport | None = None,
         *,
         clock: Clock | None = None,
     ) -> None:
-        self._cassette = cassette
+        self._tape = tape
         self._inner = inner
         self._own: httpx.HTTPTransport | None = None
         self._own_async: httpx.AsyncHTTPTransport | None = None
@@ -279,32 +192,15 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         inner: Any = self._inner
-        if inner is None and self._cassette.records:
+        if inner is None and self._tape.records:
             inner = self._own = self._own or httpx.HTTPTransport()
-        return run(self._flow(request), inner)
+        return run(through(self._tape, Outgoing(request, self._clock)), inner)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         inner: Any = self._inner
-        if inner is None and self._cassette.records:
+        if inner is None and self._tape.records:
             inner = self._own_async = self._own_async or httpx.AsyncHTTPTransport()
-        return await run_async(self._flow(request), inner)
-
-    def _flow(self, request: httpx.Request) -> Flow[httpx.Response]:
-        recorded = yield from as_recorded(request)
-        found = self._cassette.find(self._cassette.scrubber.lookup_request(recorded))
-        if found is not None:
-            return as_response(found, request)
-        TRAFFIC.sent += 1
-        sent_at, since = self._clock.now(), self._clock.monotonic()
-        try:
-            response: httpx.Response = yield request
-        except RECORDABLE as error:
-            elapsed = timedelta(seconds=self._clock.monotonic() - since)
-            record_failure(self._cassette, recorded, error, sent_at=sent_at, elapsed=elapsed)
-            raise
-        call = Call(sent_at, request.url.host, request.method, request.url.path, response.status_code)
-        record = recording(self._cassette, recorded, response, call)
-        return observe(response, call, since, self._clock, record)
+        return await run_async(through(self._tape, Outgoing(request, self._clock)), inner)
 
     def close(self) -> None:
         for inner in (self._own, self._inner):
@@ -315,8 +211,3 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         for inner in (self._own_async, self._inner):
             if isinstance(inner, httpx.AsyncBaseTransport):
                 await inner.aclose()
-
-
-def header_list(headers: httpx.Headers) -> HeaderList:
-    """Names and values of headers in the order and case in which they came."""
-    return tuple([(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers.raw])

@@ -23,7 +23,8 @@ import typer
 from rich.console import Console
 
 from toolkit.auth.credentials import ClientSecret, KeyPair
-from toolkit.cassettes.cassette import Cassette, find_cassette
+from toolkit.cassettes.cassette import Cassette
+from toolkit.cassettes.paths import find_cassette
 from toolkit.cli import bundled, terminal, tour
 from toolkit.cli.commands import credentials, keys, verify
 from toolkit.core.document import Environment

@@ -7,10 +7,11 @@ so that a replay gives the same tables. `TRAFFIC` counts the calls of the whole 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from toolkit.core.clock import Clock
 from toolkit.core.document import CredentialKind, Environment
 
 EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)  # the time of a recording that does not say its own
@@ -83,6 +84,7 @@ class Call:
         status: HTTP status code; 599 if no response came.
         elapsed: time from sending to the end of the body, or to the failure; None while the call is unfinished.
         authorized_by: how it was authorized; None for a token request.
+        since: reading of the monotonic clock when it was sent, in seconds; means nothing for a replayed call.
     """
 
     sent_at: datetime
@@ -92,6 +94,16 @@ class Call:
     status: int | None = None
     elapsed: timedelta | None = None
     authorized_by: Authorization | None = None
+    since: float = field(default=0.0, compare=False, repr=False)
+
+    def start(self, clock: Clock) -> None:
+        """Note that the request is sent now."""
+        self.sent_at, self.since = clock.now(), clock.monotonic()
+
+    def end(self, clock: Clock) -> None:
+        """Note that the call has ended now, unless it ended earlier."""
+        if self.elapsed is None:
+            self.elapsed = timedelta(0, clock.monotonic() - self.since)
 
     @property
     def ended_at(self) -> datetime:

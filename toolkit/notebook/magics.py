@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
 
 from toolkit.cassettes import cell_cassette
-from toolkit.cassettes.cassette import MODES, Cassette
+from toolkit.cassettes.cassette import Cassette
+from toolkit.cassettes.paths import MODES
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import printable
 from toolkit.core.words import count_text

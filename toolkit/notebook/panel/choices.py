@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair
-from toolkit.cassettes.cassette import find_cassette
+from toolkit.cassettes.paths import find_cassette
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret

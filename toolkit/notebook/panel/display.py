@@ -19,7 +19,7 @@ from toolkit.core.words import REAL_ACCOUNT, count_text, date_text, minutes_text
 from toolkit.notebook.panel.choices import Mode
 from toolkit.notebook.panel.connection import Connection
 from toolkit.notebook.panel.problems import Problem
-from toolkit.session.words import KEY_PAIR, who_text
+from toolkit.session.card import KEY_PAIR_NOTE, caller_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -133,7 +133,7 @@ def facts_of(connection: Connection) -> Facts:
     return Facts(
         environment=session.environment,
         mode=connection.mode,
-        who=who_text(session.environment, session.credentials),
+        who=caller_text(session.environment, session.credentials),
         has_tokens=CredentialKind.KEY_PAIR not in session.environment.rules.credentials,
         cassette=cassette.path.name if cassette else "",
         interactions=len(cassette) if cassette else 0,
@@ -221,7 +221,7 @@ def _cassette_html(facts: Facts) -> str:
 
 def _token_html(facts: Facts) -> str:
     if not facts.has_tokens:
-        return KEY_PAIR
+        return KEY_PAIR_NOTE
     if facts.mode is not Mode.REPLAY:
         return _bar_html(0, "…", live=True) + _renewals_html(facts)
     if facts.remaining is None or facts.lifetime is None:

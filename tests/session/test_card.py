@@ -1,0 +1,109 @@
+"""Sessions, and tokens of sessions, in words and as cards of a notebook."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from pages import Page, shown
+
+import toolkit as tk
+from toolkit.core.clock import ManualClock
+from toolkit.core.document import Environment
+from toolkit.core.secret import MASK, Secret
+from toolkit.session.card import caller_text
+
+START = datetime(2026, 5, 12, 9, 30, 7, 250_000, tzinfo=UTC)
+
+
+@pytest.fixture
+def recorded(settings, service, make_credentials):
+    """A recording of one call, made on 12 May 2026."""
+    credentials = make_credentials("broker-sandbox", name="desk")
+    options = {"credentials": credentials, "settings": settings, "transport": service, "clock": ManualClock(START)}
+    with tk.Session(cassette="tour", **options) as session:
+        session.accounts()
+    return session
+
+
+def test_a_replay_shows_the_same_each_time(recorded, settings):
+    """A replay tells when it was recorded; its cards do not depend on the day on which they are shown."""
+    pages = []
+    for _ in range(2):
+        replay = tk.Session(cassette="tour", mode="none", settings=settings)
+        before = shown(replay)
+        replay.accounts()
+        pages.append((before, shown(replay), shown(replay.token), shown(replay.cassette)))
+    assert pages[0] == pages[1]
+    (before, after, token, cassette), _ = pages
+    for _, page in (before, after, cassette):
+        assert "replayed, recorded 12 May 2026" in Page(page).words
+    assert "sandbox broker partner, as recorded" in before[1]
+    assert "none yet: the next call" in before[1]
+    assert "14:50 of 14:50 minutes left at the end of the last call, expires 12 May 2026, 09:44:57 UTC" in after[1]
+    assert ("replayed, issued 12 May 2026" in token[1], token[0].endswith(", replayed>")) == (True, True)
+    assert "2 times; 0 not played yet" in cassette[1]
+    assert "tour.yaml · 2 interactions" in after[1]
+
+
+def test_a_live_session_is_shown_as_of_its_last_call(settings, service, make_credentials):
+    """A live session says that it is live, as of when, and that it is a real account; its card holds no secret."""
+    clock = ManualClock(START)
+    credentials = make_credentials("live", name="mine")
+    session = tk.Session(credentials=credentials, settings=settings, transport=service, clock=clock)
+    assert "live calls, no call yet" in Page(shown(session)[1]).words
+    session.accounts()
+    first = shown(session)
+    clock.advance(1000)
+    assert shown(session) == first
+    page = Page(first[1]).words
+    for words in (
+        "live calls, as of 12 May 2026, 09:30:07 UTC",
+        "real account",
+        "mine · key pair · live account",
+        "session.trading",
+        "key pair goes with every call",
+    ):
+        assert words in page
+    for _, secret in credentials.secrets():
+        assert secret.reveal() not in "".join(first)
+
+
+def test_an_async_session_that_records(settings, service, make_credentials):
+    """An async session is shown without being awaited; a paper account is not called a real account."""
+    credentials = make_credentials("paper")
+    session = tk.AsyncSession(credentials=credentials, cassette="new", settings=settings, transport=service)
+    page = Page(shown(session)[1]).words
+    assert "AsyncSession paper" in page
+    assert "live calls, recorded, no call yet" in page
+    assert "real account" not in page
+    assert "recording" in Page(shown(session.cassette)[1]).words
+
+
+def test_a_live_token():
+    """A token is shown masked, with its lifetime, and as live."""
+    text = "QXZ-token-text-of-a-service"
+    plain, page = shown(tk.Token(Secret(text), START, START + timedelta(seconds=890)))
+    assert plain.endswith("expires 2026-05-12 09:44:57 UTC, live>")
+    assert "live, issued 12 May 2026" in page
+    assert "14:50 minutes" in page
+    assert MASK in page
+    assert text not in plain + page
+
+
+def test_a_card_reads_without_styles(recorded):
+    """A code-hosting site strips styles and classes: what is left is a table, and no element depends on either."""
+    page = shown(recorded)[1]
+    assert "<style" not in page
+    assert Page(page).attributes <= {"style", "scope"}
+    bare = re.sub(r' style="[^"]*"', "", page)
+    assert set(Page(bare).tags) <= {"div", "strong", "span", "table", "tbody", "tr", "th", "td", "code"}
+    colours = re.findall(r"(?:^|[;\"])(?:color|background|border[a-z-]*):([^;\"]+)", page)
+    assert all("#" not in colour or "var(" in colour for colour in colours)
+
+
+def test_caller_text(make_credentials):
+    """The caller is named by profile, kind and holder; without credentials by the holder of the recording."""
+    assert caller_text(Environment.PAPER, None) == "paper account, as recorded"
+    assert caller_text(Environment.PAPER, make_credentials("paper", name="a")) == "a · key pair · paper account"

@@ -1,0 +1,61 @@
+"""A cassette in words and as a card for a notebook: what it holds, from when, and how much of it was played."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from toolkit.core.escaping import as_html
+from toolkit.core.html import badge, card
+from toolkit.core.ledger import EPOCH
+from toolkit.core.words import count_text, date_text, instant_words
+
+if TYPE_CHECKING:
+    from toolkit.cassettes.cassette import Cassette
+
+_MODES: Final = {
+    "none": "none: replays only",
+    "once": "once: records a file that does not exist, replays one that does",
+    "new_episodes": "new_episodes: replays what is recorded, and records the rest",
+    "all": "all: records everything anew",
+}
+
+
+def cassette_text(cassette: Cassette) -> str:
+    """Return what the cassette does, such as `replaying 3 interactions, recorded 12 May 2026`."""
+    count = count_text(len(cassette), "interaction")
+    if cassette.records and not cassette.replays:
+        return f"recording, {count}"
+    at = cassette.recorded_at
+    when = f", recorded {date_text(at)}" if at is not None and at != EPOCH else ""
+    return f"{'replaying and adding to' if cassette.records else 'replaying'} {count}{when}"
+
+
+def source_text(cassette: Cassette | None, ended: datetime | None) -> str:
+    """Return where answers come from, and from when.
+
+    Args:
+        cassette: the cassette in use, or None for live calls.
+        ended: when the last call ended, or None before the first call. It dates live answers, since a saved
+            display must not depend on when somebody looks at it.
+    """
+    as_of = f", as of {instant_words(ended)}" if ended else ", no call yet"
+    if cassette is None:
+        return f"live calls{as_of}"
+    if not cassette.replays:
+        return f"live calls, recorded{as_of}" if cassette.records else "replayed, nothing recorded"
+    at = cassette.recorded_at
+    recorded = f"recorded {date_text(at)}" if at is not None and at != EPOCH else "recorded on an unknown day"
+    return f"replayed and added to, {recorded}" if cassette.records else f"replayed, {recorded}"
+
+
+def cassette_html(cassette: Cassette) -> str:
+    """Return the card: mode, number of interactions, environments, and how much was played."""
+    rows = [("Mode", as_html(_MODES[cassette.mode])), ("Interactions", f"{len(cassette):,}")]
+    if cassette.environments:
+        rows.append(("Calls of", as_html(", ".join(cassette.environments))))
+    if cassette.replays:
+        unplayed = len(cassette.unplayed)
+        rows.append(("Played", f"{count_text(cassette.play_count, 'time')}; {unplayed:,} not played yet"))
+    source = source_text(cassette, None) if cassette.replays or not cassette.records else "recording"
+    return card(f"Cassette {cassette.path.name}", [badge(source)], rows)

@@ -1,0 +1,79 @@
+"""Messages and failures of httpx as a cassette holds them, and back."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import httpx
+
+from toolkit.cassettes.format.interactions import FAILURES, Failure, Interaction
+from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes
+from toolkit.transport.flow import Flow, Read
+
+# What a network or a service causes. What the caller caused (UnsupportedProtocol, LocalProtocolError) is not recorded.
+RECORDABLE: Final = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError, httpx.ProxyError)
+
+
+def as_recorded(request: httpx.Request, uri: str) -> Flow[RecordedRequest]:
+    """Return a request as a cassette holds it, after reading its body.
+
+    Args:
+        uri: what to record as its URL.
+    """
+    body = yield Read(request)
+    return RecordedRequest(request.method, uri, header_list(request.headers), body)
+
+
+def as_recorded_response(response: httpx.Response, body: bytes, *, headers: HeaderList) -> RecordedResponse:
+    """Return a response as a cassette holds it.
+
+    Args:
+        body: the body as received.
+        headers: headers that fit the body.
+    """
+    extensions = response.extensions
+    return RecordedResponse(
+        response.status_code,
+        extensions.get("reason_phrase", b"").decode("ascii", "ignore"),  # as httpx shows it
+        headers,
+        body,
+        extensions.get("http_version", b"").decode("ascii", "replace"),
+    )
+
+
+def as_response(interaction: Interaction, request: httpx.Request | None = None) -> httpx.Response:
+    """Return a recorded response as if it had just arrived, with its body unread.
+
+    Args:
+        request: the request that it answers, for the error.
+
+    Raises:
+        httpx.TransportError: if the recorded request got no response; of the recorded class.
+    """
+    failure = interaction.failure
+    if failure is not None:
+        error: type[httpx.TransportError] = getattr(httpx, failure.type)  # Failure allows no other names
+        raise error(failure.message, request=request)
+    recorded = interaction.response
+    extensions: dict[str, bytes] = {}
+    if recorded.reason or recorded.http_version.startswith("HTTP/1"):  # httpx derives a missing one from the status
+        extensions["reason_phrase"] = recorded.reason.encode("ascii", "ignore")
+    if recorded.http_version:
+        extensions["http_version"] = recorded.http_version.encode("ascii", "replace")
+    return httpx.Response(
+        recorded.status,
+        headers=[(header_bytes(name), header_bytes(value)) for name, value in recorded.headers],
+        stream=httpx.ByteStream(recorded.body),
+        extensions=extensions,
+    )
+
+
+def as_failure(error: httpx.TransportError) -> Failure:
+    """Return an error of RECORDABLE as a cassette holds it; a transport's own class becomes its base in httpx."""
+    name = next(kind.__name__ for kind in type(error).__mro__ if kind.__name__ in FAILURES)
+    return Failure(name, str(error))
+
+
+def header_list(headers: httpx.Headers) -> HeaderList:
+    """Return names and values of headers in the order and case in which they came."""
+    return tuple([(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers.raw])

@@ -1,0 +1,134 @@
+"""Response bodies on their way back: timed, collected for the recording, and passed on as they come."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+import httpx
+
+from toolkit.core.clock import Clock
+from toolkit.core.errors import CassetteError
+from toolkit.core.ledger import Call
+from toolkit.core.warn import warn
+
+
+def observe(
+    response: httpx.Response, call: Call, clock: Clock, record: Callable[[bytes], None] | None = None
+) -> httpx.Response:
+    """Return the response with a body that notes the end of the call and passes the whole of it to `record`."""
+    observed = (
+        ObservedStream(response.stream, call, clock)
+        if record is None
+        else RecordedStream(response, call, clock, record)
+    )
+    if response.is_stream_consumed:  # a transport for tests made the response with its whole body
+        b"".join(observed)
+        observed.note_end()
+    else:
+        response.stream = observed
+    return response
+
+
+class ObservedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """A response body that notes in its call when it was closed. httpx closes a body after its last byte."""
+
+    __slots__ = ("_call", "_clock", "_stream")
+
+    def __init__(self, stream: Any, call: Call, clock: Clock) -> None:
+        self._stream = stream
+        self._call = call
+        self._clock = clock
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._stream)
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return aiter(self._stream)
+
+    def close(self) -> None:
+        self._stream.close()
+        self.note_end()
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+        self.note_end()
+
+    def note_end(self) -> None:
+        """Note how long the call took; the first time only."""
+        self._call.end(self._clock)
+
+
+class RecordedStream(ObservedStream):
+    """An observed body that also passes all of it to `record` when it has been read to its end.
+
+    A body that is closed or dropped earlier is not recorded, which a warning says.
+    """
+
+    __slots__ = ("_chunks", "_is_over", "_record", "_response")
+
+    def __init__(self, response: httpx.Response, call: Call, clock: Clock, record: Callable[[bytes], None]) -> None:
+        super().__init__(response.stream, call, clock)
+        self._response = response
+        self._record = record
+        self._chunks: list[bytes] = []
+        self._is_over = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        for chunk in self._stream:
+            self._chunks.append(chunk)
+            yield chunk
+        self._record_once()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in self._stream:
+            self._chunks.append(chunk)
+            yield chunk
+        self._record_once()
+
+    def close(self) -> None:
+        super().close()
+        self._abandon()
+
+    async def aclose(self) -> None:
+        await super().aclose()
+        self._abandon()
+
+    def __del__(self) -> None:
+        if not sys.is_finalizing():
+            self._abandon()
+
+    def _record_once(self) -> None:
+        if self._is_over:
+            return
+        self._is_over = True
+        self.note_end()
+        body = b"".join(self._chunks)
+        try:
+            self._record(body)
+        except CassetteError as error:
+            error.response = _with_body(self._response, body)
+            raise
+
+    def _abandon(self) -> None:
+        if not self._is_over:
+            self._is_over = True
+            call = f"{self._call.method} {self._call.path}"
+            warn(f"The response to {call} was closed before its end, so it is not recorded.")
+
+
+def _with_body(response: httpx.Response, body: bytes) -> httpx.Response:
+    """Return a copy of a response whose stream is spent, with its body read: the caller never got the original."""
+    copy = httpx.Response(
+        response.status_code,
+        headers=response.headers.raw,
+        stream=httpx.ByteStream(body),
+        request=response._request,  # noqa: SLF001 - the property raises while there is no request
+        extensions=response.extensions,
+        default_encoding=response.default_encoding,
+    )
+    with contextlib.suppress(httpx.DecodingError):
+        copy.read()
+    return copy

@@ -1,0 +1,65 @@
+"""A session in words and as a card for a notebook: who calls, where the answers come from, which token is current."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from toolkit.auth.credentials import Credentials
+from toolkit.auth.tokens.token import Token
+from toolkit.cassettes.cassette import Cassette
+from toolkit.cassettes.cassette_card import source_text
+from toolkit.core.document import CredentialKind, Environment, Interface
+from toolkit.core.escaping import as_html
+from toolkit.core.html import badge, card, code
+from toolkit.core.ledger import Ledger
+from toolkit.core.words import REAL_ACCOUNT, count_text, instant_words, minutes_text
+
+if TYPE_CHECKING:
+    from toolkit.session.session import AsyncSession, Session
+
+KEY_PAIR_NOTE: Final = "none: the key pair goes with every call"
+
+
+def caller_text(environment: Environment, credentials: Credentials | None) -> str:
+    """Return who calls, such as `desk · client secret · sandbox broker partner`."""
+    holder = environment.rules.holder
+    return f"{credentials.name} · {credentials.kind} · {holder}" if credentials else f"{holder}, as recorded"
+
+
+def session_source(environment: Environment, cassette: Cassette | None, ended: datetime | None) -> str:
+    """Return the environment and where its answers come from, such as `live · real account · live calls, …`.
+
+    Args:
+        ended: when the last call ended, or None before the first call.
+    """
+    real = f" · {REAL_ACCOUNT}" if environment.rules.real_account else ""
+    return f"{environment}{real} · {source_text(cassette, ended)}"
+
+
+def session_html(session: Session | AsyncSession, ledger: Ledger) -> str:
+    """Return the card: who calls what, where the answers come from, and which token is current."""
+    environment, cassette, ended = session.environment, session.cassette, ledger.last_ended_at()
+    interfaces = [interface for interface in environment.rules.addresses if interface is not Interface.AUTH]
+    rows = [
+        ("You are", as_html(caller_text(environment, session.credentials))),
+        ("You may call", " ".join(code(f"session.{interface}") for interface in interfaces)),
+    ]
+    if cassette is not None:
+        rows.append(("Cassette", f"{as_html(cassette.path.name)} · {count_text(len(cassette), 'interaction')}"))
+    rows.append(("Calls so far", f"{len(ledger.calls()):,}"))
+    rows.append(("Token", as_html(_token_text(environment, session.token, ended))))
+    badges = [badge(source_text(cassette, ended))]
+    if environment.rules.real_account:
+        badges.append(badge(REAL_ACCOUNT, alarming=True))
+    return card(f"{type(session).__name__} {environment}", badges, rows)
+
+
+def _token_text(environment: Environment, token: Token | None, ended: datetime | None) -> str:
+    if CredentialKind.KEY_PAIR in environment.rules.credentials:
+        return KEY_PAIR_NOTE
+    if token is None:
+        return "none yet: the next call that needs a token asks for it"
+    left = token.remaining(ended) if ended else token.lifetime
+    share = f"{minutes_text(left)} of {minutes_text(token.lifetime)} minutes left"
+    return f"{share} at the end of the last call, expires {instant_words(token.expires_at)}"

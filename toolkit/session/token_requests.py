@@ -1,0 +1,126 @@
+"""Token requests of a session: sent below the cassette, recorded beside the calls, never replayed by themselves."""
+
+from __future__ import annotations
+
+import threading
+from typing import Final
+
+import httpx
+
+from toolkit.auth.authorizers import TokenRequest, authorization
+from toolkit.auth.credentials import Credentials
+from toolkit.auth.tokens.response import read_token_response
+from toolkit.auth.tokens.token import Token
+from toolkit.cassettes.conversion import as_recorded_response, header_list
+from toolkit.cassettes.format.interactions import Interaction
+from toolkit.core.document import TOKEN_PATH, Interface, symbolic_address
+from toolkit.core.errors import TokenError, Unreachable
+from toolkit.core.ledger import Call
+from toolkit.scrubbing.messages import HeaderList, RecordedRequest
+from toolkit.session.sending import Sender
+from toolkit.transport.flow import Flow, Read
+from toolkit.transport.unreachable import origin, unreachable
+
+_BODY_HEADERS: Final = frozenset({"content-encoding", "transfer-encoding", "content-length"})
+
+
+class TokenExchange:
+    """Sends token requests for one session, records them and reads the tokens in their replies.
+
+    Args:
+        sender: the session's sender: its ledger, known secrets and cassette.
+        credentials: the credentials that the tokens are for.
+        address_name: name of the auth address.
+    """
+
+    def __init__(self, sender: Sender, credentials: Credentials, address_name: str) -> None:
+        self._sender = sender
+        self._credentials = credentials
+        self._uri = symbolic_address(address_name) + TOKEN_PATH
+        cassette = sender.cassette
+        self._numbers = TokenNumbers(after=cassette.last_token_number if cassette and cassette.replays else 0)
+
+    def number(self, token: Token) -> int:
+        """Return the token's number in this session. From here on no recording shows the token's text."""
+        self._sender.known.add("ACCESS_TOKEN", token.access_token)
+        return self._numbers.number(token)
+
+    def __call__(self, token_request: TokenRequest, /) -> Flow[Token]:
+        """Send a token request, record it, and read the token in its reply.
+
+        Raises:
+            Unreachable: if the token endpoint cannot be reached. httpx's own error would carry the
+                request, and with it the credentials.
+            TokenError: if the endpoint refused, or if its reply is not a token response.
+        """
+        known, clock, request = self._sender.known, self._sender.clock, token_request.request
+        for kind, secret in token_request.secrets:
+            known.add(kind, secret)
+        call = Call(clock.now(), Interface.AUTH, "POST", TOKEN_PATH, since=clock.monotonic())
+        failure: Unreachable | None = None
+        try:
+            response: httpx.Response = yield request
+            body: bytes = yield Read(response)
+        except (httpx.TransportError, httpx.DecodingError) as error:
+            failure = unreachable(f"The token endpoint at {origin(request.url)}", error)
+        if failure is not None:  # raised here, it has no context, which would hold the request
+            raise failure
+        call.end(clock)
+        try:
+            token = read_token_response(
+                response.status_code,
+                response.headers,
+                body,
+                asked_at=call.sent_at,
+                asked_monotonic=call.since,
+                scrub=known.scrub_text,
+            )
+        except TokenError as error:
+            body = b""  # some tracebacks show local variables: those of this function, and further down
+            raise error.with_traceback(None) from None
+        number = self.number(token)
+        call.status = response.status_code
+        self._sender.ledger.add(call)
+        self._record(token_request, response, body, call, token, number)
+        return token
+
+    def _record(
+        self, sent: TokenRequest, response: httpx.Response, body: bytes, call: Call, token: Token, number: int
+    ) -> None:
+        cassette = self._sender.cassette_in_use()
+        if cassette is None or not cassette.records:
+            return
+        form = sent.recorded_form
+        cassette.record(
+            Interaction(
+                RecordedRequest("POST", self._uri, _headers_for(form, sent.request.headers), form),
+                as_recorded_response(response, body, headers=_headers_for(body, response.headers)),
+                recorded_at=call.sent_at,
+                elapsed=call.elapsed,
+                token_obtained=authorization(self._credentials, token, number),
+            )
+        )
+
+
+class TokenNumbers:
+    """Numbers the tokens of a session in the order in which it meets them.
+
+    Args:
+        after: the highest number in a cassette that is added to; 0 without one.
+    """
+
+    def __init__(self, *, after: int = 0) -> None:
+        self._after = after
+        self._numbers: dict[Token, int] = {}
+        self._lock = threading.Lock()
+
+    def number(self, token: Token) -> int:
+        """Return the token's number, from 1."""
+        with self._lock:
+            return self._numbers.setdefault(token, self._after + len(self._numbers) + 1)
+
+
+def _headers_for(body: bytes, headers: httpx.Headers) -> HeaderList:
+    """Return headers for a body that is recorded decoded, or with placeholders in it."""
+    kept = [(name, value) for name, value in header_list(headers) if name.lower() not in _BODY_HEADERS]
+    return (*kept, ("Content-Length", str(len(body))))
