@@ -1,4 +1,6 @@
-"""Sessions: one caller in one environment. A request passes eight modules between its httpx client and the network:
+"""Sessions: one caller in one environment.
+
+A request passes eight modules between its httpx client and the network:
 
 1. `session.sending`: the transport of the client; a `Sender` for each session.
 2. `session.scope`: refuses what may not be sent, before anything else happens.
