@@ -7,116 +7,191 @@ import stat
 import subprocess
 import sys
 import threading
+import traceback
 from pathlib import Path
 
 import pytest
 
+from toolkit.core.errors import ConfigurationError
 from toolkit.local import files
 from toolkit.local.files import (
     LinkInTheWay,
     UnfitFile,
+    create_new,
+    expanded,
     is_open_to_others,
     is_own_folder,
+    lies_in,
     open_own,
+    parse_toml,
     private_folder,
     read_private,
+    read_text,
     refuse_link,
+    remove_partials,
     shown,
-    write_private,
+    write_atomically,
 )
 
-posix = pytest.mark.skipif(os.name != "posix", reason="modes, pipes and owners are of POSIX")
+posix = pytest.mark.skipif(os.name != "posix", reason="needs permissions, pipes and owners of POSIX")
 
 
 def mode(path):
     return stat.S_IMODE(path.stat().st_mode)
 
 
-@pytest.mark.parametrize("durable", [True, False])
-def test_write_and_read(tmp_path, durable):
-    """A file is written whole and replaced whole, for its user alone, and leaves no other file behind."""
+@pytest.mark.parametrize("private", [True, False])
+def test_write_and_read(tmp_path, private):
+    """A file is written and replaced as a whole, and no other file is left behind."""
     file = tmp_path / "file"
     for content in (b"one", b"", bytes(range(256)) * 100):
-        write_private(file, content, durable=durable)
+        write_atomically(file, content, private=private)
         assert read_private(file, len(content)) == content
         assert list(tmp_path.iterdir()) == [file]
-    assert os.name != "posix" or mode(file) == 0o600
 
 
 def test_durable(tmp_path, monkeypatch):
-    """A file waits for the disk, unless it need not."""
+    """Only a durable write waits for the disk."""
     waits = []
     monkeypatch.setattr("os.fsync", waits.append)
-    write_private(tmp_path / "file", b"one", durable=False)
+    write_atomically(tmp_path / "file", b"one")
     assert waits == []
-    write_private(tmp_path / "file", b"one")
+    write_atomically(tmp_path / "file", b"one", durable=True)
     assert len(waits) == 1
 
 
 @posix
-def test_rights_are_taken_back(tmp_path):
-    """A file that others could read is replaced by one that they cannot."""
-    file = tmp_path / "file"
-    file.write_bytes(b"old")
-    file.chmod(0o666)
-    write_private(file, b"new")
-    assert mode(file) == 0o600
+def test_permissions(tmp_path):
+    """A private file is for its user alone; another file keeps its permissions, or gets the usual ones."""
+    private, public, usual = (tmp_path / name for name in ("private", "public", "usual"))
+    usual.touch()
+    write_atomically(private, b"old", private=True)
+    write_atomically(public, b"old")
+    assert (mode(private), mode(public)) == (0o600, mode(usual))
+    for file in (private, public):
+        file.chmod(0o640)
+        write_atomically(file, b"new", private=file == private)
+    assert (mode(private), mode(public)) == (0o600, 0o640)
+
+
+def test_links(tmp_path):
+    """A private file replaces a link; any other is written where the link leads, even a dangling one."""
+    target, missing, link, dangling = (tmp_path / name for name in ("target", "missing", "link", "dangling"))
+    target.write_bytes(b"old")
+    link.symlink_to(target)
+    dangling.symlink_to(missing)
+    write_atomically(link, b"new")
+    write_atomically(dangling, b"new")
+    assert link.is_symlink()
+    assert (target.read_bytes(), missing.read_bytes()) == (b"new", b"new")
+    write_atomically(link, b"private", private=True)
+    assert not link.is_symlink()
+    assert (target.read_bytes(), link.read_bytes()) == (b"new", b"private")
+
+
+@pytest.mark.parametrize("private", [True, False])
+def test_create_new(tmp_path, private):
+    """A new file is written whole; an existing file or link is left alone."""
+    file, link = tmp_path / "file", tmp_path / "link"
+    create_new(file, b"one", private=private)
+    link.symlink_to(tmp_path / "missing")
+    for path in (file, link):
+        with pytest.raises(FileExistsError):
+            create_new(path, b"two", private=private)
+    assert file.read_bytes() == b"one"
+    assert {path.name for path in tmp_path.iterdir()} == {"file", "link"}
+    assert os.name != "posix" or not private or mode(file) == 0o600
+
+
+@posix
+def test_create_new_on_a_disk_without_permissions(tmp_path, monkeypatch):
+    """A private file is not left on a disk where others may read it."""
+    fstat = os.fstat
+
+    def open_to_all(descriptor):
+        return os.stat_result((fstat(descriptor).st_mode | 0o077, *fstat(descriptor)[1:]))
+
+    monkeypatch.setattr("os.fstat", open_to_all)
+    with pytest.raises(UnfitFile, match="others may read") as caught:
+        create_new(tmp_path / "file", b"one")
+    assert caught.value.filename == str(tmp_path / "file")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_remove_partials(tmp_path, monkeypatch):
+    """What a killed process left of replacing a file is removed, and nothing else."""
+    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(PermissionError()))
+    monkeypatch.setattr(Path, "unlink", lambda *_, **__: None)  # killed before it could
+    for name in ("file", "file.other"):
+        with pytest.raises(PermissionError):
+            write_atomically(tmp_path / name, b"new")
+    monkeypatch.undo()
+    (tmp_path / "file").touch()
+    remove_partials(tmp_path / "file")
+    left = [path.name for path in tmp_path.iterdir() if path.name != "file"]
+    assert len(left) == 1
+    assert left[0].startswith(".file.other.")
 
 
 @pytest.mark.parametrize("call", ["os.fsync", "pathlib.Path.replace"])
-def test_full_disk(tmp_path, monkeypatch, call):
-    """A disk that fails leaves the old file and no temporary one."""
+@pytest.mark.parametrize("private", [True, False])
+def test_full_disk(tmp_path, monkeypatch, call, private):
+    """A failing disk leaves the old file and no temporary file."""
     file = tmp_path / "file"
-    write_private(file, b"old")
+    file.write_bytes(b"old")
 
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(call, full)
     with pytest.raises(OSError, match="No space left"):
-        write_private(file, b"new")
+        write_atomically(file, b"new", private=private, durable=True)
     assert read_private(file, 10) == b"old"
     assert list(tmp_path.iterdir()) == [file]
 
 
 @posix
-def test_disk_that_is_really_full(tmp_path):
-    """A write that the kernel refuses half way leaves the old file and no temporary one."""
+def test_write_refused_halfway(tmp_path):
+    """A write that the kernel refuses halfway leaves the old file, or no new one, and no temporary file."""
     file = tmp_path / "file"
-    write_private(file, b"old")
+    file.write_bytes(b"old")
     program = """
 import pathlib, resource, sys
-from toolkit.local.files import write_private
+from toolkit.local.files import create_new, write_atomically
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
-try:
-    write_private(pathlib.Path(sys.argv[1]), bytes(100_000), durable=False)
-except OSError:
-    print("refused")
+file = pathlib.Path(sys.argv[1])
+for write, path in (write_atomically, file), (create_new, file.with_name("new")):
+    try:
+        write(path, bytes(100_000))
+    except OSError:
+        print("refused")
 """
     done = subprocess.run([sys.executable, "-c", program, str(file)], capture_output=True, text=True, check=True)
-    assert done.stdout == "refused\n"
+    assert done.stdout == "refused\nrefused\n"
     assert read_private(file, 10) == b"old"
     assert list(tmp_path.iterdir()) == [file]
 
 
 def test_interrupted(tmp_path, monkeypatch):
-    """An interrupt while writing leaves no temporary file, even when that cannot be removed at first."""
+    """An interrupt while writing leaves no file behind."""
     monkeypatch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
-        write_private(tmp_path / "file", b"new")
+        write_atomically(tmp_path / "file", b"new", durable=True)
+    with pytest.raises(KeyboardInterrupt):
+        create_new(tmp_path / "file", b"new")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_whole_whenever_read(tmp_path):
-    """A reader beside a writer sees one entry or the other, never a part of one."""
+    """A reader sees the old content or the new content, never a part."""
     file = tmp_path / "file"
     contents = [bytes([number]) * 20_000 for number in range(8)]
-    write_private(file, contents[0])
+    write_atomically(file, contents[0])
     done = threading.Event()
 
     def write():
-        for number in range(400):
-            write_private(file, contents[number % 8], durable=False)
+        for number in range(100):
+            write_atomically(file, contents[number % 8])
         done.set()
 
     writer = threading.Thread(target=write)
@@ -129,7 +204,7 @@ def test_whole_whenever_read(tmp_path):
 
 
 def test_replaced_once_readers_have_closed(tmp_path, monkeypatch):
-    """Where an open file is not replaced, as on Windows, it is tried again, and given up in the end."""
+    """Windows does not replace an open file: that is tried again a few times."""
     monkeypatch.setattr(files, "_ON_WINDOWS", True)
     pauses, replace = [], Path.replace
     monkeypatch.setattr("time.sleep", pauses.append)
@@ -144,33 +219,22 @@ def test_replaced_once_readers_have_closed(tmp_path, monkeypatch):
 
     file = tmp_path / "file"
     monkeypatch.setattr("pathlib.Path.replace", open_elsewhere(2))
-    write_private(file, b"one")
+    write_atomically(file, b"one", private=True)
     assert read_private(file, 10) == b"one"
     assert pauses == sorted(pauses)
     assert len(pauses) == 2
     pauses.clear()
     monkeypatch.setattr("pathlib.Path.replace", open_elsewhere(100))
     with pytest.raises(PermissionError):
-        write_private(file, b"two")
+        write_atomically(file, b"two", private=True)
     assert read_private(file, 10) == b"one"
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_write_replaces_a_link(tmp_path):
-    """A link is replaced; what it leads to stays as it was."""
-    victim, file = tmp_path / "victim", tmp_path / "file"
-    victim.write_bytes(b"mine")
-    file.symlink_to(victim)
-    write_private(file, b"new")
-    assert victim.read_bytes() == b"mine"
-    assert not file.is_symlink()
-    assert file.read_bytes() == b"new"
-
-
-@pytest.mark.parametrize("follows", [True, False], ids=["flag of the kernel", "looking"])
-def test_read_follows_no_link(tmp_path, monkeypatch, follows):
-    """A link is no file, whether the kernel refuses it or it is looked for, as on Windows."""
-    if not follows:
+@pytest.mark.parametrize("has_flag", [True, False], ids=["with flag", "without flag"])
+def test_read_follows_no_link(tmp_path, monkeypatch, has_flag):
+    """A link is not read, with the flag of the kernel and without it, as on Windows."""
+    if not has_flag:
         monkeypatch.setattr(files, "_NO_FOLLOW", 0)
         monkeypatch.setattr(files, "_OPENING", files._OPENING & ~getattr(os, "O_NOFOLLOW", 0))
     (tmp_path / "victim").write_bytes(b"mine")
@@ -184,8 +248,8 @@ def test_read_follows_no_link(tmp_path, monkeypatch, follows):
     assert not (tmp_path / "missing").exists()
 
 
-def test_link_put_there_after_looking(tmp_path, monkeypatch):
-    """Without a flag of the kernel, a link that was put there after looking is found out once it is open."""
+def test_link_made_after_the_check(tmp_path, monkeypatch):
+    """Without the flag of the kernel, a link made after the check is noticed once it is open."""
     monkeypatch.setattr(files, "_NO_FOLLOW", 0)
     monkeypatch.setattr(files, "_OPENING", files._OPENING & ~getattr(os, "O_NOFOLLOW", 0))
     monkeypatch.setattr(files, "refuse_link", lambda path: None)
@@ -196,15 +260,15 @@ def test_link_put_there_after_looking(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("size", [0, 9, 10, 11, 1000])
 def test_limit(tmp_path, size):
-    """A file of up to the limit is read, a larger one is none."""
+    """A file larger than the limit counts as missing."""
     file = tmp_path / "file"
     file.write_bytes(bytes(size))
     assert read_private(file, 10) == (bytes(size) if size <= 10 else None)
 
 
 @posix
-def test_what_is_no_plain_file(tmp_path):
-    """A folder, a pipe without a writer and a socket are no files, and waiting for none of them."""
+def test_not_a_plain_file(tmp_path):
+    """A folder, a pipe and a socket count as missing, and opening them does not wait."""
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     with socket.socket(socket.AF_UNIX) as listener:
@@ -222,9 +286,9 @@ def test_what_is_no_plain_file(tmp_path):
 
 @posix
 def test_anothers_file(tmp_path, monkeypatch):
-    """A file or folder of another user's is none of ours."""
+    """Another user's file counts as missing, and another user's folder is an error."""
     file = tmp_path / "file"
-    write_private(file, b"one")
+    write_atomically(file, b"one", private=True)
     somebody = os.geteuid() + 1
     monkeypatch.setattr("os.geteuid", lambda: somebody)
     assert read_private(file, 10) is None
@@ -234,7 +298,7 @@ def test_anothers_file(tmp_path, monkeypatch):
 
 
 def test_unreadable(tmp_path, monkeypatch):
-    """A file that may not be read counts as none; a disk that fails is an error."""
+    """A file without read permission counts as missing; a failing disk is an error."""
     file = tmp_path / "file"
     file.write_bytes(b"one")
 
@@ -253,11 +317,11 @@ def test_unreadable(tmp_path, monkeypatch):
 
 @posix
 def test_no_descriptor_is_left_open(tmp_path, monkeypatch):
-    """What was opened and found unfit is closed."""
+    """A file that was opened and found unfit is closed."""
     os.mkfifo(tmp_path / "pipe")
     opened, closed = [], []
     real_open, real_close = os.open, os.close
-    monkeypatch.setattr("os.open", lambda *given: opened.append(real_open(*given)) or opened[-1])
+    monkeypatch.setattr("os.open", lambda *args: opened.append(real_open(*args)) or opened[-1])
     monkeypatch.setattr("os.close", lambda descriptor: closed.append(descriptor) or real_close(descriptor))
     with pytest.raises(UnfitFile):
         open_own(tmp_path / "pipe", os.O_RDWR)
@@ -267,7 +331,7 @@ def test_no_descriptor_is_left_open(tmp_path, monkeypatch):
 
 @posix
 def test_private_folder(tmp_path):
-    """A folder is made for its user alone, and one that others may enter is closed to them."""
+    """A new folder is for its user alone, and an existing one is closed to others."""
     folder = tmp_path / "a" / "b"
     assert not is_own_folder(folder)
     private_folder(folder)
@@ -279,8 +343,8 @@ def test_private_folder(tmp_path):
     assert mode(folder) == 0o700
 
 
-def test_folder_that_is_none(tmp_path):
-    """A link or a file in place of a folder is refused."""
+def test_not_a_folder(tmp_path):
+    """A link or file in place of a folder is refused."""
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "folder", target_is_directory=True)
     (tmp_path / "dangling").symlink_to(tmp_path / "missing", target_is_directory=True)
@@ -297,15 +361,15 @@ def test_folder_that_is_none(tmp_path):
         is_own_folder(tmp_path / "file")
 
 
-def test_refuse_link_passes_the_rest(tmp_path):
-    """What is no link, or not there, or below a file, is none of its business."""
+def test_refuse_link_accepts_the_rest(tmp_path):
+    """Paths that are not links, or do not exist, are accepted."""
     (tmp_path / "file").touch()
     for path in (tmp_path, tmp_path / "file", tmp_path / "missing", tmp_path / "file" / "below"):
         refuse_link(path)
 
 
 def test_junction(tmp_path, monkeypatch):
-    """A junction of Windows is a link, although it says that it is a folder."""
+    """A Windows junction counts as a link although it says that it is a folder."""
     status = os.lstat(tmp_path)
 
     class Junction:
@@ -316,13 +380,58 @@ def test_junction(tmp_path, monkeypatch):
         refuse_link(tmp_path)
 
 
-def test_open_to_nobody(tmp_path):
-    """A file that is gone is open to nobody."""
+def test_missing_file_is_not_open_to_others(tmp_path):
+    """A file that is gone is not open to others."""
     assert not is_open_to_others(tmp_path / "gone")
 
 
 def test_shown(monkeypatch, tmp_path):
-    """A path names no home folder, nor what would move the cursor."""
+    """A displayed path has ~ for the home folder and no control characters."""
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
     assert shown(tmp_path / "a" / "b") == str(Path("~/a/b"))
     assert shown(Path("/else\x1bwhere")) == str(Path("/elsewhere"))
+
+
+def test_read_text(home):
+    """Text is read as UTF-8 with or without a byte order mark."""
+    for encoding in ("utf-8", "utf-8-sig"):
+        (home / "file").write_text("zwei ü", encoding=encoding)
+        assert read_text(home / "file", "the file", "Fix it.") == "zwei ü"
+
+
+def test_errors_keep_nothing(home):
+    """Errors and their frames do not keep what was read; Python's own errors hold the whole text."""
+    (home / "file").write_bytes(b"hush\xff")
+    with pytest.raises(ConfigurationError) as unreadable:
+        read_text(home / "file", "the file", "Fix it.")
+    with pytest.raises(ConfigurationError) as malformed:
+        parse_toml("hush", "the file", "Fix it.")
+    for error in (unreadable.value, malformed.value):
+        assert (error.__cause__, error.__context__) == (None, None)
+        assert "hush" not in str(error)
+        for frame, _ in traceback.walk_tb(error.__traceback__.tb_next):
+            assert "hush" not in repr(frame.f_locals)
+
+
+def test_lies_in(home):
+    """Links and dots are followed; a loop of links leads nowhere."""
+    inside = home / "inside"
+    inside.mkdir()
+    (inside / "out").symlink_to(home)
+    (inside / "loop").symlink_to(inside / "loop")
+    assert lies_in(inside / "missing" / "file", inside)
+    assert not lies_in(inside / ".." / "file", inside)
+    assert not lies_in(inside / "out" / "file", inside)
+    assert not lies_in(home / "inside-out", inside)
+    assert not lies_in(inside / "\x00", inside)
+
+
+def test_expanded(home):
+    """`~` becomes the home folder; an unknown home folder is an error that does not quote the path."""
+    assert expanded("~/file") == home / "file"
+    assert expanded(Path("file")) == Path("file")
+    with pytest.raises(ConfigurationError, match="no such home folder") as caught:
+        expanded("~nobody-of-that-name/file", about="path")
+    assert caught.value.about == "path"
+    assert "nobody" not in repr(caught.value)
+    assert "nobody" not in repr([frame.f_locals for frame, _ in traceback.walk_tb(caught.tb.tb_next)])

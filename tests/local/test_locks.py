@@ -22,13 +22,13 @@ lock = try_lock(pathlib.Path(sys.argv[1]))
 print("held" if lock else "busy", flush=True)
 sys.stdin.read()
 """
-needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-posix = pytest.mark.skipif(os.name != "posix", reason="pipes, owners and signals are of POSIX")
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+posix = pytest.mark.skipif(os.name != "posix", reason="needs pipes, owners and signals of POSIX")
 
 
 @contextlib.contextmanager
 def holder(file):
-    """Another process that tries to take the lock, what it says of it, and how to end it."""
+    """Start another process that tries to take the lock; yield it and its report, "held" or "busy"."""
     process = subprocess.Popen(
         [sys.executable, "-c", HOLD, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -40,7 +40,7 @@ def holder(file):
 
 
 def test_one_at_a_time(tmp_path):
-    """One has the lock; the next gets it once it is released, which may be said twice."""
+    """Only one has the lock until it is released; releasing it twice does not matter."""
     file = tmp_path / "a.lock"
     lock = try_lock(file)
     assert try_lock(file) is None
@@ -54,7 +54,7 @@ def test_one_at_a_time(tmp_path):
 
 
 def test_dropped(tmp_path):
-    """A lock that nobody holds on to any more is free."""
+    """A lock without references is free."""
     lock = try_lock(tmp_path / "a.lock")
     del lock
     gc.collect()
@@ -62,12 +62,12 @@ def test_dropped(tmp_path):
 
 
 def test_locks_of_different_files(tmp_path):
-    """Each file is a lock of its own."""
+    """Each file has its own lock."""
     assert [try_lock(tmp_path / f"{number}.lock") is not None for number in range(3)] == [True] * 3
 
 
 def test_processes(tmp_path):
-    """What one process holds no other gets, either way round."""
+    """Only one process at a time has the lock."""
     file = tmp_path / "a.lock"
     with holder(file) as (_, said):
         assert said == "held"
@@ -80,7 +80,7 @@ def test_processes(tmp_path):
 
 @posix
 def test_killed(tmp_path):
-    """A process that is killed lets go of its lock."""
+    """The lock of a killed process is free."""
     file = tmp_path / "a.lock"
     with holder(file) as (process, said):
         assert said == "held"
@@ -90,7 +90,7 @@ def test_killed(tmp_path):
 
 
 def test_threads(tmp_path):
-    """Of many threads at once one gets the lock, and any may release it."""
+    """Only one of many threads gets the lock, and any thread may release it."""
     file = tmp_path / "a.lock"
     start, got = threading.Barrier(16), []
 
@@ -111,7 +111,7 @@ def test_threads(tmp_path):
 
 
 def test_released_by_many(tmp_path, monkeypatch):
-    """However many threads release a lock, one closes it, and nobody's file but its own."""
+    """If many threads release a lock, only one closes the descriptor."""
     lock = try_lock(tmp_path / "a.lock")
     closed, close = [], os.close
     monkeypatch.setattr("os.close", lambda descriptor: closed.append(descriptor) or close(descriptor))
@@ -124,7 +124,7 @@ def test_released_by_many(tmp_path, monkeypatch):
 
 
 def in_a_child(act):
-    """What a forked child returns from `act`, a small number."""
+    """Return the small number that `act` returns in a forked child."""
     child = os.fork()
     if child == 0:
         code = 99
@@ -137,7 +137,7 @@ def in_a_child(act):
 
 @needs_fork
 def test_forked_child_does_not_hold_it(tmp_path):
-    """A child cannot release its parent's lock, nor take it, and dropping it there changes nothing."""
+    """A forked child can neither release nor take the lock of its parent."""
     file = tmp_path / "a.lock"
     lock = try_lock(file)
 
@@ -154,7 +154,7 @@ def test_forked_child_does_not_hold_it(tmp_path):
 
 @needs_fork
 def test_child_outlives_its_parent(tmp_path):
-    """A holder that was killed leaves its lock to the next, even with a forked child that lives on."""
+    """The lock of a killed process is free even if a forked child lives on."""
     file = tmp_path / "a.lock"
     program = """
 import os, pathlib, sys
@@ -178,7 +178,7 @@ os.wait()
 
 @posix
 def test_a_program_that_was_started_does_not_hold_it(tmp_path):
-    """A program that the holder started does not inherit the lock."""
+    """A program started by the holder does not inherit the lock."""
     file = tmp_path / "a.lock"
     lock = try_lock(file)
     program = "import sys; print('started', flush=True); sys.stdin.read()"
@@ -187,22 +187,22 @@ def test_a_program_that_was_started_does_not_hold_it(tmp_path):
     ) as process:
         assert process.stdout.readline() == "started\n"
         (descriptor,) = lock._descriptors
-        os.close(descriptor)  # without unlocking it, as when the holder is killed
+        os.close(descriptor)  # without unlocking, as when the holder is killed
         lock._descriptors.clear()
         assert try_lock(file) is not None
 
 
 def test_file_that_was_removed(tmp_path, monkeypatch):
-    """Whoever locks a file that its holder has just removed takes the lock of the new one."""
+    """Locking a file that was removed in between takes the lock of the new file."""
     file = tmp_path / "a.lock"
-    take, removed = locks._take, []
+    lock_file, removed = locks._lock, []
 
     def remove_first(descriptor):
         if not removed:
             removed.append(file.unlink())
-        return take(descriptor)
+        return lock_file(descriptor)
 
-    monkeypatch.setattr(locks, "_take", remove_first)
+    monkeypatch.setattr(locks, "_lock", remove_first)
     lock = try_lock(file)
     assert file.exists()
     assert try_lock(file) is None
@@ -211,15 +211,15 @@ def test_file_that_was_removed(tmp_path, monkeypatch):
 
 
 def test_file_that_is_removed_again_and_again(tmp_path, monkeypatch):
-    """Whoever never gets hold of the file that is there says that the lock is busy."""
+    """A file that is removed at every attempt counts as locked."""
     file = tmp_path / "a.lock"
-    take = locks._take
-    monkeypatch.setattr(locks, "_take", lambda descriptor: file.unlink() or take(descriptor))
+    lock_file = locks._lock
+    monkeypatch.setattr(locks, "_lock", lambda descriptor: file.unlink() or lock_file(descriptor))
     assert try_lock(file) is None
 
 
 def test_link(tmp_path):
-    """A lock is not taken through a link, which makes no file and changes none."""
+    """A lock is not taken through a link: nothing is created or changed."""
     for target in ("victim", "missing"):
         file = tmp_path / f"{target}.lock"
         (tmp_path / "victim").write_bytes(b"mine")
@@ -231,8 +231,8 @@ def test_link(tmp_path):
 
 
 @posix
-def test_no_file_of_ours(tmp_path, monkeypatch):
-    """A pipe, a folder, or another user's file is no lock, and is not waited for."""
+def test_not_a_plain_file_of_this_user(tmp_path, monkeypatch):
+    """A pipe, a folder or another user's file is refused without waiting."""
     os.mkfifo(tmp_path / "pipe.lock")
     (tmp_path / "folder.lock").mkdir()
     (tmp_path / "file.lock").touch()
@@ -247,7 +247,7 @@ def test_no_file_of_ours(tmp_path, monkeypatch):
 @posix
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS])
 def test_disk_without_locks(tmp_path, monkeypatch, number):
-    """A disk that knows no locks is an error, not a lock, and nothing stays open."""
+    """A disk without locks is an error, and no descriptor stays open."""
     import fcntl
 
     closed, close = [], os.close

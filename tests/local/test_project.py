@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.local.project import find_project, is_strangers
+from toolkit.local.project import belongs_to_stranger, find_project
 from toolkit.local.settings import Settings
 
 ME, STRANGER, SOMEBODY = 1000, 1001, 1002
@@ -16,7 +16,7 @@ posix_only = pytest.mark.skipif(os.name != "posix", reason="Windows has owners o
 
 @pytest.fixture
 def shared(tmp_path, monkeypatch, home):
-    """A folder like /tmp: root's, and open to all."""
+    """A folder like /tmp, which belongs to root and is open to all."""
     folder = tmp_path / "shared"
     folder.mkdir()
     folder.chmod(0o1777)
@@ -25,14 +25,14 @@ def shared(tmp_path, monkeypatch, home):
 
 @pytest.fixture
 def owners(monkeypatch, shared):
-    """Owners by path, where they are not this user: a stand-in for chown, which takes root."""
+    """Owners by path where they are not this user; stands in for chown, which needs root."""
     by_path = {shared: 0}
     monkeypatch.setattr("toolkit.local.project._user", lambda: ME)
     monkeypatch.setattr("toolkit.local.project._owners", lambda path: {by_path.get(path, ME)})
     return by_path
 
 
-def silently(start):
+def find_without_warning(start):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         return find_project(start)
@@ -49,7 +49,7 @@ def test_find_project(project, marker):
 
 
 def test_find_project_nearest(project):
-    """The nearest of several counts."""
+    """Of several projects the nearest counts."""
     (project / "toolkit.toml").touch()
     inner = project / "inner"
     inner.mkdir()
@@ -59,7 +59,7 @@ def test_find_project_nearest(project):
 
 @pytest.mark.parametrize("kind", ["folder", "file"])
 def test_find_project_stays_in_the_repository(project, kind):
-    """The search does not leave the repository, be its `.git` a folder or, in a worktree, a file."""
+    """The search does not leave the repository; in a worktree `.git` is a file."""
     (project / "toolkit.toml").touch()
     below = project / "repository" / "notebooks"
     below.mkdir(parents=True)
@@ -71,13 +71,13 @@ def test_find_project_stays_in_the_repository(project, kind):
 
 
 def test_find_project_stays_below_home(project, home):
-    """The home folder is no project of what lies in it."""
+    """The home folder is not the project of the folders in it."""
     (home / "toolkit.toml").touch()
     assert find_project(project) == project
 
 
 def test_find_project_from_home(home):
-    """Started in the home folder the search stays there: what lies above is other people's."""
+    """A search that starts in the home folder stays there."""
     (home.parent / "toolkit.toml").touch()
     assert find_project(home) == home
     (home / "toolkit.toml").touch()
@@ -85,12 +85,12 @@ def test_find_project_from_home(home):
 
 
 def test_find_project_with_linked_home(project, home, monkeypatch):
-    """A home folder reached through a link is recognised by its real path, which the working directory has."""
+    """A linked home folder is recognised by its real path, which the working directory has."""
     link = home.parent / "link"
     try:
         link.symlink_to(home, target_is_directory=True)
     except OSError:
-        pytest.skip("no right to make links here")
+        pytest.skip("links cannot be made here")
     for variable in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(variable, str(link))
     (home / "toolkit.toml").touch()
@@ -99,7 +99,7 @@ def test_find_project_with_linked_home(project, home, monkeypatch):
 
 
 def test_find_project_without_home(project, monkeypatch):
-    """A user without a home folder, as containers have, has a project all the same."""
+    """A user without a home folder, as in containers, can have a project."""
 
     def homeless():
         raise RuntimeError("Could not determine home directory.")
@@ -111,8 +111,8 @@ def test_find_project_without_home(project, monkeypatch):
     assert find_project(below) == project
 
 
-def test_find_project_climbs_real_parents(project, monkeypatch):
-    """A path with `..` leads to the parents of where it leads."""
+def test_find_project_resolves_dots(project, monkeypatch):
+    """The parents of a path with `..` are those of the folder that it means."""
     (project / "a").mkdir()
     (project / "b").mkdir()
     (project / "a" / "toolkit.toml").touch()
@@ -130,8 +130,8 @@ def make(folder, name="toolkit.toml"):
 
 @posix_only
 @pytest.mark.parametrize("marker", ["toolkit.toml", "pyproject.toml"])
-def test_a_planted_file_above_is_passed_over(shared, owners, marker):
-    """What a stranger left in a folder open to all is no project of ours, and is warned of by name."""
+def test_a_planted_file_above_is_ignored(shared, owners, marker):
+    """Another user's file in a folder open to all is ignored, with a warning that names it."""
     mine = shared / "mine"
     mine.mkdir()
     planted = make(shared, marker)
@@ -145,7 +145,7 @@ def test_a_planted_file_above_is_passed_over(shared, owners, marker):
 
 @posix_only
 def test_no_file_in_a_folder_open_to_all_counts_above(shared, owners):
-    """There even a file of our own may have been put by others, as a link to another of ours."""
+    """Even a file of our own is ignored there: others may have put a link to another file of ours."""
     mine = shared / "mine"
     mine.mkdir()
     make(shared)
@@ -154,20 +154,20 @@ def test_no_file_in_a_folder_open_to_all_counts_above(shared, owners):
 
 
 @posix_only
-def test_the_search_goes_on_above_what_is_passed_over(home, shared, owners):
-    """A stranger's file does not hide the project above it."""
+def test_the_search_goes_on_above_an_ignored_file(home, shared, owners):
+    """Another user's file does not hide the project above it."""
     make(home / "project")
     between = make(home / "project" / "between")
     owners[between] = STRANGER
     below = home / "project" / "between" / "below"
     below.mkdir()
-    with pytest.warns(UserWarning, match="Passed over"):
+    with pytest.warns(UserWarning, match="Ignored"):
         assert find_project(below) == home / "project"
 
 
 @posix_only
-def test_a_file_in_a_folder_of_a_strangers(home, shared, owners):
-    """Whoever owns a folder may put files of ours into it."""
+def test_a_file_in_another_users_folder(home, shared, owners):
+    """A file in another user's folder is ignored: the owner may have put one of our files there."""
     file = make(home / "theirs")
     owners[home / "theirs"] = STRANGER
     below = home / "theirs" / "mine"
@@ -177,14 +177,14 @@ def test_a_file_in_a_folder_of_a_strangers(home, shared, owners):
 
 
 @posix_only
-def test_a_planted_file_where_one_works_is_refused(shared, owners, monkeypatch):
-    """Started in the very folder, the file would be read: that is an error that says what to do."""
+def test_a_planted_file_in_the_working_folder_is_refused(shared, owners, monkeypatch):
+    """Another user's settings file in the working folder itself is an error that says what to do."""
     planted = make(shared)
     owners[planted] = STRANGER
     with pytest.raises(ConfigurationError, match="anybody may have put it there") as caught:
         find_project(shared)
-    for words in (str(planted), "chown", f"tk.Settings.load({str(planted)!r})", "a folder of your own"):
-        assert words in str(caught.value)
+    for phrase in (str(planted), "chown", f"tk.Settings.load({str(planted)!r})", "a folder of your own"):
+        assert phrase in str(caught.value)
     monkeypatch.chdir(shared)
     with pytest.raises(ConfigurationError, match="anybody"):
         Settings.load(environ={})
@@ -193,29 +193,29 @@ def test_a_planted_file_where_one_works_is_refused(shared, owners, monkeypatch):
 
 
 @posix_only
-def test_a_planted_pyproject_where_one_works(shared, owners):
-    """It is not read, and says no more than that one works here."""
+def test_a_planted_pyproject_in_the_working_folder(shared, owners):
+    """Another user's pyproject.toml in the working folder does no harm: it is not read."""
     owners[make(shared, "pyproject.toml")] = STRANGER
-    assert silently(shared) == shared
+    assert find_without_warning(shared) == shared
 
 
 @posix_only
 @pytest.mark.parametrize("user", [0, ME])
 def test_a_checkout_of_another_user(home, owners, monkeypatch, user):
-    """In a container the mounted checkout belongs to another user throughout: it is a project all the same."""
+    """A checkout that belongs to another user throughout, as when mounted in a container, is a project."""
     monkeypatch.setattr("toolkit.local.project._user", lambda: user)
     checkout = home / "checkout"
     file = make(checkout)
     below = checkout / "notebooks"
     below.mkdir()
     owners.update(dict.fromkeys((checkout, file, below), SOMEBODY))
-    assert silently(checkout) == checkout
-    assert silently(below) == checkout
+    assert find_without_warning(checkout) == checkout
+    assert find_without_warning(below) == checkout
 
 
 @posix_only
 def test_a_folder_of_ours_in_a_checkout_of_another_user(home, owners):
-    """There the two do not agree, and a warning says what to do."""
+    """If only the checkout above belongs to another user, a warning says what to do."""
     checkout = home / "checkout"
     file = make(checkout)
     mine = checkout / "mine"
@@ -227,56 +227,56 @@ def test_a_folder_of_ours_in_a_checkout_of_another_user(home, owners):
 
 @posix_only
 def test_files_of_root(home, owners):
-    """What root put there counts, as in an image that was built by root and runs as another."""
+    """Files of root count, as in an image that was built by root and runs as another user."""
     folder = home / "app"
     file = make(folder)
     below = folder / "below"
     below.mkdir()
     owners.update(dict.fromkeys((folder, file), 0))
-    assert silently(below) == folder
+    assert find_without_warning(below) == folder
 
 
 @posix_only
 def test_a_disk_where_all_is_open_to_all(home, owners):
-    """On a Windows disk in Linux everything is: whoever works there has it no better above."""
+    """Where everybody may write to the working folder too, as on a Windows disk in Linux, files above count."""
     folder = home / "disk"
     make(folder)
     below = folder / "below"
     below.mkdir()
-    for each in (folder, below):
-        each.chmod(0o777)
-    assert silently(below) == folder
+    folder.chmod(0o777)
+    below.chmod(0o777)
+    assert find_without_warning(below) == folder
 
 
-def test_on_windows_owners_are_not_looked_at(shared, owners, monkeypatch):
-    """It has owners of another kind, and folders open to all are rare."""
+def test_owners_are_not_checked_on_windows(shared, owners, monkeypatch):
+    """Windows has owners of another kind, and folders open to all are rare there."""
     planted = make(shared)
     owners[planted] = STRANGER
     monkeypatch.setattr("toolkit.local.project._user", lambda: None)
-    assert silently(shared) == shared
-    assert not is_strangers(planted, shared)
+    assert find_without_warning(shared) == shared
+    assert not belongs_to_stranger(planted, shared)
 
 
 @posix_only
-def test_a_link_belongs_to_who_made_it(home):
-    """A stranger's link to a file of ours is a stranger's; so is ours to a file of theirs."""
+def test_owner_of_a_link(home):
+    """Another user's link to our file is not trusted, nor our link to another user's file."""
     if os.geteuid() != 0:
-        pytest.skip("giving files away takes root")
+        pytest.skip("changing the owner needs root")
     file, link = make(home / "project"), home / "project" / "link"
     link.symlink_to(file)
-    assert not is_strangers(link, home)
+    assert not belongs_to_stranger(link, home)
     os.chown(link, STRANGER, -1, follow_symlinks=False)
-    assert not is_strangers(file, home)
-    assert is_strangers(link, home)
+    assert not belongs_to_stranger(file, home)
+    assert belongs_to_stranger(link, home)
     os.chown(link, 0, -1, follow_symlinks=False)
     os.chown(file, STRANGER, -1)
-    assert is_strangers(file, home)
-    assert is_strangers(link, home)
+    assert belongs_to_stranger(file, home)
+    assert belongs_to_stranger(link, home)
     os.chown(home, STRANGER, -1)
-    assert not is_strangers(link, home)
+    assert not belongs_to_stranger(link, home)
 
 
 @posix_only
-def test_what_is_not_there_is_nobodys(home):
-    """A file that was removed meanwhile is no stranger's."""
-    assert not is_strangers(home / "missing", home / "missing too")
+def test_owner_of_a_missing_file(home):
+    """A file that was just removed does not belong to a stranger."""
+    assert not belongs_to_stranger(home / "missing", home / "missing too")

@@ -1,4 +1,4 @@
-# ruff: noqa: S301 - pickles of this very test
+# ruff: noqa: S301 - pickles made by these tests
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_load(project):
 
 
 def test_load_scrubbing(project):
-    """What is scrubbed besides credentials comes from a table of its own, and travels with the settings."""
+    """Rules of scrubbing come from their own table, and are pickled with the settings."""
     assert load(project).scrubbing == {}
     write(project, '[scrubbing]\nnames = ["pin", "client_secret_hint"]\npseudonyms = ["$.owner.name"]\n')
     settings = load(project)
@@ -68,7 +68,7 @@ def test_load_scrubbing(project):
 
 
 def test_load_nothing(project):
-    """Without a file and variables there are no addresses, and the defaults."""
+    """Without a file and variables, settings have no addresses, and defaults for the rest."""
     settings = load(project)
     assert settings.addresses == {}
     assert settings.header_prefix == "SVC"
@@ -76,7 +76,7 @@ def test_load_nothing(project):
 
 
 def test_load_process_environment(project, monkeypatch):
-    """By default the variables of the process and its working directory count."""
+    """By default the variables and the working directory of the process are used."""
     monkeypatch.chdir(project)
     monkeypatch.setenv("TOOLKIT_BROKER_URL", "https://broker.example.com")
     assert Settings.load().address("broker").prefix == ""
@@ -84,7 +84,7 @@ def test_load_process_environment(project, monkeypatch):
 
 
 def test_load_path(project, home):
-    """A file asked for is read wherever it is, `~` included, and its folder is the project."""
+    """A file given by path is read wherever it is, `~` included, and its folder is the project."""
     file = write(project, TOML).rename(project / "other.toml")
     for path in (file, str(file), "~/project/other.toml"):
         settings = Settings.load(path, environ={})
@@ -93,35 +93,36 @@ def test_load_path(project, home):
 
 
 def test_load_missing_path(project):
-    """A file asked for and not there is an error that names it."""
+    """A missing file given by path is an error that names it."""
     with pytest.raises(ConfigurationError) as caught:
         Settings.load(project / "other.toml", environ={})
     assert str(project / "other.toml") in str(caught.value)
 
 
 def test_load_unreadable_path(project):
-    """A folder in place of the file is an error that names it."""
+    """A folder given as settings file is an error that names it."""
     with pytest.raises(ConfigurationError, match="Cannot read") as caught:
         Settings.load(project, environ={})
     assert str(project) in str(caught.value)
 
 
 def test_load_homeless_path():
-    """A path under the home folder of nobody is an error of ours that shows it."""
-    with pytest.raises(ConfigurationError, match="nobody-of-that-name"):
+    """A path in an unknown home folder is an error."""
+    with pytest.raises(ConfigurationError, match="no such home folder") as caught:
         Settings.load("~nobody-of-that-name/toolkit.toml", environ={})
+    assert caught.value.about == "path"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 def test_load_from_any_editor(project, encoding, line_end):
-    """Line ends and the byte order mark of Windows editors make no difference."""
+    """Line ends and the byte order mark of Windows editors do not matter."""
     write(project, TOML.replace("\n", line_end), encoding)
     assert load(project).header_prefix == "ACME"
 
 
 def test_load_other_encoding(project):
-    """A file in another encoding is an error that says so."""
+    """A file in another encoding than UTF-8 is an error that says so."""
     file = write(project, TOML, "utf-16")
     assert f"Cannot read {file}: it is not UTF-8 text." in refusal(project)
 
@@ -164,11 +165,11 @@ def test_malformed_file(project, text, line):
         ("cassettes = 5", ["The cassettes folder is int, not a path."]),
         ('scrubbing = "names"', ["scrubbing must be a table", "json_paths"]),
         ('[scrubbing]\nname = ["pin"]', ["Unknown rule 'name' of scrubbing", "Did you mean names?"]),
-        ('[scrubbing]\nnames = "pin"', ["names of scrubbing is no list of texts"]),
+        ('[scrubbing]\nnames = "pin"', ["names of scrubbing is not a list of texts"]),
     ],
 )
 def test_wrong_value(project, text, words):
-    """A wrong name or value is an error that names it, the nearest right one, and the file; it shows no value."""
+    """A wrong name or value is an error that names it, the nearest valid name and the file, but no value."""
     file = write(project, text)
     message = refusal(project)
     assert [word for word in [*words, str(file)] if word not in message] == []
@@ -177,15 +178,15 @@ def test_wrong_value(project, text, words):
 
 @pytest.mark.parametrize("url", ["https://user:QXZ012345678@auth.example.com", "http://auth.example.com"])
 def test_unsafe_address_in_file(project, url):
-    """An unsafe address names the file too, and shows no password."""
+    """The error about an unsafe address names the file and shows no password."""
     file = write(project, f'[addresses]\nauth = "{url}"')
     message = refusal(project, kind=UnsafeAddress)
     assert str(file) in message
     assert "QXZ012345678" not in message
 
 
-def test_variables_win(project):
-    """A variable wins over the file, and an empty one counts as not set."""
+def test_variables_take_precedence(project):
+    """A variable takes precedence over the file; an empty variable counts as not set."""
     write(project, TOML)
     settings = load(
         project,
@@ -204,15 +205,15 @@ def test_variables_win(project):
     assert settings.cassettes_folder == project / "elsewhere"
 
 
-def test_variable_mends_file(project):
-    """A variable wins over an address of the file even if that one is malformed."""
+def test_variable_replaces_a_malformed_address(project):
+    """A variable replaces an address of the file even if that is malformed."""
     write(project, '[addresses]\nauth = "nonsense"')
     assert load(project, {"TOOLKIT_AUTH_URL": "https://auth.example.com"}).address("auth")
 
 
 @given(st.sampled_from(ADDRESS_NAMES))
 def test_each_variable(name):
-    """Each address has a variable."""
+    """Each address has its variable."""
     settings = Settings.load(environ={f"TOOLKIT_{name.upper()}_URL": "https://a.example"}, folder=Path.cwd())
     assert settings.addresses[name] == "https://a.example"
     assert variable_name(name) == f"TOOLKIT_{name.upper()}_URL"
@@ -230,7 +231,7 @@ def test_each_variable(name):
     ],
 )
 def test_misspelt_variable(project, variable, meant):
-    """A variable that is nearly one of ours is refused: its setting would silently not count."""
+    """A misspelt variable is refused instead of being ignored."""
     message = refusal(project, {variable: "QXZ012345678"})
     assert variable in message
     assert f"Did you mean {meant}?" in message
@@ -238,23 +239,24 @@ def test_misspelt_variable(project, variable, meant):
 
 
 def test_foreign_variables(project):
-    """Variables of other programs are left alone."""
+    """Variables of other programs are ignored."""
     environ = {"CUDA_TOOLKIT_URL": "x", "TOOLKIT_ROOT": "/opt/toolkit", "TOOLKIT": "1", "PATH": "/bin", "TOOLKIT_": "x"}
     assert load(project, environ).addresses == {}
     assert load(project, {"TOOLKIT_OFFLINE": "1"}).addresses == {}
 
 
 def test_wrong_variable_value(project):
-    """A malformed address in a variable is an error that says where addresses come from."""
+    """The error about a malformed address in a variable says where addresses come from."""
     message = refusal(project, {"TOOLKIT_AUTH_URL": "auth.example.com"})
     assert "The address auth is not an address" in message
     assert "TOOLKIT_* variables" in message
 
 
 def test_missing_address(project):
-    """A missing address is an error that names the setting, the variable and the file looked at."""
+    """A missing address is an error that names the setting, the variable and the file."""
     with pytest.raises(ConfigurationError) as caught:
         load(project).address("auth_sandbox")
+    assert caught.value.about == "auth_sandbox"
     message = str(caught.value)
     assert "auth_sandbox is not set" in message
     assert 'auth_sandbox = "https://..." under [addresses]' in message
@@ -263,7 +265,7 @@ def test_missing_address(project):
 
 
 def test_address():
-    """An address is given as its parts."""
+    """An address is returned in its parts."""
     address = Settings({"auth": "https://auth.example.com:8443/x/"}).address("auth")
     assert (address.origin.host, address.origin.port, address.prefix) == ("auth.example.com", 8443, "/x")
 
@@ -275,25 +277,25 @@ def test_address():
     )
 )
 def test_settings_of_settings(addresses):
-    """Settings made of what settings tell are equal to them, and have an equal hash."""
+    """Settings made from the addresses of settings are equal and have the same hash."""
     settings = Settings(addresses)
     assert settings.addresses == addresses
     assert Settings(settings.addresses) == settings
     assert hash(Settings(settings.addresses)) == hash(settings)
 
 
-def test_settings_travel():
-    """Settings hold no secret: they are pickled, copied and changed by replacement."""
+def test_copies():
+    """Settings can be pickled, copied, and changed with dataclasses.replace."""
     settings = Settings({"auth": "https://auth.example.com"}, "ACME", Path("recordings"))
     assert pickle.loads(pickle.dumps(settings)) == copy.deepcopy(settings) == copy.copy(settings) == settings
     assert dataclasses.replace(settings, header_prefix="SVC").addresses == settings.addresses
 
 
-def test_settings_do_not_change():
-    """Neither a field nor an address is changed in place, nor by whoever holds the mapping given."""
-    given_addresses = {"auth": "https://auth.example.com"}
-    settings = Settings(given_addresses)
-    given_addresses["auth"] = "https://evil.example.com"
+def test_settings_are_immutable():
+    """Fields and addresses cannot be changed, not even through the mapping that was passed in."""
+    addresses = {"auth": "https://auth.example.com"}
+    settings = Settings(addresses)
+    addresses["auth"] = "https://evil.example.com"
     assert settings.addresses["auth"] == "https://auth.example.com"
     with pytest.raises(dataclasses.FrozenInstanceError):
         settings.header_prefix = "X"
@@ -303,13 +305,13 @@ def test_settings_do_not_change():
 
 @pytest.mark.parametrize("addresses", [None, "https://auth.example.com", ["auth"]])
 def test_addresses_are_a_mapping(addresses):
-    """Addresses that are no mapping are refused with the names that it would have."""
+    """Addresses that are not a mapping are refused, with the names that are allowed."""
     with pytest.raises(ConfigurationError, match=r"(?s)table.*trading_live"):
         Settings(addresses)
 
 
 def test_repr():
-    """Settings show which addresses are set, not where they lead."""
+    """The repr shows which addresses are set, but no URL."""
     settings = Settings({"auth": "https://auth.internal.example.com"}, "ACME")
     assert repr(settings) == "<Settings auth; headers ACME-*; cassettes in cassettes>"
     assert "no addresses" in repr(Settings())
@@ -317,21 +319,21 @@ def test_repr():
 
 @given(st.from_regex(r"[A-Za-z][A-Za-z0-9]{0,9}(-[A-Za-z0-9]{1,5}){0,2}", fullmatch=True))
 def test_header_prefix(prefix):
-    """Letters, digits and single hyphens within make a header prefix."""
+    """A header prefix has letters, digits and single hyphens between them."""
     assert Settings(header_prefix=prefix).header_prefix == prefix
 
 
 @pytest.mark.parametrize(
     "prefix", ["", "-SVC", "SVC-", "S--C", "1SVC", "S_C", "SVC\n", "SVC:", "S VC", "É", None, "SVC\r\nX: y"]
 )
-def test_no_header_prefix(prefix):
-    """What cannot start a header name is refused, a line break above all."""
+def test_malformed_header_prefix(prefix):
+    """Text that cannot start a header name is refused, such as a line break."""
     with pytest.raises(ConfigurationError, match="header prefix"):
         Settings(header_prefix=prefix)
 
 
 def test_cassettes_folder(project, home):
-    """The cassettes folder is absolute: in the project unless it says otherwise."""
+    """A relative cassettes folder lies in the project; the property is absolute."""
     assert Settings(project=project).cassettes_folder == project / "cassettes"
     assert Settings(cassettes=home / "x", project=project).cassettes_folder == home / "x"
     assert Settings(cassettes="~/x", project=project).cassettes_folder == home / "x"
@@ -340,36 +342,36 @@ def test_cassettes_folder(project, home):
 
 @pytest.mark.parametrize("value", ["1", "true", "YES", " on "])
 def test_offline(value):
-    """TOOLKIT_OFFLINE takes a yes in its usual forms."""
+    """TOOLKIT_OFFLINE takes the usual forms of yes."""
     assert is_offline({"TOOLKIT_OFFLINE": value}) is True
 
 
 @pytest.mark.parametrize("environ", [{}, *({"TOOLKIT_OFFLINE": value} for value in ("", "0", "False", "no", "off"))])
 def test_online(environ):
-    """TOOLKIT_OFFLINE unset, empty or a no means online."""
+    """TOOLKIT_OFFLINE unset, empty or no means online."""
     assert is_offline(environ) is False
 
 
-def test_offline_of_the_process(monkeypatch):
-    """By default the variable of the process counts."""
+def test_offline_by_process_environment(monkeypatch):
+    """By default the variable of the process is used."""
     monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
     assert is_offline()
 
 
-def test_offline_neither():
-    """A value that is neither a yes nor a no is refused: nobody goes live by a slip."""
+def test_offline_malformed():
+    """Any other value of TOOLKIT_OFFLINE is refused, so that a typing error does not lead to live calls."""
     with pytest.raises(ConfigurationError, match="TOOLKIT_OFFLINE is 'ja'"):
         is_offline({"TOOLKIT_OFFLINE": "ja"})
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
 def test_any_text_in_a_variable(text):
-    """Whatever a variable holds, settings load or refuse with an error of ours."""
+    """Whatever a variable holds, settings load or raise a ToolkitError."""
     environ = {"TOOLKIT_AUTH_URL": text, "TOOLKIT_HEADER_PREFIX": text}
     try:
         Settings.load(environ=environ, folder=Path(os.curdir))
     except ToolkitError as error:
-        assert error.next_step  # noqa: PT017 - either outcome is right
+        assert error.next_step  # noqa: PT017 - both outcomes are right
 
 
 def test_display(settings):

@@ -1,1 +1,10 @@
-"""To be told."""
+"""Settings, files, folders and locks: what the toolkit needs of this machine and this project.
+
+- `project` finds the project folder, and ignores settings files that another user may have planted.
+- `settings` reads `toolkit.toml` and the TOOLKIT_* variables: addresses, header prefix, cassettes folder, offline mode.
+- `folders` names the user's cache and configuration folders.
+- `files` writes files whole or not at all, keeps private files private, and reads them in bounds.
+- `locks` gives one process at a time the right to a file.
+
+Credentials are not read here: see `toolkit.auth.profiles`.
+"""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 import sys
 import time
@@ -79,8 +80,9 @@ def remove_partials(path: Path) -> None:
 
     Only safe while nobody else writes the file.
     """
+    partial = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}{re.escape(PARTIAL)}")
     for entry in path.parent.iterdir():
-        if entry.name.startswith(f".{path.name}.") and entry.name.endswith(PARTIAL):
+        if partial.fullmatch(entry.name):
             entry.unlink(missing_ok=True)
 
 
@@ -245,8 +247,12 @@ def parse_toml(text: str, what: str, next_step: str) -> dict[str, Any]:
     raise ConfigurationError(f"{what} is not valid TOML.", next_step)
 
 
-def expanded(path: str | Path) -> Path:
+def expanded(path: str | Path, *, about: str = "") -> Path:
     """Return a path with the home folder in place of `~`.
+
+    Args:
+        path: any path.
+        about: `ToolkitError.about` of an error.
 
     Raises:
         ConfigurationError: if there is no such home folder. The path is not quoted: it may be a misplaced secret.
@@ -255,7 +261,9 @@ def expanded(path: str | Path) -> Path:
         return Path(path).expanduser()
     except RuntimeError:
         del path
-    raise ConfigurationError("A path begins with ~, but there is no such home folder.", "Write the path in full.")
+    raise ConfigurationError(
+        "A path begins with ~, but there is no such home folder.", "Write the path in full.", about=about
+    )
 
 
 def lies_in(path: Path, folder: Path) -> bool:

@@ -1,7 +1,7 @@
-"""Locks that processes and threads share through a file, gone with the process that holds one.
+"""File locks between processes and threads, which end with the process that holds them.
 
-Written here rather than taken from `filelock`: that falls back to a marker file where the kernel has no
-locks, which outlives a killed process, and changes what forking does for the whole process.
+Written here because `filelock` falls back to a marker file where the kernel does not have locks, which outlives a
+killed process, and changes forking for the whole process.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from weakref import WeakSet
 
 from toolkit.local.files import open_own
 
-_BUSY: Final = frozenset({errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK})
-_TRIES: Final = 3
+_LOCKED_ELSEWHERE: Final = frozenset({errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK})
+_ATTEMPTS: Final = 3
 
 
 class FileLock:
-    """A lock that is held until it is released, dropped, or its process ends.
+    """A lock that is held until it is released, garbage-collected, or its process ends.
 
     A forked child does not hold the locks of its parent, and cannot release them.
     """
@@ -30,15 +30,15 @@ class FileLock:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptors = [descriptor]
-        _HELD.add(self)
+        _LOCKS.add(self)
 
     def release(self) -> None:
-        """Let the next one have it; from any thread, and as often as wanted."""
-        with suppress(IndexError):  # taking the one out is one step, so that of two threads one closes it
-            _let_go(self._descriptors.pop())
+        """Release the lock, from any thread; a second call does nothing."""
+        with suppress(IndexError):  # pop is atomic, so that only one of two threads closes the descriptor
+            _unlock(self._descriptors.pop())
 
     def forget(self) -> None:
-        """Close a forked child's copy, which leaves the parent its lock."""
+        """Close the copy of a forked child; the parent keeps the lock."""
         while self._descriptors:
             with suppress(OSError):
                 os.close(self._descriptors.pop())
@@ -47,33 +47,33 @@ class FileLock:
         self.release()
 
 
-_HELD: Final[WeakSet[FileLock]] = WeakSet()
+_LOCKS: Final[WeakSet[FileLock]] = WeakSet()
 
 
 def _forget_all() -> None:
-    for lock in list(_HELD):
+    for lock in list(_LOCKS):
         lock.forget()
 
 
 if hasattr(os, "register_at_fork"):
-    # Else a lock whose holder was killed would stay with the child that it had forked.
+    # Otherwise a forked child would keep the lock after its parent was killed.
     os.register_at_fork(after_in_child=_forget_all)
 
 
 def try_lock(file: Path) -> FileLock | None:
-    """Take the lock that a file stands for, made when there is none; None when another process or thread has it.
+    """Return the lock of a file, or None if another process or thread has it. Never waits.
 
-    Never waits. The file may be removed by whoever holds its lock: one who had opened it before, and gets the
-    lock of a file that is no longer there, opens the new one.
+    The file is created if needed. The holder of its lock may remove it: if the locked file turns out to be gone,
+    this tries again with the new one.
 
     Raises:
-        UnfitFile: a link, or something else that is no file of this user's own, is in its place.
-        OSError: it cannot be made, or the disk knows no locks.
+        UnfitFile: if the path is a link, or anything else but a plain file of this user.
+        OSError: if the file cannot be created, or the disk does not support locks.
     """
-    for _ in range(_TRIES):
+    for _ in range(_ATTEMPTS):
         descriptor = open_own(file, os.O_RDWR | os.O_CREAT)
         try:
-            if not _take(descriptor):
+            if not _lock(descriptor):
                 os.close(descriptor)
                 return None
             if _is_at(file, descriptor):
@@ -81,7 +81,7 @@ def try_lock(file: Path) -> FileLock | None:
         except BaseException:
             os.close(descriptor)
             raise
-        _let_go(descriptor)
+        _unlock(descriptor)
     return None
 
 
@@ -92,33 +92,33 @@ def _is_at(file: Path, descriptor: int) -> bool:
         return False
 
 
-def _take(descriptor: int) -> bool:
+def _lock(descriptor: int) -> bool:
     try:
         if sys.platform == "win32":
-            import msvcrt  # of Windows
+            import msvcrt
 
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         else:
-            import fcntl  # of POSIX
+            import fcntl
 
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        if error.errno in _BUSY:
+        if error.errno in _LOCKED_ELSEWHERE:
             return False
         raise
     return True
 
 
-def _let_go(descriptor: int) -> None:
-    # Unlocked first: closing alone would leave the lock with a copy of the descriptor in a child just forked.
+def _unlock(descriptor: int) -> None:
+    # Unlock before closing: a child forked just now has a copy of the descriptor, which would keep the lock.
     try:
         with suppress(OSError):
             if sys.platform == "win32":
-                import msvcrt  # of Windows
+                import msvcrt
 
                 msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
             else:
-                import fcntl  # of POSIX
+                import fcntl
 
                 fcntl.flock(descriptor, fcntl.LOCK_UN)
     finally:

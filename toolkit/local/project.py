@@ -1,8 +1,8 @@
-"""Where the project is, and whose files in it are heeded.
+"""Find the project folder, and decide whose settings files to trust.
 
-A settings file says where credentials are sent. In a folder that others may write to, such as /tmp, it
-may be anybody's; so a file counts only if it belongs to this user, to root, or to whoever owns the folder
-that one works in. The last is trusted with more already: Python runs modules that lie there.
+A settings file says where credentials are sent, and in a folder that others may write to, such as /tmp, anybody may
+have put it there. So a file counts only if it belongs to this user, to root, or to the owner of the working folder.
+That owner is trusted already, because Python runs modules from the working folder.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ _ROOT: Final = 0
 
 
 def find_project(start: Path) -> Path:
-    """The nearest folder upward with a `toolkit.toml` or `pyproject.toml`, else `start`.
+    """Return the nearest folder upward that has a `toolkit.toml` or `pyproject.toml`, else `start`.
 
-    Not beyond the repository, nor into the home folder unless `start` is that, and never beyond it. A
-    folder above `start` is passed over, with a warning, when the file or the folder is a stranger's, or
-    when everybody may write to it; the last is no reason where everybody may write to `start` as well,
-    as on a Windows disk in Linux. (On Windows itself, owners are not looked at.)
+    The search ends at the root of a git repository and at the home folder, which counts only if it is `start`.
+    It skips a folder above `start`, with a warning, if the file or the folder belongs to another user, or if
+    everybody may write to the folder. (The last does not count if everybody may write to `start` as well, as on
+    a Windows disk mounted in Linux. On Windows itself, owners are not checked.)
 
     Raises:
-        ConfigurationError: `start` itself has a `toolkit.toml` that is a stranger's.
+        ConfigurationError: if `start` itself has a `toolkit.toml` of another user.
     """
-    start = Path(os.path.abspath(start))  # noqa: PTH100 - without "..", whose parents are none of start's
+    start = Path(os.path.abspath(start))  # noqa: PTH100 - removes "..", and keeps links
     homes = _homes()
     for folder in (start, *start.parents):
         if folder in homes and folder != start:
@@ -42,39 +42,40 @@ def find_project(start: Path) -> Path:
                 _refuse_stranger(file)
             return folder
         if file is not None:
-            doubt = _doubt(file, start)
-            if doubt is None:
+            objection = _objection(file, start)
+            if objection is None:
                 return folder
-            warn(f"Passed over {file}: {doubt}. {_if_trusted(file)}")
+            warn(f"Ignored {file}: {objection}. {_if_trusted(file)}")
         if folder in homes or (folder / ".git").exists():
             break
     return start
 
 
-def is_strangers(file: Path, folder: Path) -> bool:
-    """Whether a file, or a link in its place, belongs to none of this user, root and the owner of a folder."""
+def belongs_to_stranger(file: Path, folder: Path) -> bool:
+    """Return True if a file, or a link in its place, belongs neither to this user, root nor the folder's owner."""
     trusted = {_user(), _ROOT, *_owners(folder)}
     return _user() is not None and not _owners(file) <= trusted
 
 
 def _refuse_stranger(file: Path) -> None:
-    if is_strangers(file, file.parent):
+    if belongs_to_stranger(file, file.parent):
         raise ConfigurationError(
-            f"{file} belongs neither to you nor to whoever owns its folder, so anybody may have put it there.",
+            f"{file} belongs neither to you nor to the owner of its folder, so anybody may have put it there.",
             _if_trusted(file),
+            about="settings",
         )
 
 
 def _if_trusted(file: Path) -> str:
     return (
-        f"If you trust it, make it yours (chown), or name it: tk.Settings.load({str(file)!r}); "
-        "else work in a folder of your own."
+        f"If you trust it, take ownership (chown) or load it by name: tk.Settings.load({str(file)!r}). "
+        "Otherwise work in a folder of your own."
     )
 
 
-def _doubt(file: Path, start: Path) -> str | None:
-    """Why a file above `start` is not heeded, in words; None when it is."""
-    if is_strangers(file, start) or is_strangers(file.parent, start):
+def _objection(file: Path, start: Path) -> str | None:
+    """Return why a file above `start` is ignored, or None if it counts."""
+    if belongs_to_stranger(file, start) or belongs_to_stranger(file.parent, start):
         return "it or its folder belongs to another user"
     if _is_open_to_all(file.parent) and not _is_open_to_all(start):
         return "everybody may write to its folder"
@@ -82,17 +83,17 @@ def _doubt(file: Path, start: Path) -> str | None:
 
 
 def _user() -> int | None:
-    """The user of this process; None on Windows, which has owners of another kind."""
+    """Return the user ID of this process, or None on Windows, which has owners of another kind."""
     return os.geteuid() if os.name == "posix" else None
 
 
 def _owners(path: Path) -> set[int]:
-    """Owners of what is at a path and, where that is a link, of what it leads to; none of what is not there."""
+    """Return the owners of a file and, if it is a link, of its target; an empty set if it does not exist."""
     owners = set()
-    for look in (path.lstat, path.stat):
+    for get_status in (path.lstat, path.stat):
         try:
-            owners.add(look().st_uid)
-        except OSError:  # gone, or out of reach
+            owners.add(get_status().st_uid)
+        except OSError:  # gone, or not accessible
             continue
     return owners
 
@@ -105,9 +106,9 @@ def _is_open_to_all(folder: Path) -> bool:
 
 
 def _homes() -> set[Path]:
-    """The home folder, also as the working directory names it where it is reached through a link."""
+    """Return the home folder and its real path, which the working directory has if the home folder is a link."""
     try:
         home = Path.home()
-    except RuntimeError:  # a container's user without a home
+    except RuntimeError:  # a user without a home folder, as in containers
         return set()
     return {home, home.resolve()}

@@ -1,7 +1,7 @@
-"""Where the service is: eight addresses, the header prefix and the cassettes folder.
+"""Settings: the eight addresses of the service, the header prefix and the cassettes folder.
 
-Settings come from `toolkit.toml` in the project's folder, then from TOOLKIT_* variables, which win.
-They hold names and addresses only, never a credential.
+They come from `toolkit.toml` in the project folder and from TOOLKIT_* environment variables, which take precedence.
+They never hold credentials.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from toolkit.core.addresses import Address
 from toolkit.core.document import ADDRESS_NAMES, DEFAULT_HEADER_PREFIX
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.core.html import badge, card, code
+from toolkit.local.files import expanded
 from toolkit.local.project import SETTINGS_FILE, find_project
 
-FILE_NAME: Final = SETTINGS_FILE
-_HEADER_PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*\Z")  # within a token of RFC 9110 section 5.6.2
+_HEADER_PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*\Z")  # a subset of RFC 9110 section 5.6.2
 _OTHER_VARIABLES = ("TOOLKIT_HEADER_PREFIX", "TOOLKIT_CASSETTES", "TOOLKIT_OFFLINE")
 _CREDENTIAL_WORD = re.compile("secret|key|client|token|password|credential", re.IGNORECASE)
 _RULES: Final = ("names", "json_paths", "patterns", "pseudonyms")
@@ -30,7 +30,7 @@ _TRUE, _FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"", "0", "fals
 
 
 def variable_name(address_name: str) -> str:
-    """The environment variable of an address: `auth_sandbox` is TOOLKIT_AUTH_SANDBOX_URL."""
+    """Return the environment variable of an address: TOOLKIT_AUTH_SANDBOX_URL for `auth_sandbox`."""
     return f"TOOLKIT_{address_name.upper()}_URL"
 
 
@@ -39,18 +39,18 @@ class Settings:
     """Addresses of the service, header prefix and cassettes folder.
 
     Attributes:
-        addresses: name of an address (as in the service document, without `_url`) to its text,
-            without a trailing slash. Those not given are missing only when a call needs them.
+        addresses: URLs without a trailing slash, by the names of the service document without `_url`. An address
+            that is not set is an error only when a call needs it.
         header_prefix: prefix of the key headers (section 5.2 of the service document).
-        cassettes: folder where cassettes named without a suffix live; relative to `project`.
+        cassettes: folder of cassettes that are given by name; relative to `project`.
         project: the folder of `toolkit.toml` or `pyproject.toml`, else the working directory.
-        file: the settings file read, or looked for.
-        scrubbing: what is taken out of recordings besides credentials: the table [scrubbing], with lists of texts
-            as `toolkit.scrubbing.rules.model.Rules` has them.
+        file: the settings file that was read or looked for, or None.
+        scrubbing: what to remove from recordings besides credentials: lists of texts with the names of the
+            arguments of `tk.Rules`.
 
     Raises:
-        ConfigurationError: a name is unknown or a value malformed.
-        UnsafeAddress: an address has userinfo, or is http beyond this machine.
+        ConfigurationError: if a name is unknown or a value malformed; `about` is the setting.
+        UnsafeAddress: if an address has userinfo, or is plain http to another machine.
     """
 
     addresses: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -63,39 +63,45 @@ class Settings:
     def __post_init__(self) -> None:
         if not isinstance(self.addresses, Mapping):
             raise ConfigurationError(
-                "addresses must be a table of names and URLs.", f"Names: {_listed(ADDRESS_NAMES)}."
+                "addresses must be a table of names and URLs.", f"Names: {_listed(ADDRESS_NAMES)}.", about="addresses"
             )
         addresses = {}
         for name, text in self.addresses.items():
-            _known(name, ADDRESS_NAMES, "address")
+            _check_known(name, ADDRESS_NAMES, "address")
             if not isinstance(text, str):
                 raise ConfigurationError(
-                    f"The address {name} is {type(text).__name__}, not text.", f'Write it like {name} = "https://...".'
+                    f"The address {name} is {type(text).__name__}, not text.",
+                    f'Write it like {name} = "https://...".',
+                    about=name,
                 )
-            addresses[name] = str(Address.parse(text, setting=f"The address {name}"))
+            addresses[name] = str(_parse(name, text))
         object.__setattr__(self, "addresses", MappingProxyType(addresses))
         if not isinstance(self.header_prefix, str) or not _HEADER_PREFIX.match(self.header_prefix):
             raise ConfigurationError(
                 f"The header prefix {self.header_prefix!r} cannot start a header name.",
                 "Use letters, digits and single hyphens, such as SVC.",
+                about="header_prefix",
             )
         if not isinstance(self.cassettes, str | Path):
             raise ConfigurationError(
                 f"The cassettes folder is {type(self.cassettes).__name__}, not a path.",
                 'Write cassettes = "cassettes".',
+                about="cassettes",
             )
         object.__setattr__(self, "scrubbing", MappingProxyType(_lists(self.scrubbing)))
 
     def __repr__(self) -> str:
-        known = ", ".join(self.addresses) or "no addresses"
-        return f"<Settings {known}; headers {self.header_prefix}-*; cassettes in {self.cassettes}>"
+        names = ", ".join(self.addresses) or "no addresses"
+        return f"<Settings {names}; headers {self.header_prefix}-*; cassettes in {self.cassettes}>"
 
     def _repr_html_(self) -> str:
-        return _card(self)
+        rows = [(name, code(self.addresses[name]) if name in self.addresses else "not set") for name in ADDRESS_NAMES]
+        rows += [("header prefix", code(self.header_prefix)), ("cassettes", code(str(self.cassettes)))]
+        return card("Settings", [badge(f"{len(self.addresses)} of {len(ADDRESS_NAMES)} addresses set")], rows)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A mapping proxy is neither pickled nor copied; a dict is, and is checked anew at the other end.
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        # A mapping proxy cannot be pickled or copied. The constructor checks the dict again and wraps it.
+        values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         tables = {"addresses": dict(self.addresses), "scrubbing": dict(self.scrubbing)}
         return partial(type(self), **{**values, **tables}), ()
 
@@ -103,32 +109,34 @@ class Settings:
     def load(
         cls, path: str | Path | None = None, *, environ: Mapping[str, str] | None = None, folder: Path | None = None
     ) -> Settings:
-        """Read `toolkit.toml`, then the TOOLKIT_* variables, which win.
+        """Return the settings of `toolkit.toml` and the TOOLKIT_* variables, which take precedence.
 
         Args:
-            path: the file; without it `toolkit.toml` of the project that `folder` is in, if it exists.
-            environ: environment variables, by default those of the process.
-            folder: where to start looking upward, by default the working directory.
+            path: the settings file; by default `toolkit.toml` of the project that `folder` is in, if there is one.
+            environ: environment variables; by default those of the process.
+            folder: where the search for the project begins; by default the working directory.
 
         Raises:
-            ConfigurationError: the file is missing (only when asked for), unreadable or malformed, or a
-                variable's name is nearly one of ours.
-            UnsafeAddress: an address has userinfo, or is http beyond this machine.
+            ConfigurationError: if the file given by `path` is missing, a file is unreadable or malformed, or the
+                name of a variable looks like a misspelt TOOLKIT_* variable.
+            UnsafeAddress: if an address has userinfo, or is plain http to another machine.
         """
         environ = os.environ if environ is None else environ
         if path is not None:
-            file = _expanded(path).absolute()
+            file = expanded(path, about="path").absolute()
             values, project = _read_toml(file), file.parent
         else:
             project = find_project(folder or Path.cwd())
-            file = project / FILE_NAME
+            file = project / SETTINGS_FILE
             values = _read_toml(file) if file.is_file() else {}
         for key in values:
             _refuse_credentials(key, file)
-            _known(key, ("addresses", "header_prefix", "cassettes", "scrubbing"), "setting", where=f" in {file}")
+            _check_known(key, ("addresses", "header_prefix", "cassettes", "scrubbing"), "setting", where=f" in {file}")
         addresses = values.get("addresses", {})
         if not isinstance(addresses, dict):
-            raise ConfigurationError(f"addresses in {file} must be a table.", f"Names: {_listed(ADDRESS_NAMES)}.")
+            raise ConfigurationError(
+                f"addresses in {file} must be a table.", f"Names: {_listed(ADDRESS_NAMES)}.", about="addresses"
+            )
         addresses = {**addresses, **_addresses_from(environ)}
         try:
             return cls(
@@ -140,140 +148,137 @@ class Settings:
                 scrubbing=values.get("scrubbing", {}),
             )
         except (ConfigurationError, UnsafeAddress) as error:
-            raise type(error)(error.what, f"{error.next_step} Looked at {file} and the TOOLKIT_* variables.") from None
+            next_step = f"{error.next_step} The settings come from {file} and the TOOLKIT_* variables."
+            raise error.reworded(error.what, next_step) from None
 
     def address(self, name: str) -> Address:
-        """The address of this name.
+        """Return the address with this name.
 
         Raises:
-            ConfigurationError: it is not set; names the setting, the variable and the file looked at.
+            ConfigurationError: if it is not set; names the setting, the variable and the file.
         """
         text = self.addresses.get(name)
         if text is None:
-            looked_at = f" (looked at {self.file})" if self.file else ""
+            place = f" (looked in {self.file})" if self.file else ""
             raise ConfigurationError(
                 f"The address {name} is not set.",
-                f'Set {name} = "https://..." under [addresses] in {FILE_NAME}{looked_at}, '
+                f'Set {name} = "https://..." under [addresses] in {SETTINGS_FILE}{place}, '
                 f"or the variable {variable_name(name)}.",
+                about=name,
             )
-        return Address.parse(text, setting=f"The address {name}")
+        return _parse(name, text)
 
     @property
     def cassettes_folder(self) -> Path:
-        """The folder of cassettes as an absolute path."""
-        return (self.project / _expanded(self.cassettes)).absolute()
+        """The cassettes folder as an absolute path."""
+        return (self.project / expanded(self.cassettes, about="cassettes")).absolute()
 
 
 def as_settings(settings: Settings | None) -> Settings:
-    """Those given, else those of the project and the TOOLKIT_* variables.
+    """Return the settings, or for None those of the project and the TOOLKIT_* variables.
 
     Raises:
-        ConfigurationError: what is given is none, or a setting is malformed.
+        ConfigurationError: if the argument is something else, or a setting is malformed.
     """
     if settings is None:
         return Settings.load()
     if isinstance(settings, Settings):
         return settings
     raise ConfigurationError(
-        f"The settings are Settings, not {type(settings).__name__}.",
-        f'Give tk.Settings.load("{FILE_NAME}"), tk.Settings(addresses={{"auth_sandbox": "https://..."}}), or nothing.',
+        f"settings must be tk.Settings, not {type(settings).__name__}.",
+        f'Use tk.Settings.load("{SETTINGS_FILE}") or tk.Settings(addresses={{"auth_sandbox": "https://..."}}), '
+        "or leave the argument out.",
+        about="settings",
     )
 
 
 def is_offline(environ: Mapping[str, str] | None = None) -> bool:
-    """Whether TOOLKIT_OFFLINE asks for replay only.
+    """Return True if TOOLKIT_OFFLINE asks for replay only.
 
     Raises:
-        ConfigurationError: its value is neither a yes nor a no.
+        ConfigurationError: if its value means neither yes nor no.
     """
     value = (os.environ if environ is None else environ).get("TOOLKIT_OFFLINE", "").strip().lower()
     if value not in _TRUE | _FALSE:
-        raise ConfigurationError(f"TOOLKIT_OFFLINE is {value!r}, neither yes nor no.", "Set it to 1 or 0.")
+        raise ConfigurationError(
+            f"TOOLKIT_OFFLINE is {value!r}, which means neither yes nor no.",
+            "Set it to 1 or 0.",
+            about="TOOLKIT_OFFLINE",
+        )
     return value in _TRUE
 
 
+def _parse(name: str, text: str) -> Address:
+    return Address.parse(text, setting=f"The address {name}", about=name)
+
+
 def _lists(scrubbing: Any) -> dict[str, tuple[str, ...]]:
-    """The table [scrubbing]; that its texts mean something, whoever follows them finds out."""
+    """Return the lists of the table [scrubbing]. Only their types are checked here; `tk.Rules` checks the texts."""
     if not isinstance(scrubbing, Mapping):
-        raise ConfigurationError("scrubbing must be a table.", f"Its lists: {_listed(_RULES)}.")
+        raise ConfigurationError("scrubbing must be a table.", f"Its lists: {_listed(_RULES)}.", about="scrubbing")
     lists = {}
     for name, texts in scrubbing.items():
-        _known(name, _RULES, "rule", where=" of scrubbing")
+        _check_known(name, _RULES, "rule", where=" of scrubbing")
         if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
-            raise ConfigurationError(f"{name} of scrubbing is no list of texts.", f'Write it like {name} = ["..."].')
+            raise ConfigurationError(
+                f"{name} of scrubbing is not a list of texts.", f'Write it like {name} = ["..."].', about="scrubbing"
+            )
         lists[name] = tuple(texts)
     return lists
-
-
-def _expanded(path: str | Path) -> Path:
-    try:
-        return Path(path).expanduser()
-    except RuntimeError:
-        raise ConfigurationError(f"There is no home folder for {path}.", "Write the path in full.") from None
 
 
 def _addresses_from(environ: Mapping[str, str]) -> dict[str, str]:
     names = {variable_name(name): name for name in ADDRESS_NAMES}
     known = (*names, *_OTHER_VARIABLES)
     for variable in sorted(environ):
-        # TOOLKIT_ is a common word: a variable of another program is left alone, a slip of the pen is not.
-        if variable.startswith("TOOLKIT_") and (variable.endswith("_URL") or _near(variable, known, cutoff=0.9)):
-            _known(variable, known, "variable")
+        # TOOLKIT_ is a common prefix: variables of other programs are ignored, misspelt ones are errors.
+        if variable.startswith("TOOLKIT_") and (variable.endswith("_URL") or _nearest(variable, known, cutoff=0.9)):
+            _check_known(variable, known, "variable")
     return {name: environ[variable] for variable, name in names.items() if environ.get(variable)}
 
 
 def _read_toml(file: Path) -> dict[str, Any]:
-    import tomllib  # not every project has a file
+    import tomllib
 
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8-sig"))  # Windows editors like a byte order mark
+        return tomllib.loads(file.read_text(encoding="utf-8-sig"))  # some Windows editors write a byte order mark
     except FileNotFoundError:
-        raise ConfigurationError(f"There is no settings file {file}.", "Create it, or leave the path out.") from None
+        raise ConfigurationError(
+            f"There is no settings file {file}.", "Create it, or leave the path out.", about="path"
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise ConfigurationError(f"Cannot read {file}: {reason}.", "Mend or remove the file.") from None
+        raise ConfigurationError(f"Cannot read {file}: {reason}.", "Fix or remove the file.") from None
     except tomllib.TOMLDecodeError as error:
-        # The parser's message names line and column; it never quotes more than one character.
-        raise ConfigurationError(f"{file} is not valid TOML: {error}.", "Mend that line.") from None
+        # The parser's message names line and column, and quotes one character at most.
+        raise ConfigurationError(f"{file} is not valid TOML: {error}.", "Fix that line.") from None
 
 
 def _refuse_credentials(key: str, file: Path) -> None:
-    """A project's file is shared with the project; the value is not quoted, nor the name, which may be one."""
+    """Refuse a setting that looks like a credential, without quoting it: even its name may be a secret."""
     if _CREDENTIAL_WORD.search(key):
         raise ConfigurationError(
             f"{file} has a setting that looks like a credential.",
-            "Credentials do not belong in a project's file. Take it out, change it where it was shared, and save it "
-            "with tk.save_credentials(), or give it in a variable such as TOOLKIT_PAPER_SECRET_KEY.",
+            "Project files are shared, so they must not hold credentials. Remove it, replace the credential if the "
+            "file was shared, and save it with tk.save_credentials() or set a variable such as "
+            "TOOLKIT_PAPER_SECRET_KEY.",
         )
 
 
-def _known(name: str, names: Iterable[str], noun: str, *, where: str = "") -> None:
+def _check_known(name: str, names: Iterable[str], noun: str, *, where: str = "") -> None:
     names = tuple(names)
     if name in names:
         return
-    near = _near(name, names)
-    advice = f"Did you mean {near[0]}?" if near else f"Known: {_listed(names)}."
-    raise ConfigurationError(f"Unknown {noun} {name!r}{where}.", advice)
+    nearest = _nearest(name, names)
+    advice = f"Did you mean {nearest}?" if nearest else f"Known: {_listed(names)}."
+    raise ConfigurationError(f"Unknown {noun} {name!r}{where}.", advice, about=str(name))
 
 
-def _near(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> list[str]:
-    """The name that comes nearest, as a list of one, or of none."""
-    from difflib import get_close_matches  # slow to load, for misspelt names only
+def _nearest(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+    from difflib import get_close_matches
 
-    return get_close_matches(str(name), list(names), n=1, cutoff=cutoff)
+    return next(iter(get_close_matches(str(name), list(names), n=1, cutoff=cutoff)), None)
 
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(names)
-
-
-def _card(settings: Settings) -> str:
-    """The addresses of the service, and what else is set; the file and the folder as they were given."""
-    rows = [(name, _address(settings, name)) for name in ADDRESS_NAMES]
-    rows += [("header prefix", code(settings.header_prefix)), ("cassettes", code(str(settings.cassettes)))]
-    given = len(settings.addresses)
-    return card("Settings", [badge(f"{given} of {len(ADDRESS_NAMES)} addresses set")], rows)
-
-
-def _address(settings: Settings, name: str) -> str:
-    return code(settings.addresses[name]) if name in settings.addresses else "not set"

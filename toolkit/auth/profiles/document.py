@@ -20,7 +20,8 @@ from toolkit.core.document import ADDRESS_NAMES, CredentialKind
 from toolkit.core.errors import ConfigurationError, ToolkitError, UnsafeAddress
 from toolkit.core.secret import Secret
 from toolkit.local.files import parse_toml
-from toolkit.local.settings import FILE_NAME, variable_name
+from toolkit.local.project import SETTINGS_FILE
+from toolkit.local.settings import variable_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -152,7 +153,7 @@ def origins_of(environment: Environment, settings: Settings) -> dict[str, str]:
     if not origins:
         raise ConfigurationError(
             f"No address of {environment} is set, and saved credentials are bound to the addresses they are for.",
-            f"Set {', '.join(names)} under [addresses] in {FILE_NAME}, "
+            f"Set {', '.join(names)} under [addresses] in {SETTINGS_FILE}, "
             f"or the variables {', '.join(map(variable_name, names))}; then save again.",
         )
     return origins

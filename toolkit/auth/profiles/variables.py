@@ -23,7 +23,7 @@ from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 from toolkit.core.warn import warn
 from toolkit.local.files import lies_in, read_text, shown
-from toolkit.local.project import is_strangers
+from toolkit.local.project import belongs_to_stranger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -131,7 +131,7 @@ def given_in_dotenv(project: Path) -> list[Given]:
             "A project may not point at secrets elsewhere: put the file itself there, set environment variables, "
             "or save the credentials with save_credentials().",
         )
-    if is_strangers(file, project):
+    if belongs_to_stranger(file, project):
         raise ConfigurationError(
             f"{shown(file)} belongs neither to you nor to whoever owns its folder, so anybody may have put it there.",
             "If you trust it, make it yours (chown); else work in a folder of your own.",
