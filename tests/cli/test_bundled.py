@@ -1,4 +1,4 @@
-"""What comes with the toolkit, and a project of one's own made from it."""
+"""The files that come with the package, and a project made from them."""
 
 from __future__ import annotations
 
@@ -9,59 +9,60 @@ from pathlib import Path
 import pytest
 
 import toolkit as tk
-from toolkit.cli.bundled import CASSETTES, NOTEBOOKS, copy_to, shipped
-from toolkit.cli.main import tour
+from toolkit.cli.bundled import FILES, bundled_folder, copy_to
+from toolkit.cli import tour
 from toolkit.scrubbing.findings import scan
 
+NOTEBOOKS, CASSETTES = FILES["notebooks"], FILES["cassettes"]
 LINK = re.compile(r"\]\(([^)#:]+)\)")
 
 
-def test_shipped_files_hold_no_secret() -> None:
-    """Neither cassettes nor notebooks hold anything that looks like a credential."""
-    for kind, names in (("notebooks", NOTEBOOKS), ("cassettes", CASSETTES)):
-        assert scan([shipped(kind) / name for name in names]) == []
+def test_bundled_files_contain_no_secret() -> None:
+    """Neither cassettes nor notebooks contain anything that looks like a credential."""
+    for kind, names in FILES.items():
+        assert scan([bundled_folder(kind) / name for name in names]) == []
 
 
-def test_the_notebook_that_opens_first_is_there() -> None:
-    """The one that `toolkit lab` opens."""
+def test_first_notebook_is_bundled() -> None:
+    """The notebook that `toolkit lab` opens is bundled."""
     assert tour.NOTEBOOK in NOTEBOOKS
 
 
-def test_every_cassette_that_a_notebook_replays_is_shipped() -> None:
-    """And no notebook is forgotten: those of the folder are those of the list, but for what a reader added."""
+def test_every_cassette_of_a_notebook_is_bundled() -> None:
+    """Every bundled cassette is replayed by a notebook, and no notebook of the folder is missing from the list."""
     sources = "".join(
         "".join(cell["source"])
         for name in NOTEBOOKS
         if name.endswith(".ipynb")
-        for cell in json.loads((shipped("notebooks") / name).read_text(encoding="utf-8"))["cells"]
+        for cell in json.loads((bundled_folder("notebooks") / name).read_text(encoding="utf-8"))["cells"]
         if cell["cell_type"] == "code"
     )
     assert [name for name in CASSETTES if f'"{Path(name).stem}"' not in sources] == []
-    assert {one.name for one in shipped("notebooks").glob("0*.ipynb")} <= set(NOTEBOOKS)
+    assert {path.name for path in bundled_folder("notebooks").glob("0*.ipynb")} <= set(NOTEBOOKS)
 
 
 @pytest.fixture
-def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The notebooks of a copy, in which somebody works."""
+def copied_notebooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Copy the notebooks, and work in the folder of the copy."""
     notebooks = copy_to(tmp_path / "mine")
     monkeypatch.chdir(notebooks)
     return notebooks
 
 
-def test_a_copy_is_a_project_of_its_own(mine: Path) -> None:
-    """Its notebooks find its cassettes, from the folder in which their kernels run."""
+def test_a_copy_is_a_project(copied_notebooks: Path) -> None:
+    """Notebooks of a copy find its cassettes from the folder in which their kernels run."""
     session = tk.Session(cassette=tour.CASSETTE)
     assert session.cassette is not None
-    assert session.cassette.path == mine.parent / "cassettes" / f"{tour.CASSETTE}.yaml"
+    assert session.cassette.path == copied_notebooks.parent / "cassettes" / f"{tour.CASSETTE}.yaml"
 
 
-def test_links_of_a_copy_lead_somewhere(mine: Path) -> None:
-    """Those of the notebooks, and of the README that they link to."""
+def test_links_of_a_copy_lead_somewhere(copied_notebooks: Path) -> None:
+    """Links in the notebooks and in the README of a copy lead to files that exist."""
     texts = [
         (path, "".join("".join(c["source"]) for c in json.loads(path.read_text("utf-8"))["cells"]))
-        for path in mine.glob("*.ipynb")
+        for path in copied_notebooks.glob("*.ipynb")
     ]
-    readme = mine.parent / "README.md"
+    readme = copied_notebooks.parent / "README.md"
     links = [
         (path, link) for path, text in [*texts, (readme, readme.read_text("utf-8"))] for link in LINK.findall(text)
     ]
@@ -69,34 +70,34 @@ def test_links_of_a_copy_lead_somewhere(mine: Path) -> None:
     assert [(path.name, link) for path, link in links if not (path.parent / link).exists()] == []
 
 
-def test_what_was_changed_in_a_copy_stays(mine: Path) -> None:
-    """Copying again brings back what is missing, and nothing else."""
-    (mine / tour.NOTEBOOK).write_text("changed", encoding="utf-8")
-    (mine / NOTEBOOKS[1]).unlink()
-    copy_to(mine.parent)
-    assert (mine / tour.NOTEBOOK).read_text(encoding="utf-8") == "changed"
-    assert (mine / NOTEBOOKS[1]).is_file()
+def test_copying_again_keeps_changes(copied_notebooks: Path) -> None:
+    """Copying again restores missing files and keeps changed ones."""
+    (copied_notebooks / tour.NOTEBOOK).write_text("changed", encoding="utf-8")
+    (copied_notebooks / NOTEBOOKS[1]).unlink()
+    copy_to(copied_notebooks.parent)
+    assert (copied_notebooks / tour.NOTEBOOK).read_text(encoding="utf-8") == "changed"
+    assert (copied_notebooks / NOTEBOOKS[1]).is_file()
 
 
-def test_a_copy_takes_nothing_else_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a reader recorded beside the shipped cassettes is the reader's."""
+def test_only_bundled_cassettes_are_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cassettes that a reader recorded beside the bundled ones are not copied."""
     checkout = copy_to(tmp_path / "checkout").parent
     (checkout / "cassettes" / "own.yaml").write_text("version: 1\n", encoding="utf-8")
     (checkout / "toolkit").mkdir()
     monkeypatch.setattr("toolkit.cli.bundled._PACKAGE", checkout / "toolkit")
     copy_to(tmp_path / "copy")
-    assert {one.name for one in (tmp_path / "copy" / "cassettes").iterdir()} == set(CASSETTES)
+    assert {path.name for path in (tmp_path / "copy" / "cassettes").iterdir()} == set(CASSETTES)
 
 
-def test_nowhere_to_copy_to(tmp_path: Path) -> None:
-    """A file in the way is said in words."""
+def test_a_file_in_the_way_is_an_error(tmp_path: Path) -> None:
+    """A file in place of the target folder is a ConfigurationError."""
     (tmp_path / "taken").write_text("", encoding="utf-8")
     with pytest.raises(tk.ConfigurationError, match="Cannot copy the notebooks to"):
         copy_to(tmp_path / "taken")
 
 
-def test_an_installation_without_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An installation that lost them says how to get them back."""
+def test_missing_files_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installation without the files says how to restore them."""
     monkeypatch.setattr("toolkit.cli.bundled._PACKAGE", tmp_path / "toolkit")
-    with pytest.raises(tk.ConfigurationError, match="shipped cassettes are missing"):
-        shipped("cassettes")
+    with pytest.raises(tk.ConfigurationError, match="bundled cassettes are missing"):
+        bundled_folder("cassettes")

@@ -1,10 +1,11 @@
-"""`toolkit credentials` as a person uses it: what is printed, what is saved, and the exit status."""
+"""`toolkit credentials` as a person uses it: output, saved profiles and exit status."""
 
 from __future__ import annotations
 
 import os
 import re
 import secrets
+import subprocess
 import sys
 import warnings
 
@@ -31,7 +32,7 @@ KEY = ec.generate_private_key(ec.SECP256R1())
 
 
 class MemoryKeyring(KeyringBackend):
-    """A system keyring that works."""
+    """A working keyring in memory."""
 
     priority = 5
 
@@ -51,7 +52,7 @@ class MemoryKeyring(KeyringBackend):
 
 @pytest.fixture(autouse=True)
 def system_keyring():
-    """A keyring of the test's own."""
+    """Replace the system's keyring by one in memory."""
     before, backend = keyring.get_keyring(), MemoryKeyring()
     keyring.set_keyring(backend)
     yield backend
@@ -60,7 +61,7 @@ def system_keyring():
 
 @pytest.fixture(autouse=True)
 def home(tmp_path, monkeypatch):
-    """A home folder of the test's own, without variables of ours, and a terminal wide enough for tables."""
+    """Give the test a home folder, no TOOLKIT_* variables, and a terminal wide enough for tables."""
     folder = tmp_path / "home"
     folder.mkdir()
     for variable in [name for name in os.environ if name.startswith("TOOLKIT_")]:
@@ -74,7 +75,7 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def project(home, monkeypatch):
-    """A project with all addresses, and the working directory."""
+    """Make a project with all addresses the working directory."""
     folder = home / "project"
     folder.mkdir()
     lines = [f'{name} = "https://{name.replace("_", "-")}.example.com"' for name in ADDRESS_NAMES]
@@ -84,7 +85,7 @@ def project(home, monkeypatch):
 
 
 class Person:
-    """Somebody at the terminal: what they type, and what they were asked; `seen` was typed for all to see."""
+    """A person at the terminal: the answers they type, and the questions asked with (`seen`) and without echo (`unseen`)."""
 
     def __init__(self):
         self.answers, self.unseen, self.seen = [], [], []
@@ -103,13 +104,13 @@ class Person:
 
 @pytest.fixture
 def person(monkeypatch):
-    """Somebody at the terminal; without this fixture nobody is there."""
-    one = Person()
-    for place in ("toolkit.cli.commands.asking.can_ask", "toolkit.cli.commands.credentials.can_ask"):
+    """Put a person at the terminal; without this fixture there is no terminal."""
+    person = Person()
+    for place in ("toolkit.cli.commands.values.can_ask", "toolkit.cli.commands.credentials.can_ask"):
         monkeypatch.setattr(place, lambda: True)
-    monkeypatch.setattr("getpass.getpass", one.type_unseen)
-    monkeypatch.setattr("builtins.input", one.type_seen)
-    return one
+    monkeypatch.setattr("getpass.getpass", person.type_unseen)
+    monkeypatch.setattr("builtins.input", person.type_seen)
+    return person
 
 
 def run(*arguments, piped=None, status=0):
@@ -138,26 +139,26 @@ def add_pair(person, name="mine", environment="paper"):
     return pair, run("add", name, "--environment", environment)
 
 
-def test_a_key_pair_is_typed_unseen_and_saved(person, system_keyring, project):
-    """Both halves are typed unseen; where they are and where they may go is said, and neither is shown."""
-    (key_id, secret_key), told = add_pair(person)
+def test_add_key_pair(person, system_keyring, project):
+    """Key ID and secret key are typed without echo and saved; the output names place and addresses, never a value."""
+    (key_id, secret_key), output = add_pair(person)
     assert person.unseen == ["Key ID of paper: ", "Secret key of paper: "]
     assert person.seen == []
     loaded = load_credentials("paper", "mine")
     assert (loaded.key_id.reveal(), loaded.secret_key.reveal()) == (key_id, secret_key)
     assert secret_key in "".join(system_keyring.entries.values())
-    assert "Saved mine for paper (key pair) in keyring." in told
-    assert "trading_paper  https://trading-paper.example.com" in told
-    assert "https://market-data.example.com" in told
-    assert "trading-live" not in told
-    assert str(project / "toolkit.toml") in told
-    assert "toolkit credentials test mine --environment paper" in told
-    assert key_id not in told
-    assert secret_key not in told
+    assert "Saved mine for paper (key pair) in keyring." in output
+    assert "trading_paper  https://trading-paper.example.com" in output
+    assert "https://market-data.example.com" in output
+    assert "trading-live" not in output
+    assert str(project / "toolkit.toml") in output
+    assert "toolkit credentials test mine --environment paper" in output
+    assert key_id not in output
+    assert secret_key not in output
 
 
-def test_where_they_go_is_said_before_anything_is_asked(person, monkeypatch, capsys):
-    """The project may be a stranger's: one sees where one's secrets are about to go."""
+def test_addresses_are_printed_before_asking(person, monkeypatch, capsys):
+    """The addresses are printed before the first question, because the project may be a stranger's."""
 
     def interrupt(_):
         raise KeyboardInterrupt
@@ -167,8 +168,8 @@ def test_where_they_go_is_said_before_anything_is_asked(person, monkeypatch, cap
     assert run("list").startswith("There are no credentials.")
 
 
-def test_without_a_keyring_the_file_is_named(person, home):
-    """It is said aloud that they are in a file, unencrypted, and where."""
+def test_add_without_keyring(person, home):
+    """Without a keyring the output names the file and says that it is not encrypted."""
     keyring.set_keyring(null.Keyring())
     person.types("PK-1234567", "secret-1234567")
     with pytest.warns(UserWarning, match=r"No system keyring .*live\.mine\.toml.*unencrypted"):
@@ -180,8 +181,8 @@ def test_without_a_keyring_the_file_is_named(person, home):
         assert file.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_client_secret(person):
-    """The client ID is no secret and may be an option or typed seen; a scope goes along."""
+def test_add_client_secret(person):
+    """The client ID may be an option or typed with echo; scope and form fields are saved too."""
     person.types("client-1", "hush-hush-1")
     run("add", "fund", "-e", "broker-live", "--scope", "accounts.read orders", "--form-field", "resource=a=b")
     assert person.seen == ["Client ID of broker-live: "]
@@ -191,8 +192,8 @@ def test_a_client_secret(person):
     assert loaded.form_fields == {"scope": "accounts.read orders", "resource": "a=b"}
 
 
-def test_a_client_key_from_a_file(person, project):
-    """With --key-file nothing is asked for that is known, and every option is saved."""
+def test_add_client_key_from_file(person, project):
+    """With --key-file nothing is asked, and every option is saved."""
     (project / "key.pem").write_text(pem())
     run(
         *("add", "fund", "-e", "broker-sandbox", "--client-id", "client-1", "--key-file", "key.pem", "--kid", "k1"),
@@ -207,23 +208,23 @@ def test_a_client_key_from_a_file(person, project):
     assert (loaded.assertion_typ, loaded.assertion_lifetime) == (None, 30)
 
 
-def test_an_encrypted_key_asks_for_its_passphrase(person, home):
-    """A file asked for is typed seen, the passphrase of its key unseen; a wrong one saves nothing."""
+def test_add_encrypted_key(person, home):
+    """The passphrase of an encrypted key is typed without echo; a wrong one saves nothing."""
     (home / "key.pem").write_text(pem("hush hush"))
     person.types("client-1", "~/key.pem", "wrong")
     assert "passphrase" in refusal("add", "fund", "-e", "broker-live", "--kind", "client-key")
     assert "There are no credentials" in run("list")
     person.types("client-1", "~/key.pem", "hush hush")
-    told = run("add", "fund", "-e", "broker-live", "--kind", "client-key")
+    output = run("add", "fund", "-e", "broker-live", "--kind", "client-key")
     assert person.unseen[-1] == "Private key passphrase of broker-live: "
-    assert "client key" in told
+    assert "client key" in output
     assert load_credentials("broker-live", "fund").kind == "client key"
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
 @pytest.mark.parametrize("start", ["", "\ufeff"])
-def test_piped_in(line_end, start):
-    """With --stdin the values are read one a line, as a password manager gives them; further lines are left alone."""
+def test_add_from_pipe(line_end, start):
+    """With --stdin values are read one per line, as a password manager prints them; further lines are ignored."""
     run(
         "add",
         "a",
@@ -237,8 +238,8 @@ def test_piped_in(line_end, start):
     assert load_credentials("broker-live", "a").client_secret.reveal() == "hush-hush-1"
 
 
-def test_a_key_piped_in(project):
-    """A private key of several lines is read to its end, and what follows is its passphrase."""
+def test_add_key_from_pipe(project):
+    """A private key of several lines is read to its end, and its passphrase follows."""
     whole = tk.ClientKey("c", KEY, environment="broker-live").fingerprint()
     options = ("-e", "broker-live", "--kind", "client-key", "--stdin")
     run("add", "plain", *options, piped=f"c\n{pem()}note\n")
@@ -250,57 +251,57 @@ def test_a_key_piped_in(project):
 
 
 @pytest.mark.parametrize(
-    ("piped", "told"), [("", "Key ID is missing"), ("PK-1\n", "Secret key is missing"), ("PK-1\n\nx", "is missing")]
+    ("piped", "output"), [("", "Key ID is missing"), ("PK-1\n", "Secret key is missing"), ("PK-1\n\nx", "is missing")]
 )
-def test_too_little_piped_in(piped, told):
-    """What is missing is named."""
-    assert told in refusal("add", "a", "-e", "live", "--stdin", piped=piped)
+def test_missing_piped_value(piped, output):
+    """The error names the missing value."""
+    assert output in refusal("add", "a", "-e", "live", "--stdin", piped=piped)
 
 
 @pytest.mark.parametrize("data", [b"kanari-5f1d\xff\n", b"kanari-5f1d" * 200_000])
-def test_no_text_piped_in(data):
-    """What is no text, or endless, is refused and not quoted."""
+def test_piped_input_is_not_quoted(data):
+    """Input that is not text, or too large, is refused without quoting it."""
     done = CliRunner().invoke(app, ["add", "a", "-e", "live", "--stdin"], input=data)
     assert isinstance(done.exception, ConfigurationError)
     assert done.exception.__context__ is None
     assert "kanari" not in str(done.exception) + done.output
 
 
-def test_nobody_there():
-    """Without a terminal nothing is read: the error names the variables and --stdin."""
-    told = refusal("add", "a", "-e", "broker-live", piped="kanari-5f1d\n")
-    assert "TOOLKIT_BROKER_LIVE_CLIENT_SECRET" in told
-    assert "--stdin" in told
+def test_add_without_terminal():
+    """Without a terminal nothing is read; the error names the variables and --stdin."""
+    output = refusal("add", "a", "-e", "broker-live", piped="kanari-5f1d\n")
+    assert "TOOLKIT_BROKER_LIVE_CLIENT_SECRET" in output
+    assert "--stdin" in output
 
 
-def test_stdin_that_is_a_terminal(monkeypatch):
-    """Typed after --stdin the values would be seen."""
+def test_stdin_at_a_terminal(monkeypatch):
+    """--stdin is refused at a terminal, where typed secrets would be visible."""
     monkeypatch.setattr(
-        "toolkit.cli.commands.asking.sys", type("sys", (), {"stdin": type("tty", (), {"isatty": lambda: True})})
+        "toolkit.cli.commands.values.sys", type("sys", (), {"stdin": type("tty", (), {"isatty": lambda: True})})
     )
-    assert "for all to see" in refusal("add", "a", "-e", "live", "--stdin")
+    assert "would be visible" in refusal("add", "a", "-e", "live", "--stdin")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told", "kind"),
+    ("arguments", "output", "kind"),
     [
-        (["a", "-e", "live", "--kind", "client-secret"], "takes no client secret", CredentialsMismatch),
-        (["a", "-e", "broker-live", "--kind", "key-pair"], "takes no key pair", CredentialsMismatch),
+        (["a", "-e", "live", "--kind", "client-secret"], "does not accept a client secret", CredentialsMismatch),
+        (["a", "-e", "broker-live", "--kind", "key-pair"], "does not accept a key pair", CredentialsMismatch),
         (["../a", "-e", "live"], "profile name", ConfigurationError),
         (["a", "-e", "broker-live", "--form-field", "kanari-5f1d"], "no equals sign", ConfigurationError),
         (["a", "-e", "broker-live", "--key-file", "kanari-5f1d.pem"], "--key-file names", ConfigurationError),
     ],
 )
-def test_refused_before_anything_is_asked(person, arguments, told, kind):
-    """What cannot be saved is refused at once, and nothing is quoted."""
+def test_refused_before_asking(person, arguments, output, kind):
+    """Options that cannot be used are refused before the first question, and not quoted."""
     message = refusal("add", *arguments, kind=kind)
-    assert told in message
+    assert output in message
     assert "kanari" not in message
     assert (person.unseen, person.seen) == ([], [])
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "output"),
     [
         (["-e", "live", "--client-id", "c"], "--client-id"),
         (["-e", "broker-live", "--scheme", "basic"], "--scheme"),
@@ -308,26 +309,26 @@ def test_refused_before_anything_is_asked(person, arguments, told, kind):
         (["-e", "live", "--scheme", "digest"], "scheme"),
     ],
 )
-def test_an_option_without_use(person, options, told):
-    """An option that the kind has no use for is refused by its name, not overlooked."""
+def test_option_of_another_kind(person, options, output):
+    """An option that does not belong to the kind is refused by name."""
     person.types("value-1-long-enough", "value-2-long-enough")
-    assert told in refusal("add", "a", *options, kind=ToolkitError)
+    assert output in refusal("add", "a", *options, kind=ToolkitError)
     assert "There are no credentials" in run("list")
 
 
-def test_no_address(person, project):
-    """Without an address there is nothing to bind to: said before anything is asked."""
+def test_add_without_address(person, project):
+    """Without an address to bind the credentials to, nothing is asked."""
     (project / "toolkit.toml").write_text("")
     assert "No address of paper" in refusal("add", "a", "-e", "paper")
     assert person.unseen == []
 
 
-def test_replacing(person):
-    """A profile of that name is replaced when one says so: by an answer, or by --replace."""
+def test_replace(person):
+    """An existing profile is replaced only after a confirmation or with --replace."""
     add_pair(person)
     assert "Add --replace" in refusal("add", "mine", "-e", "paper", "--stdin", piped="PK-2\nsecret-2-2-2\n")
     before = load_credentials("paper").fingerprint()
-    assert "already. Replace it?" in run("add", "mine", "-e", "paper", piped="n\n", status=1)
+    assert "Replace it?" in run("add", "mine", "-e", "paper", piped="n\n", status=1)
     assert load_credentials("paper").fingerprint() == before
     person.types("PK-3", "secret-3-3-3")
     run("add", "mine", "-e", "paper", piped="y\n")
@@ -336,44 +337,44 @@ def test_replacing(person):
     assert load_credentials("paper").key_id.reveal() == "PK-4"
 
 
-def test_saved_behind_another_place(person, project):
-    """Where .env gives credentials of that name, one is told that those saved are not used."""
+def test_add_behind_dotenv(person, project):
+    """If .env has credentials of the same name, the output says that the saved ones are not used."""
     (project / ".env").write_text("TOOLKIT_PAPER__MINE_KEY_ID=PK-1\nTOOLKIT_PAPER__MINE_SECRET_KEY=kanari-5f1d\n")
-    _, told = add_pair(person)
-    assert "not used until they are taken out there: .env" in told
+    _, output = add_pair(person)
+    assert "Remove them there: .env" in output
     listed = run("list")
     assert re.search(r"mine +key pair +\.env *\n", listed)
     assert re.search(r"mine +key pair +keyring +not used", listed)
     assert "kanari" not in listed
     removed = run("remove", "mine", "-e", "paper", "--yes")
-    assert ".env still gives credentials of that name" in removed
+    assert "There are still credentials of that name in: .env" in removed
 
 
 def test_list(person, project, home, monkeypatch):
-    """What there is and where from; what is broken is named with what is wrong; of one environment if asked."""
+    """The list shows profiles and their places, explains broken ones, and can be limited to an environment."""
     (_, secret_key), _ = add_pair(person)
     monkeypatch.setenv("TOOLKIT_LIVE_KEY_ID", "kanari-5f1d")
     (home / ".config" / "service-access-toolkit" / "profiles" / "broker-live.bad.toml").write_text("kanari-5f1d")
-    told = run("list")
-    assert re.search(r"live +default +broken: .*TOOLKIT_LIVE_KEY_ID without TOOLKIT_LIVE_SECRET_KEY", told)
-    assert re.search(r"paper +mine +key pair +keyring", told)
-    assert re.search(r"broker-live +bad +broken: .*not valid TOML", told)
-    assert "Give what is missing" in told
-    assert "kanari" not in told
-    assert secret_key not in told
+    output = run("list")
+    assert re.search(r"live +default +broken: .*TOOLKIT_LIVE_KEY_ID without TOOLKIT_LIVE_SECRET_KEY", output)
+    assert re.search(r"paper +mine +key pair +keyring", output)
+    assert re.search(r"broker-live +bad +broken: .*not valid TOML", output)
+    assert "Give what is missing" in output
+    assert "kanari" not in output
+    assert secret_key not in output
     assert "mine" not in run("list", "-e", "live")
     assert "There are no credentials for broker-sandbox" in run("list", "-e", "broker-sandbox")
 
 
-def test_list_without_any():
-    """Without any it says what to do next."""
-    told = run("list")
-    assert "toolkit credentials add default --environment paper" in told
-    assert "toolkit practice" in told
+def test_empty_list():
+    """An empty list suggests what to do next."""
+    output = run("list")
+    assert "toolkit credentials add default --environment paper" in output
+    assert "toolkit practice" in output
 
 
 def test_remove(person, system_keyring):
-    """One is asked first; then keyring and file are rid of them."""
+    """After a confirmation, keyring and file no longer hold the credentials."""
     add_pair(person)
     assert "Remove mine of paper?" in run("remove", "mine", "-e", "paper", piped="n\n", status=1)
     assert system_keyring.entries
@@ -383,7 +384,7 @@ def test_remove(person, system_keyring):
 
 
 def test_remove_without_a_terminal(system_keyring):
-    """Nobody there to ask: nothing is removed unless one said so."""
+    """Without a terminal to confirm, nothing is removed unless --yes is given."""
     run("add", "a", "-e", "live", "--stdin", piped="PK-1\nsecret-1-1-1\n")
     assert "--yes" in refusal("remove", "a", "-e", "live")
     assert system_keyring.entries
@@ -393,14 +394,14 @@ def test_remove_without_a_terminal(system_keyring):
 
 @pytest.fixture(scope="module")
 def practice():
-    """A practice service, and its addresses as variables."""
+    """Start a practice service."""
     with tk.practice() as service:
         yield service
 
 
 @pytest.fixture
 def service(practice, monkeypatch):
-    """The same, as what the variables of this test lead to."""
+    """Point the variables of the test to the practice service."""
     for name, address in practice.settings.addresses.items():
         monkeypatch.setenv(f"TOOLKIT_{name.upper()}_URL", address)
     return practice
@@ -423,30 +424,30 @@ def save(service, name, as_name="mine"):
         ),
     ],
 )
-def test_test(service, name, environment, lines):
-    """One call of each interface, and for a broker partner the token request first; no body is shown."""
+def test_test_command(service, name, environment, lines):
+    """Each interface is called once, after the token request of a broker partner; no body is shown."""
     save(service, name)
-    told = run("test", "--environment", environment)
-    positions = [re.search(line, told).start() for line in lines]
+    output = run("test", "--environment", environment)
+    positions = [re.search(line, output).start() for line in lines]
     assert positions == sorted(positions)
-    assert "the document shows no path to try" in told
-    assert "account_number" not in told
-    assert "real account" not in told
+    assert "the document shows no path to call" in output
+    assert "account_number" not in output
+    assert "real account" not in output
     for _, secret in service.credentials[name].secrets():
-        assert secret.reveal() not in told
+        assert secret.reveal() not in output
 
 
 @pytest.mark.parametrize(("name", "environment"), [("live", "live"), ("broker-secret", "broker-live")])
-def test_test_of_a_real_account(service, name, environment):
-    """It is said when calls go to a real account, and that they only read."""
+def test_test_command_real_account(service, name, environment):
+    """The output says that the calls go to a real account and only read."""
     save(service, name)
-    told = run("test", "mine", "-e", environment)
-    assert "a real account" in told
-    assert "only read" in told
+    output = run("test", "mine", "-e", environment)
+    assert "a real account" in output
+    assert "only read" in output
 
 
-def test_test_of_refused_credentials(service):
-    """A refusal is said in words, with exit status 1; where there is no token nothing else is tried."""
+def test_test_command_refused(service):
+    """A refusal is explained, with exit status 1; without a token nothing else is called."""
     save(service, "sandbox-secret")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -454,27 +455,27 @@ def test_test_of_refused_credentials(service):
             service.credentials["sandbox-secret"].client_id, "kanari-5f1d-wrong", environment="broker-sandbox"
         )
         tk.save_credentials(wrong, "mine")
-    told = run("test", "-e", "broker-sandbox", status=1)
-    assert re.search(r"auth +POST /v1/oauth2/token .*refused", told)
-    assert told.count("not tried: there is no token") == 2
-    assert "kanari" not in told
+    output = run("test", "-e", "broker-sandbox", status=1)
+    assert re.search(r"auth +POST /v1/oauth2/token .*refused", output)
+    assert output.count("not called: there is no token") == 2
+    assert "kanari" not in output
 
 
-def test_test_of_what_is_not_there(service, monkeypatch):
-    """An interface that cannot be reached is exit status 1, one without an address is not tried."""
+def test_test_command_unreachable(service, monkeypatch):
+    """An unreachable interface gives exit status 1; one without an address is not called."""
     monkeypatch.setenv("TOOLKIT_TRADING_LIVE_URL", "http://127.0.0.1:9")
     save(service, "live")
-    told = run("test", "-e", "live", status=1)
-    assert "cannot be reached: no connection" in told
+    output = run("test", "-e", "live", status=1)
+    assert "cannot be reached: no connection" in output
     monkeypatch.delenv("TOOLKIT_TRADING_LIVE_URL")
     (service_file := tk.Settings.load().file).write_text("")
     assert service_file.name == "toolkit.toml"
-    told = run("test", "-e", "live")
-    assert "not tried: The address trading_live is not set." in told
+    output = run("test", "-e", "live")
+    assert "not called: The address trading_live is not set." in output
 
 
-def test_test_offline(service, monkeypatch):
-    """Offline nothing is sent."""
+def test_test_command_offline(service, monkeypatch):
+    """Nothing is sent offline."""
     save(service, "live")
     monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
     before = service.stats.calls
@@ -482,8 +483,8 @@ def test_test_offline(service, monkeypatch):
     assert service.stats.calls == before
 
 
-def test_a_project_does_not_lure_secrets_away(person, project):
-    """A cloned toolkit.toml with addresses of its own gets nothing of the keyring, however one tries them out."""
+def test_changed_address_is_refused(person, project):
+    """A project that changes an address does not receive the saved credentials."""
     add_pair(person)
     text = (project / "toolkit.toml").read_text()
     (project / "toolkit.toml").write_text(text.replace("https://trading-paper.example.com", "https://evil.example"))
@@ -491,25 +492,24 @@ def test_a_project_does_not_lure_secrets_away(person, project):
 
 
 def test_tracebacks_show_no_local_variables():
-    """Should something fail unforeseen, what was typed is not printed with it."""
+    """Tracebacks of unforeseen errors do not show what was typed."""
     assert app.pretty_exceptions_enable is False
     assert app.pretty_exceptions_show_locals is False
 
 
 @pytest.mark.parametrize("command", ["add", "list", "test", "remove"])
 def test_help(command):
-    """Each command has examples; that of `add` says why no option takes a secret."""
-    told = run(command, "--help")
-    assert f"toolkit credentials {command}" in told
+    """The help of each command has examples; that of `add` explains why no option takes a secret."""
+    output = run(command, "--help")
+    assert f"toolkit credentials {command}" in output
     if command == "add":
-        assert "history of the shell" in re.sub(r"\s+", " ", told)
+        assert "history of the shell" in re.sub(r"\s+", " ", output)
 
 
-def test_import_is_light():
-    """The command loads nothing of pandas or cryptography before it is needed."""
-    import subprocess
-
-    code = "import sys, toolkit.cli.commands.credentials; print({'pandas', 'cryptography', 'keyring'} & sys.modules.keys())"
+def test_credentials_command_import_is_light():
+    """Importing the command loads neither pandas nor cryptography nor keyring."""
+    heavy = "{'pandas', 'cryptography', 'keyring'}"
+    code = f"import sys, toolkit.cli.commands.credentials; print({heavy} & sys.modules.keys())"
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

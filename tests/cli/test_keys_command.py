@@ -1,4 +1,4 @@
-"""`toolkit keys new` as a person uses it."""
+"""`toolkit keys new` as a person uses it: output, files and errors."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def run(*arguments):
 
 @pytest.fixture(autouse=True)
 def home(tmp_path, monkeypatch):
-    """A configuration folder of the test's own."""
+    """Give the test a configuration folder."""
     for variable in ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "XDG_CONFIG_HOME"):
         monkeypatch.setenv(variable, str(tmp_path / "home"))
     return tmp_path / "home"
 
 
 def test_default_file(home):
-    """Without a name the key goes into the user's configuration folder, private, and the output says where."""
+    """By default the private key is saved in the user's configuration folder, and the output says where."""
     shown = run()
     (file,) = home.rglob("*.pem")
     assert str(file) in shown
@@ -57,8 +57,8 @@ def test_default_file(home):
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_what_is_printed(algorithm, tmp_path):
-    """The public half as PEM and JWK is the file's own, and the printed Python makes a ClientKey of it."""
+def test_printed_key_matches_file(algorithm, tmp_path):
+    """The printed PEM and JWK belong to the file, and the printed Python makes a ClientKey of it."""
     file = tmp_path / "my key.pem"
     shown = run(str(file), "--algorithm", algorithm)
     jwk = json.loads(JWK.search(shown)[0])
@@ -76,8 +76,8 @@ def test_what_is_printed(algorithm, tmp_path):
     assert "toolkit credentials add" in shown
 
 
-def test_nothing_private_is_printed(tmp_path):
-    """No line of the private half is in the output."""
+def test_private_key_is_not_printed(tmp_path):
+    """No line of the private key is in the output."""
     file = tmp_path / "key.pem"
     shown = run(str(file), "--algorithm", "RS256")
     secrets = [secret for _, secret in as_signer(file).secrets()]
@@ -87,7 +87,7 @@ def test_nothing_private_is_printed(tmp_path):
 
 
 def test_key_id(tmp_path):
-    """A key ID of one's own is printed and used, and the thumbprint is told beside it."""
+    """A key ID of your own is printed and used, beside the thumbprint."""
     shown = run(str(tmp_path / "key.pem"), "--key-id", "desk-2026")
     jwk = json.loads(JWK.search(shown)[0])
     assert jwk["kid"] == "desk-2026"
@@ -96,7 +96,7 @@ def test_key_id(tmp_path):
 
 
 def test_relative_file_and_home(tmp_path, monkeypatch, home):
-    """A relative file is below the working folder, and named in full; `~` is the home folder."""
+    """A relative file is created in the working folder and printed in full; `~` is the home folder."""
     monkeypatch.chdir(tmp_path)
     assert str(tmp_path / "key.pem") in run("key.pem")
     run("~/other.pem")
@@ -108,11 +108,11 @@ def test_relative_file_and_home(tmp_path, monkeypatch, home):
     [
         (["--algorithm", "HS256"], "There is no key pair for the algorithm 'HS256'"),
         (["--key-id", " "], "key ID"),
-        (["--passphrase"], "nobody is there to type it"),
+        (["--passphrase"], "no terminal"),
     ],
 )
-def test_refused(arguments, words, tmp_path):
-    """What is wrong is said, and nothing is written."""
+def test_refused_key_options(arguments, words, tmp_path):
+    """Wrong options are explained, and no file is written."""
     with pytest.raises(ConfigurationError, match=words) as caught:
         run(str(tmp_path / "key.pem"), *arguments)
     assert caught.value.next_step
@@ -120,7 +120,7 @@ def test_refused(arguments, words, tmp_path):
 
 
 def test_existing_file_and_repository(tmp_path):
-    """An existing file stays as it was, and nothing is written into a repository."""
+    """An existing file is kept, and no key is written into a repository."""
     (tmp_path / "key.pem").write_text("before")
     with pytest.raises(ConfigurationError, match="something of that name already"):
         run(str(tmp_path / "key.pem"))
@@ -165,8 +165,8 @@ def test_passphrase(tmp_path, monkeypatch):
         ([__import__("getpass").GetPassWarning()], "would be seen"),
     ],
 )
-def test_mistyped(answers, words, tmp_path, monkeypatch):
-    """A mistyped, empty or visible passphrase makes no key."""
+def test_bad_passphrase(answers, words, tmp_path, monkeypatch):
+    """A mistyped, empty or visible passphrase creates no key."""
     typed(monkeypatch, *answers)
     with pytest.raises(ConfigurationError, match=words) as caught:
         run(str(tmp_path / "key.pem"), "--passphrase")
@@ -177,7 +177,7 @@ def test_mistyped(answers, words, tmp_path, monkeypatch):
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a terminal of its own")
 def test_passphrase_at_a_terminal(tmp_path, home):
-    """On a real terminal what is typed does not show."""
+    """At a real terminal the passphrase is not echoed."""
     file = tmp_path / "key.pem"
     import pty
 
@@ -188,7 +188,7 @@ def test_passphrase_at_a_terminal(tmp_path, home):
     if child == 0:
         os.execve(sys.executable, [sys.executable, "-c", program], environ)  # noqa: S606
     shown = b""
-    for question in (b"Passphrase: ", b"The same again: "):
+    for question in (b"Passphrase: ", b"Repeat it: "):
         while question not in shown:
             shown += os.read(descriptor, 1000)
         os.write(descriptor, b"correct horse\n")

@@ -1,24 +1,24 @@
-"""What is called when credentials are tried out, and what is made of the answers."""
+"""Which calls test credentials, and how their answers are explained."""
 
 from __future__ import annotations
 
 import httpx
 import pytest
 
-from toolkit.cli.commands.probe import answered, try_out
+from toolkit.cli.commands.probe import explain_status, probe
 from toolkit.core.clock import ManualClock
 from toolkit.local.settings import Settings
 from toolkit.session.session import Session
 
 
 @pytest.fixture
-def tried(service, settings, make_credentials):
-    """Tries out credentials of an environment, by interface."""
+def results_of(service, settings, make_credentials):
+    """Return a function that tests credentials of an environment and returns the results by interface."""
 
     def try_credentials(environment, kind=None, settings=settings):
         credentials = make_credentials(environment, kind)
         with Session(credentials=credentials, settings=settings, transport=service, clock=ManualClock()) as session:
-            return {each.interface: each for each in try_out(session)}
+            return {result.interface: result for result in probe(session)}
 
     return try_credentials
 
@@ -39,17 +39,17 @@ def tried(service, settings, make_credentials):
         ),
     ],
 )
-def test_one_call_of_each_interface(tried, service, environment, kind, calls):
-    """Paths that the document shows, and where it shows none the address itself; reads only."""
-    trials = tried(environment, kind)
+def test_each_interface_is_called_once(results_of, service, environment, kind, calls):
+    """Documented paths are called, and where there is none the address itself; all calls only read."""
+    results = results_of(environment, kind)
     assert [str(request.url) for request in service.requests] == calls
     assert {request.method for request in service.calls} == {"GET"}
-    assert all(each.works for each in trials.values())
-    assert all(each.elapsed is not None and each.elapsed >= 0 for each in trials.values())
+    assert all(result.works for result in results.values())
+    assert all(result.elapsed is not None and result.elapsed >= 0 for result in results.values())
 
 
-def test_bodies_are_not_read(tried, service):
-    """A page of a gigabyte at the address costs nothing."""
+def test_bodies_are_not_read(results_of, service):
+    """A huge page at the address is not downloaded."""
     bodies = []
 
     def answer(request):
@@ -58,7 +58,7 @@ def test_bodies_are_not_read(tried, service):
         return response
 
     service.answer = answer
-    tried("live")
+    results_of("live")
     assert [(body.taken, body.closed) for body in bodies] == [(0, True), (0, True)]
 
 
@@ -77,28 +77,28 @@ def test_bodies_are_not_read(tried, service):
         (503, False, True),
     ],
 )
-def test_what_a_status_means(status, shown, root):
-    """Where the document shows the path, only success is good; elsewhere all that refuses nobody."""
-    for is_shown, good in ((True, shown), (False, root)):
-        works, meaning, next_step = answered(status, is_shown=is_shown)
+def test_explain_status(status, shown, root):
+    """On documented paths only success counts; elsewhere every answer that does not refuse the caller does."""
+    for is_documented, good in ((True, shown), (False, root)):
+        works, meaning, next_step = explain_status(status, is_documented=is_documented)
         assert works is good
         assert meaning
         assert bool(next_step) is not good
         assert ("refused:" in meaning) is (status in (401, 403))
 
 
-def test_a_good_token_that_is_refused(tried, service):
-    """The token request works and the call does not: each is said of its own interface."""
+def test_refused_token(results_of, service):
+    """The token request works and the call does not; each result belongs to its own interface."""
     service.answer = lambda request: service.reply({}, status=401 if "broker" in request.url.host else 200)
-    trials = tried("broker-sandbox")
-    assert (trials["auth"].works, trials["auth"].status) == (True, 200)
-    assert (trials["broker"].works, trials["broker"].status) == (False, 401)
-    assert trials["market_data"].works
+    results = results_of("broker-sandbox")
+    assert (results["auth"].works, results["auth"].status) == (True, 200)
+    assert (results["broker"].works, results["broker"].status) == (False, 401)
+    assert results["market_data"].works
 
 
 @pytest.mark.parametrize("broken", ["refuses", "is no token", "is not there"])
-def test_without_a_token(tried, service, broken):
-    """Whatever keeps a token from being had is said of the token endpoint, and nothing else is tried."""
+def test_failed_token_request(results_of, service, broken):
+    """A failed token request is reported for the token endpoint, and nothing else is called."""
 
     def drop(request):
         raise httpx.ConnectError("hush", request=request)
@@ -108,16 +108,16 @@ def test_without_a_token(tried, service, broken):
         "is no token": lambda request: service.reply({"access_token": 3}),
         "is not there": drop,
     }[broken]
-    trials = tried("broker-live")
-    assert trials["auth"].works is False
-    assert {trials["broker"].works, trials["market_data"].works} == {None}
+    results = results_of("broker-live")
+    assert results["auth"].works is False
+    assert {results["broker"].works, results["market_data"].works} == {None}
     assert service.calls == []
     if broken == "is no token":  # a refusal is remembered, and what is not there is tried again, whoever asks
         assert len(service.token_requests) == 1
 
 
-def test_an_interface_that_is_not_there(tried, service):
-    """It is said how it failed; the other interface is tried all the same."""
+def test_unreachable_interface(results_of, service):
+    """An unreachable interface is explained, and the other interface is still called."""
 
     def answer(request):
         if "trading" in request.url.host:
@@ -125,26 +125,26 @@ def test_an_interface_that_is_not_there(tried, service):
         return service.reply({})
 
     service.answer = answer
-    trials = tried("paper")
-    assert trials["trading"].works is False
-    assert "no connection in time" in trials["trading"].meaning
-    assert trials["trading"].status is None
-    assert trials["market_data"].works
+    results = results_of("paper")
+    assert results["trading"].works is False
+    assert "no connection in time" in results["trading"].meaning
+    assert results["trading"].status is None
+    assert results["market_data"].works
 
 
-def test_addresses_that_are_not_set(tried, settings):
-    """They are not tried, and it is said what to set; without that of the token endpoint there is no token."""
+def test_missing_addresses(results_of, settings):
+    """Interfaces without an address are not called, and the result says what to set."""
 
     def without(*names):
         addresses = {name: text for name, text in settings.addresses.items() if name not in names}
         return Settings(addresses, project=settings.project)
 
-    trials = tried("broker-live", settings=without("broker"))
-    assert trials["broker"].works is None
-    assert "TOOLKIT_BROKER_URL" in trials["broker"].next_step
-    assert (trials["auth"].works, trials["market_data"].works) == (True, True)
-    trials = tried("broker-live", settings=without("auth"))
-    assert trials["auth"].works is False
-    assert "auth is not set" in trials["auth"].meaning
-    trials = tried("broker-live", settings=without("broker", "market_data"))
-    assert trials["auth"].works is None
+    results = results_of("broker-live", settings=without("broker"))
+    assert results["broker"].works is None
+    assert "TOOLKIT_BROKER_URL" in results["broker"].next_step
+    assert (results["auth"].works, results["market_data"].works) == (True, True)
+    results = results_of("broker-live", settings=without("auth"))
+    assert results["auth"].works is False
+    assert "auth is not set" in results["auth"].meaning
+    results = results_of("broker-live", settings=without("broker", "market_data"))
+    assert results["auth"].works is None

@@ -1,4 +1,4 @@
-"""`toolkit verify`: what it prints, writes and exits with; the runs themselves are tested beside this."""
+"""`toolkit verify`: its output, report and exit status. The runs themselves are tested in tests/verification."""
 
 import io
 import json
@@ -20,7 +20,7 @@ CHANGED = (VersionChange("pandas", "3.1.0", "3.2.1"),)
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """Runs the command on made-up verdicts."""
+    """Run the command on made-up verdicts."""
     app = typer.Typer()
     app.command(epilog=verify.EPILOG)(verify.verify)
     file = tmp_path / "a.ipynb"
@@ -45,8 +45,8 @@ def run(tmp_path, monkeypatch):
     return invoke
 
 
-def test_the_same_is_told_in_a_line_and_a_table(run):
-    """Progress is a line where nobody looks at a terminal; the summary has cells, seconds and result."""
+def test_same(run):
+    """Without a terminal progress is a line per notebook; the summary has cells, seconds and result."""
     done = run("--jobs", "2", "--timeout", "9", "--update")
     assert done.exit_code == 0
     assert "a.ipynb: same (1.2 s)" in done.output
@@ -56,15 +56,15 @@ def test_the_same_is_told_in_a_line_and_a_table(run):
     assert run.options == {"update": True, "jobs": 2, "timeout": 9.0}
 
 
-def test_other_versions_are_told_of_what_is_the_same_too(run):
-    """The outputs may be the same with another version; that is worth knowing."""
+def test_same_with_other_versions(run):
+    """Other library versions are mentioned even if the outputs are the same."""
     done = run(versions=CHANGED)
     assert done.exit_code == 0
     assert "same (Made with pandas 3.1.0, here 3.2.1)" in done.output
 
 
-def test_a_difference_is_shown_by_cell_and_line(run):
-    """Cell, output, kind, lines and hint, and how to store it anew; the exit status tells CI."""
+def test_difference(run):
+    """A difference shows cell, output, kind, lines and hint, and gives exit status 1."""
     done = run(outcome=Outcome.DIFFERS, differences=(RESULT, LOOKS), versions=CHANGED)
     assert done.exit_code == 1
     for words in ("Cell 3 (table): output 1, text/plain [data]", "  -1", "  +2", "It holds a hint."):
@@ -73,38 +73,38 @@ def test_a_difference_is_shown_by_cell_and_line(run):
         assert words in done.output
 
 
-def test_a_difference_in_presentation_only_is_told_as_that(run):
-    """When other versions draw the same results otherwise, both are said."""
+def test_difference_in_presentation(run):
+    """A difference in presentation only is named as such, together with the library versions."""
     done = run(outcome=Outcome.DIFFERS, differences=(LOOKS,), versions=CHANGED)
     assert done.exit_code == 1
     assert "It differs in presentation only; made with pandas 3.1.0, here 3.2.1." in done.output
     assert "differs in presentation only" in done.output.splitlines()[-3]
 
 
-def test_a_failure_is_told_in_words(run):
-    """The cell, the error and what to do; another exit status than for a difference."""
+def test_failure(run):
+    """A failure shows the cell, the error and what to do, and gives exit status 2."""
     done = run(outcome=Outcome.FAILED, failure=Failure("KeyError: 'a'", "Look at it.", CELL))
     assert done.exit_code == 2
     assert "Cell 3 (table): KeyError: 'a'\nLook at it." in done.output
 
 
-def test_what_is_not_stable_is_told_apart(run):
-    """A refused update says that two runs differ."""
+def test_unstable(run):
+    """A refused update says that two runs give different outputs."""
     done = run(outcome=Outcome.UNSTABLE, differences=(RESULT,))
     assert done.exit_code == 1
-    assert "Two runs of it give different things" in done.output
+    assert "Two runs give different outputs" in done.output
 
 
-def test_an_update_is_not_shown_at_length(run):
-    """What was written is for git to show."""
+def test_update(run):
+    """The lines of an update are left for git to show."""
     done = run(outcome=Outcome.UPDATED, differences=(RESULT,))
     assert done.exit_code == 0
     assert "updated at 1 place" in done.output
     assert "-1" not in [line.strip() for line in done.output.splitlines()]
 
 
-def test_what_a_notebook_prints_cannot_steer_the_terminal(run):
-    """Control characters and markup of outputs are shown as text or not at all."""
+def test_outputs_are_escaped(run):
+    """Control characters and markup in outputs are shown as text or removed, and long outputs are shortened."""
     lines = ("-\x1b[2J[bold]x[/]", "+\u202ey", "+" + "z" * 500, *["+line"] * 40)
     done = run(outcome=Outcome.DIFFERS, differences=(Difference("output 1", Kind.DATA, CELL, lines),) * 25)
     assert "-[2J[bold]x[/]" in done.output
@@ -116,8 +116,8 @@ def test_what_a_notebook_prints_cannot_steer_the_terminal(run):
 
 
 @pytest.mark.parametrize("to", ["file", "-"])
-def test_the_report_has_it_all(run, tmp_path, to):
-    """As JSON in a file, or alone on standard output."""
+def test_json_report(run, tmp_path, to):
+    """The JSON report has everything, in a file or alone on standard output."""
     file = tmp_path / "verdicts.json"
     done = run("--json", to if to == "-" else str(file), outcome=Outcome.DIFFERS, differences=(RESULT,))
     told = json.loads(done.stdout if to == "-" else file.read_text())
@@ -127,8 +127,8 @@ def test_the_report_has_it_all(run, tmp_path, to):
     assert (told[0]["is_good"], told[0]["in_presentation_only"]) == (False, False)
 
 
-def test_wrong_paths_and_files_are_told_in_two_lines(run, tmp_path, monkeypatch):
-    """A folder without notebooks, and a report that cannot be written: status 2, no traceback."""
+def test_wrong_paths(run, tmp_path, monkeypatch):
+    """A folder without notebooks, or a report that cannot be written, is a two-line error with exit status 2."""
     true_verify = toolkit.verification.verify
     done = run("--json", str(tmp_path / "none" / "x.json"))
     assert done.exit_code == 2
@@ -142,8 +142,8 @@ def test_wrong_paths_and_files_are_told_in_two_lines(run, tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("seconds", ["inf", "nan", "0"])
-def test_a_timeout_that_is_no_number_of_seconds_is_refused(tmp_path, write_notebook, seconds):
-    """Without end, no number, and nothing: status 2 and words, no traceback."""
+def test_wrong_timeout(tmp_path, write_notebook, seconds):
+    """Infinity, NaN and zero are refused with exit status 2 and without a traceback."""
     file = write_notebook(tmp_path / "a.ipynb", "1")
     app = typer.Typer()
     app.command()(verify.verify)
@@ -153,25 +153,25 @@ def test_a_timeout_that_is_no_number_of_seconds_is_refused(tmp_path, write_noteb
     assert isinstance(done.exception, SystemExit)
 
 
-def test_an_interrupt_is_told_of_before_the_kernels_are_ended(run):
-    """One line on standard error, alone; the exit status is that of an interrupt."""
+def test_interrupt(run):
+    """An interrupt prints one line on standard error and gives the exit status of an interrupt."""
     run.is_interrupted = True
     done = run()
     assert done.exit_code == 130
-    assert done.stderr.splitlines()[0] == "Stopping; the kernels are ended."
+    assert done.stderr.splitlines()[0] == "Stopping the kernels."
     assert "Stopping" not in done.stdout
 
 
-def test_the_help_says_that_it_is_no_sandbox(run):
-    """Whoever reads it knows that the code runs, and what the exit status means."""
+def test_verify_help(run):
+    """The help says that the code runs and what the exit status means."""
     words = " ".join(run("--help").output.split())
-    assert "is no sandbox" in words
+    assert "is not a sandbox" in words
     assert "runs the code of the notebooks" in words
     assert "Exit status" in words
 
 
-def test_on_a_terminal_there_is_a_bar_for_each_notebook(tmp_path):
-    """The bar moves with the cells and is gone at the end."""
+def test_progress_bar(tmp_path):
+    """At a terminal a bar moves with the cells and disappears at the end."""
     console = Console(force_terminal=True, width=100, record=True, file=io.StringIO())
     with verify._watched(console) as watch:
         watch(Progress(tmp_path / "a.ipynb", 1, 4))
@@ -179,13 +179,13 @@ def test_on_a_terminal_there_is_a_bar_for_each_notebook(tmp_path):
     assert "a.ipynb" in console.export_text()
 
 
-def test_what_an_editor_keeps_is_told_and_not_counted(run):
-    """The notebook is the same; beside a difference, only that is shown; between two runs everything is."""
+def test_editor_metadata(run):
+    """An editor's metadata does not count, and is shown only between two runs of ours."""
     kept = Difference("metadata/language_info/version", Kind.EDITOR, diff=('-"3.11.7"',))
     done = run(differences=(kept,))
     assert done.exit_code == 0
     assert "same, with an editor's metadata" in done.output
-    assert "--update takes it out" in done.output
+    assert "--update removes it" in done.output
     done = run(outcome=Outcome.DIFFERS, differences=(kept, RESULT))
     assert done.exit_code == 1
     assert "differs at 1 place" in done.output

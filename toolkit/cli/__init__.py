@@ -1,1 +1,21 @@
-"""To be told."""
+"""The command line: `toolkit demo`, `practice`, `record`, `lab`, `verify`, `credentials`, `keys`.
+
+`main` is the entry point. It runs the command that was typed, prints an error of the toolkit as two lines on standard
+error, and sets the exit status: 0 for success, 1 for an error, 2 for wrong usage (`verify` has statuses of its own).
+Commands are thin: they call the rooms below and print.
+
+- `app`: the application, with `demo`, `practice`, `record` and `lab`.
+- `commands/`: `credentials` (with `values`, which asks for secrets, and `probe`, which tests them), `keys`, `verify`.
+- `terminal`: tables and messages, with text from outside escaped.
+- `tour`: the calls that the demo replays, the first notebook explains and `cassettes/record.py` records.
+- `bundled`: the notebooks and cassettes that come with the package.
+"""
+
+from __future__ import annotations
+
+
+def main() -> None:
+    """Run the command line."""
+    from toolkit.cli.app import run
+
+    run()

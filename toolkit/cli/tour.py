@@ -1,7 +1,7 @@
 """The tour: the main job as a handful of calls, the same live, recorded and replayed.
 
-`toolkit demo` replays it, the first notebook walks through it, and `cassettes/record.py` records it
-against the practice service.
+`toolkit demo` replays it, the first notebook explains it, and `cassettes/record.py` records it against the practice
+service.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 CASSETTE: Final = "tour"
 NOTEBOOK: Final = "01-tour.ipynb"
-QUOTES_PATH: Final = "/v2/practice/quotes"  # of the practice service's own making
-QUOTED: Final = "ALFA,BRVO,CHRL"
+QUOTES_PATH: Final = "/v2/practice/quotes"  # a path of the practice service; the document shows no market data path
+SYMBOLS: Final = "ALFA,BRVO,CHRL"
 
 
 class Step(NamedTuple):
     """One step of the tour.
 
     Attributes:
-        title: what it shows, as a heading.
-        run: makes the call; the table it gives.
+        title: a heading for its table.
+        run: makes the call and returns its table.
     """
 
     title: str
@@ -33,9 +33,9 @@ class Step(NamedTuple):
 
 
 def _quotes(session: Session) -> pd.DataFrame:
-    from toolkit.tables.tabulation import tabulate  # keeps pandas out of `import toolkit`
+    from toolkit.tables.tabulation import tabulate
 
-    return tabulate(session.market_data.get(QUOTES_PATH, params={"symbols": QUOTED}), records="quotes")
+    return tabulate(session.market_data.get(QUOTES_PATH, params={"symbols": SYMBOLS}), records="quotes")
 
 
 ACCOUNTS: Final = Step("Accounts", lambda session: session.accounts())
@@ -47,7 +47,7 @@ STEPS: Final = (ACCOUNTS, QUOTES, LATER)
 
 
 def take(session: Session, *, before_later: Callable[[], None] = lambda: None) -> Iterator[tuple[Step, pd.DataFrame]]:
-    """Make the calls of the tour one by one; `before_later` runs before the last of them."""
+    """Make the calls of the tour and yield each step with its table; `before_later` runs before the last step."""
     for step in STEPS:
         if step is LATER:
             before_later()

@@ -161,7 +161,7 @@ def changes(stored: Mapping[str, str], running: Mapping[str, str]) -> tuple[Vers
     return tuple(VersionChange(*each) for each in pairs if each[1] != each[2])
 
 
-def in_words(found: tuple[VersionChange, ...]) -> str:
+def describe_changes(found: tuple[VersionChange, ...]) -> str:
     """One library after the other, as in "made with pandas 3.1.0, here 3.2.1"; empty when none changed."""
     return "; ".join(
         f"made {f'with {each.name} {each.stored}' if each.stored else f'without {each.name}'}, "

@@ -1,1 +1,1 @@
-"""Groups of commands, one module each; `toolkit.cli.main` mounts them."""
+"""Groups of commands, one module each; `toolkit.cli.app` mounts them."""

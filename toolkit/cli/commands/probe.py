@@ -1,7 +1,8 @@
-"""Trying credentials out: one call of each interface that their environment has, and what the answers mean.
+"""Test credentials: call each interface of their environment once, and explain the answers.
 
-The document shows a path of the trading and broker interfaces (section 4.2) and none of market data: there
-the address itself is called, and an answer says no more than that it was reached and refused nobody.
+The document shows one path of the trading interface and one of the broker interface (section 4.2), and no path of the
+market data interface. There the address itself is called; an answer then only proves that the interface was reached and
+did not refuse the caller.
 """
 
 from __future__ import annotations
@@ -9,30 +10,33 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from toolkit.cli import terminal
 from toolkit.core.document import TOKEN_PATH, Interface
 from toolkit.core.errors import ToolkitError
 from toolkit.transport.unreachable import unanswered
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from toolkit.session.session import Session
 
 _ROOT: Final = "/"
-_LOOK_AT_ADDRESS: Final = "Look at the address; a path in front of those of the document may be missing or too much."
-_LOOK_AT_CREDENTIALS: Final = "Check that the credentials belong to this environment, and save them again."
+_CHECK_ADDRESS: Final = "Check the address: a path prefix may be missing or wrong."
+_CHECK_CREDENTIALS: Final = "Check that the credentials belong to this environment, and save them again."
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
-    """What became of one call.
+class Probe:
+    """The result of one call.
 
     Attributes:
-        interface: which interface was called.
-        call: method and path below its address.
-        works: True when it answered well, False when it refused, failed or was not reached, None when not tried.
-        meaning: what that means, in words.
-        next_step: what to do about it; empty where there is nothing to do.
+        interface: the interface that was called.
+        call: method and path.
+        works: True if the call succeeded, False if it was refused, failed or did not get through, None if not made.
+        meaning: the result in words.
+        next_step: what to do about it; empty if there is nothing to do.
         status: HTTP status, None without an answer.
-        elapsed: seconds until the answer, None without one.
+        elapsed: seconds until the answer, None without an answer.
     """
 
     interface: Interface
@@ -44,93 +48,105 @@ class Trial:
     elapsed: float | None = None
 
 
-def try_out(session: Session) -> list[Trial]:
-    """One call of each interface of a live session, the token request of a broker partner first.
+def probe(session: Session) -> list[Probe]:
+    """Call each interface of a live session once; the token request of a broker partner comes first.
 
-    Nothing is raised for what goes wrong: that is what one wants to see. Bodies are not read.
+    Failures are part of the result and are not raised. Bodies are not read.
     """
-    trials: list[Trial] = []
+    results: list[Probe] = []
     needs_token = Interface.AUTH in session.environment.rules.addresses
-    no_token: ToolkitError | None = None
+    token_error: ToolkitError | None = None
     for interface in session.environment.rules.addresses:
         if interface is Interface.AUTH:
             continue
-        if no_token is not None:
-            trials.append(Trial(interface, _call(session, interface), None, "not tried: there is no token"))
-            continue
-        try:
-            trials.append(_tried(session, interface))
-        except ToolkitError as error:  # from below the client: what authorizes its requests
-            if not needs_token:
-                trials.append(_failed(interface, _call(session, interface), error))
+        if token_error is None:
+            try:
+                results.append(_call_interface(session, interface))
                 continue
-            no_token = error
-            trials.append(Trial(interface, _call(session, interface), None, "not tried: there is no token"))
-    return [*([_token_trial(session, no_token)] if needs_token else []), *trials]
+            except ToolkitError as error:  # raised by the authentication, below the client
+                if not needs_token:
+                    results.append(_failed(interface, _call_text(session, interface), error))
+                    continue
+                token_error = error
+        results.append(Probe(interface, _call_text(session, interface), None, "not called: there is no token"))
+    return [_token_probe(session, token_error), *results] if needs_token else results
 
 
-def answered(status: int, *, is_shown: bool) -> tuple[bool, str, str]:
-    """Whether a status is good news, what it means (RFC 9110 section 15), and what to do about it.
+def explain_status(status: int, *, is_documented: bool) -> tuple[bool, str, str]:
+    """Return whether a status means success, its meaning (RFC 9110 section 15), and what to do about it.
 
     Args:
-        status: of the answer.
-        is_shown: whether the document shows the path that was called.
+        status: HTTP status of the answer.
+        is_documented: whether the document shows the path that was called.
     """
     if status == 401:
-        return False, "refused: these credentials are not accepted", _LOOK_AT_CREDENTIALS
+        return False, "refused: these credentials are not accepted", _CHECK_CREDENTIALS
     if status == 403:
-        return False, "refused: these credentials may not do this", "Ask the service what they may do."
-    if not is_shown:
-        return True, "reachable, and refused nobody; the document shows no path to try", ""
+        return False, "refused: these credentials are not allowed to do this", "Ask the service what they may do."
+    if not is_documented:
+        return True, "reachable and did not refuse the caller; the document shows no path to call", ""
     if status < 300:
         return True, "works", ""
     if status == 429:
-        return False, "too many requests", "Wait, and try again."
+        return False, "too many requests", "Wait and try again."
     if status >= 500:
         return False, "the service failed", "Try again later; the credentials were not refused."
-    return False, "no answer that the document shows; the credentials were not refused", _LOOK_AT_ADDRESS
+    return False, "not an answer that the document shows; the credentials were not refused", _CHECK_ADDRESS
 
 
-def _tried(session: Session, interface: Interface) -> Trial:
-    import httpx  # for its errors, where something is sent
+def print_probes(console: Console, results: list[Probe]) -> None:
+    """Print the result of each call, and below the table what to do about those that did not succeed."""
+    table = terminal.folding_table("interface", "call", "status", "elapsed", "meaning")
+    colours = {True: "green", False: "red", None: "yellow"}
+    for result in results:
+        elapsed = "" if result.elapsed is None else f"{result.elapsed:.3f} s"
+        meaning = f"[{colours[result.works]}]{terminal.escape(result.meaning)}[/]"
+        table.add_row(result.interface, result.call, str(result.status or ""), elapsed, meaning)
+    console.print(table, highlight=False)
+    for step in dict.fromkeys(result.next_step for result in results if result.next_step):
+        console.print(terminal.escape(step), highlight=False)
 
-    call = _call(session, interface)
+
+def _call_interface(session: Session, interface: Interface) -> Probe:
+    import httpx
+
+    call = _call_text(session, interface)
     try:
         client = getattr(session, interface)
     except ToolkitError as error:
-        return Trial(interface, call, None, f"not tried: {error.what}", error.next_step)
+        return Probe(interface, call, None, f"not called: {error.what}", error.next_step)
     try:
         with client.stream("GET", _path(session, interface)) as response:
             status = response.status_code
     except httpx.TransportError as error:
         return _failed(interface, call, unanswered(error, client.base_url))
-    works, meaning, next_step = answered(status, is_shown=_path(session, interface) != _ROOT)
-    return Trial(interface, call, works, meaning, next_step, status, _elapsed(session, interface))
+    works, meaning, next_step = explain_status(status, is_documented=_path(session, interface) != _ROOT)
+    return Probe(interface, call, works, meaning, next_step, status, _elapsed(session, interface))
 
 
-def _token_trial(session: Session, problem: ToolkitError | None) -> Trial:
+def _token_probe(session: Session, error: ToolkitError | None) -> Probe:
     call = f"POST {TOKEN_PATH}"
-    if problem is not None:
-        return _failed(Interface.AUTH, call, problem)
+    if error is not None:
+        return _failed(Interface.AUTH, call, error)
     calls = session.calls()
     statuses = calls.loc[calls["interface"] == Interface.AUTH.value, "status"].tolist()
     if not statuses:
-        return Trial(Interface.AUTH, call, None, "not tried: no other interface has an address")
+        return Probe(Interface.AUTH, call, None, "not called: no other interface has an address")
     elapsed = _elapsed(session, Interface.AUTH)
-    return Trial(Interface.AUTH, call, True, "works: it gave a token", "", int(statuses[-1]), elapsed)
+    return Probe(Interface.AUTH, call, True, "works: it issued a token", "", int(statuses[-1]), elapsed)
 
 
-def _failed(interface: Interface, call: str, error: ToolkitError) -> Trial:
+def _failed(interface: Interface, call: str, error: ToolkitError) -> Probe:
     status = getattr(error, "status", None)
-    return Trial(interface, call, False, error.what, error.next_step, status or None)
+    return Probe(interface, call, False, error.what, error.next_step, status or None)
 
 
 def _path(session: Session, interface: Interface) -> str:
-    shown, path = session.environment.rules.accounts
-    return path if interface is shown else _ROOT
+    documented, path = session.environment.rules.accounts
+    return path if interface is documented else _ROOT
 
 
-def _call(session: Session, interface: Interface) -> str:
+def _call_text(session: Session, interface: Interface) -> str:
     return f"GET {_path(session, interface)}"
 
 
