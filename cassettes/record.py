@@ -1,9 +1,9 @@
-"""Record the shipped cassettes anew, against the practice service.
+"""Record the bundled cassettes again, against the practice service.
 
-`python cassettes/record.py` records them all, `python cassettes/record.py tour sharing` these two. It needs
-the practice extra, and calls nothing but this machine. Both sides go by a clock that is set to a made-up
-day and moved between calls, so that a recording made again tells the same story: only how long calls took
-is the machine's own. Afterwards `toolkit verify notebooks --update` stores what the notebooks then give.
+`python cassettes/record.py` records all of them, `python cassettes/record.py tour sharing` only these two. It needs the
+extra `practice` and calls nothing but this machine. Service and session share a clock that is set to a made-up day and
+moved between calls, so that a new recording tells the same story; only the durations of calls are real. Afterwards
+`toolkit verify notebooks --update` stores the new outputs of the notebooks.
 """
 
 import json
@@ -18,14 +18,14 @@ from pathlib import Path
 import httpx
 
 import toolkit as tk
-from toolkit.cli.main import tour
+from toolkit.cli import tour
 from toolkit.core.clock import SystemClock
 from toolkit.practice_service.service import PracticeService
 
 FOLDER = Path(__file__).resolve().parent
 SYMBOLS = {"symbols": "ALFA,BRVO"}
 CALLS_AT = (0, 6, 12, 14, 18, 24, 29, 32, 36, 40)  # minutes after the first call
-# Of one tutorial and of nobody's data; whoever records for real leaves it out and gets one of their own.
+# The key of one tutorial with made-up data. Leave the key out in real recordings; the toolkit then creates a secret one.
 EXAMPLE_KEY = "the key of an example"
 RULES = tk.Rules(names=("city",), pseudonyms=("id", "account_number"), key=tk.Secret(EXAMPLE_KEY))
 DEPOSITS = {1: "2500.00", 4: "-18000.00", 6: "0.75"}  # row of an account to amount
@@ -49,7 +49,7 @@ class SetClock(SystemClock):
 
 
 class FourDaysLater(httpx.HTTPTransport):
-    """The network, and accounts as they are after a few deposits: the practice service knows one day only."""
+    """A network in which accounts look as they do after a few deposits; the practice service knows one day only."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         response = super().handle_request(request)
@@ -63,41 +63,41 @@ class FourDaysLater(httpx.HTTPTransport):
         return httpx.Response(200, json=accounts, headers={"Date": response.headers["Date"]})
 
 
-def at(day: int, hour: int, minute: int = 0) -> SetClock:
-    """A clock that starts at this instant of November 2026."""
+def clock_at(day: int, hour: int, minute: int = 0) -> SetClock:
+    """Return a clock that starts at this hour of a day in November 2026."""
     return SetClock(datetime(2026, 11, day, hour, minute, tzinfo=UTC))
 
 
 @contextmanager
-def calling(
+def recording_session(
     path: Path,
     *,
     clock: SetClock,
-    who: str = "sandbox-secret",
+    profile: str = "sandbox-secret",
     accounts: int = 12,
     delays: tuple[float, float] = (0.0, 0.0),
     transport: httpx.BaseTransport | None = None,
     rules: tk.Rules | None = None,
 ) -> Iterator[tk.Session]:
-    """A session that records its calls to a practice service; delays in seconds: of all answers, of tokens on top."""
+    """Open a session that records its calls to a practice service; delays of answers and of tokens are in seconds."""
     with (
         tk.practice(accounts=accounts, clock=clock, delay=delays[0], token_delay=delays[1]) as service,
         tk.Cassette(path, settings=service.settings, rules=rules) as cassette,
-        open_session(service, who, cassette, clock, transport) as session,
+        open_session(service, profile, cassette, clock, transport) as session,
     ):
         yield session
 
 
 def open_session(
     service: PracticeService,
-    who: str,
+    profile: str,
     cassette: tk.Cassette,
     clock: SetClock,
     transport: httpx.BaseTransport | None = None,
 ) -> tk.Session:
-    """A session of one of the practice service's own credentials."""
+    """Open a session with credentials of the practice service."""
     return tk.Session(
-        credentials=service.credentials[who],
+        credentials=service.credentials[profile],
         settings=service.settings,
         cassette=cassette,
         clock=clock,
@@ -106,38 +106,38 @@ def open_session(
 
 
 def record_tour(path: Path) -> None:
-    """A sandbox broker partner with a client secret reads accounts and quotes, and does so again later."""
-    clock = at(20, 16, 30)
-    with calling(path, clock=clock) as session:
+    """Record the tour: a sandbox broker partner reads accounts and quotes, and reads accounts again later."""
+    clock = clock_at(20, 16, 30)
+    with recording_session(path, clock=clock) as session:
         for _ in tour.take(session, before_later=lambda: clock.leap(20)):
             pass
 
 
 def record_authentication(path: Path) -> None:
-    """A caller of each environment reads accounts and quotes; each kind of credentials is used."""
-    clock = at(9, 9, 30)
+    """Record accounts and quotes of each environment, with each kind of credentials."""
+    clock = clock_at(9, 9, 30)
     with (
         tk.practice(accounts=3, clock=clock) as service,
         tk.Cassette(path, settings=service.settings) as cassette,
     ):
-        for who in ("live", "paper", "broker-key", "sandbox-secret"):
-            with open_session(service, who, cassette, clock) as session:
+        for profile in ("live", "paper", "broker-key", "sandbox-secret"):
+            with open_session(service, profile, cassette, clock) as session:
                 session.accounts()
                 session.market_data.get(tour.QUOTES_PATH, params=SYMBOLS).raise_for_status()
             clock.leap(1)
 
 
 def record_first_recording(path: Path) -> None:
-    """What the notebook about recording does when there is no recording yet."""
-    with calling(path, clock=at(10, 14)) as session:
+    """Record what the notebook about recording does while there is no recording."""
+    with recording_session(path, clock=clock_at(10, 14)) as session:
         session.accounts(limit=4)
         session.market_data.get(tour.QUOTES_PATH, params=SYMBOLS).raise_for_status()
 
 
 def record_accounts_monday(path: Path) -> None:
-    """Accounts on a Monday, and quotes every few minutes; answers take a moment."""
-    clock = at(2, 10)
-    with calling(path, clock=clock, delays=(0.02, 0.09)) as session:
+    """Record accounts on a Monday, and quotes every few minutes; answers take a moment."""
+    clock = clock_at(2, 10)
+    with recording_session(path, clock=clock, delays=(0.02, 0.09)) as session:
         session.accounts()
         for symbol in ("ALFA", "BRVO", "CHRL", "DLTA"):
             clock.leap(6)
@@ -145,23 +145,23 @@ def record_accounts_monday(path: Path) -> None:
 
 
 def record_accounts_friday(path: Path) -> None:
-    """The same accounts on the Friday after, and one more; money came and went."""
-    with calling(path, clock=at(6, 10), accounts=13, transport=FourDaysLater()) as session:
+    """Record the same accounts on the following Friday, with deposits and one new account."""
+    with recording_session(path, clock=clock_at(6, 10), accounts=13, transport=FourDaysLater()) as session:
         session.accounts()
 
 
 def record_forty_minutes(path: Path) -> None:
-    """Quotes now and then for 40 minutes, with the tokens that it takes."""
-    clock = at(11, 9)
-    with calling(path, clock=clock, delays=(0.03, 0.12)) as session:
+    """Record quotes over 40 minutes, with the token requests they need."""
+    clock = clock_at(11, 9)
+    with recording_session(path, clock=clock, delays=(0.03, 0.12)) as session:
         for earlier, minute in zip((0, *CALLS_AT), CALLS_AT, strict=False):
             clock.leap(minute - earlier)
             session.market_data.get(tour.QUOTES_PATH, params=SYMBOLS).raise_for_status()
 
 
 def record_sharing(path: Path) -> None:
-    """Accounts, recorded under rules of one's own: two fields get stand-ins, one is taken out."""
-    with calling(path, clock=at(12, 11), rules=RULES) as session:
+    """Record accounts under scrubbing rules: two fields get stand-ins, one is removed."""
+    with recording_session(path, clock=clock_at(12, 11), rules=RULES) as session:
         session.accounts(limit=4)
 
 
@@ -177,9 +177,10 @@ RECORDINGS: dict[str, Callable[[Path], None]] = {
 
 
 def main(names: list[str]) -> None:
+    """Record the named cassettes, or all of them, and scan the folder for secrets."""
     unknown = set(names) - set(RECORDINGS)
     if unknown:
-        raise SystemExit(f"There is no {', '.join(sorted(unknown))}. There are: {', '.join(RECORDINGS)}.")
+        raise SystemExit(f"Unknown: {', '.join(sorted(unknown))}. Known: {', '.join(RECORDINGS)}.")
     for name in names or RECORDINGS:
         path = FOLDER / f"{name}.yaml"
         with tempfile.TemporaryDirectory() as folder:

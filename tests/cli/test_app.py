@@ -114,9 +114,7 @@ def test_record_and_replay(run: Run, tmp_path: Path) -> None:
         (["practice"], {"TOOLKIT_OFFLINE": "1"}, "TOOLKIT_OFFLINE"),
     ],
 )
-def test_bad_input(
-    arguments: list[str], variables: dict[str, str], expected: str, run: Run, tmp_path: Path
-) -> None:
+def test_bad_input(arguments: list[str], variables: dict[str, str], expected: str, run: Run, tmp_path: Path) -> None:
     """An error is printed in two lines on standard error, with exit status 1, and nothing is written."""
     done = run(*arguments, **variables)
     assert done.status == 1

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import toolkit as tk
-from toolkit.cli.bundled import FILES, bundled_folder, copy_to
 from toolkit.cli import tour
+from toolkit.cli.bundled import FILES, bundled_folder, copy_to
 from toolkit.scrubbing.findings import scan
 
 NOTEBOOKS, CASSETTES = FILES["notebooks"], FILES["cassettes"]

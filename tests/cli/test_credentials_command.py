@@ -85,7 +85,7 @@ def project(home, monkeypatch):
 
 
 class Person:
-    """A person at the terminal: the answers they type, and the questions asked with (`seen`) and without echo (`unseen`)."""
+    """A person at the terminal: their answers, and the questions asked with echo (`seen`) and without (`unseen`)."""
 
     def __init__(self):
         self.answers, self.unseen, self.seen = [], [], []

@@ -173,7 +173,7 @@ def test_verify_help(run):
 def test_progress_bar(tmp_path):
     """At a terminal a bar moves with the cells and disappears at the end."""
     console = Console(force_terminal=True, width=100, record=True, file=io.StringIO())
-    with verify._watched(console) as watch:
+    with verify._progress_display(console) as watch:
         watch(Progress(tmp_path / "a.ipynb", 1, 4))
         watch(Progress(tmp_path / "a.ipynb", None, 4, Verdict(tmp_path, Outcome.SAME)))
     assert "a.ipynb" in console.export_text()

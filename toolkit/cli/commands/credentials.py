@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from toolkit.auth.checks import Checks
 from toolkit.auth.profiles.document import origins_of
 from toolkit.auth.profiles.lookup import survey
 from toolkit.auth.profiles.prompt import can_ask
@@ -91,7 +92,7 @@ def add(
     }
     fields = {field: Secret(text) for field, text in options.items() if text is not None}
     chosen_kind = values.credential_kind(environment, kind, {*fields, *(["private_key"] if key_file else [])})
-    check_profile_name(name)
+    Checks().profile_name(name)
     source = values.value_source(environment, piped=stdin)
     _confirm_replacing(environment, name, replace=replace, piped=stdin)
     if key_file is not None:
@@ -147,9 +148,7 @@ def list_(
     console.print(table, highlight=False)
     for entry in entries:
         if not isinstance(entry.outcome, Profile):
-            console.print(
-                f"{terminal.escape(entry.name)}: {terminal.escape(entry.outcome.next_step)}", highlight=False
-            )
+            console.print(f"{terminal.escape(entry.name)}: {terminal.escape(entry.outcome.next_step)}", highlight=False)
 
 
 @app.command(
@@ -158,7 +157,7 @@ def list_(
         "toolkit credentials test --environment paper", "toolkit credentials test fund --environment broker-live"
     ),
 )
-def test_(
+def probe_(
     environment: EnvironmentOption,
     name: Annotated[str | None, typer.Argument(help="Name of the profile; by default the only one.")] = None,
 ) -> None:

@@ -18,7 +18,7 @@ from toolkit.core.secret import Secret
 from toolkit.local.folders import config_folder
 
 _THUMBPRINT_IN_NAME = 8  # characters
-_WITHOUT_PASSPHRASE = "Run this in a terminal, or leave --passphrase out."
+_NEXT_STEP = "Run this in a terminal, or leave --passphrase out."
 
 app = typer.Typer(no_args_is_help=True, help="Create a key pair for signed client assertions.")
 
@@ -95,11 +95,11 @@ def _ask_for_passphrase() -> Secret:
     """
     if not can_ask():
         raise ConfigurationError(
-            "There is no terminal to ask for a passphrase.", _WITHOUT_PASSPHRASE, about="passphrase"
+            "There is no terminal to ask for a passphrase.", _NEXT_STEP, about="passphrase"
         )
     first, second = (answer(ask_unseen, question) for question in ("Passphrase: ", "Repeat it: "))
     if not first:
-        raise ConfigurationError("The passphrase is empty.", _WITHOUT_PASSPHRASE, about="passphrase")
+        raise ConfigurationError("The passphrase is empty.", _NEXT_STEP, about="passphrase")
     if first != second:
         raise ConfigurationError("The two passphrases differ.", "Run the command again.", about="passphrase")
     return first

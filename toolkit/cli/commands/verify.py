@@ -174,9 +174,7 @@ def _print_details(console: Console, verdict: Verdict) -> None:
 def _relevant_differences(verdict: Verdict) -> list[Difference]:
     """Return the differences without an editor's metadata, which counts only between two runs of ours."""
     is_unstable = verdict.outcome is Outcome.UNSTABLE
-    return [
-        difference for difference in verdict.differences if is_unstable or difference.kind is not Kind.EDITOR
-    ]
+    return [difference for difference in verdict.differences if is_unstable or difference.kind is not Kind.EDITOR]
 
 
 def _print_difference(console: Console, difference: Difference) -> None:
