@@ -25,7 +25,7 @@ from toolkit.practice_service.service import PracticeService
 FOLDER = Path(__file__).resolve().parent
 SYMBOLS = {"symbols": "ALFA,BRVO"}
 CALLS_AT = (0, 6, 12, 14, 18, 24, 29, 32, 36, 40)  # minutes after the first call
-# The key of one tutorial with made-up data. Leave the key out in real recordings; the toolkit then creates a secret one.
+# The key of a tutorial with made-up data. In real recordings leave the key out: the toolkit creates a secret one.
 EXAMPLE_KEY = "the key of an example"
 RULES = tk.Rules(names=("city",), pseudonyms=("id", "account_number"), key=tk.Secret(EXAMPLE_KEY))
 DEPOSITS = {1: "2500.00", 4: "-18000.00", 6: "0.75"}  # row of an account to amount

@@ -5,6 +5,7 @@ import json
 
 import pytest
 import typer
+from notebook_files import write_notebook
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -142,7 +143,7 @@ def test_wrong_paths(run, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("seconds", ["inf", "nan", "0"])
-def test_wrong_timeout(tmp_path, write_notebook, seconds):
+def test_wrong_timeout(tmp_path, seconds):
     """Infinity, NaN and zero are refused with exit status 2 and without a traceback."""
     file = write_notebook(tmp_path / "a.ipynb", "1")
     app = typer.Typer()

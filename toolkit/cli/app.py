@@ -124,9 +124,7 @@ def practice(
         )
     with start_practice(accounts=accounts, token_validity=token_validity, delay=delay, port=port) as service:
         typer.echo("# A practice service, for this machine only. Its credentials stop working when it stops.")
-        typer.echo(
-            "# Paste into another shell, then run: toolkit record mine --environment broker-sandbox\n"
-        )
+        typer.echo("# Paste into another shell, then run: toolkit record mine --environment broker-sandbox\n")
         for name, address in service.settings.addresses.items():
             typer.echo(f"export {variable_name(name)}={address}")
         for name in ("live", "paper", "broker-secret", "sandbox-secret"):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.local.settings import FILE_NAME
+from toolkit.local.project import SETTINGS_FILE
 
 # Listed one by one, because a reader who runs the notebooks in a checkout records cassettes beside these.
 FILES: Final = {
@@ -68,7 +68,7 @@ def copy_to(target: Path) -> Path:
             copy.parent.mkdir(parents=True, exist_ok=True)
             if not copy.exists():
                 shutil.copyfile(source / name, copy)
-        settings = target / FILE_NAME
+        settings = target / SETTINGS_FILE
         if not settings.exists():
             settings.write_text("# Addresses of the service go here; see the README.\n[addresses]\n", encoding="utf-8")
     except OSError as error:

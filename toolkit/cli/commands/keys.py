@@ -94,9 +94,7 @@ def _ask_for_passphrase() -> Secret:
         ConfigurationError: if there is no terminal, the passphrase would be visible or is empty, or the two differ.
     """
     if not can_ask():
-        raise ConfigurationError(
-            "There is no terminal to ask for a passphrase.", _NEXT_STEP, about="passphrase"
-        )
+        raise ConfigurationError("There is no terminal to ask for a passphrase.", _NEXT_STEP, about="passphrase")
     first, second = (answer(ask_unseen, question) for question in ("Passphrase: ", "Repeat it: "))
     if not first:
         raise ConfigurationError("The passphrase is empty.", _NEXT_STEP, about="passphrase")
