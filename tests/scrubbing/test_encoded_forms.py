@@ -1,9 +1,10 @@
-"""A secret is found and replaced in every form, and nothing else is."""
+"""A secret is found and replaced in every form, and nothing else is replaced."""
 
 from __future__ import annotations
 
 import base64
 import html
+import itertools
 import json
 import re
 import string
@@ -14,11 +15,11 @@ import yaml
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from toolkit.scrubbing.encoded_forms import Forms, PlacedForms
+from toolkit.scrubbing.encoded_forms import Forms, PlacedForms, replace_across_lines, without_whitespace
 
 
 def texts(alphabet):
-    # Not st.text, which likes words that stand in the code: those are no secrets.
+    # Lists of characters rather than st.text, which likes constants from the code; those are not secret.
     return st.lists(st.sampled_from(alphabet), min_size=8, max_size=40).map("".join)
 
 
@@ -49,10 +50,10 @@ LAYERS = {
     "JSON as PHP writes it": lambda text: json.dumps(text).replace("/", "\\/"),
     "JSON safe in HTML": lambda text: re.sub("[<>&']", lambda m: f"\\u{ord(m[0]):04X}", json.dumps(text)),
     "every character escaped": unicode_all,
-    "hexadecimal escapes": lambda text: "".join(f"\\x{ord(one):02x}" for one in text),
+    "hexadecimal escapes": lambda text: "".join(f"\\x{ord(letter):02x}" for letter in text),
     "HTML": html.escape,
-    "HTML by number": lambda text: "".join(f"&#{ord(one)};" for one in text),
-    "HTML by hexadecimal number": lambda text: "".join(f"&#x{ord(one):X};" for one in text),
+    "HTML by number": lambda text: "".join(f"&#{ord(letter)};" for letter in text),
+    "HTML by hexadecimal number": lambda text: "".join(f"&#x{ord(letter):X};" for letter in text),
     "YAML in single quotes": lambda text: "'" + text.replace("'", "''") + "'",
     "YAML": lambda text: yaml.safe_dump([text], width=1 << 20),
     "Python": repr,
@@ -88,54 +89,53 @@ NESTED = {
 WRITTEN = [(outer, "as it is") for outer in LAYERS] + [(outer, inner) for outer in NESTED for inner in NESTED[outer]]
 
 
-@pytest.mark.parametrize(("outer", "inner"), WRITTEN)
-@settings(max_examples=15)
+@settings(max_examples=3 * settings().max_examples)
 @given(PRINTABLE)
 @example("ab\"cd\\ef/gh'i&j<k>l m+n%2Bo")
 @example("\\\\\"\\\\\\''''& &&")
-def test_text_layers(outer, inner, secret):
-    """Found in any way of writing text, and in one within another; nothing of it is left where it was."""
-    written = LAYERS[outer](LAYERS[inner](secret)).encode()
-    forms = Forms(secret)
-    assert forms.found_in(b"before " + written + b" after"), written
-    replaced = forms.replaced_in(b"before " + written + b" after", b"<SECRET>")
-    assert b"<SECRET>" in replaced
-    assert forms.found_in(replaced) is None
-    assert replaced.startswith(b"before")
-    assert replaced.endswith(b"after")
+def test_text_layers(secret):
+    """A secret is found and replaced in any way of writing text, and in one within another."""
+    forms = Forms(secret)  # compiled once for all layers
+    for outer, inner in WRITTEN:
+        written = LAYERS[outer](LAYERS[inner](secret)).encode()
+        assert forms.found_in(b"before " + written + b" after"), written
+        replaced = forms.replace_in(b"before " + written + b" after", b"<SECRET>")
+        assert b"<SECRET>" in replaced
+        assert forms.found_in(replaced) is None, written
+        assert replaced.startswith(b"before")
+        assert replaced.endswith(b"after")
 
 
-@pytest.mark.parametrize("outer", BINARY_LAYERS)
-@pytest.mark.parametrize("inner", ["as it is", "JSON", "percent-encoded", "a form field"])
-@settings(max_examples=15)
+@settings(max_examples=3 * settings().max_examples)
 @given(PRINTABLE, st.binary(max_size=5), st.binary(max_size=5))
-def test_binary_layers(outer, inner, secret, before, after):
-    """Found in base64 at any offset, in hex, and there also as JSON or a URL writes it."""
-    written = BINARY_LAYERS[outer](before + LAYERS[inner](secret).encode() + after)
+def test_binary_layers(secret, before, after):
+    """A secret is found and replaced in base64 at any offset and in hex, also escaped within them."""
     forms = Forms(secret)
-    assert forms.found_in(b"k=" + written), written
-    replaced = forms.replaced_in(b"k=" + written + b" z", b"<SECRET>")
-    assert forms.found_in(replaced) is None
-    assert replaced.startswith(b"k=")
-    assert replaced.endswith(b" z")
+    for outer, inner in itertools.product(BINARY_LAYERS, ["as it is", "JSON", "percent-encoded", "a form field"]):
+        written = BINARY_LAYERS[outer](before + LAYERS[inner](secret).encode() + after)
+        assert forms.found_in(b"k=" + written), written
+        replaced = forms.replace_in(b"k=" + written + b" z", b"<SECRET>")
+        assert forms.found_in(replaced) is None, written
+        assert replaced.startswith(b"k=")
+        assert replaced.endswith(b" z")
 
 
 @pytest.mark.parametrize("write", [percent_encoded, lambda text: json.dumps(text).replace("/", "\\/"), html.escape])
 @given(PRINTABLE, st.binary(max_size=5))
 def test_base64_in_text_layers(write, secret, before):
-    """Found where base64 stands in a URL or in JSON, which escape some of its characters."""
+    """A secret is found and replaced in base64 within URLs, JSON or HTML, which escape some of its characters."""
     encoded = base64.b64encode(before + secret.encode()).decode()
     written = write(encoded).encode()
     forms = Forms(secret)
     assert forms.found_in(written), written
-    assert forms.found_in(forms.replaced_in(written, b"<SECRET>")) is None
+    assert forms.found_in(forms.replace_in(written, b"<SECRET>")) is None
 
 
 @given(ALPHANUMERIC, st.binary(max_size=60))
 def test_nothing_else_is_replaced(secret, data):
-    """Bytes that do not hold it come back as the same value."""
+    """Bytes without the secret come back unchanged."""
     assume(secret[:4].encode() not in data)
-    assert Forms(secret).replaced_in(data, b"<SECRET>") == data
+    assert Forms(secret).replace_in(data, b"<SECRET>") == data
 
 
 @given(st.text(min_size=8, max_size=20))
@@ -153,19 +153,19 @@ def test_any_text(secret):
     ):
         if secret.isprintable():
             assert forms.found_in(data), data
-            assert forms.found_in(forms.replaced_in(data, b"<X>")) is None
+            assert forms.found_in(forms.replace_in(data, b"<X>")) is None
 
 
 @pytest.mark.parametrize("secret", ["-----BEGIN KEY-----\nMIIE/+==\n-----END KEY-----\n", "a\tb\r\nc\x0cd\x08e"])
 def test_text_of_several_lines(secret):
-    """A key of several lines is found where JSON writes its line ends."""
+    """A key of several lines is found where JSON and URLs escape its line ends."""
     forms = Forms(secret)
     for data in (json.dumps(secret), json.dumps(json.dumps(secret)), quote(secret)):
         assert forms.found_in(data.encode())
 
 
 def test_names_of_forms():
-    """What is found is told by its form, never by its text."""
+    """A hit is described by its form, never by its text."""
     forms = Forms("abc/defgh+1")
     found = [b"abc/defgh+1", b"6162632f64656667682b31", base64.b64encode(b"abc/defgh+1"), b"abc%2Fdefgh%2B1"]
     assert [forms.found_in(data) for data in found] == ["as it is", "in hex", "in base64", "percent-encoded or escaped"]
@@ -176,9 +176,9 @@ def test_names_of_forms():
 @example('"starts with a quote', "JSON", True)
 @example("ends with a backslash\\", "JSON", True)
 def test_json_stays_json(secret, layer, nested):
-    """Where a secret was in JSON, or in JSON in it, there is JSON with the placeholder in its place."""
+    """JSON with a secret, also within JSON, stays JSON with the placeholder as the value."""
     written = LAYERS[layer](json.dumps({"b": [secret]}) if nested else secret)
-    value = json.loads(Forms(secret).replaced_in(written.encode(), b"<SECRET>"))
+    value = json.loads(Forms(secret).replace_in(written.encode(), b"<SECRET>"))
     value = value["a"] if layer == "JSON" else value
     assert (json.loads(value) if nested else value) == ({"b": ["<SECRET>"]} if nested else "<SECRET>")
 
@@ -186,7 +186,7 @@ def test_json_stays_json(secret, layer, nested):
 ENDINGS = ["\\", "%", "&", '"', "'", "/", "<", "+", " ", "\\\\", "%2", "&am", "\\u", "%5c"]
 
 
-# Those in which a letter stands for itself, and around which nothing depends on what is in them.
+# Layers that leave letters as they are, and whose own characters do not depend on their content.
 STEADY = [
     pair for pair in WRITTEN if not any(name.startswith(("every", "hexa", "HTML by", "YAML", "Py")) for name in pair)
 ]
@@ -194,22 +194,22 @@ STEADY = [
 
 @pytest.mark.parametrize(("outer", "inner"), STEADY)
 def test_replaced_to_its_ends(outer, inner):
-    """Of what escapes its first and last characters nothing is left."""
+    """Nothing is left of what escapes the first and last characters of a secret."""
 
     def written(text):
         return LAYERS[outer](LAYERS[inner](f"a{text}b"))
 
     for ending in ENDINGS:
         for secret in (f"{ending}obviously-fake", f"obviously-fake{ending}", f"{ending}fake{ending}"):
-            assert Forms(secret).replaced_in(written(secret).encode(), b"S").decode() == written("S"), written(secret)
+            assert Forms(secret).replace_in(written(secret).encode(), b"S").decode() == written("S"), written(secret)
 
 
 def test_neighbours_in_a_url_stay():
-    """Around a base64 text, path, names of fields and other fields stay, so that requests remain distinct."""
+    """Path, field names and other fields around base64 stay, so that requests remain distinct."""
     secret = "hunter-2-and-more"
     encoded = base64.urlsafe_b64encode(secret.encode()).decode().rstrip("=")
     for url in (f"https://h.example/v1/{encoded}/items?a=1", f"https://h.example/v1?sig={encoded}&b=2"):
-        assert Forms(secret).replaced_in(url.encode(), b"<S>").decode() == url.replace(encoded, "<S>")
+        assert Forms(secret).replace_in(url.encode(), b"<S>").decode() == url.replace(encoded, "<S>")
 
 
 @pytest.mark.parametrize("secret", ["\\" * 12, "'" * 12, '"' * 12, "\\\"'" * 6, "a" * 12, "%" * 12])
@@ -217,17 +217,17 @@ def test_neighbours_in_a_url_stay():
     "data", [b"\\" * 2000, b"'" * 5000, b'\\"' * 2000, b"%25" * 3000, b"a" * 5000, b"&amp;" * 2000]
 )
 def test_no_text_takes_long(secret, data):
-    """Runs of what stands before escapes do not make the search back up again and again."""
+    """Long runs of backslashes and the like do not make the search backtrack again and again."""
     forms = Forms(secret)
     forms.found_in(data + b"!'%")
     forms.found_in(b"\\" + data + b"!'%")
 
 
 def test_large_base64_is_searched_once():
-    """A large text in the alphabet of base64 beside the encoded secret does not make the search quadratic."""
+    """A large text in the alphabet of base64 does not make the search quadratic."""
     secret = "hunter-2-and-more"
     data = b"A" * 2_000_000 + b" " + base64.b64encode(secret.encode())
-    assert Forms(secret).replaced_in(data, b"<S>") == b"A" * 2_000_000 + b" <S>"
+    assert Forms(secret).replace_in(data, b"<S>") == b"A" * 2_000_000 + b" <S>"
 
 
 NAMES = b"(?:password|api[-_ ]?key)"
@@ -249,16 +249,44 @@ NAMES = b"(?:password|api[-_ ]?key)"
 )
 @pytest.mark.parametrize("secret", ["a", "pw1", 'p"w', "p w"])
 def test_short_secrets_in_their_place(template, secret):
-    """A short secret is replaced as the value of a credential's field, whoever writes it."""
+    """A short secret is replaced as the value of a credential's field, in any notation."""
     written = (template % json.dumps(secret)[1:-1]).encode() if "{" in template else (template % secret).encode()
     forms = PlacedForms(secret, NAMES)
     assert forms.found_in(written)
-    replaced = forms.replaced_in(written, b"<PASSWORD>")
+    replaced = forms.replace_in(written, b"<PASSWORD>")
     assert forms.found_in(replaced) is None
     assert replaced == (template % "<PASSWORD>").encode()
 
 
 @pytest.mark.parametrize("data", [b"a", b'{"name": "a"}', b"password=ab", b"my_password=a", b"passwords: a", b""])
 def test_short_secrets_elsewhere(data):
-    """Elsewhere its text is ordinary text."""
+    """Elsewhere the text of a short secret is ordinary text."""
     assert PlacedForms("a", NAMES).found_in(data) is None
+
+
+BREAKS = [b"\n", b"\r\n", b" ", b"\\n", b"\\\\r\\\\n", b"%0A", b"%250d%250a", b"%5Cn", b"%20"]
+
+
+@pytest.mark.parametrize("line_break", BREAKS)
+def test_line_breaks(line_break):
+    """Line breaks of every kind are passed over, and nothing beside the replaced span changes."""
+    data = b"a" + line_break + b"bc" + line_break + b"de" + line_break + b"f"
+    assert without_whitespace(data) == b"abcdef"
+    assert replace_across_lines(data, [(2, 4)], b"X") == b"a" + line_break + b"bXe" + line_break + b"f"
+
+
+@given(st.lists(st.tuples(st.sampled_from(BREAKS), st.sampled_from([b"", b"q", b"rst"]))), st.data())
+def test_spans_across_lines(pieces, data):
+    """Whatever span is replaced, the text before and after it stays."""
+    text = b"".join(part for pair in pieces for part in pair)
+    whole = without_whitespace(text)
+    start = data.draw(st.integers(0, len(whole)))
+    end = data.draw(st.integers(start, len(whole)))
+    spans = [(start, end)] if end > start else []
+    replaced = without_whitespace(replace_across_lines(text, spans, b"#"))
+    assert replaced == (whole[:start] + b"#" + whole[end:] if spans else whole)
+
+
+def test_overlapping_spans():
+    """Spans that overlap are replaced as one."""
+    assert replace_across_lines(b"ab\ncd\nef", [(0, 3), (2, 4), (5, 6)], b"#") == b"#\ne#"

@@ -1,4 +1,4 @@
-"""What all sessions know is looked for at once, and forgotten with the session that knew it."""
+"""The secrets of all sessions are searched for together, and forgotten when their session ends."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def made_up():
 
 
 def test_each_session_has_its_own_placeholders(registry):
-    """A secret is shown as the session that knows it records it; one that several know, as the first."""
+    """A secret gets the placeholder of the session that knows it; the first session's if several do."""
     one, other, both = made_up(), made_up(), made_up()
     sessions = [knowing(both, one), knowing(other, both)]
     for session in sessions:
@@ -36,7 +36,7 @@ def test_each_session_has_its_own_placeholders(registry):
 
 
 def test_what_becomes_known_later(registry):
-    """Also to a session that was there before others ended."""
+    """Later secrets are replaced too, also those of a session older than one that ended."""
     first, ended = knowing(made_up()), knowing(made_up())
     registry.add(first)
     registry.add(ended)
@@ -51,7 +51,7 @@ def test_what_becomes_known_later(registry):
 
 
 def test_what_ended_is_forgotten(registry):
-    """With the session its secrets go, at the latest when another begins; those of living ones stay."""
+    """Secrets go with their session, at the latest when the next session begins; others stay."""
     gone, stays = made_up(), made_up()
     ended, living = knowing(gone), knowing(stays)
     registry.add(ended)
@@ -66,15 +66,15 @@ def test_what_ended_is_forgotten(registry):
 
 
 def test_short_secrets(registry):
-    """One that is too short to be told from other text is masked where a credential stands."""
+    """A secret too short to be told from other text is masked where a credential stands."""
     with pytest.warns(UserWarning, match="fewer than 8"):
         session = knowing("short")
     registry.add(session)
     assert registry.scrub_text("a short story, password=short") == "a short story, password=<ACCESS_TOKEN>"
 
 
-def test_text_that_is_no_utf_8(registry):
-    """Lone surrogates pass as they are, with a secret beside them and without."""
+def test_text_that_is_not_unicode(registry):
+    """Lone surrogates pass as they are, with and without a secret beside them."""
     secret = made_up()
     session = knowing(secret)
     registry.add(session)

@@ -1,4 +1,4 @@
-"""What a display has left of a secret is no more shown than the whole."""
+"""Pieces of a secret that a display leaves over are masked like the whole secret."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import textwrap
 import numpy as np
 import pandas as pd
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from rich.console import Console
@@ -33,7 +35,7 @@ WORDS = st.text("xyz XYZ.,", max_size=30)
 
 @pytest.fixture
 def secret():
-    """Longer than a cell of pandas, with characters that pages and code escape; begins like a signed token."""
+    """A secret longer than a cell of pandas, with characters that HTML and code escape; begins like a signed token."""
     return f"eyJ{secrets.token_urlsafe(60)}.&\\<'{secrets.token_urlsafe(60)}"
 
 
@@ -80,7 +82,7 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS)
 def test_no_piece_is_left_where_a_display_cuts(known, secret, way):
-    """At the end or within, in text and in pages: nothing of it that says something is there."""
+    """Wherever text or HTML cuts a secret, no piece of it that gives something away is shown."""
     shown = WAYS[way](secret)
     seen = masked(shown)
     for form in (secret, html.escape(secret), json.dumps(secret), repr(secret)):
@@ -92,103 +94,96 @@ def test_no_piece_is_left_where_a_display_cuts(known, secret, way):
 
 @given(RANDOM, WORDS, WORDS, st.data())
 def test_any_piece_at_any_place(secret, before, after, data):
-    """Twelve characters or more, from wherever in the secret to wherever in a text; what is around them stays."""
+    """Twelve characters or more from anywhere in a secret are found anywhere in a text; the rest stays."""
     start = data.draw(st.integers(0, len(secret) - SHORTEST_PIECE))
     end = data.draw(st.integers(start + SHORTEST_PIECE, len(secret)))
     piece = secret[start:end]
-    assume(any(one.isdigit() for one in piece) and any(one.isalpha() for one in piece))
+    assume(any(map(str.isdigit, piece)) and any(map(str.isalpha, piece)))
     pieces = Pieces()
     pieces.add(secret, MARK)
-    # Where a secret repeats itself, a piece may be two pieces, and what is left between them too short for one.
+    # In a secret that repeats itself, a piece may match as two, with a rest between them that is too short.
     assume(len({secret[at : at + 4] for at in range(len(secret) - 3)}) == len(secret) - 3)
-    assert pieces.replaced_in(f"{before}{piece}{after}") == f"{before}{MARK}{after}"
+    assert pieces.replace_in(f"{before}{piece}{after}") == f"{before}{MARK}{after}"
 
 
 @given(st.lists(RANDOM, min_size=1, max_size=3), st.text())
 def test_other_text_stays(known_texts, text):
-    """What has no twelve characters in common with a secret passes as it was, and is the very same object."""
+    """A text without twelve characters in common with a secret comes back as the same object."""
     pieces = Pieces()
-    for one in known_texts:
-        pieces.add(one, MARK)
-    runs = {one[at : at + SHORTEST_PIECE] for one in known_texts for at in range(len(one) - SHORTEST_PIECE + 1)}
+    for known in known_texts:
+        pieces.add(known, MARK)
+    runs = {known[at : at + SHORTEST_PIECE] for known in known_texts for at in range(len(known) - SHORTEST_PIECE + 1)}
     assume(not any(run in text for run in runs))
-    assert pieces.replaced_in(text) is text
+    assert pieces.replace_in(text) is text
 
 
 @pytest.mark.parametrize("words", ["correct-horse-battery-staple", "THE_NAME_OF_A_SETTING", "some.module.of.a.package"])
-def test_words_that_a_secret_holds_are_no_pieces(words):
-    """A secret may be made of words; a text that has them too is still read."""
+def test_words_in_a_secret_are_not_pieces(words):
+    """A secret may contain words; other text with these words is shown as it is."""
     pieces = Pieces()
     pieces.add(f"{words}-and-more-of-it", MARK)
-    assert pieces.replaced_in(f"It says {words}.") == f"It says {words}."
+    assert pieces.replace_in(f"It says {words}.") == f"It says {words}."
 
 
 def test_a_secret_that_becomes_known_later(known):
-    """Such as the next token of a session."""
+    """Pieces of a later secret, such as a session's next token, are masked too."""
     later = secrets.token_urlsafe(40)
     assert later[:20] in masked(later[:20])
     known.add("ACCESS_TOKEN", Secret(later))
     assert masked(f"{later[:20]}...") == "<ACCESS_TOKEN-2>..."
 
 
-def test_what_a_private_key_shares_with_its_public_half_is_shown():
-    """People show the public half, to register it; the lines of the private one are secrets of their own."""
-    from cryptography.hazmat.primitives import serialization
-    from cryptography.hazmat.primitives.asymmetric import ec, rsa
-
-    for key in (ec.generate_private_key(ec.SECP256R1()), rsa.generate_private_key(65537, 2048)):
-        pem = key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        ).decode()
-        public = (
-            key.public_key()
-            .public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-            .decode()
-        )
-        known = KnownSecrets([("PRIVATE_KEY", Secret(pem))])
-        SESSION_SECRETS.add(known)
-        assert masked(public) == public
-        lines = [line for line in pem.splitlines() if len(line) >= 32 and not line.startswith("---")]
-        for shown in (pprint.pformat({"key": pem}), repr(pem.splitlines()), json.dumps(pem.splitlines()), *lines):
-            assert [line for line in lines if line in masked(shown)] == []
+@pytest.mark.parametrize("kind", ["EC", "RSA"])
+def test_the_public_half_of_a_key_is_shown(kind):
+    """Users pass on the public key; the lines of the private key are secret one by one."""
+    key = rsa.generate_private_key(65537, 1024) if kind == "RSA" else ec.generate_private_key(ec.SECP256R1())  # noqa: S505 - quick
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+    known = KnownSecrets([("PRIVATE_KEY", Secret(pem))])
+    SESSION_SECRETS.add(known)
+    assert masked(public) == public
+    lines = [line for line in pem.splitlines() if len(line) >= 32 and not line.startswith("---")]
+    for shown in (pprint.pformat({"key": pem}), json.dumps(pem.splitlines()), lines[0], lines[-1]):
+        seen = masked(shown)
+        assert [line for line in lines if line in seen] == []
 
 
 def test_characters_stay_whole():
-    """Two characters may have their first byte in common."""
+    """A piece ends where a character ends, though two characters may share their first byte."""
     pieces = Pieces()
     pieces.add("hunter2-of-80331 München", MARK)
-    assert pieces.replaced_in("hunter2-of-80331 Mönchen") == f"{MARK}nchen"
-    assert pieces.replaced_in("ünter2-of-80331 M") == f"ü{MARK}"
+    assert pieces.replace_in("hunter2-of-80331 Mönchen") == f"{MARK}nchen"
+    assert pieces.replace_in("ünter2-of-80331 M") == f"ü{MARK}"
 
 
 def test_the_header_of_a_signed_token_is_public():
-    """Another token with the same header is another one."""
+    """Many signed tokens have the same header, so it is shown."""
     header = "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9"
     pieces = Pieces()
     pieces.add(f"{header}.{secrets.token_urlsafe(40)}.{secrets.token_urlsafe(40)}", MARK)
-    assert pieces.replaced_in(header) == header
+    assert pieces.replace_in(header) == header
 
 
 @pytest.mark.parametrize("begin", ["eyJ", "eyJ9", "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9eyJ", "eyJrIjoxfQ"])
-def test_a_secret_that_only_begins_like_a_header_is_no_header(begin):
-    """By chance, one random secret in 250,000 begins with the three letters; all of it is a secret."""
+def test_a_secret_that_begins_like_a_header_is_masked_whole(begin):
+    """One random secret in 250,000 begins with the three letters of a header by chance."""
     pieces = Pieces()
     pieces.add(f"{begin}Kq7Tz81Wm3.{secrets.token_urlsafe(40)}", MARK)
-    assert pieces.replaced_in(f"> {begin}Kq7Tz81Wm3 <") == f"> {MARK} <"
+    assert pieces.replace_in(f"> {begin}Kq7Tz81Wm3 <") == f"> {MARK} <"
 
 
 @pytest.mark.parametrize("text", ["eyJ\N{SNOWMAN}", "WzFd", "eyJhbGciOjF9x", "", "eyJhIjo"])
-def test_what_is_no_header_is_told_without_a_fuss(text):
-    """Characters that base64 does not have, JSON that is no object, text that breaks off."""
+def test_a_first_part_that_is_not_a_header(text):
+    """It may have characters that base64 lacks, be JSON other than an object, or break off."""
     pieces = Pieces()
     pieces.add(f"{text}.{'Kq7Tz81Wm3' * 3}", MARK)
-    assert MARK in pieces.replaced_in("Kq7Tz81Wm3" * 3)
+    assert MARK in pieces.replace_in("Kq7Tz81Wm3" * 3)
 
 
-def test_what_repeats_itself_is_found_all_the_same():
-    """A line of dashes in a secret, and many tokens that begin alike, cost no search of each place."""
+def test_secrets_that_repeat_themselves():
+    """Lines of dashes in secrets, and many tokens that begin alike, are still found and do not slow the search."""
     pieces = Pieces()
     for number in range(40):
         pieces.add(f"abcdefgh{'-' * 30}{number:04}q7Tz{number}", MARK)
-    assert pieces.replaced_in("-" * 100_000) == "-" * 100_000
-    assert pieces.replaced_in(f"> ------{3:04}q7Tz3 <") == f"> {MARK} <"
+    assert pieces.replace_in("-" * 100_000) == "-" * 100_000
+    assert pieces.replace_in(f"> ------{3:04}q7Tz3 <") == f"> {MARK} <"

@@ -71,7 +71,7 @@ def _masked(value: Any) -> Any:
 
 
 def _masked_text(text: str) -> str:
-    return _all_pieces().replaced_in(SESSION_SECRETS.scrub_text(text))
+    return _all_pieces().replace_in(SESSION_SECRETS.scrub_text(text))
 
 
 def _texts_in(value: Any) -> list[str]:

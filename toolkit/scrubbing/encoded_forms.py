@@ -1,5 +1,9 @@
-"""Text broken into lines, as mail and PEM break base64: put together again, with the way back."""
-# MERGE: The forms that a secret takes in bytes: as is, percent-encoded, escaped, base64, hex, and in each other. One description serves the scrubber, which replaces them, and the leak check, which looks for them.
+"""The forms that a secret takes in bytes: as it is, percent-encoded, escaped, in base64 or hex, and these combined.
+
+The scrubber replaces these forms and the leak check looks for them; both use the description in this module.
+Mail and PEM break base64 into lines: `without_whitespace` joins such text, and `replace_across_lines` replaces in
+the original what was found in the joined text.
+"""
 
 from __future__ import annotations
 
@@ -14,43 +18,44 @@ from urllib.parse import quote, quote_plus
 
 _ESCAPES: Final = re.compile(rb"[%\\&'+]")
 _RUN: Final = re.compile(r"[A-Za-z0-9]+")
-# Pieces of patterns that ignore case. Repetition is bounded, so that no text takes long to search.
-_PERCENT: Final = rb"%(?:25){0,4}"  # a URL in a URL encodes the sign itself
+# Parts of patterns that ignore case. Repetition is bounded, so that no text takes long to search.
+_PERCENT: Final = rb"%(?:25){0,4}"  # a URL within a URL encodes the percent sign too
 _BACKSLASH: Final = rb"(?:\\|" + _PERCENT + rb"5c)"
-_BEFORE: Final = _BACKSLASH + rb"{0,15}"  # one more for each level of JSON in JSON
+_BEFORE: Final = _BACKSLASH + rb"{0,15}"  # each level of JSON within JSON doubles the backslashes
 _AND: Final = rb"(?:&(?:amp;){0,4}|" + _PERCENT + rb"26|" + _BACKSLASH + rb"{1,15}u0026)"
 _NUMBER: Final = rb"(?:#|" + _PERCENT + rb"23)"
 _END: Final = rb"(?:;|" + _PERCENT + rb"3b)"
-_ESCAPED_BEFORE: Final = frozenset("\"'/<>&")  # some encoders write these with a backslash before them
+_ESCAPED_BEFORE: Final = frozenset("\"'/<>&")  # some encoders put a backslash before these
 _LETTERS: Final = {"\n": b"n", "\r": b"r", "\t": b"t", "\f": b"f", "\b": b"b"}
 _ENTITIES: Final = {'"': b"quot", "'": b"apos", "&": b"amp", "<": b"lt", ">": b"gt"}
-# Codes of digits and letters, in hex and as numbers of HTML. Each pattern begins with a character to jump to.
-_LETTER: Final = rb"(?:3[0-9]|[46][1-9a-f]|[57][0-9a])"
-_NUMBERED: Final = rb"(?:0{0,5}[4-9][0-9]|0{0,5}1[0-2][0-9]|x0{0,5}" + _LETTER + rb")"
+# The codes of digits and letters, in hex and as decimal numbers in HTML. Each pattern begins with a fixed character,
+# which the regex engine can jump to.
+_LETTER_CODE: Final = rb"(?:3[0-9]|[46][1-9a-f]|[57][0-9a])"
+_LETTER_NUMBER: Final = rb"(?:0{0,5}[4-9][0-9]|0{0,5}1[0-2][0-9]|x0{0,5}" + _LETTER_CODE + rb")"
 _ESCAPED_LETTERS: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        _PERCENT + rb"(?:" + _LETTER + rb"|5c(?:u00|x)" + _LETTER + rb"|23" + _NUMBERED + rb"%)",
-        rb"\\(?:u00|x)" + _LETTER,
-        rb"#" + _NUMBERED + rb"[;%]",
+        _PERCENT + rb"(?:" + _LETTER_CODE + rb"|5c(?:u00|x)" + _LETTER_CODE + rb"|23" + _LETTER_NUMBER + rb"%)",
+        rb"\\(?:u00|x)" + _LETTER_CODE,
+        rb"#" + _LETTER_NUMBER + rb"[;%]",
     )
 )
 _IN_BASE64: Final = rb"(?:[a-z0-9+/_-]|" + _PERCENT + rb"2[bf])"
-# One character of ASCII as URLs, JSON, code and HTML escape it.
+# One ASCII character as URLs, JSON, source code and HTML escape it.
 _ESCAPED_ASCII: Final = re.compile(
     rb"%([0-7][0-9a-f])|\\+(?:u00|x)([0-7][0-9a-f])|&(?:amp;){0,4}#(?:0{0,5}([1-9][0-9]{0,2})|x0{0,5}([0-7]?[0-9a-f]));",
     re.IGNORECASE,
 )
-_SIGNS: Final = (b"%", b"\\", b"#")  # one of which is in every escape of a letter
-_LEVELS: Final = 12  # of escapes within escapes that are undone; the patterns know no more
+_ESCAPE_SIGNS: Final = (b"%", b"\\", b"#")  # every escape of a letter contains one of these
+_LEVELS: Final = 12  # of escapes within escapes that are undone; the patterns allow for no more
 SHORTEST_ANCHOR: Final = 7  # characters
 
 
 class Forms:
     """All forms of one secret.
 
-    Cheap for text without the secret: each fixed form is one substring search. The pattern of escaped
-    spellings, which takes long to compile for a long secret, waits until part of one is there.
+    Searching text without the secret is cheap: one substring search for each fixed form. The pattern of escaped
+    spellings takes long to compile for a long secret, so it is compiled only when part of a spelling is present.
     """
 
     __slots__ = ("_base64", "_hex", "_literal", "_run", "_spelled", "_text")
@@ -58,19 +63,19 @@ class Forms:
     def __init__(self, text: str) -> None:
         self._text = text
         self._literal = text.encode("utf-8", "surrogatepass")
-        # What is wrapped in base64 or hex may be escaped inside: a JSON text, a URL.
+        # The text within base64 or hex may be escaped itself, as in JSON or a URL.
         inner = dict.fromkeys(
             form.encode("utf-8", "surrogatepass") for form in (text, json.dumps(text)[1:-1], *_quoted(text))
         )
         digits = [form.hex().encode() for form in inner]
-        self._hex = tuple(one for form in digits for one in (form, form.upper()))
+        self._hex = tuple(written for form in digits for written in (form, form.upper()))
         self._base64 = tuple(core for form in inner for core in _base64_cores(form))
         self._spelled: re.Pattern[bytes] | None = None
-        # However it is spelled, its longest run of letters and digits stands there plainly, unless such are escaped.
+        # Every spelling contains the longest run of letters and digits plainly, unless letters are escaped too.
         self._run = max(_RUN.findall(text), key=len, default="").encode("ascii")
 
     def found_in(self, data: bytes) -> str | None:
-        """The name of a form in which the secret is in `data`, or None."""
+        """Return the name of a form in which `data` holds the secret, or None."""
         if self._literal in data:
             return "as it is"
         if any(form in data for form in self._hex):
@@ -81,9 +86,9 @@ class Forms:
             return "percent-encoded or escaped"
         return None
 
-    def replaced_in(self, data: bytes, placeholder: bytes) -> bytes:
-        """`data` with the placeholder in place of every form of the secret."""
-        # First, or what escapes its first or last character would be left there, and JSON be none any more.
+    def replace_in(self, data: bytes, placeholder: bytes) -> bytes:
+        """Return `data` with the placeholder in place of every form of the secret."""
+        # Escaped spellings first: replacing the plain text would leave a backslash before or behind it, and break JSON.
         if self._may_be_spelled_in(data):
             data = self._pattern().sub(lambda _: placeholder, data)
         data = data.replace(self._literal, placeholder)
@@ -95,7 +100,7 @@ class Forms:
         return data
 
     def spans_in(self, data: bytes) -> Iterator[tuple[int, int]]:
-        """Where in `data` each form starts and ends; they may overlap."""
+        """Yield where each form starts and ends in `data`; spans may overlap."""
         patterns = [re.compile(b"|".join(map(re.escape, (self._literal, *self._hex))))]
         patterns += [core.pattern() for core in self._base64 if core.is_in(data)]
         if self._may_be_spelled_in(data):
@@ -104,21 +109,17 @@ class Forms:
             yield from (match.span() for match in pattern.finditer(data))
 
     def anchors(self) -> tuple[bytes, ...] | None:
-        """A run of letters and digits of each form, one of which is in whatever holds the secret.
+        """Return a run of letters and digits for each form, or None if the secret has none.
 
-        That is, in what holds it or in what `less_escaped` makes of that. None when a form has no run of
-        SHORTEST_ANCHOR characters, or undoing escapes would change the secret itself.
+        Data that holds the secret contains one of these runs, either as it is or after `unescaped_levels`. There are
+        no such runs if a form has no run of SHORTEST_ANCHOR characters, or if undoing escapes would change the
+        secret itself.
         """
-        if any(True for _ in less_escaped(self._literal)):
+        if any(True for _ in unescaped_levels(self._literal)):
             return None
-        runs = [self._last_run(_RUN.findall(self._text)), *(form.decode("ascii") for form in self._hex)]
-        runs += [self._last_run(core.runs) for core in self._base64]
+        runs = [_last_long_run(_RUN.findall(self._text)), *(form.decode("ascii") for form in self._hex)]
+        runs += [_last_long_run(core.runs) for core in self._base64]
         return None if "" in runs else tuple(run.encode("ascii") for run in runs)
-
-    @staticmethod
-    def _last_run(runs: list[str]) -> str:
-        # The last one: signed tokens have their first runs in common.
-        return next((run for run in reversed(runs) if len(run) >= SHORTEST_ANCHOR), "")
 
     def _may_be_spelled_in(self, data: bytes) -> bool:
         if not _ESCAPES.search(data):
@@ -132,7 +133,7 @@ class Forms:
 
 
 class PlainForms(Forms):
-    """As it is and escaped, for a text that is base64 itself: its hex looks like many a number."""
+    """The plain and the escaped forms only, for a text that is base64 itself."""
 
     __slots__ = ()
 
@@ -141,10 +142,12 @@ class PlainForms(Forms):
         self._hex, self._base64 = (), ()
 
 
-def less_escaped(data: bytes) -> Iterator[bytes]:
-    """`data` with escapes of ASCII undone, level by level, as long as there are any that hide a letter or a digit."""
+def unescaped_levels(data: bytes) -> Iterator[bytes]:
+    """Yield `data` with one more level of ASCII escapes undone each time, as long as they hide a letter or a digit."""
     for _ in range(_LEVELS):
-        if not any(sign in data for sign in _SIGNS) or not any(pattern.search(data) for pattern in _ESCAPED_LETTERS):
+        if not any(sign in data for sign in _ESCAPE_SIGNS):
+            return
+        if not any(pattern.search(data) for pattern in _ESCAPED_LETTERS):
             return
         plainer = _ESCAPED_ASCII.sub(_unescaped, data)
         if plainer == data:
@@ -160,17 +163,17 @@ def _unescaped(match: re.Match[bytes]) -> bytes:
 
 
 class PlacedForms:
-    """Forms of a secret that is too short to be told from other text: only as the value of a field.
+    """The forms of a secret that is too short to be told from other text: only as the value of a credential's field.
 
     Args:
-        names: a pattern of the names of such fields.
+        names: a pattern for the names of such fields.
     """
 
     __slots__ = ("_pattern",)
 
     def __init__(self, text: str, names: bytes) -> None:
         quotes = rb"(?:" + _BEFORE + rb"[\"']|" + _PERCENT + rb"22)?"
-        # A sign, the rest of a tag of XML, or the head of a part of a form.
+        # Between name and value: a sign, the rest of an XML tag, or the headers of a multipart part.
         between = (
             rb"(?:\s*(?:[:=]|" + _PERCENT + rb"3[ad])\s*|(?:\s[^<>\n]{0,200})?>\s*"
             rb"|[^\n]{0,200}\r?\n(?:[^\r\n]{1,200}\r?\n){0,8}\r?\n)"
@@ -179,16 +182,16 @@ class PlacedForms:
         self._pattern = re.compile(before + _spellings(text) + rb"(?![a-z0-9])", re.IGNORECASE)
 
     def found_in(self, data: bytes) -> str | None:
-        """The name of a form in which the secret is in `data`, or None."""
+        """Return the name of the form in which `data` holds the secret, or None."""
         return "where a credential stands" if self._pattern.search(data) else None
 
-    def replaced_in(self, data: bytes, placeholder: bytes) -> bytes:
-        """`data` with the placeholder in place of the secret."""
+    def replace_in(self, data: bytes, placeholder: bytes) -> bytes:
+        """Return `data` with the placeholder in place of the secret."""
         return self._pattern.sub(lambda match: match[1] + placeholder, data)
 
 
 class _Core:
-    """What every base64 text of something must contain, whatever stands before and after it."""
+    """The part of a base64 text that depends on the secret alone, whatever stands before and after the secret."""
 
     __slots__ = ("_core", "_edges", "_literal", "_pattern", "_runs", "runs")
 
@@ -208,7 +211,7 @@ class _Core:
         return all(run in data for run in self._runs) and self.pattern().search(data) is not None
 
     def pattern(self) -> re.Pattern[bytes]:
-        """The core with the characters beside it that hold bits of the same thing."""
+        """Return a pattern for the core and the characters beside it that hold bits of the secret."""
         if self._pattern is None:
             padding = rb"(?:=|" + _PERCENT + rb"3d){0,2}"
             spelled = self._edges[0] + _spellings(self._core) + self._edges[1] + padding
@@ -216,20 +219,25 @@ class _Core:
         return self._pattern
 
 
+def _last_long_run(runs: list[str]) -> str:
+    # The last run rather than the first: signed tokens have their first runs in common.
+    return next((run for run in reversed(runs) if len(run) >= SHORTEST_ANCHOR), "")
+
+
 def _quoted(text: str) -> tuple[str, ...]:
     try:
         return quote(text, safe=""), quote_plus(text)
-    except UnicodeEncodeError:  # a lone surrogate is in no URL
+    except UnicodeEncodeError:  # URLs cannot hold a lone surrogate
         return ()
 
 
 def _base64_cores(literal: bytes) -> list[_Core]:
-    """The cores for each of the three offsets at which the text may stand, in both alphabets."""
+    """Return the cores for each of the three offsets at which the text may stand, in both alphabets."""
     cores: dict[str, _Core] = {}
-    for offset, first in enumerate((0, 2, 3)):  # how many characters hold bits of what stands before
+    for offset, first in enumerate((0, 2, 3)):  # `first` characters hold bits of what stands before
         encoded = base64.b64encode(b"\0" * offset + literal).decode("ascii")
         bits = (offset + len(literal)) * 8
-        core = encoded[first : bits // 6]  # whole characters, without bits of what comes after
+        core = encoded[first : bits // 6]  # without the character that holds bits of what comes after
         for written in (core, core.translate(str.maketrans("+/", "-_"))):
             if written and written not in cores:
                 cores[written] = _Core(written, before=offset > 0, after=bits % 6 > 0)
@@ -237,16 +245,16 @@ def _base64_cores(literal: bytes) -> list[_Core]:
 
 
 def _spellings(text: str) -> bytes:
-    """A pattern for a text however URLs, JSON, HTML and YAML write it, to be used ignoring case."""
+    """Return a pattern for a text however URLs, JSON, HTML and YAML write it, to be compiled with IGNORECASE."""
     return b"".join(_repeated(character, len(list(run))) for character, run in groupby(text))
 
 
 def _repeated(character: str, count: int) -> bytes:
     if character == "\\":
-        # Each level of JSON doubles them. More may follow, which escape what comes next.
+        # Each level of JSON doubles them. More may follow that escape the next character.
         levels = [_BACKSLASH + b"{%d}" % (count << level) for level in (4, 3, 2, 1, 0)]
         return b"(?:" + _escapes(character) + b"{%d}|" % count + b"|".join(levels) + b")"
-    # YAML doubles this one. A repetition of either spelling would take long to fail.
+    # YAML doubles the apostrophe. A repetition of either spelling would take long to fail.
     most = 2 * count if character == "'" else count
     spelling = _spelling(character)
     return spelling if most == 1 else spelling + b"{%d,%d}" % (count, most)
@@ -254,16 +262,16 @@ def _repeated(character: str, count: int) -> bytes:
 
 def _spelling(character: str) -> bytes:
     literal = re.escape(character).encode("utf-8", "surrogatepass")
-    # Escapes first: that of a percent sign begins with one.
+    # Escapes first: the escape of a percent sign begins with a percent sign.
     options = [_escapes(character), b"(?-i:" + literal + b")" if _RUN.match(character) else b"(?:" + literal + b")"]
     if character == " ":
-        options += [rb"\+", _escapes("+")]  # as forms write it, and that in a URL
+        options += [rb"\+", _escapes("+")]  # as HTML forms write it, and escaped once more in a URL
     before = _BEFORE if character in _ESCAPED_BEFORE else b""
     return b"(?:" + before + b"(?:" + b"|".join(options) + b"))"
 
 
 def _escapes(character: str) -> bytes:
-    """A pattern for one character as it is written where it cannot stand itself: longer ways first."""
+    """Return a pattern for the escapes of one character, longer ones first."""
     code = ord(character)
     options = [_AND + _NUMBER + b"(?:0{0,5}%d|x0{0,5}%x)" % (code, code) + _END]
     if character in _ENTITIES:
@@ -271,7 +279,7 @@ def _escapes(character: str) -> bytes:
     options.append(_BACKSLASH + rb"{1,15}" + _code(code))
     if character in _LETTERS:
         options.append(_BACKSLASH + rb"{1,15}" + _LETTERS[character])
-    if character != "\\":  # that is the backslash of the levels
+    if character != "\\":  # a percent-encoded backslash is part of the levels above
         options.append(b"".join(_PERCENT + b"%02x" % byte for byte in character.encode("utf-8", "surrogatepass")))
     return b"(?:" + b"|".join(options) + b")"
 
@@ -286,23 +294,24 @@ def _code(code: int) -> bytes:
     return b"(?:u%08x|u%04x%su%04x)" % (code, halves[0], _BACKSLASH + rb"{1,15}", halves[1])
 
 
-# White space as bytes, and as JSON, URLs, and each of them in URLs write it.
+# White space as it is, as JSON and URLs escape it, and JSON's escapes within URLs.
 _SPACE: Final = re.compile(
     rb"(?:\s|(?:\\|" + _PERCENT + rb"5[Cc])+[nrt]|" + _PERCENT + rb"(?:0[AaDd9]|20))+",
 )
-_WHITE: Final = b" \t\n\r\x0b\x0c"
+_PLAIN_SPACE: Final = b" \t\n\r\x0b\x0c"
 
 
-def joined(data: bytes) -> bytes:
-    """`data` without white space and line breaks, escaped ones included."""
+def without_whitespace(data: bytes) -> bytes:
+    """Return `data` without spaces and line breaks, escaped ones included."""
     if b"\\" in data or b"%" in data:
         return _SPACE.sub(b"", data)
-    return data.translate(None, _WHITE)
+    return data.translate(None, _PLAIN_SPACE)
 
 
-def replaced_across_lines(data: bytes, spans: Iterable[tuple[int, int]], placeholder: bytes) -> bytes:
-    """`data` with the placeholder in place of what stands at these places of `joined(data)`."""
-    starts, origins = [0], [0]  # of each piece between white space, in what is joined and in `data`
+def replace_across_lines(data: bytes, spans: Iterable[tuple[int, int]], placeholder: bytes) -> bytes:
+    """Return `data` with the placeholder in place of these spans of `without_whitespace(data)`."""
+    # Where each piece between white space starts, without white space and in `data`.
+    starts, origins = [0], [0]
     length = 0
     for match in _SPACE.finditer(data):
         length += match.start() - origins[-1]

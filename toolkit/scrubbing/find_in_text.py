@@ -14,7 +14,7 @@ from urllib.parse import unquote, unquote_plus
 
 from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.scrubbing.credential_names import FIELD_NAMES, URL_NAMES, field_place, is_url_name_only, url_place
-from toolkit.scrubbing.encoded_forms import less_escaped
+from toolkit.scrubbing.encoded_forms import unescaped_levels
 from toolkit.scrubbing.shapes import may_have_shape, secrets_by_shape
 
 _NAMES: Final = FIELD_NAMES.decode("ascii")
@@ -52,7 +52,7 @@ _STEMS: Final = (b"token", b"secret", b"pass", b"key", b"assertion", b"code", b"
 
 def may_name_credentials(data: bytes) -> bool:
     """Whether credentials by name or shape, or a URL with a password, may be in `data`: never False when so. Cheap."""
-    return any(_has_stem(one) for one in (data, *less_escaped(data)))
+    return any(_has_stem(one) for one in (data, *unescaped_levels(data)))
 
 
 def _has_stem(data: bytes) -> bool:

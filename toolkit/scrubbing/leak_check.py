@@ -8,7 +8,7 @@ from __future__ import annotations
 from toolkit.core.errors import SecretLeak
 from toolkit.scrubbing.archives import contents_of, may_be_packed
 from toolkit.scrubbing.content_encodings import AFTER_THE_CALL
-from toolkit.scrubbing.encoded_forms import joined
+from toolkit.scrubbing.encoded_forms import without_whitespace
 from toolkit.scrubbing.known import KnownSecrets
 
 
@@ -31,7 +31,7 @@ def check(data: bytes, known: KnownSecrets, *, where: str) -> None:
             f"{where} would hold the secret that {placeholder} stands for, {form}; nothing was written.",
             f"{AFTER_THE_CALL} make it without a cassette, and please report this with the shape of the request.",
         )
-    check_packed(joined(data), known)  # such as a compressed body, recorded before a secret in it was known
+    check_packed(without_whitespace(data), known)  # such as a compressed body, recorded before a secret in it was known
 
 
 def check_packed(data: bytes, known: KnownSecrets) -> None:
