@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from toolkit.cassettes.cassette import Cassette
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolkit.cassettes.cassette import Cassette
 
 # Belongs to the process rather than to a context: threads and tasks that a cell starts are part of the cell.
 _open: list[Cassette] = []

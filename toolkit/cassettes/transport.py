@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import httpx
 
@@ -27,8 +27,10 @@ from toolkit.core.errors import CassetteError
 from toolkit.core.ledger import TRAFFIC, Authorization, Call
 from toolkit.core.warn import warn
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest
-from toolkit.scrubbing.scrubber import Scrubber
 from toolkit.transport.flow import Flow, run, run_async
+
+if TYPE_CHECKING:
+    from toolkit.scrubbing.scrubber import Scrubber
 
 
 class Tape(Protocol):

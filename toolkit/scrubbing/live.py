@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 
-from toolkit.scrubbing.scrubber import KnownSecrets
+from toolkit.scrubbing.known import KnownSecrets
 
 
 class SessionSecrets:

@@ -11,9 +11,9 @@ import logging
 import re
 from typing import Any, Final
 
-from toolkit.scrubbing.find_in_messages import FIELD_NAMES, header_place
+from toolkit.scrubbing.credential_names import FIELD_NAMES, header_place
+from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.live import SESSION_SECRETS
-from toolkit.scrubbing.scrubber import KnownSecrets
 
 # A filter on a logger does not see the records of its children, so each is named. Getting a logger makes
 # it: a library that is imported later finds the filter there.

@@ -8,7 +8,7 @@ import httpx
 
 from toolkit.core.errors import ServiceError, TabulationError
 from toolkit.core.escaping import excerpt, printable
-from toolkit.scrubbing.scrubber import KnownSecrets
+from toolkit.scrubbing.known import KnownSecrets
 
 if TYPE_CHECKING:
     import pandas as pd

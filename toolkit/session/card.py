@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from toolkit.auth.credentials import Credentials
 from toolkit.auth.tokens.token import Token
-from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.cassette_card import source_text
 from toolkit.core.document import CredentialKind, Environment, Interface
 from toolkit.core.escaping import as_html
@@ -16,6 +15,7 @@ from toolkit.core.ledger import Ledger
 from toolkit.core.words import REAL_ACCOUNT, count_text, instant_words, minutes_text
 
 if TYPE_CHECKING:
+    from toolkit.cassettes.cassette import Cassette
     from toolkit.session.session import AsyncSession, Session
 
 KEY_PAIR_NOTE: Final = "none: the key pair goes with every call"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import httpx
 
 from toolkit.auth.tokens.token import Token
-from toolkit.cassettes.cassette import Cassette
 from toolkit.core.document import Environment, Placeholder
 from toolkit.core.ledger import EPOCH
 from toolkit.core.secret import Secret
@@ -16,6 +15,8 @@ from toolkit.session.sending import Sender
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from toolkit.cassettes.cassette import Cassette
 
 
 class History:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from toolkit.auth.credentials import Credentials, as_environment
 from toolkit.auth.tokens.single_flight import SHARED_IN_PROCESS, MemoryTokenStore
 from toolkit.auth.tokens.store import TokenStore
 from toolkit.cassettes import cell_cassette
-from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.paths import as_mode, of_that_name
 from toolkit.core.clock import Clock
 from toolkit.core.document import Environment, Interface, symbolic_address
 from toolkit.core.errors import CassetteMiss, ConfigurationError, CredentialsMismatch, InterfaceNotAllowed
 from toolkit.local.settings import Settings, is_offline
-from toolkit.scrubbing.rules.model import project_rules
-from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
 from toolkit.session.scope import Scope
+
+# A live session loads neither cassettes nor the scrubber, which would double the time of its first call.
+if TYPE_CHECKING:
+    from toolkit.cassettes.cassette import Cassette
 
 
 class ResolvedCredentials(NamedTuple):
@@ -43,6 +44,14 @@ def open_cassette(cassette: Cassette | str | Path | None, mode: str | None, *, s
         ConfigurationError: if there is a mode without a cassette, or if an open cassette has another mode.
     """
     as_mode(mode)
+    cassette = cell_cassette.current() if cassette is None else cassette
+    if cassette is None:
+        _check_live(mode)
+        return None
+    from toolkit.cassettes.cassette import Cassette
+    from toolkit.scrubbing.rules.model import project_rules
+    from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
+
     if isinstance(cassette, str | Path):
         scrubber = Scrubber(
             KnownSecrets(),
@@ -51,26 +60,12 @@ def open_cassette(cassette: Cassette | str | Path | None, mode: str | None, *, s
             rules=project_rules(settings),
         )
         return Cassette(cassette, mode, settings=settings, scrubber=scrubber)
-    if cassette is not None and not isinstance(cassette, Cassette):
+    if not isinstance(cassette, Cassette):
         raise ConfigurationError(
             f"A cassette is a name, a path or a Cassette, not {type(cassette).__name__}.",
             'For example cassette="tour".',
             about="cassette",
         )
-    if cassette is None:
-        cassette = cell_cassette.current()
-    if cassette is None:
-        if is_offline():
-            raise CassetteMiss(
-                "There is no cassette to replay, and TOOLKIT_OFFLINE keeps calls from going out.",
-                "Name a cassette to replay; to go online, unset TOOLKIT_OFFLINE and start again.",
-                about="cassette",
-            )
-        if mode is not None:
-            raise ConfigurationError(
-                f"The mode {mode} needs a cassette.", 'Name a cassette, such as cassette="tour".', about="cassette"
-            )
-        return None
     if mode is not None and as_mode(mode) != cassette.mode:
         raise ConfigurationError(
             f"The cassette is open with mode {cassette.mode}, not {mode}.",
@@ -81,8 +76,22 @@ def open_cassette(cassette: Cassette | str | Path | None, mode: str | None, *, s
     return cassette
 
 
+def _check_live(mode: str | None) -> None:
+    if is_offline():
+        raise CassetteMiss(
+            "There is no cassette to replay, and TOOLKIT_OFFLINE keeps calls from going out.",
+            "Name a cassette to replay; to go online, unset TOOLKIT_OFFLINE and start again.",
+            about="cassette",
+        )
+    if mode is not None:
+        what = f"The mode {mode} needs a cassette."
+        raise ConfigurationError(what, 'Name a cassette, such as cassette="tour".', about="cassette")
+
+
 def register_with(cassette: Cassette, settings: Settings) -> None:
     """Let an open cassette know the addresses, header prefix and rules of a session that uses it."""
+    from toolkit.scrubbing.rules.model import project_rules
+
     cassette.scrubber.use_addresses(settings.addresses, settings.header_prefix)
     cassette.scrubber.add_rules(project_rules(settings))
 

@@ -7,13 +7,13 @@ a credential, and a replayed call needs none.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import httpx
 
 from toolkit.auth.authorizers import AuthorizedRequest, Authorizer
 from toolkit.auth.tokens.token import Token
 from toolkit.cassettes import cell_cassette
-from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.replay.matching import Identity
 from toolkit.cassettes.transport import Outgoing, through
@@ -21,11 +21,14 @@ from toolkit.core.clock import Clock
 from toolkit.core.document import TOKEN_PATH, Interface
 from toolkit.core.ledger import EPOCH, Call, Ledger
 from toolkit.local.settings import Settings
+from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import HeaderList
-from toolkit.scrubbing.scrubber import KnownSecrets
 from toolkit.session.opening import register_with
 from toolkit.session.scope import Scope
 from toolkit.transport.flow import Flow, Read, run, run_async
+
+if TYPE_CHECKING:
+    from toolkit.cassettes.cassette import Cassette
 
 
 class InterfaceTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):

@@ -16,14 +16,13 @@ from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPa
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.auth.tokens.store import TokenStore
 from toolkit.auth.tokens.token import Token
-from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.replay.matching import Identity
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import Environment, Interface
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.settings import Settings, as_settings
+from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.logs import protect as keep_out_of_logs
-from toolkit.scrubbing.scrubber import KnownSecrets
 from toolkit.session.history import History
 from toolkit.session.opening import open_cassette, open_token_store, resolve_credentials, scope_of
 from toolkit.session.sending import InterfaceTransport, Sender
@@ -32,6 +31,8 @@ from toolkit.transport.unreachable import unanswered
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from toolkit.cassettes.cassette import Cassette
 
 _TABULATE_ARGUMENTS: Final = frozenset({"numbers", "dtypes", "records"})
 ClientType = TypeVar("ClientType", httpx.Client, httpx.AsyncClient)

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.core.errors import ConfigurationError
-from toolkit.scrubbing.find_in_messages import header_place
+from toolkit.scrubbing.credential_names import header_place
 from toolkit.scrubbing.messages import RecordedRequest
 
 OURS: Final = ("identity", "method", "scheme", "host", "port", "path", "query", "body")
