@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import functools
 import json
 import traceback
 from datetime import UTC, datetime, timedelta
@@ -11,9 +10,10 @@ from datetime import UTC, datetime, timedelta
 import jwt
 import pytest
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import given
 from hypothesis import strategies as st
+from key_forms import KEYS_AND_ALGORITHMS, RSA_ALGORITHMS, key
 
 from toolkit.auth.assertion import ASSERTION_LIFETIME, client_assertion
 from toolkit.auth.keys import as_signer
@@ -21,22 +21,7 @@ from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 
 NOW = datetime(2026, 5, 12, 9, 30, 0, 999_999, tzinfo=UTC)
-RSA_ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"]
-MAKERS = {
-    "P-256": lambda: ec.generate_private_key(ec.SECP256R1()),
-    "P-384": lambda: ec.generate_private_key(ec.SECP384R1()),
-    "P-521": lambda: ec.generate_private_key(ec.SECP521R1()),
-    "Ed25519": ed25519.Ed25519PrivateKey.generate,
-    "RSA": lambda: rsa.generate_private_key(65537, 2048),
-}
-DEFAULTS = {"P-256": "ES256", "P-384": "ES384", "P-521": "ES512", "Ed25519": "EdDSA", "RSA": "RS256"}
-KEYS_AND_ALGORITHMS = [*DEFAULTS.items(), *(("RSA", name) for name in RSA_ALGORITHMS[1:])]
 CANARY = "QXZ0123456789QXZ"
-
-
-@functools.cache
-def key(kind):
-    return MAKERS[kind]()
 
 
 def assertion(signer, **changes):
@@ -45,7 +30,7 @@ def assertion(signer, **changes):
 
 
 def verified(token, private_key, algorithm, audience="https://auth.example.com/v1/oauth2/token"):
-    """The claims of an assertion as the service would read them at any hour."""
+    """The claims of an assertion, verified as the service does, whatever the time."""
     return jwt.decode(
         token,
         private_key.public_key(),
@@ -62,7 +47,7 @@ def parts(token):
 
 @pytest.mark.parametrize(("kind", "algorithm"), KEYS_AND_ALGORITHMS)
 def test_signature(kind, algorithm):
-    """An assertion of every algorithm is verified by the public key, and by no other algorithm of it."""
+    """An assertion of every algorithm is verified with the public key, and with no other algorithm of that key."""
     token = assertion(as_signer(key(kind), algorithm=algorithm))
     assert verified(token, key(kind), algorithm)
     with pytest.raises(jwt.InvalidTokenError):
@@ -74,7 +59,7 @@ def test_signature(kind, algorithm):
 
 @pytest.mark.parametrize(("kind", "algorithm"), KEYS_AND_ALGORITHMS)
 def test_claims(kind, algorithm):
-    """Header and claims are exactly those of RFC 7523 and no more: integer times, 60 seconds, no `nbf`."""
+    """Header and claims are exactly those of RFC 7523: integer times, 60 seconds, no `nbf`."""
     token = assertion(as_signer(key(kind), algorithm=algorithm))
     issued_at = int(datetime(2026, 5, 12, 9, 30, tzinfo=UTC).timestamp())
     expected = {
@@ -100,7 +85,7 @@ def test_claims(kind, algorithm):
     now=st.datetimes(datetime(1970, 1, 2), datetime(2200, 1, 1), timezones=st.just(UTC)),
 )
 def test_claims_of_any_text(client_id, audience, jti, now):
-    """Whatever identifiers and instant it is made of, an assertion carries them, and begins before it is sent."""
+    """An assertion carries any identifiers and instant that it is made of, and is valid at once."""
     signer = as_signer(key("P-256"))
     token = assertion(signer, client_id=client_id, audience=audience, now=now, new_jti=lambda: jti)
     claims = verified(token, key("P-256"), "ES256", audience)
@@ -109,7 +94,7 @@ def test_claims_of_any_text(client_id, audience, jti, now):
 
 
 def test_jti_is_fresh():
-    """Each assertion asks for an identifier of its own."""
+    """Each assertion has a new identifier."""
     numbers = iter(range(10))
     signer = as_signer(key("Ed25519"))
     tokens = [assertion(signer, new_jti=lambda: f"jti-{next(numbers)}") for _ in range(3)]
@@ -117,13 +102,13 @@ def test_jti_is_fresh():
 
 
 def test_assertion_is_a_secret():
-    """An assertion is a Secret: whoever has it has a token for a minute."""
+    """An assertion is a Secret, because it gets a token for a minute."""
     made = client_assertion(as_signer(key("P-256")), client_id="c", audience="a", now=NOW, new_jti=lambda: "jti")
     assert isinstance(made, Secret)
 
 
 def test_header_type():
-    """`typ` is what the caller says; None leaves it out."""
+    """The header has the `typ` that was given; None leaves it out."""
     signer = as_signer(key("P-256"))
     assert parts(assertion(signer, typ="client-authentication+jwt"))[0] == {
         "alg": "ES256",
@@ -134,14 +119,14 @@ def test_header_type():
 
 @given(st.integers(1, 3600))
 def test_lifetime(lifetime):
-    """It is good for as many seconds as the caller says, from the second it is made in."""
+    """An assertion is valid for the given number of seconds."""
     claims = parts(assertion(as_signer(key("Ed25519")), lifetime=lifetime))[1]
     assert claims["exp"] - claims["iat"] == lifetime
     assert claims["iat"] == int(NOW.timestamp())
 
 
-def test_key_id():
-    """`kid` is in the header when it is known, and absent otherwise."""
+def test_key_id_in_header():
+    """`kid` is in the header if it is known."""
     assert parts(assertion(as_signer(key("P-256"), key_id="kid-1")))[0] == {
         "alg": "ES256",
         "typ": "JWT",
@@ -151,7 +136,7 @@ def test_key_id():
 
 
 class Remote:
-    """A Signer that keeps its key elsewhere, made without PyJWT; ECDSA comes as DER, as key services return it."""
+    """A Signer that keeps its key elsewhere and returns ECDSA signatures in DER, as key services do."""
 
     algorithm, key_id = "ES256", "remote-1"
 
@@ -166,7 +151,7 @@ class Remote:
 
 
 def test_signer_elsewhere():
-    """The assertion of a key that is kept elsewhere verifies."""
+    """An assertion signed with a key that is kept elsewhere is verified."""
     for _ in range(20):  # DER is of several lengths
         token = assertion(as_signer(Remote()))
         assert parts(token)[0] == {"alg": "ES256", "typ": "JWT", "kid": "remote-1"}
@@ -175,7 +160,7 @@ def test_signer_elsewhere():
 
 @pytest.mark.parametrize("failure", [ValueError, ConnectionError, TypeError, ConfigurationError])
 def test_signer_that_fails(failure):
-    """A signer's failure is an error of ours that names its type, with nothing of what it said and no frame of it."""
+    """The error for a failing Signer names the type of the failure, and shows neither its text nor its frames."""
     with pytest.raises(ConfigurationError) as caught:
         assertion(Remote(failure))
     assert caught.value.what == f"The signer could not sign: {failure.__name__}."
@@ -186,8 +171,8 @@ def test_signer_that_fails(failure):
     )
 
 
-def test_signer_that_changes_its_mind():
-    """A signer whose algorithm became another than one of a private key signs no assertion."""
+def test_signer_with_changing_algorithm():
+    """A Signer with an algorithm that is no longer one of a private key signs no assertion."""
 
     class Changing(Remote):
         algorithm = "none"

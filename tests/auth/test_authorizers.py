@@ -117,7 +117,7 @@ def test_key_pair_in_recordings(scheme):
 def test_key_pair_is_never_retried(status):
     """A call refused with a key pair is not sent again: there is no other to send."""
     authorizer = KeyPairAuthorizer(key_pair(), header_prefix="SVC")
-    assert not authorizer.is_worth_retrying(GET, status, authorizer.grant)
+    assert not authorizer.note_answer(GET, status, authorizer.grant)
 
 
 def test_key_pair_authorization():
@@ -295,20 +295,20 @@ def test_worth_retrying(kind, status):
     bench = Bench(client_secret())
     grant = bench.obtain()
     request, again = REQUESTS[kind]
-    assert bench.authorizer.is_worth_retrying(request, status, grant) is (status == 401 and again)
+    assert bench.authorizer.note_answer(request, status, grant) is (status == 401 and again)
     assert (bench.authorizer.grant is None) is (status == 401)
 
 
 def test_one_renewal():
     """A token that came of a 401 and is answered with 401 again is kept: no renewal for each call."""
     bench = Bench(client_secret())
-    assert bench.authorizer.is_worth_retrying(GET, 401, bench.obtain())
+    assert bench.authorizer.note_answer(GET, 401, bench.obtain())
     renewed = bench.obtain("QXZ-other-token")
     for _ in range(5):
-        assert not bench.authorizer.is_worth_retrying(GET, 401, renewed)
+        assert not bench.authorizer.note_answer(GET, 401, renewed)
         assert bench.obtain() is renewed
-    assert not bench.authorizer.is_worth_retrying(GET, 200, renewed)
-    assert bench.authorizer.is_worth_retrying(GET, 401, renewed)
+    assert not bench.authorizer.note_answer(GET, 200, renewed)
+    assert bench.authorizer.note_answer(GET, 401, renewed)
 
 
 # The copy

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.auth.cell_warning import _stands_in, warn_if_in_cell
+from toolkit.auth.cell_warning import _holds, remember_input, warn_if_in_cell
 from toolkit.core.secret import SHORTEST_SECRET, Secret
 
 SETUP = "from toolkit.auth.cell_warning import warn_if_in_cell as check; from toolkit.core.secret import Secret"
@@ -35,14 +35,14 @@ def shell(monkeypatch, tmp_path):
 
 @pytest.fixture
 def run(shell):
-    """Runs a cell and gives the texts of its warnings."""
+    """A function that runs a cell and returns the texts of its warnings."""
 
     def run(source, *, stored=True, silent=False):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
             result = shell.run_cell(source, store_history=stored, silent=silent)
         result.raise_error()
-        return [str(one.message) for one in caught if one.category is UserWarning]
+        return [str(warning.message) for warning in caught if warning.category is UserWarning]
 
     return run
 
@@ -65,8 +65,8 @@ def pem():
 
 
 @pytest.mark.parametrize(("stored", "silent"), [(True, False), (False, False), (False, True)])
-def test_a_literal_is_warned_of(run, secret, stored, silent):
-    """A secret in the source of the running cell is warned of, whether or not the cell is in the history."""
+def test_secret_in_the_source(run, secret, stored, silent):
+    """A secret in the source of the running cell raises a warning, whether or not the cell is in the history."""
     (text,) = run(f"check([('API_SECRET_KEY', Secret('{secret}'))])", stored=stored, silent=silent)
     assert text.startswith("This cell's source holds the secret key itself;")
     assert "getpass.getpass()" in text
@@ -74,8 +74,8 @@ def test_a_literal_is_warned_of(run, secret, stored, silent):
     assert secret not in text
 
 
-def test_once_a_kind_and_an_execution(run, secret):
-    """Once for each kind in a cell, however often it is asked; and anew when the cell runs again."""
+def test_one_warning_per_kind_and_execution(run, secret):
+    """Each kind of secret is warned of once in an execution of a cell, and again when the cell runs again."""
     source = f"for _ in range(3): check([('CLIENT_SECRET', Secret('{secret}')), ('API_KEY_ID', Secret('{secret}'))])"
     for _ in range(2):
         first, second = run(source)
@@ -83,33 +83,42 @@ def test_once_a_kind_and_an_execution(run, secret):
         assert "the key ID itself" in second
 
 
-def test_what_is_not_in_the_source(run, secret):
-    """A secret that was typed, read or put in another cell before is not warned of; one in a function's cell is."""
+def test_secret_in_another_cell(run, secret):
+    """A secret from an earlier cell gives no warning; one in the cell that defined a running function does."""
     run(f"def make(): check([('CLIENT_SECRET', Secret('{secret}'))])\nhidden = '{secret}'")
     assert run("check([('CLIENT_SECRET', Secret(hidden))])") == []
     assert run("check([('CLIENT_SECRET', Secret('short'))])") == []
     assert len(run("make()")) == 1
 
 
-def test_after_the_cell(run, secret):
-    """What runs after a cell, as a widget's callback does, is told of the cell that ran last: it holds the secret."""
+def test_callback_after_the_cell(run, secret):
+    """Code that runs after a cell, such as a widget's callback, is warned about the last cell."""
     run(f"hidden = '{secret}'")
     with pytest.warns(UserWarning, match="the client secret itself"):
         warn_if_in_cell([("CLIENT_SECRET", Secret(secret))])
 
 
-def test_a_thread_of_the_cell(run, secret):
-    """Credentials made in a thread, where no frame of the cell is on the stack, are found in the history."""
+def test_answer_to_input(run, shell, secret):
+    """A secret that was typed at `input()` raises a warning, because JupyterLab saves it in the notebook."""
+    shell.user_ns["answer"] = secret
+    remember_input(secret)
+    (text,) = run("check([('CLIENT_SECRET', Secret(answer))])")
+    assert text.startswith("The client secret was typed at input()")
+    assert secret not in text
+
+
+def test_thread_of_the_cell(run, secret):
+    """Credentials made in a thread are found in the history, since no frame of the cell is on the stack."""
     source = f"""
 import functools, threading
-one = threading.Thread(target=functools.partial(check, [('CLIENT_SECRET', Secret('{secret}'))]))
-one.start(); one.join()
+thread = threading.Thread(target=functools.partial(check, [('CLIENT_SECRET', Secret('{secret}'))]))
+thread.start(); thread.join()
 """
     assert len(run(source)) == 1
 
 
 def test_cell_magic(run, secret):
-    """A cell under a magic, stored or not, is found as well."""
+    """A cell with a cell magic is found, whether it is stored or not."""
     source = f"%%capture\ncheck([('CLIENT_SECRET', Secret('{secret}'))])"
     assert len(run(f"%%time\ncheck([('CLIENT_SECRET', Secret('{secret}'))])")) == 1
     run(source)
@@ -118,14 +127,14 @@ def test_cell_magic(run, secret):
 
 @pytest.mark.parametrize("options", ["", "-i "])
 def test_run_magic(run, tmp_path, secret, options):
-    """A script that `%run` runs is no cell: it is in no notebook."""
+    """A script that `%run` runs gives no warning, because no notebook holds it."""
     script = tmp_path / "script.py"
     script.write_text(f"{SETUP}\ncheck([('CLIENT_SECRET', Secret('{secret}'))])\n")
     assert run(f"%run {options}{script}") == []
 
 
 def test_await(run, secret):
-    """A cell that awaits is found."""
+    """A cell with a top-level await is found."""
     source = f"""
 import asyncio
 async def make(): await asyncio.sleep(0); check([('CLIENT_SECRET', Secret('{secret}'))])
@@ -136,32 +145,32 @@ await make()
 
 @pytest.mark.parametrize("write", [repr, json.dumps, "'''{}'''".format, lambda pem: repr(pem.replace("\n", ""))])
 def test_pem(run, shell, pem, write):
-    """A PEM is found however its lines stand in the cell."""
+    """A PEM is found in whatever way its lines are written in the cell."""
     shell.user_ns["pem"] = pem
     assert len(run(f"text = {write(pem)}\ncheck([('PRIVATE_KEY', Secret(pem))])")) == 1
     assert run("check([('PRIVATE_KEY', Secret(pem))])") == []
     assert run("'''-----BEGIN PRIVATE KEY-----'''\ncheck([('PRIVATE_KEY', Secret(pem))])") == []
 
 
-def test_the_warning_shows_no_line(shell, secret):
-    """Printed, the warning names the cell, and does not quote the line that holds the secret."""
+def test_printed_warning(shell, secret):
+    """The printed warning names the cell, and does not quote the line with the secret."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         shell.run_cell(f"check([('CLIENT_SECRET', Secret('{secret}'))])", store_history=True)
-    (one,) = caught
-    printed = warnings.formatwarning(one.message, one.category, one.filename, one.lineno, one.line)
+    (warning,) = caught
+    printed = warnings.formatwarning(warning.message, warning.category, warning.filename, warning.lineno, warning.line)
     assert printed.startswith("In [1]:1: UserWarning: This cell's source")
     assert secret not in printed
 
 
-def test_filters_are_the_users(run, secret):
-    """A user who ignores it is not warned."""
+def test_warning_can_be_ignored(run, secret):
+    """The user's filters of warnings apply."""
     assert run(f"import warnings\nwarnings.simplefilter('ignore')\ncheck([('X', Secret('{secret}'))])") == []
 
 
 @pytest.mark.parametrize("broken", ["history_manager", "user_ns"])
-def test_never_raises(shell, monkeypatch, secret, broken):
-    """A shell that lacks something is as none at all."""
+def test_unusual_shell(shell, monkeypatch, secret, broken):
+    """A shell that lacks something that is needed gives no warning and no error."""
     from IPython.core import getipython
 
     class Broken:
@@ -175,7 +184,7 @@ def test_never_raises(shell, monkeypatch, secret, broken):
 
 
 def test_outside_of_ipython(secret):
-    """Without IPython nothing is warned of, and nothing imports it."""
+    """Without IPython there is no warning, and IPython is not imported."""
     code = (
         f"{SETUP}\ncheck([('CLIENT_SECRET', Secret('{secret}'))])\nimport sys\n"
         "print([name for name in sys.modules if name.startswith('IPython')])"
@@ -184,27 +193,13 @@ def test_outside_of_ipython(secret):
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
 
 
-def test_kernel(secret, tmp_path):
-    """In a kernel, as nbclient runs it, the warning is in the output of the cell and of no other."""
-    import nbformat
-    from nbclient import NotebookClient
-
-    cells = [SETUP, f"hidden = '{secret}'; check([('CLIENT_SECRET', Secret(hidden))])"]
-    cells.append("check([('CLIENT_SECRET', Secret(hidden))])")
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-    NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": tmp_path}}).execute()
-    texts = ["".join(output.get("text", "") for output in cell.outputs) for cell in notebook.cells]
-    assert [text.count("UserWarning") for text in texts] == [0, 1, 0]
-    assert secret not in texts[1]
-
-
 @given(st.text(min_size=SHORTEST_SECRET), st.text(), st.text())
 def test_any_secret_as_it_stands(text, before, after):
-    """Any text of eight characters or more is found in a source that holds it, as a literal of Python or JSON too."""
+    """Any text of eight characters or more is found in a source, also as a literal of Python or JSON."""
     lines = [line.strip() for line in text.replace("\\n", "\n").splitlines()]
     if len(lines) > 1 and all(len(line) < SHORTEST_SECRET or line.startswith("-----") for line in lines):
         return
     if len(lines) <= 1:
-        assert all(_stands_in(before + form + after, text) for form in (text, repr(text), json.dumps(text)))
+        assert all(_holds(before + form + after, text) for form in (text, repr(text), json.dumps(text)))
     elif not text.startswith("-----"):
-        assert _stands_in(before + text.replace("\\n", "\n") + after, text)
+        assert _holds(before + text.replace("\\n", "\n") + after, text)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import gc
 import json
 import logging
@@ -11,41 +10,28 @@ import pprint
 import subprocess
 import sys
 import traceback
-from pathlib import Path
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 from hypothesis import example, given
 from hypothesis import strategies as st
 from IPython.lib.pretty import pretty
 from jwt.algorithms import ECAlgorithm
+from key_forms import frames_of, jwk, pem
+from key_forms import key as key_of_kind
 
-import toolkit
 from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair, as_environment
 from toolkit.core.document import CredentialKind, Environment, Placeholder
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError
 from toolkit.core.secret import Secret
-
-ROOT = str(Path(toolkit.__file__).parent)
 
 # Text that no message, name or address holds by chance.
 CANARIES = st.text("QXZ0123456789", min_size=12)
 CANARY = "QXZ0123456789QXZ"
 
 
-@functools.cache
 def key(number=0):
-    return ec.generate_private_key(ec.SECP256R1())
-
-
-@functools.cache
-def rsa_key():
-    return rsa.generate_private_key(65537, 2048)
-
-
-def pem(private_key):
-    return private_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    return key_of_kind("P-256", number)
 
 
 def key_pair(**changes):
@@ -76,7 +62,7 @@ class Remote:
 
 
 def everything_shown(value):
-    """All that Python would print of a value, and of an error that refuses to give it."""
+    """All that Python would print of a value, and of the errors with which it refuses to be pickled."""
     shown = [str(value), repr(value), f"{value}", f"{value!r:>100}", ascii([value]), repr(vars(value))]
     shown += [pprint.pformat(vars(value)), pretty(value), pretty(vars(value)), repr(copy.deepcopy(value))]
     shown += [logging.makeLogRecord({"msg": "%s %r", "args": (value, value)}).getMessage()]
@@ -102,7 +88,7 @@ def test_client_secret_shows_nothing(secret):
     assert secret not in everything_shown(client_secret(client_secret=secret))
 
 
-@pytest.mark.parametrize("form", [key, lambda: pem(key()), lambda: ECAlgorithm.to_jwk(key())])
+@pytest.mark.parametrize("form", [key, lambda: pem(key()), lambda: jwk(key())])
 def test_client_key_shows_nothing(form):
     """Nothing that Python prints of a client key holds a line of its PEM, or the private part of its JWK."""
     shown = everything_shown(client_key(private_key=form()))
@@ -113,7 +99,7 @@ def test_client_key_shows_nothing(form):
 
 @pytest.mark.parametrize("make", MAKERS)
 def test_not_pickled(make):
-    """Credentials refuse to be pickled for their own sake, whatever they hold."""
+    """Credentials refuse to be pickled, with an error of their own."""
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
         with pytest.raises(TypeError, match="credentials are not pickled"):
             pickle.dumps(make(), protocol)
@@ -127,7 +113,7 @@ def test_repr(make):
 
 
 def test_attributes():
-    """Attributes are named as the constructors name them; secrets are Secrets, a client ID is none."""
+    """Attributes are named as the arguments; key IDs of pairs and secrets are Secrets, client IDs are text."""
     pair, secret, private = key_pair(scheme="basic", name="a"), client_secret(), client_key(key_id="kid-1")
     assert (pair.key_id, pair.secret_key) == (Secret("QXZ-key-id-0"), Secret("QXZ-secret-0"))
     assert (pair.environment, pair.name, pair.scheme) == (Environment.PAPER, "a", "basic")
@@ -146,7 +132,7 @@ def test_attributes():
 
 @pytest.mark.parametrize("make", [client_secret, client_key])
 def test_form_fields(make):
-    """Further form fields are kept as they were given, and do not change."""
+    """Further form fields are kept as an immutable copy."""
     given_fields = {"scope": "accounts.read accounts.write"}
     made = make(form_fields=given_fields)
     given_fields["scope"] = "other"
@@ -169,7 +155,7 @@ def test_assertion_options():
 
 
 def test_secret_arguments():
-    """A Secret is taken wherever its text is."""
+    """A Secret may be given in place of text."""
     assert KeyPair(Secret("QXZ-key-id-0"), Secret("QXZ-secret-0"), environment="paper").fingerprint() == (
         key_pair().fingerprint()
     )
@@ -178,7 +164,7 @@ def test_secret_arguments():
 
 
 def test_secrets():
-    """Each secret comes with the name that its placeholder has in a recording."""
+    """Each secret comes with the name of its placeholder in recordings."""
     assert key_pair().secrets() == (
         ("API_KEY_ID", Secret("QXZ-key-id-0")),
         ("API_SECRET_KEY", Secret("QXZ-secret-0")),
@@ -193,7 +179,7 @@ def test_secrets():
 @pytest.mark.parametrize("environment", Environment)
 @pytest.mark.parametrize("make", MAKERS)
 def test_environments(make, environment):
-    """Credentials belong to an environment that takes their kind; another one refuses and says what it takes."""
+    """An environment that does not take the kind of credentials refuses them and names the kinds that it takes."""
     taken = environment.rules.credentials
     kind = make().kind
     if kind in taken:
@@ -202,33 +188,35 @@ def test_environments(make, environment):
     else:
         with pytest.raises(CredentialsMismatch) as caught:
             make(environment=environment)
-        assert caught.value.what == f"The environment {environment} takes no {kind}."
+        assert caught.value.what == f"The environment {environment} does not take a {kind}."
+        assert caught.value.about == "environment"
         assert all(other in caught.value.next_step for other in taken)
         assert environment.rules.holder in caught.value.next_step
 
 
 @pytest.mark.parametrize("environment", ["", "Live", "broker", "broker_live", "production", None, 1])
-def test_no_environment(environment):
-    """A name that is no environment is refused with those there are."""
+def test_unknown_environment(environment):
+    """A name that is not an environment is refused, and the error lists the environments."""
     with pytest.raises(ConfigurationError) as caught:
         key_pair(environment=environment)
     assert all(name in caught.value.next_step for name in Environment)
+    assert caught.value.about == "environment"
 
 
 @pytest.mark.parametrize(
     ("given", "meant"),
     [("papper", "paper"), ("Paper", "paper"), ("broker_sandbox", "broker-sandbox"), ("BROKER LIVE", "broker-live")],
 )
-def test_an_environment_that_is_nearly_called_so(given, meant):
-    """A slip of the pen is told what was meant, beside all that there are."""
+def test_misspelt_environment(given, meant):
+    """The error for a misspelt environment suggests the nearest and lists them all."""
     with pytest.raises(ConfigurationError, match=f"There is no environment '{given}'") as caught:
         as_environment(given)
     assert caught.value.next_step.startswith(f"Did you mean {meant}? Choose one of live, paper, ")
 
 
 @pytest.mark.parametrize("given", ["production", "", "x" * 5000, "\u202egnitset"])
-def test_an_environment_that_is_like_none(given):
-    """Nothing is guessed from what resembles nothing, and what was given is shown short and safe to print."""
+def test_environment_that_resembles_none(given):
+    """Nothing is suggested for a name that resembles no environment, which is shown short and safe to print."""
     with pytest.raises(ConfigurationError) as caught:
         as_environment(given)
     assert caught.value.next_step.startswith("Choose one of live, ")
@@ -239,23 +227,23 @@ def test_an_environment_that_is_like_none(given):
 @pytest.mark.parametrize(
     "given", [5, None, b"paper", ["paper"], Secret(CANARY)], ids=lambda given: type(given).__name__
 )
-def test_what_is_no_name_of_an_environment(given):
-    """What is no text is named by its type."""
-    with pytest.raises(ConfigurationError, match=f"is a name, not {type(given).__name__}") as caught:
+def test_environment_that_is_not_text(given):
+    """The error for an environment that is not text names its type."""
+    with pytest.raises(ConfigurationError, match=f"is a name, not an object of type {type(given).__name__}") as caught:
         as_environment(given)
     assert all(name in caught.value.next_step for name in Environment)
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_credentials_are_no_environment(make):
-    """Credentials in the place of an environment are told how a session is given them."""
-    with pytest.raises(ConfigurationError, match="not credentials") as caught:
+def test_credentials_in_place_of_an_environment(make):
+    """The error for credentials in place of an environment tells how to give them to a session."""
+    with pytest.raises(ConfigurationError, match="credentials were given") as caught:
         as_environment(make())
     assert "tk.Session(credentials=...)" in caught.value.next_step
 
 
 def test_as_environment():
-    """An environment is taken by name or as it is."""
+    """An environment is found by its name; an Environment is returned as it is."""
     assert as_environment("broker-live") is as_environment(Environment.BROKER_LIVE) is Environment.BROKER_LIVE
 
 
@@ -279,7 +267,7 @@ SAME = [("default", "headers", 0)] * 2
 
 
 def make(specification, incidental):
-    """Credentials that are what the specification says; the rest makes no difference to a token."""
+    """Credentials of a specification; the incidental values make no difference to a token."""
     kind, environment, *values = specification
     name, scheme, form = incidental
     if kind is KeyPair:
@@ -287,13 +275,13 @@ def make(specification, incidental):
     if kind is ClientSecret:
         return ClientSecret(*values, environment=environment, name=name)
     client_id, number, audience, key_id = values
-    given_key = [key(number), pem(key(number)), ECAlgorithm.to_jwk(key(number))][form]
+    given_key = [key(number), pem(key(number)), jwk(key(number))][form]
     return ClientKey(client_id, given_key, environment=environment, name=name, audience=audience, key_id=key_id)
 
 
 @st.composite
 def pairs(draw):
-    """Two specifications: unrelated ones, or such as differ in one field at most."""
+    """Two specifications, unrelated or with at most one different field."""
     one, other = draw(SPECIFICATIONS), draw(SPECIFICATIONS)
     if one[0] is other[0] and draw(st.booleans()):
         changed = draw(st.integers(1, len(one) - 1))
@@ -322,7 +310,7 @@ def test_fingerprint_is_a_digest(specification, incidental):
 
 @pytest.mark.parametrize("make", [client_secret, client_key])
 def test_fingerprint_of_form_fields(make):
-    """Another scope is another token; the order of fields, and how assertions look, make no difference."""
+    """Another scope is another token; the order of fields and the options of assertions make no difference."""
     both = {"scope": "a", "resource": "b"}
     prints = [make(form_fields=fields).fingerprint() for fields in ({}, both, {"scope": "a"}, {"scope": "ab"})]
     assert len(set(prints)) == 4
@@ -334,7 +322,7 @@ def test_fingerprint_of_form_fields(make):
 
 @given(pairs(), INCIDENTAL, INCIDENTAL)
 def test_token_identity(pair, incidental, other_incidental):
-    """The bytes that a token depends on are equal if and only if the credentials are, and hold the secret itself."""
+    """The bytes that a token depends on are equal if and only if the credentials are, and hold the secret."""
     one, other = make(pair[0], incidental), make(pair[1], other_incidental)
     assert (one.token_identity() == other.token_identity()) == (pair[0] == pair[1])
     assert (one.token_identity() == other.token_identity()) == (one.fingerprint() == other.fingerprint())
@@ -342,50 +330,42 @@ def test_token_identity(pair, incidental, other_incidental):
 
 
 def test_token_identity_of_a_signer():
-    """Nobody here knows what tells a key that is kept elsewhere from another."""
+    """There is no token identity for a key that is kept elsewhere, which cannot be told from another."""
     assert client_key(private_key=Remote()).token_identity() is None
 
 
 def test_fingerprint_of_algorithms():
-    """Another algorithm of the same key is another client to the service."""
-    prints = {client_key(private_key=rsa_key(), algorithm=name).fingerprint() for name in ("RS256", "PS256")}
+    """The same key with another algorithm has another fingerprint."""
+    prints = {client_key(private_key=key_of_kind("RSA"), algorithm=name).fingerprint() for name in ("RS256", "PS256")}
     assert len(prints) == 2
 
 
 def test_fingerprint_of_a_signer():
-    """Keys kept elsewhere share a token through the same Signer only, also after another one is gone."""
+    """Credentials with keys kept elsewhere share a token only through the same Signer; no other gets its identity."""
     signer = Remote()
     assert client_key(private_key=signer).fingerprint() == client_key(private_key=signer).fingerprint()
     prints = set()
-    gc.freeze()  # what other tests left behind is not looked through fifty times
+    gc.freeze()  # so that the objects of other tests are not searched fifty times
     try:
-        for _ in range(50):
+        for _ in range(20):
             prints.add(client_key(private_key=Remote()).fingerprint())
             gc.collect()
     finally:
         gc.unfreeze()
-    assert len(prints) == 50
+    assert len(prints) == 20
 
 
-def frames_of(error):
-    """The local variables of every frame of ours that an error went through, as a verbose traceback shows them."""
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    ours = [frame for frame in frames if frame.f_code.co_filename.startswith(ROOT)]
-    assert ours
-    return [f"{name}={value!r}" for frame in ours for name, value in frame.f_locals.items() if name != "self"]
-
-
-def assert_hidden(make, canary, **arguments):
-    """An error of ours is raised, and neither it, nor what it hangs on to, nor a frame of ours shows the canary."""
+def assert_hidden(make, *canaries, **arguments):
+    """Check that a ToolkitError is raised, and that neither the error nor a frame of the toolkit shows a canary."""
     with pytest.raises(ToolkitError) as caught:
         make(**arguments)
     error = caught.value
     assert error.__context__ is error.__cause__ is None
-    shown = [*traceback.format_exception(error), repr(error), repr(vars(error)), *frames_of(error)]
-    assert [line for line in shown if canary in line] == []
+    shown = [*traceback.format_exception(error), repr(error), repr(vars(error)), frames_of(error)]
+    assert [line for line in shown if any(canary in line for canary in canaries)] == []
 
 
-# What makes each kind of value a bad one.
+# Each makes any text a bad value.
 SPOILERS = st.sampled_from(["\n", "\0", " ", "é", "\u202e", "\ud800"])
 ARGUMENTS = {
     key_pair: ["key_id", "secret_key", "name", "scheme"],
@@ -397,15 +377,15 @@ CASES = [(make, argument) for make, arguments in ARGUMENTS.items() for argument 
 
 
 @given(st.sampled_from(CASES), CANARIES, SPOILERS, WRAPPERS)
-def test_a_bad_value_is_in_no_frame(case, canary, spoiler, wrap):
-    """A value that is refused is not in the local variables of our frames, wherever it was given."""
+def test_bad_value_is_in_no_frame(case, canary, spoiler, wrap):
+    """A value that is refused is not in the local variables of the toolkit's frames, whatever the argument."""
     make, argument = case
     assert_hidden(make, canary, **{argument: wrap(canary + spoiler)})
 
 
 @given(st.sampled_from(MAKERS), CANARIES, st.sampled_from([{"name": "a b"}, {"environment": "nowhere"}, "other"]))
-def test_a_good_secret_beside_a_bad_value_is_in_no_frame(make, canary, bad):
-    """A secret that is in order is not shown because something else is not."""
+def test_good_secret_beside_a_bad_value_is_in_no_frame(make, canary, bad):
+    """A valid secret is not shown when another argument is refused."""
     bad = {"environment": "broker-live" if make is key_pair else "paper"} if bad == "other" else bad
     secrets = {
         key_pair: [{"key_id": canary}, {"secret_key": canary}],
@@ -423,8 +403,8 @@ def test_a_good_secret_beside_a_bad_value_is_in_no_frame(make, canary, bad):
 
 
 @given(CANARIES, st.sampled_from(["client_secret", "password", "a b", "scope"]))
-def test_a_secret_among_form_fields_is_in_no_frame(canary, name):
-    """A secret that somebody puts into a form field that is refused is not shown."""
+def test_secret_in_form_fields_is_in_no_frame(canary, name):
+    """A secret in a form field that is refused is not shown."""
     for make in (client_secret, client_key):
         assert_hidden(make, canary, form_fields={name: canary + "\n"})
         assert_hidden(make, canary, form_fields=[canary])
@@ -448,20 +428,16 @@ PRIVATE_KEYS = {
 }
 
 
-@functools.cache
 def encrypted_pem():
-    lock = BestAvailableEncryption(b"another passphrase")
-    return key().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, lock).decode()
+    return pem(key(), encryption=BestAvailableEncryption(b"another passphrase"))
 
 
 @pytest.mark.parametrize("bad", PRIVATE_KEYS)
-def test_a_refused_key_is_in_no_frame(bad):
-    """No line of a key that is refused, whatever for, is in the frames of ours; neither is its passphrase."""
+def test_refused_key_is_in_no_frame(bad):
+    """No line of a key that is refused, for whatever reason, is in frames of the toolkit; nor is its passphrase."""
     arguments, material = PRIVATE_KEYS[bad]()
-    for line in material.splitlines():
-        if "-----" not in line:
-            assert_hidden(client_key, line[:24], **arguments)
-    assert_hidden(client_key, CANARY, **arguments)
+    lines = [line[:24] for line in material.splitlines() if "-----" not in line]
+    assert_hidden(client_key, CANARY, *lines, **arguments)
 
 
 BAD_TEXTS = {
@@ -491,27 +467,27 @@ FIELDS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("make", "argument", "words", "bad"),
-    # None is how a key without an ID is given.
-    [(*field, bad) for field in FIELDS for bad in BAD_TEXTS if (*field[:2], bad) != (client_key, "key_id", "None")],
-)
-def test_bad_text(make, argument, words, bad):
-    """Text that cannot be sent is refused when credentials are made, by its name and without showing it."""
-    with pytest.raises(ConfigurationError, match=f"^The {words} ") as caught:
-        make(**{argument: BAD_TEXTS[bad]})
-    error = caught.value
-    assert error.next_step
-    shown = [*traceback.format_exception(error), repr(error), repr(vars(error)), repr(pickle.dumps(error))]
-    assert CANARY not in "".join(shown)
-    if isinstance(BAD_TEXTS[bad], str):
-        with pytest.raises(ConfigurationError):
-            make(**{argument: Secret(BAD_TEXTS[bad])})
+@pytest.mark.parametrize(("make", "argument", "words"), FIELDS)
+def test_bad_text(make, argument, words):
+    """Text that cannot be sent is refused when credentials are made; the error names the argument, not the text."""
+    for bad in BAD_TEXTS.values():
+        if bad is None and (make, argument) == (client_key, "key_id"):
+            continue  # a key without an ID
+        with pytest.raises(ConfigurationError, match=f"^The {words} ") as caught:
+            make(**{argument: bad})
+        error = caught.value
+        assert error.next_step
+        assert error.about == argument
+        shown = [*traceback.format_exception(error), repr(error), repr(vars(error)), repr(pickle.dumps(error))]
+        assert CANARY not in "".join(shown)
+        if isinstance(bad, str):
+            with pytest.raises(ConfigurationError):
+                make(**{argument: Secret(bad)})
 
 
 @given(st.text())
 def test_any_text(text):
-    """Any text makes credentials that can be sent, or an error of ours."""
+    """Any text makes credentials that can be sent, or raises a ToolkitError."""
     try:
         made = key_pair(key_id=text, secret_key=text)
     except ToolkitError:
@@ -523,12 +499,12 @@ def test_any_text(text):
 
 @given(st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_size=1))
 def test_any_printable_text(text):
-    """Every run of printable ASCII characters is taken, short ones too."""
+    """Every run of printable ASCII characters is taken, however short."""
     assert client_secret(client_id=text, client_secret=text).client_secret.reveal() == text
 
 
 def test_colon_in_basic():
-    """A key ID with a colon is refused for HTTP Basic, which would take it for the separator."""
+    """A key ID with a colon is refused for HTTP Basic, where a colon separates it from the secret key."""
     assert key_pair(key_id="a:b").key_id == Secret("a:b")
     with pytest.raises(ConfigurationError, match="colon"):
         key_pair(key_id="a:b", scheme="basic")
@@ -536,30 +512,24 @@ def test_colon_in_basic():
 
 
 def test_scheme():
-    """A scheme is one of two."""
-    with pytest.raises(ConfigurationError, match="one of two schemes"):
+    """Another scheme than headers and basic is refused."""
+    with pytest.raises(ConfigurationError, match="not a scheme") as caught:
         key_pair(scheme="bearer")
+    assert caught.value.about == "scheme"
 
 
-@pytest.mark.parametrize("name", ["default", "a", "Desk-1.eu_2", "0", "x" * 64])
 @pytest.mark.parametrize("make", MAKERS)
-def test_profile_name(make, name):
-    """Letters, digits, dots, hyphens and underscores make a profile name."""
-    assert make(name=name).name == name
-
-
-@pytest.mark.parametrize("name", ["", ".hidden", "-x", "a b", "a/b", "..", "a\n", "é", "x" * 65, CANARY + "@", None, 5])
-@pytest.mark.parametrize("make", MAKERS)
-def test_no_profile_name(make, name):
-    """What could be a path, a markup or a secret is no profile name, and is not shown."""
+def test_profile_name_is_checked(make):
+    """A profile name that could be a path, markup or a secret is refused and not shown."""
     with pytest.raises(ConfigurationError, match="profile name") as caught:
-        make(name=name)
+        make(name=CANARY + "/")
     assert CANARY not in str(caught.value)
+    assert caught.value.about == "name"
 
 
 @pytest.mark.parametrize("make", MAKERS)
 def test_immutable(make):
-    """No attribute of credentials is changed or removed, their kind included."""
+    """No attribute of credentials can be changed or removed, including their kind."""
     made = make()
     for attribute in (*vars(made), "kind", "secrets"):
         with pytest.raises(AttributeError, match="immutable"):
@@ -570,13 +540,13 @@ def test_immutable(make):
 
 @pytest.mark.parametrize("make", MAKERS)
 def test_copies_are_the_credentials_themselves(make):
-    """A copy is the same object: there is no second place that holds the secrets."""
+    """A copy is the same object, so that no second place holds the secrets."""
     made = make()
     assert copy.copy(made) is copy.deepcopy([made])[0] is made
 
 
 def test_private_key_forms(tmp_path):
-    """A private key is taken as text, file, object or Signer; a wrong one is refused."""
+    """A private key is taken as text, file, object or Signer; other text is refused."""
     file, signer = tmp_path / "key.pem", Remote()
     file.write_text(pem(key()))
     assert client_key(private_key=file).fingerprint() == client_key(private_key=pem(key())).fingerprint()
@@ -586,43 +556,26 @@ def test_private_key_forms(tmp_path):
 
 
 def test_algorithm_and_key_id_of_the_key():
-    """Algorithm and key ID are those that assertions will have."""
+    """Algorithm and key ID are those of the Signer, which assertions will have."""
     made = client_key(private_key=ECAlgorithm.to_jwk(key(), as_dict=False)[:-1] + ', "kid": "from-jwk"}')
     assert (
         (made.key_id, made.algorithm) == ("from-jwk", "ES256") == (made.private_key.key_id, made.private_key.algorithm)
     )
-    assert client_key(private_key=rsa_key(), algorithm="PS512").algorithm == "PS512"
+    assert client_key(private_key=key_of_kind("RSA"), algorithm="PS512").algorithm == "PS512"
     with pytest.raises(ConfigurationError, match="does not fit"):
         client_key(algorithm="HS256")
 
 
 def test_abstract():
-    """There are no credentials of no kind."""
+    """The base class cannot be instantiated."""
     with pytest.raises(TypeError, match="abstract"):
         Credentials(environment="live", name="default")
 
 
-def loaded(program):
-    """Names of the modules that a fresh interpreter has loaded after a program."""
-    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    program = f"import sys; {program}; print(*sys.modules)"
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environ, check=True)
-    return set(ran.stdout.split())
-
-
 def test_import_cost():
-    """Importing credentials loads neither pandas nor widgets nor the packages that sign and record."""
-    heavy = {"pandas", "ipywidgets", "IPython", "vcr", "jwt", "cryptography"}
-    assert heavy & loaded("import toolkit.auth.credentials") == set()
-
-
-def test_ground_floor_imports():
-    """The ground floor by itself needs the standard library only, and no module of the floors above."""
-    floor = ["errors", "escaping", "secret", "clock", "service", "addresses", "problem", "credential_text"]
-    floor += ["cell_source", "assertion", "credentials", "ledger"]
-    # A bare package stands in for ours, whose __init__ loads the floors above.
-    bare = f"import types; sys.modules['toolkit'] = p = types.ModuleType('toolkit'); p.__path__ = {toolkit.__path__!r}"
-    modules = loaded("; ".join([bare, *(f"import toolkit.{name}" for name in floor)]))
-    ours = {name.removeprefix("toolkit.").partition(".")[0] for name in modules if name.startswith("toolkit.")}
-    assert ours == {*floor, "keys"}
-    assert modules & {"httpx", "yaml", "jwt", "cryptography", "pandas", "platformdirs"} == set()
+    """Importing credentials loads neither httpx nor any package that signs, records or displays."""
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    program = "import sys, toolkit.auth.credentials; print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environ, check=True)
+    heavy = {"httpx", "pandas", "ipywidgets", "IPython", "vcr", "yaml", "jwt", "cryptography", "platformdirs"}
+    assert heavy & set(ran.stdout.split()) == set()

@@ -1,7 +1,7 @@
-"""Signed client assertions: private_key_jwt per RFC 7523 sections 2.2 and 3.
+"""Signed client assertions: private_key_jwt as in RFC 7523 sections 2.2 and 3.
 
-An assertion is built and signed anew for every token request. Claims follow RFC 7523 section 3 and
-OpenID Connect Core 1.0 section 9.
+An assertion is built and signed anew for every token request. Its claims follow RFC 7523 section 3 and OpenID
+Connect Core 1.0 section 9. PyJWT is not used here: it does not sign through a Signer that keeps the key elsewhere.
 """
 
 from __future__ import annotations
@@ -10,17 +10,18 @@ import base64
 import json
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from toolkit.auth.keys import Signer
-from toolkit.auth.keys.signer import described, signature
-from toolkit.core.problem import Problem
+from toolkit.auth.keys.signer import describe_signer, sign_with
 from toolkit.core.secret import Secret
+from toolkit.transport.tracebacks import frameless
 
 ASSERTION_TYPE: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 ASSERTION_LIFETIME: Final = 60  # seconds
 
 
+@frameless
 def client_assertion(
     signer: Signer,
     *,
@@ -31,24 +32,24 @@ def client_assertion(
     typ: str | None = "JWT",
     lifetime: int = ASSERTION_LIFETIME,
 ) -> Secret:
-    """A fresh signed assertion, valid for `lifetime` seconds from `now`.
+    """Return a fresh signed assertion, valid for `lifetime` seconds from `now`.
 
-    No `nbf`, so that a clock slightly behind the server's does no harm. `aud` is one string.
+    It has no `nbf`, so that a clock slightly behind the server's does no harm. `aud` is one string.
 
     Args:
+        signer: signs the assertion.
+        client_id: issuer and subject.
+        audience: whom the assertion is for.
+        now: the present.
+        new_jti: returns a new identifier for the assertion.
         typ: media type in the header; None leaves it out.
         lifetime: seconds.
 
     Raises:
-        ConfigurationError: the signer failed, or returned what is no signature; its own error is dropped,
-            for nobody knows what it holds.
+        ConfigurationError: if the signer fails, or returns something else than a signature.
     """
-    found = described(signer)
-    if isinstance(found, Problem):
-        raise found.error()
-    algorithm, key_id = found
-    given = {"alg": algorithm, "typ": typ, "kid": key_id}
-    header = {name: value for name, value in given.items() if value is not None}
+    algorithm, key_id = describe_signer(signer)
+    header = {"alg": algorithm, "typ": typ, "kid": key_id}
     issued_at = int(now.timestamp())
     claims = {
         "iss": client_id,
@@ -58,15 +59,10 @@ def client_assertion(
         "exp": issued_at + lifetime,
         "jti": new_jti(),
     }
-    signed = f"{_encoded(header)}.{_encoded(claims)}"
-    made = signature(signer, algorithm, signed.encode("ascii"))
-    if isinstance(made, Problem):
-        raise made.error()
-    return Secret(f"{signed}.{_base64url(made)}")
-
-
-def _encoded(part: dict[str, Any]) -> str:
-    return _base64url(json.dumps(part, separators=(",", ":")).encode("ascii"))
+    parts = ({name: value for name, value in header.items() if value is not None}, claims)
+    signed = ".".join(_base64url(json.dumps(part, separators=(",", ":")).encode("ascii")) for part in parts)
+    signature = sign_with(signer, algorithm, signed.encode("ascii"))
+    return Secret(f"{signed}.{_base64url(signature)}")
 
 
 def _base64url(data: bytes) -> str:

@@ -1,4 +1,8 @@
-"""Credential text, checked when credentials are made: httpx would quote a bad one in its error."""
+"""Checks of the text in credentials, made by their constructors: httpx would quote malformed text in its error.
+
+Each function returns the value as it is kept, or raises a ConfigurationError about the argument. Their frames hold
+what was given, so they are called below a `frameless` function.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +11,16 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from toolkit.core.problem import Problem, attempt
+from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 
+LONGEST_ASSERTION_LIFETIME: Final = 3600  # seconds
 _PROFILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 _ALGORITHM: Final = re.compile(r"[A-Za-z0-9-]{1,20}\Z")
 _FIELD_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,64}\Z")  # RFC 6749 section 8.2
-_OWN_FIELDS: Final = ("grant_type", "client_id", "client_secret", "client_assertion", "client_assertion_type")
-# RFC 6749 section 2.3: one authentication method a request. These are grants or methods of their own.
-_OTHER_METHODS: Final = (
+_FIELDS_WE_SET: Final = ("grant_type", "client_id", "client_secret", "client_assertion", "client_assertion_type")
+# A request has one authentication method (RFC 6749 section 2.3). These are other grants and methods.
+_FIELDS_OF_OTHER_METHODS: Final = (
     "actor_token",
     "assertion",
     "auth_req_id",
@@ -27,133 +32,118 @@ _OTHER_METHODS: Final = (
     "subject_token",
     "username",
 )
-LONGEST_ASSERTION_LIFETIME: Final = 3600  # seconds
+_LABELS: Final = {"key_id": "key ID", "client_id": "client ID", "assertion_typ": "assertion type"}
 
 
-class Checks:
-    """Checks the arguments of a constructor one by one, and raises the first problem when all of them are hidden.
+def text(value: object, about: str) -> str:
+    """Return a run of printable ASCII characters.
 
-    Each method returns the value, or a harmless one in its place: a constructor assigns it to its own
-    parameter, so that the frame that raises holds nothing that was given wrongly.
+    Args:
+        value: the value of the argument.
+        about: the name of the argument.
     """
-
-    def __init__(self) -> None:
-        self._problem: Problem | None = None
-
-    def done(self) -> None:
-        """Raise the first problem, if there was one.
-
-        Raises:
-            ConfigurationError: a value is malformed.
-        """
-        if self._problem is not None:
-            raise self._problem.error()
-
-    def text(self, value: object, what: str) -> str:
-        """A run of printable ASCII characters."""
-        problem = _text_problem(value, what)
-        return "" if self._noted(problem) else str(value)
-
-    def optional_text(self, value: object, what: str) -> str | None:
-        """The same, or None."""
-        return None if value is None else self.text(value, what)
-
-    def secret(self, value: object, what: str) -> Secret:
-        """The same as `text`, as a Secret or text, for a Secret."""
-        return Secret(self.text(value.reveal() if isinstance(value, Secret) else value, what))
-
-    def passphrase(self, value: object) -> Secret | None:
-        """Any text but none at all, as a Secret or text, for a Secret; or None."""
-        if value is None:
-            return None
-        text = value.reveal() if isinstance(value, Secret) else value
-        if isinstance(text, str) and text:
-            return Secret(text)
-        what = "is empty" if isinstance(text, str) else f"is {type(text).__name__}, not text"
-        self._noted(Problem(f"The passphrase {what}.", "Give it as a string, or leave it out."))
-        return None
-
-    def profile_name(self, value: object) -> str:
-        """A name that is safe in a file name and in a recording."""
-        if isinstance(value, str) and _PROFILE_NAME.match(value):
-            return value
-        self._noted(
-            Problem(
-                "A profile name is up to 64 letters, digits, dots, hyphens and underscores, and starts with one "
-                "of the first two.",
-                'Use one such as "default".',
-            )
-        )
-        return ""
-
-    def algorithm(self, value: object) -> str | None:
-        """What may be the name of an algorithm, and so be quoted in an error; or None."""
-        if value is None or (isinstance(value, str) and _ALGORITHM.match(value)):
-            return value
-        self._noted(Problem("The algorithm is no JWS algorithm.", "Leave it out, or write it like ES256."))
-        return None
-
-    def lifetime(self, value: object) -> int:
-        """Whole seconds for which an assertion is good: 1 to 3600."""
-        if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= LONGEST_ASSERTION_LIFETIME:
-            return value
-        self._noted(
-            Problem(
-                f"The assertion lifetime is not a whole number of seconds from 1 to {LONGEST_ASSERTION_LIFETIME}.",
-                "Leave assertion_lifetime out for the usual 60.",
-            )
-        )
-        return 0
-
-    def form_fields(self, value: object) -> Mapping[str, str]:
-        """Further form fields of the token request, as a mapping that does not change."""
-        fields = {} if value is None else attempt(lambda: dict(value)) if isinstance(value, Mapping) else None
-        if fields is None:
-            self._noted(
-                Problem(
-                    f"The form fields are {type(value).__name__}, not a mapping.",
-                    'Give them like {"scope": "accounts.read"}.',
-                )
-            )
-        elif not any(self._noted(_field_problem(name, text)) for name, text in fields.items()):
-            return MappingProxyType(fields)
-        return MappingProxyType({})
-
-    def _noted(self, problem: Problem | None) -> bool:
-        self._problem = self._problem or problem
-        return problem is not None
-
-
-def _text_problem(value: object, what: str) -> Problem | None:
+    label = _LABELS.get(about, about.replace("_", " "))
     if not isinstance(value, str):
-        return Problem(f"The {what} is {type(value).__name__}, not text.", f"Give the {what} as a string.")
-    if not value:
-        return Problem(f"The {what} is empty.", f"Give the {what} that the service issued.")
-    if value != value.strip() or not value.isascii() or not value.isprintable():
-        return Problem(
-            f"The {what} holds a line break, a control character, space around it, or a character beyond ASCII.",
-            "Copy it again; it is one run of printable characters.",
+        raise ConfigurationError(
+            f"The {label} is of type {type(value).__name__}, not text.", f"Give the {label} as a string.", about=about
         )
-    return None
+    if not value:
+        raise ConfigurationError(f"The {label} is empty.", f"Give the {label} that the service issued.", about=about)
+    if value != value.strip() or not value.isascii() or not value.isprintable():
+        raise ConfigurationError(
+            f"The {label} holds a line break, a control character, space around it, or a character beyond ASCII.",
+            "Copy it again; it is one run of printable characters.",
+            about=about,
+        )
+    return value
 
 
-def _field_problem(name: object, text: object) -> Problem | None:
+def optional_text(value: object, about: str) -> str | None:
+    """Return a run of printable ASCII characters, or None if that was given."""
+    return None if value is None else text(value, about)
+
+
+def secret(value: object, about: str) -> Secret:
+    """Return a Secret that holds a run of printable ASCII characters, given as text or as a Secret."""
+    return Secret(text(value.reveal() if isinstance(value, Secret) else value, about))
+
+
+def passphrase(value: object) -> Secret | None:
+    """Return a passphrase, given as text or as a Secret; None if that was given. It may hold any characters."""
+    if value is None:
+        return None
+    revealed = value.reveal() if isinstance(value, Secret) else value
+    if isinstance(revealed, str) and revealed:
+        return Secret(revealed)
+    reason = "is empty" if isinstance(revealed, str) else f"is of type {type(revealed).__name__}, not text"
+    raise ConfigurationError(f"The passphrase {reason}.", "Give it as a string, or leave it out.", about="passphrase")
+
+
+def profile_name(value: object) -> str:
+    """Return a profile name: one that is safe in file names and in recordings."""
+    if isinstance(value, str) and _PROFILE_NAME.match(value):
+        return value
+    raise ConfigurationError(
+        "This is not a profile name: up to 64 letters, digits, dots, hyphens and underscores.",
+        'Use a name such as "default", which begins with a letter or digit.',
+        about="name",
+    )
+
+
+def algorithm(value: object) -> str | None:
+    """Return text that has the form of an algorithm's name, and so may be quoted in errors; None if that was given."""
+    if value is None or (isinstance(value, str) and _ALGORITHM.match(value)):
+        return value
+    raise ConfigurationError(
+        "The algorithm is not a JWS algorithm.", "Leave it out, or write it like ES256.", about="algorithm"
+    )
+
+
+def assertion_lifetime(value: object) -> int:
+    """Return the seconds for which an assertion is valid: a whole number from 1 to 3600."""
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= LONGEST_ASSERTION_LIFETIME:
+        return value
+    raise ConfigurationError(
+        f"The assertion lifetime is not a whole number of seconds from 1 to {LONGEST_ASSERTION_LIFETIME}.",
+        "Leave assertion_lifetime out for the usual 60 seconds.",
+        about="assertion_lifetime",
+    )
+
+
+def form_fields(value: object) -> Mapping[str, str]:
+    """Return further form fields of the token request as an immutable copy; empty if None was given."""
+    if value is not None and not isinstance(value, Mapping):
+        raise ConfigurationError(
+            f"The form fields are of type {type(value).__name__}, not a mapping.",
+            'Give them like {"scope": "accounts.read"}.',
+            about="form_fields",
+        )
+    fields = dict(value or {})
+    for name, content in fields.items():
+        _check_form_field(name, content)
+    return MappingProxyType(fields)
+
+
+def _check_form_field(name: object, content: object) -> None:
     if not isinstance(name, str) or not _FIELD_NAME.match(name):
-        return Problem(
-            "The name of a form field is up to 64 letters, digits, dots, hyphens and underscores.",
+        raise _form_field_error(
+            "The name of a form field has 1 to 64 letters, digits, dots, hyphens and underscores.",
             'Name it as the service does, such as "scope".',
         )
-    plain = name.lower()
-    if plain in _OWN_FIELDS:
-        return Problem(f"The form field {plain} is set from the credentials.", "Leave it out of form_fields.")
-    if plain in _OTHER_METHODS:
-        return Problem(
-            f"The form field {plain} belongs to another way of asking for a token; a request has one.",
+    lower = name.lower()
+    if lower in _FIELDS_WE_SET:
+        raise _form_field_error(f"The form field {lower} is set from the credentials.", "Leave it out of form_fields.")
+    if lower in _FIELDS_OF_OTHER_METHODS:
+        raise _form_field_error(
+            f"The form field {lower} belongs to another way to ask for a token, and a request can use only one.",
             "Leave it out of form_fields.",
         )
-    if not isinstance(text, str) or not text or not text.isprintable():
-        return Problem(
+    if not isinstance(content, str) or not content or not content.isprintable():
+        raise _form_field_error(
             f"The form field {name} is not text of printable characters.",
             "Give one line of text, or leave the field out.",
         )
-    return None
+
+
+def _form_field_error(what: str, next_step: str) -> ConfigurationError:
+    return ConfigurationError(what, next_step, about="form_fields")

@@ -1,10 +1,8 @@
 """Who is calling: a key pair, a client secret or a client key, each bound to one environment.
 
 Section 1, rule 5 of the service document: credentials of one account or environment are not accepted
-by another. The kinds are those of sections 5.1 and 5.2.
-
-Constructors hide what they were given before they check it: a verbose traceback of a refusal shows the
-local variables of their frames.
+by another. The kinds are those of sections 5.1 and 5.2. Constructors check the text that they are given, for httpx
+would quote malformed text in its error, and are `frameless`, so that the traceback of a refusal shows none of it.
 """
 
 from __future__ import annotations
@@ -17,26 +15,26 @@ from itertools import chain
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from toolkit.auth import checks
 from toolkit.auth.assertion import ASSERTION_LIFETIME
 from toolkit.auth.cell_warning import warn_if_in_cell
-from toolkit.auth.checks import Checks
 from toolkit.auth.keys import LocalKey, Signer, as_signer
-from toolkit.auth.keys.sources import hidden
 from toolkit.core.document import CredentialKind, Environment, nearest_environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.core.escaping import excerpt
 from toolkit.core.secret import Secret
+from toolkit.transport.tracebacks import frameless
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 Scheme = Literal["headers", "basic"]
-_SIGNERS: dict[int, tuple[str, Signer]] = {}
+_SIGNERS: dict[int, tuple[str, Signer]] = {}  # identity and Signer, by the id of the Signer
 _LONGEST_QUOTE = 40  # characters
 
 
 class Credentials(ABC):
-    """What all kinds have in common.
+    """Credentials of any kind: immutable, never pickled, never shown.
 
     Attributes:
         kind: which of the document's kinds they are.
@@ -49,14 +47,15 @@ class Credentials(ABC):
     name: str
 
     def __init__(self, *, environment: Environment | str, name: str) -> None:
-        self.name = name
         self.environment = as_environment(environment)
-        if self.kind not in self.environment.rules.credentials:
-            taken = " or a ".join(sorted(self.environment.rules.credentials))
+        rules = self.environment.rules
+        if self.kind not in rules.credentials:
             raise CredentialsMismatch(
-                f"The environment {self.environment} takes no {self.kind}.",
-                f"A {self.environment.rules.holder} uses a {taken}.",
+                f"The environment {self.environment} does not take a {self.kind}.",
+                f"A {rules.holder} uses a {' or a '.join(sorted(rules.credentials))}.",
+                about="environment",
             )
+        self.name = checks.profile_name(name)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r} for {self.environment}>"
@@ -80,20 +79,20 @@ class Credentials(ABC):
 
     @abstractmethod
     def secrets(self) -> tuple[tuple[str, Secret], ...]:
-        """Every secret they hold, each with the name that its placeholder has in a recording."""
+        """Return every secret they hold, each with the name that its placeholder has in a recording."""
 
     @abstractmethod
     def _identity(self) -> tuple[str, ...]:
-        """What tells these credentials from others of their kind and environment, secrets included."""
+        """Return the texts that tell these credentials from others of their kind and environment, secrets included."""
 
     def fingerprint(self) -> str:
-        """A digest that is equal for equal credentials, to share one token among them. Not for showing."""
+        """Return a digest that is equal for equal credentials, to share one token among them. Not to be shown."""
         return hashlib.sha256(self._framed_identity()).hexdigest()
 
     def token_identity(self) -> bytes | None:
-        """All that a token depends on, secrets included, from which a key to sealed tokens is derived.
+        """Return all that a token depends on, secrets included, from which a key to sealed tokens is derived.
 
-        None when the private key is kept elsewhere: nobody here knows what tells it from another.
+        None if the private key is kept elsewhere: nothing here tells it from another.
         """
         return self._framed_identity()
 
@@ -113,12 +112,13 @@ class KeyPair(Credentials):
         scheme: "headers" for the two key headers, "basic" for HTTP Basic Authentication.
 
     Raises:
-        CredentialsMismatch: the environment takes no key pair.
-        ConfigurationError: a value is missing or cannot be sent in a header.
+        CredentialsMismatch: if the environment does not take a key pair.
+        ConfigurationError: if a value is missing or cannot be sent in a header.
     """
 
     kind = CredentialKind.KEY_PAIR
 
+    @frameless
     def __init__(
         self,
         key_id: str | Secret,
@@ -128,22 +128,21 @@ class KeyPair(Credentials):
         name: str = "default",
         scheme: Scheme = "headers",
     ) -> None:
-        checks = Checks()
-        name = checks.profile_name(name)
-        key_id, secret_key = checks.secret(key_id, "key ID"), checks.secret(secret_key, "secret key")
         super().__init__(environment=environment, name=name)
+        self.key_id = checks.secret(key_id, "key_id")
+        self.secret_key = checks.secret(secret_key, "secret_key")
         if scheme not in ("headers", "basic"):
-            del scheme
             raise ConfigurationError(
-                "A key pair is sent by one of two schemes.", 'Use scheme="headers" or scheme="basic".'
+                "This is not a scheme of a key pair.",
+                'Use scheme="headers" or scheme="basic".',
+                about="scheme",
             )
-        checks.done()
         self.scheme: Scheme = scheme
-        self.key_id, self.secret_key = key_id, secret_key
         if scheme == "basic" and ":" in self.key_id.reveal():
             raise ConfigurationError(
                 "The key ID holds a colon, which HTTP Basic cannot carry (RFC 7617 section 2).",
                 'Use scheme="headers".',
+                about="key_id",
             )
         warn_if_in_cell(self.secrets())
 
@@ -158,20 +157,21 @@ class ClientSecret(Credentials):
     """Client ID and client secret of a broker partner (section 5.1, client_secret_post).
 
     Args:
-        client_id: the client ID; no secret.
+        client_id: the client ID; not a secret.
         client_secret: the client secret; kept as a Secret.
         environment: "broker-live" or "broker-sandbox".
         name: profile name.
-        form_fields: further fields of the token request, such as {"scope": "accounts.read"}; kept as a
-            mapping that does not change.
+        form_fields: further fields of the token request, such as {"scope": "accounts.read"}; kept as an
+            immutable mapping.
 
     Raises:
-        CredentialsMismatch: the environment takes no client secret.
-        ConfigurationError: a value is missing or cannot be sent.
+        CredentialsMismatch: if the environment does not take a client secret.
+        ConfigurationError: if a value is missing or cannot be sent.
     """
 
     kind = CredentialKind.CLIENT_SECRET
 
+    @frameless
     def __init__(
         self,
         client_id: str,
@@ -181,15 +181,10 @@ class ClientSecret(Credentials):
         name: str = "default",
         form_fields: Mapping[str, str] | None = None,
     ) -> None:
-        checks = Checks()
-        name, client_id = checks.profile_name(name), checks.text(client_id, "client ID")
-        client_secret = checks.secret(client_secret, "client secret")
-        form_fields = checks.form_fields(form_fields)
         super().__init__(environment=environment, name=name)
-        checks.done()
-        self.client_id = client_id
-        self.client_secret = client_secret
-        self.form_fields: Mapping[str, str] = form_fields
+        self.client_id = checks.text(client_id, "client_id")
+        self.client_secret = checks.secret(client_secret, "client_secret")
+        self.form_fields: Mapping[str, str] = checks.form_fields(form_fields)
         warn_if_in_cell(self.secrets())
 
     def secrets(self) -> tuple[tuple[str, Secret], ...]:
@@ -205,28 +200,29 @@ class ClientKey(Credentials):
     The private key never leaves this process: each token request carries an assertion signed with it.
 
     Args:
-        client_id: the client ID; no secret.
+        client_id: the client ID; not a secret.
         private_key: key text (PEM, JWK or JWK set), a Path to a file of it, a private key object of the
             `cryptography` package, or a Signer that keeps the key elsewhere.
         environment: "broker-live" or "broker-sandbox".
         name: profile name.
         key_id: the `kid` that the service knows the key by, if it wants one; chooses the key of a JWK set.
-        algorithm: JWS algorithm; by default its JWK's own, else the usual one for the key.
-        audience: "token-endpoint" (its exact URL), "issuer" (the auth address), or a text sent as it is.
-        passphrase: opens an encrypted private key; not kept beyond what recordings are searched for.
+        algorithm: JWS algorithm; by default the JWK's own, else the usual one for the key.
+        audience: "token-endpoint" (its exact URL), "issuer" (the auth address), or text that is sent as it is.
+        passphrase: decrypts an encrypted private key; kept only to look for it in recordings.
         assertion_typ: `typ` in the header of assertions, such as "client-authentication+jwt"; None leaves it out.
-        assertion_lifetime: seconds for which an assertion is good, 1 to 3600.
-        form_fields: further fields of the token request, such as {"scope": "accounts.read"}; kept as a
-            mapping that does not change.
+        assertion_lifetime: seconds for which an assertion is valid, 1 to 3600.
+        form_fields: further fields of the token request, such as {"scope": "accounts.read"}; kept as an
+            immutable mapping.
 
     Raises:
-        CredentialsMismatch: the environment takes no client key.
-        ConfigurationError: the key cannot be read or decrypted, or does not fit the algorithm; a value is
-            malformed.
+        CredentialsMismatch: if the environment does not take a client key.
+        ConfigurationError: if the key cannot be read or decrypted, or does not fit the algorithm, or if a value
+            is malformed.
     """
 
     kind = CredentialKind.CLIENT_KEY
 
+    @frameless
     def __init__(
         self,
         client_id: str,
@@ -242,22 +238,12 @@ class ClientKey(Credentials):
         assertion_lifetime: int = ASSERTION_LIFETIME,
         form_fields: Mapping[str, str] | None = None,
     ) -> None:
-        private_key = hidden(private_key)
-        checks = Checks()
-        name, client_id = checks.profile_name(name), checks.text(client_id, "client ID")
-        passphrase = checks.passphrase(passphrase)
-        audience, key_id = checks.text(audience, "audience"), checks.optional_text(key_id, "key ID")
-        algorithm = checks.algorithm(algorithm)
-        assertion_typ = checks.optional_text(assertion_typ, "assertion type")
-        assertion_lifetime = checks.lifetime(assertion_lifetime)
-        form_fields = checks.form_fields(form_fields)
         super().__init__(environment=environment, name=name)
-        checks.done()
-        self.client_id = client_id
-        self.audience = audience
-        self.assertion_typ = assertion_typ
-        self.assertion_lifetime = assertion_lifetime
-        self.form_fields: Mapping[str, str] = form_fields
+        self.client_id = checks.text(client_id, "client_id")
+        self.audience = checks.text(audience, "audience")
+        self.assertion_typ = checks.optional_text(assertion_typ, "assertion_typ")
+        self.assertion_lifetime = checks.assertion_lifetime(assertion_lifetime)
+        self.form_fields: Mapping[str, str] = checks.form_fields(form_fields)
         self.private_key: Signer = as_signer(private_key, algorithm=algorithm, key_id=key_id, passphrase=passphrase)
         self.key_id: str | None = self.private_key.key_id
         self.algorithm: str = self.private_key.algorithm
@@ -276,34 +262,34 @@ class ClientKey(Credentials):
 
 
 def as_environment(environment: Environment | str) -> Environment:
-    """The environment of this name.
+    """Return the environment of this name.
 
     Raises:
-        ConfigurationError: there is none of that name, or it is no name; says which comes nearest.
+        ConfigurationError: if there is none of that name, or it is not a name; suggests the nearest.
     """
     with suppress(ValueError):
         return Environment(environment)
     choices = f"Choose one of {', '.join(Environment)}."
-    if isinstance(environment, Credentials):
-        raise ConfigurationError(
-            "The environment, which a session is given first, is a name, not credentials.",
-            "Write tk.Session(credentials=...); credentials name their environment.",
-        )
-    if not isinstance(environment, str):
-        raise ConfigurationError(f"The environment is a name, not {type(environment).__name__}.", choices)
-    near = nearest_environment(environment)
-    raise ConfigurationError(
-        f"There is no environment {excerpt(environment, _LONGEST_QUOTE)!r}.",
-        f"Did you mean {near}? {choices}" if near else choices,
-    )
+    given: object = environment
+    if isinstance(given, Credentials):
+        what = "The environment, the first argument of a session, is a name; credentials were given."
+        next_step = "Write tk.Session(credentials=...); credentials name their environment."
+    elif not isinstance(given, str):
+        what = f"The environment is a name, not an object of type {type(given).__name__}."
+        next_step = choices
+    else:
+        nearest = nearest_environment(environment)
+        what = f"There is no environment {excerpt(environment, _LONGEST_QUOTE)!r}."
+        next_step = f"Did you mean {nearest}? {choices}" if nearest else choices
+    raise ConfigurationError(what, next_step, about="environment")
 
 
 def _key_identity(signer: Signer) -> str:
-    """What is equal for equal keys, in whatever form they were given."""
+    """Return a text that is equal for equal keys, in whatever form they were given."""
     if isinstance(signer, LocalKey):
         return signer.identity()
-    # A key kept elsewhere cannot be compared: its token is shared through the same Signer only. The Signer
-    # is kept as well, so that no other comes to have its id.
+    # A key that is kept elsewhere cannot be compared, so a token is shared only by credentials with the same Signer.
+    # The Signer is kept, so that no other can get its id.
     return _SIGNERS.setdefault(id(signer), (token_hex(), signer))[0]
 
 

@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Final
 
-from toolkit.auth.cell_warning import remember_typed
+from toolkit.auth.cell_warning import remember_input
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.live import SESSION_SECRETS
 from toolkit.scrubbing.pieces import Pieces
@@ -336,7 +336,7 @@ def _masked_buffer(buffer: Any) -> Any:
 def _of_input(inner: Callable[..., Any]) -> Callable[..., Any]:
     def ask(*args: Any, **more: Any) -> Any:
         answer = inner(*args, **more)
-        remember_typed(answer)
+        remember_input(answer)
         return answer
 
     return ask

@@ -155,13 +155,13 @@ class SessionRequest(Outgoing):
             call.start(self.clock)
         call.authorized_by = grant.authorization
         response: httpx.Response = yield AuthorizedRequest(outgoing, grant, raw)
-        if authorizer.is_worth_retrying(self.request, response.status_code, grant):
+        if authorizer.note_answer(self.request, response.status_code, grant):
             yield Read(response)  # frees its connection
             grant = yield from authorizer.obtain()
             call.start(self.clock)
             call.authorized_by = grant.authorization
             response = yield AuthorizedRequest(outgoing, grant, raw)
-            authorizer.is_worth_retrying(self.request, response.status_code, grant)
+            authorizer.note_answer(self.request, response.status_code, grant)
         return response
 
     def placeholders(self) -> HeaderList:

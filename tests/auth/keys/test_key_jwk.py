@@ -1,5 +1,3 @@
-"""JWK and JWK sets."""
-
 from __future__ import annotations
 
 import json
@@ -36,8 +34,8 @@ def test_jwk(kind):
 
 
 @pytest.mark.parametrize("kind", DEFAULTS)
-def test_a_set_of_one_private_key(kind):
-    """Of a set with one private key, that one is taken; public, symmetric and unknown members are passed over."""
+def test_set_with_one_private_key(kind):
+    """The private key of a set is taken; public, symmetric and unknown members are passed over."""
     others = [public(key("P-384", 1), kid="p"), {"kty": "new"}, 5, json.loads(HMACAlgorithm.to_jwk(b"0" * 32))]
     text = jwks(*others, jwk(key(kind), kid="one"))
     signer = as_signer(text)
@@ -45,8 +43,8 @@ def test_a_set_of_one_private_key(kind):
     assert as_signer(text, key_id="one").identity() == identity(kind)
 
 
-def test_a_set_of_several():
-    """`key_id` chooses; without it, and with one that is not there, the error lists those there are."""
+def test_set_with_several_private_keys():
+    """`key_id` chooses a key; without it, or with an unknown one, the error lists the key IDs in the set."""
     both = jwks(jwk(key("P-256"), kid="spring"), jwk(key("RSA"), kid="autumn\x1b[2J", alg="PS256"), jwk(key("P-384")))
     assert as_signer(both, key_id="spring").identity() == identity("P-256")
     for error in (refusal(both), refusal(both, key_id="winter")):
@@ -55,26 +53,26 @@ def test_a_set_of_several():
         assert_shows_nothing_of(error, "\n".join(private_parts(jwk(key(kind))) for kind in ("P-256", "RSA", "P-384")))
 
 
-def test_a_set_in_which_a_key_id_stands_twice():
-    """A key ID that two private keys have chooses neither."""
+def test_set_with_the_same_key_id_twice():
+    """A key ID that two private keys have is refused."""
     text = jwks(jwk(key("P-256"), kid="a"), jwk(key("RSA"), kid="a"))
-    assert "several private keys of that key ID" in refusal(text, key_id="a").what
+    assert "several private keys with this key ID" in refusal(text, key_id="a").what
 
 
-def test_a_set_with_a_nameless_key():
-    """The only private key of a set, if it has no key ID, takes the one that is given."""
+def test_set_with_a_key_without_id():
+    """The only private key of a set gets the `key_id` that is given if it has none of its own."""
     assert as_signer(jwks(jwk(key("P-256"))), key_id="mine").key_id == "mine"
     assert "It holds 'a'." in refusal(jwks(jwk(key("P-256"), kid="a")), key_id="mine").what
 
 
-def test_long_sets_and_names():
-    """However many private keys there are, and however long their names, the error is short."""
+def test_long_sets_and_key_ids():
+    """The error is short, however many private keys there are and however long their IDs."""
     many = jwks(*({"kty": "EC", "d": CANARY, "kid": f"{number}{'k' * 500}"} for number in range(500)))
     assert len(str(refusal(many))) < 2000
 
 
-def test_key_id():
-    """`kid` is what the caller says, else what the JWK says, else absent; one that is no text is passed over."""
+def test_key_id_of_a_jwk():
+    """The key ID is the argument, else the `kid` of the JWK if that is text, else None."""
     named = jwk(key("P-256"), kid="from-jwk")
     assert as_signer(named).key_id == "from-jwk"
     assert as_signer(named, key_id="given").key_id == "given"
@@ -82,8 +80,8 @@ def test_key_id():
     assert as_signer(jwk(key("P-256"), kid=5)).key_id is None
 
 
-def test_algorithm():
-    """The algorithm is the JWK's (RFC 7517 section 4.4); asking for another is an error, and one that does not fit."""
+def test_algorithm_of_a_jwk():
+    """The algorithm is the JWK's (RFC 7517 section 4.4); another one, and one that does not fit the key, is refused."""
     named = jwk(key("RSA"), alg="PS384")
     assert as_signer(named).algorithm == as_signer(named, algorithm="PS384").algorithm == "PS384"
     assert "another algorithm than 'RS512'" in refusal(named, algorithm="RS512").what
@@ -93,8 +91,8 @@ def test_algorithm():
     assert len(refusal(jwk(key("P-256"), alg=CANARY * 9)).what) < 100
 
 
-def test_use():
-    """A key that is for something else does not sign (RFC 7517 sections 4.2 and 4.3)."""
+def test_use_of_a_jwk():
+    """A key for another use is refused (RFC 7517 sections 4.2 and 4.3)."""
     assert as_signer(jwk(key("P-256"), use="sig", key_ops=["sign", "verify"])).algorithm == "ES256"
     for use in ("enc", 5, ""):
         assert "not for signing" in refusal(jwk(key("P-256"), use=use)).what
@@ -103,19 +101,19 @@ def test_use():
 
 
 BAD_JWKS = {
-    "public": (lambda: ECAlgorithm.to_jwk(key("P-256").public_key()), "holds no private key: it is a public key"),
+    "public": (lambda: ECAlgorithm.to_jwk(key("P-256").public_key()), "holds a public key only"),
     "symmetric": (lambda: json.dumps({"kty": "oct", "k": CANARY}), "symmetric"),
     "broken": (lambda: jwk(key("P-256"))[:-3], "JWK of the private key cannot be read"),
     "of wrong numbers": (lambda: jwk(key("P-256"), d=CANARY), "JWK of the private key cannot be read"),
     "of wrong types": (lambda: jwk(key("P-256"), d=[CANARY]), "JWK of the private key cannot be read"),
     "of no kind": (lambda: json.dumps({"d": CANARY}), "JWK of the private key cannot be read"),
     "of an unknown kind": (lambda: json.dumps({"kty": "AKP", "d": CANARY}), "JWK of the private key cannot be read"),
-    "of another curve": (lambda: jwk(key("secp256k1")), "curve that signs no assertion"),
+    "of another curve": (lambda: jwk(key("secp256k1")), "curve that does not sign"),
     "for agreement": (
         lambda: json.dumps({"kty": "OKP", "crv": "X25519", "d": CANARY}),
-        "curve that signs no assertion",
+        "curve that does not sign",
     ),
-    "of Ed448": (lambda: jwk(key("Ed448")), "curve that signs no assertion"),
+    "of Ed448": (lambda: jwk(key("Ed448")), "curve that does not sign"),
     "of small RSA": (lambda: jwk(key("small RSA")), "1024 bits"),
     "of two halves": (
         lambda: jwk(key("P-256"), x=json.loads(jwk(key("P-256", 1)))["x"]),
@@ -124,35 +122,35 @@ BAD_JWKS = {
     "set of nothing": (lambda: '{"keys": []}', "This is a set of JWKs. None of them is a private key."),
     "set of public keys": (lambda: jwks(public(key("P-256"))), "None of them is a private key."),
     "set of no list": (lambda: json.dumps({"keys": {"d": CANARY}}), "JWK of the private key cannot be read"),
-    "a JSON of another kind": (lambda: json.dumps({"private": CANARY}), "JWK holds no private key."),
+    "a JSON of another kind": (lambda: json.dumps({"private": CANARY}), "JWK does not hold a private key."),
     "very deep": (lambda: '{"keys": ' + "[" * 100_000, "JWK of the private key cannot be read"),
 }
 
 
 @pytest.mark.parametrize("bad", BAD_JWKS)
-@pytest.mark.parametrize("in_a_file", [False, True])
-def test_bad_jwk(bad, in_a_file, tmp_path):
-    """Each wrong JWK is an error of its own that says what is wrong and shows nothing of the key."""
+def test_bad_jwk(bad, tmp_path):
+    """Each bad JWK is refused with an error that says what is wrong and shows nothing of the key, from files too."""
     make, words = BAD_JWKS[bad]
     text, file = make(), tmp_path / "key"
     file.write_text(text)
-    error = refusal(file if in_a_file else text)
-    assert words in error.what
-    assert_shows_nothing_of(error, text)
+    for source in (text, file):
+        error = refusal(source)
+        assert words in error.what
+        assert_shows_nothing_of(error, text)
 
 
-def test_a_mapping_that_is_no_jwk():
-    """A mapping that JSON cannot hold is refused, with nothing of it."""
+def test_mapping_that_is_not_a_jwk():
+    """A mapping that JSON cannot hold is refused, and the error shows nothing of it."""
     error = refusal({"d": {CANARY}})
-    assert "no JWK" in error.what
+    assert "not a JWK" in error.what
     assert_shows_nothing_of(error, CANARY)
 
 
 @pytest.mark.parametrize("kind", DEFAULTS)
-def test_texts_to_look_for(kind):
-    """Every private member of the JWK is known as a secret, those of its neighbours in a set included."""
+def test_secrets_of_a_jwk(kind):
+    """Every private member of the JWK counts as a secret, and so do those of its neighbours in a set."""
     text, neighbour = jwk(key(kind), kid="a"), jwk(key("RSA"), kid="b")
-    found = {secret.reveal() for _, secret in as_signer(jwks(text, neighbour), key_id="a").secrets()}
-    wanted = {value for each in (text, neighbour) for value in private_parts(each).splitlines() if len(value) >= 16}
-    assert wanted - {"['sign']"} <= found
-    assert identity(kind) in found
+    secrets = {secret.reveal() for _, secret in as_signer(jwks(text, neighbour), key_id="a").secrets()}
+    members = "\n".join(private_parts(jwk) for jwk in (text, neighbour)).splitlines()
+    assert {value for value in members if len(value) >= 16} <= secrets
+    assert identity(kind) in secrets

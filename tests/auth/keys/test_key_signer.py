@@ -1,8 +1,4 @@
-"""Signers of others: what is asked of them, and what becomes of their failures."""
-
 from __future__ import annotations
-
-import traceback
 
 import pytest
 from cryptography.hazmat.primitives import hashes
@@ -13,27 +9,27 @@ from hypothesis import strategies as st
 from key_forms import key, refusal
 
 from toolkit.auth.keys import Signer, as_signer
-from toolkit.auth.keys.signer import ALGORITHMS, described, signature
-from toolkit.core.problem import Problem
+from toolkit.auth.keys.signer import ALGORITHMS, describe_signer, sign_with
+from toolkit.core.errors import ConfigurationError
 
 CANARY = "QXZ0123456789QXZ"
 HALVES = {"ES256": 32, "ES384": 48, "ES512": 66}
 
 
 class Remote:
-    """A Signer that keeps its key elsewhere, and signs or fails as it is told."""
+    """A Signer that keeps its key elsewhere, and returns or raises what the test wants."""
 
-    def __init__(self, made=b"", algorithm="ES256", key_id="remote-1"):
-        self._made, self.algorithm, self.key_id = made, algorithm, key_id
+    def __init__(self, result=b"", algorithm="ES256", key_id="remote-1"):
+        self._result, self.algorithm, self.key_id = result, algorithm, key_id
 
     def sign(self, data):
-        if isinstance(self._made, BaseException):
-            raise self._made
-        return self._made
+        if isinstance(self._result, BaseException):
+            raise self._result
+        return self._result
 
 
 def test_signer_is_used_as_it_is():
-    """An object that signs is returned itself; algorithm and key ID may be repeated."""
+    """A Signer is returned itself; its algorithm and key ID may be repeated."""
     remote = Remote()
     assert isinstance(remote, Signer)
     assert as_signer(remote) is as_signer(remote, algorithm="ES256", key_id="remote-1") is remote
@@ -41,31 +37,30 @@ def test_signer_is_used_as_it_is():
     assert as_signer(local) is local
 
 
-@pytest.mark.parametrize("algorithm", ["none", "HS256", "ES256K", "", None, ["ES256"], CANARY * 5])
-def test_algorithm(algorithm):
-    """A Signer without a private key's algorithm is refused, with those that there are."""
-    error = refusal(Remote(algorithm=algorithm))
-    assert "is not a signature with a private key" in error.what
-    assert all(name in error.next_step for name in ALGORITHMS)
-    assert CANARY * 2 not in error.what
+def test_algorithm_of_a_signer():
+    """A Signer with an algorithm that is not one of a private key is refused, and the error lists those that are."""
+    for algorithm in ("none", "HS256", "ES256K", "", None, ["ES256"], CANARY * 5):
+        error = refusal(Remote(algorithm=algorithm))
+        assert "is not a signature with a private key" in error.what
+        assert all(name in error.next_step for name in ALGORITHMS)
+        assert CANARY * 2 not in error.what
 
 
-@pytest.mark.parametrize("key_id", ["", 5, b"kid"])
-def test_key_id(key_id):
+def test_key_id_of_a_signer():
     """A key ID is text, or None."""
-    assert "key_id is no text" in refusal(Remote(key_id=key_id)).what
+    for key_id in ("", 5, b"kid"):
+        assert "key_id is not text" in refusal(Remote(key_id=key_id)).what
     assert as_signer(Remote(key_id=None)).key_id is None
 
 
-def test_disagreement():
+def test_signer_with_contradicting_arguments():
     """An algorithm or key ID other than the Signer's own is refused rather than ignored, and so is a passphrase."""
-    assert "algorithm is 'ES256', not 'ES384'" in refusal(Remote(), algorithm="ES384").what
-    assert "key_id is 'remote-1', not 'other'" in refusal(Remote(), key_id="other").what
-    assert "passphrase" in refusal(Remote(), passphrase="a").what
+    for argument, value in (("algorithm", "ES384"), ("key_id", "other"), ("passphrase", "a")):
+        assert refusal(Remote(), **{argument: value}).about == argument
 
 
-def test_half_a_signer():
-    """An object that lacks a part of a Signer is told the parts."""
+def test_incomplete_signer():
+    """The error for an object that lacks a part of a Signer lists the parts."""
 
     class Half:
         algorithm = "ES256"
@@ -76,8 +71,8 @@ def test_half_a_signer():
     assert "Signer with algorithm, key_id and sign" in refusal(Half()).next_step
 
 
-def test_a_signer_that_cannot_be_asked():
-    """A failure to say its algorithm is an error that holds nothing of the failure."""
+def test_signer_that_cannot_tell_its_algorithm():
+    """A Signer that fails to tell its algorithm is an error that holds nothing of the failure."""
 
     class Locked(Remote):
         @property
@@ -87,9 +82,10 @@ def test_a_signer_that_cannot_be_asked():
         @algorithm.setter
         def algorithm(self, value): ...
 
-    found = described(Locked())
-    assert isinstance(found, Problem)
-    assert CANARY not in repr(found)
+    with pytest.raises(ConfigurationError, match="could not tell its algorithm") as caught:
+        describe_signer(Locked())
+    assert CANARY not in repr(caught.value)
+    assert caught.value.__context__ is None
 
 
 @given(st.sampled_from(sorted(HALVES)), st.data())
@@ -99,56 +95,56 @@ def test_ecdsa_signatures(algorithm, data):
     numbers = st.integers(1, 2 ** (8 * half) - 1) | st.integers(1, 300)
     r, s = data.draw(numbers), data.draw(numbers)
     plain = r.to_bytes(half, "big") + s.to_bytes(half, "big")
-    assert signature(Remote(plain), algorithm, b"data") == plain
+    assert sign_with(Remote(plain), algorithm, b"data") == plain
     in_der = encode_dss_signature(r, s)
     if len(in_der) != 2 * half:  # one in 2^48 of real signatures
-        assert signature(Remote(in_der), algorithm, b"data") == plain
+        assert sign_with(Remote(in_der), algorithm, b"data") == plain
 
 
 @pytest.mark.parametrize(
     ("curve", "algorithm", "digest"),
     [("P-256", "ES256", hashes.SHA256()), ("P-384", "ES384", hashes.SHA384()), ("P-521", "ES512", hashes.SHA512())],
 )
-def test_a_key_service_that_returns_der(curve, algorithm, digest):
-    """A DER signature, as key services return it, says the same in the form of JWS."""
-    made = key(curve).sign(b"data", ec.ECDSA(digest))
-    found = signature(Remote(made), algorithm, b"data")
+def test_real_signature_in_der(curve, algorithm, digest):
+    """A DER signature, as key services return it, has the same numbers once it is converted."""
+    der = key(curve).sign(b"data", ec.ECDSA(digest))
+    raw = sign_with(Remote(der), algorithm, b"data")
     half = HALVES[algorithm]
-    assert decode_dss_signature(made) == (int.from_bytes(found[:half], "big"), int.from_bytes(found[half:], "big"))
+    assert decode_dss_signature(der) == (int.from_bytes(raw[:half], "big"), int.from_bytes(raw[half:], "big"))
 
 
-@pytest.mark.parametrize("made", [bytearray(64), memoryview(bytes(64))])
-def test_bytes_of_other_types(made):
-    """What is as good as bytes is taken."""
-    assert signature(Remote(made), "EdDSA", b"data") == bytes(64)
+@pytest.mark.parametrize("result", [bytearray(64), memoryview(bytes(64))])
+def test_signature_in_other_types_of_bytes(result):
+    """A bytearray or memoryview is taken as bytes."""
+    assert sign_with(Remote(result), "EdDSA", b"data") == bytes(64)
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "made", "words"),
+    ("algorithm", "result", "words"),
     [
         ("ES256", None, "NoneType rather than bytes"),
         ("ES256", CANARY, "str rather than bytes"),
         ("ES256", b"", "0 bytes"),
         ("ES256", bytes(63), "63 bytes"),
         ("ES256", bytes(96), "96 bytes"),
-        ("ES256", encode_dss_signature(2**384 - 1, 1), "bytes, which are no ECDSA signature"),
-        ("ES256", encode_dss_signature(1, 2) + b"x", "bytes, which are no ECDSA signature"),
-        ("EdDSA", bytes(65), "65 bytes, which are no signature of EdDSA"),
-        ("RS256", bytes(255), "255 bytes, which are no signature of RS256"),
+        ("ES256", encode_dss_signature(2**384 - 1, 1), "bytes, which are not an ECDSA signature"),
+        ("ES256", encode_dss_signature(1, 2) + b"x", "bytes, which are not an ECDSA signature"),
+        ("EdDSA", bytes(65), "65 bytes, which are not a signature of EdDSA"),
+        ("RS256", bytes(255), "255 bytes, which are not a signature of RS256"),
         ("RS256", ValueError(CANARY), "could not sign: ValueError."),
         ("ES256", TimeoutError(CANARY), "could not sign: TimeoutError."),
     ],
 )
-def test_no_signature(algorithm, made, words):
-    """A signer that fails or returns what is no signature is named for it, and nothing that it said is kept."""
-    found = signature(Remote(made), algorithm, b"data")
-    assert isinstance(found, Problem)
-    assert words in found.what
-    assert CANARY not in repr(found)
+def test_signer_that_does_not_sign(algorithm, result, words):
+    """The error says how a Signer failed or what it returned; nothing of its own error is kept."""
+    with pytest.raises(ConfigurationError) as caught:
+        sign_with(Remote(result), algorithm, b"data")
+    assert words in caught.value.what
+    assert CANARY not in repr(caught.value)
+    assert caught.value.__context__ is None
 
 
-def test_interrupt():
-    """Ctrl+C while a key service is slow stays what it is."""
-    with pytest.raises(KeyboardInterrupt) as caught:
-        signature(Remote(KeyboardInterrupt()), "ES256", b"data")
-    assert traceback.extract_tb(caught.value.__traceback__)
+def test_interrupted_signer():
+    """Ctrl+C while a key service is slow remains a KeyboardInterrupt."""
+    with pytest.raises(KeyboardInterrupt):
+        sign_with(Remote(KeyboardInterrupt()), "ES256", b"data")

@@ -1,5 +1,3 @@
-"""What people give as a private key, beyond PEM and JWK text: files, objects, slips."""
-
 from __future__ import annotations
 
 import codecs
@@ -13,7 +11,6 @@ from key_forms import (
     assert_shows_nothing_of,
     certificate,
     der,
-    frames_of,
     identity,
     jwk,
     key,
@@ -23,8 +20,8 @@ from key_forms import (
 )
 
 from toolkit.auth.keys import as_signer
-from toolkit.auth.keys.sources import LARGEST_KEY_FILE, hidden
-from toolkit.core.problem import Problem
+from toolkit.auth.keys.sources import LARGEST_KEY_FILE, as_secret
+from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.secret import Secret
 
 CANARY = "QXZ0123456789QXZ0123456789"
@@ -45,7 +42,7 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", DEFAULTS)
 def test_forms(kind, form):
-    """A key is taken in every form that people have it in, and is the same key in each."""
+    """A key is taken in every form, and is the same key in each."""
     signer = as_signer(FORMS[form](key(kind)))
     assert signer.algorithm == DEFAULTS[kind]
     assert signer.identity() == identity(kind)
@@ -53,15 +50,15 @@ def test_forms(kind, form):
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("form", [pem, jwk])
-def test_file(tmp_path, form, encoding):
-    """A key is read from a file, also from one that an editor or a shell of Windows wrote."""
+def test_key_file(tmp_path, form, encoding):
+    """A key is read from a file, also in the encodings that editors and shells of Windows write."""
     file = tmp_path / "key"
     mark = {"utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE}.get(encoding, b"")
     file.write_bytes(mark + form(key("P-256")).encode(encoding))
     assert as_signer(file).identity() == identity("P-256")
 
 
-def test_file_at_home(tmp_path, monkeypatch):
+def test_key_file_at_home(tmp_path, monkeypatch):
     """A path may begin with `~`."""
     for variable in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(variable, str(tmp_path))
@@ -69,8 +66,8 @@ def test_file_at_home(tmp_path, monkeypatch):
     assert as_signer(Path("~/key.pem")).algorithm == "ES256"
 
 
-def test_unreadable_files(tmp_path):
-    """A file that is missing, a folder, no text, too large or no file name is an error that names it."""
+def test_unreadable_key_files(tmp_path):
+    """The error for a file that cannot be read names the file and the reason, and shows nothing of its content."""
     binary, large = tmp_path / "binary", tmp_path / "large"
     binary.write_bytes(b"\x80\x81" + CANARY.encode())
     large.write_text(pem(key("P-256")) + "x" * LARGEST_KEY_FILE)
@@ -80,7 +77,7 @@ def test_unreadable_files(tmp_path):
         (binary, "it is not text"),
         (large, "it is too large for a key"),
         (Path("~nobody-of-that-name/key.pem"), ""),
-        (Path("key\0.pem"), "names no file"),
+        (Path("key\0.pem"), "does not name a file"),
     ]:
         error = refusal(file)
         assert error.what.startswith(f"Cannot read the private key file {str(file).replace(chr(0), '')}: ")
@@ -88,8 +85,8 @@ def test_unreadable_files(tmp_path):
         assert_shows_nothing_of(error, CANARY + "\n" + pem(key("P-256")))
 
 
-def test_the_name_of_a_file_as_text(tmp_path, monkeypatch):
-    """Text is key text: a file's name given as text is said to be one, and is not read."""
+def test_file_name_as_text(tmp_path, monkeypatch):
+    """Text is taken as the key itself, so text that names a file is refused, and the file is not read."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "desk").write_text(pem(key("P-256")))
     for name in ("desk", str(tmp_path / "desk"), "missing.pem", "~/keys/desk.PEM", " desk\n", Secret("keys.jwks")):
@@ -100,8 +97,8 @@ def test_the_name_of_a_file_as_text(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", DEFAULTS)
-def test_the_key_as_a_path(kind):
-    """Key text wrapped in a Path is not quoted as a file's name."""
+def test_key_text_as_path(kind):
+    """Key text wrapped in a Path is refused, and not quoted as the name of a file."""
     for text in (pem(key(kind)), jwk(key(kind)), "".join(pem(key(kind)).splitlines()[1:-1])):
         error = refusal(Path(text))
         assert error.what == "The key itself was given as a Path."
@@ -118,17 +115,17 @@ OTHERS = {
     "certificate object": (certificate, "This is a certificate"),
     "small RSA key object": (lambda: key("small RSA"), "1024 bits"),
     "key object of another curve": (lambda: key("secp256k1"), "secp256k1"),
-    "key object for agreement": (lambda: key("X25519"), "X25519PrivateKey is no private key that signs"),
-    "None": (lambda: None, "NoneType is no private key that signs"),
-    "number": (lambda: 5, "int is no private key that signs"),
-    "list": (lambda: [CANARY], "list is no private key that signs"),
+    "key object for agreement": (lambda: key("X25519"), "X25519PrivateKey is not a private key that signs"),
+    "None": (lambda: None, "NoneType is not a private key that signs"),
+    "number": (lambda: 5, "int is not a private key that signs"),
+    "list": (lambda: [CANARY], "list is not a private key that signs"),
     "class": (lambda: Secret, "The class Secret was given"),
 }
 
 
 @pytest.mark.parametrize("other", OTHERS)
-def test_others(other):
-    """What is no private key is an error of its own that shows nothing of it."""
+def test_not_a_private_key(other):
+    """The error for anything else than a private key says what it is, and shows nothing of it."""
     make, words = OTHERS[other]
     error = refusal(make())
     assert words in error.what
@@ -140,18 +137,18 @@ def test_others(other):
     [
         (lambda: key("P-256"), "not encrypted"),
         (lambda: jwk(key("P-256")), "not encrypted"),
-        (lambda: public_pem(key("P-256")), "it is a public key"),
+        (lambda: public_pem(key("P-256")), "holds a public key only"),
     ],
 )
-def test_passphrase_with_what_has_none(make, words):
-    """A passphrase beside a key that needs none is an error; what is no private key is said to be that first."""
+def test_passphrase_without_an_encrypted_key(make, words):
+    """A passphrase with a key that needs none is refused; that the key is not private is said first."""
     error = refusal(make(), passphrase=CANARY)
     assert words in error.what
     assert_shows_nothing_of(error, CANARY)
 
 
-def test_a_key_that_stays_in_its_object():
-    """A key object whose private half cannot be had is to be given as a Signer."""
+def test_key_object_that_keeps_its_key():
+    """The error for a key object that does not give its private half out suggests a Signer."""
     from cryptography.hazmat.primitives.asymmetric import ed25519
 
     class Token(ed25519.Ed25519PrivateKey):
@@ -176,34 +173,40 @@ def test_a_key_that_stays_in_its_object():
 @example("\x00", "{}")
 @example("x" * 5000, "{}")
 def test_any_text_as_key(text, form):
-    """Whatever text is given as a key, it is refused as one: no other error escapes."""
+    """Any text that is not a key is refused with a ConfigurationError; no other error escapes."""
     refusal(form.format(text))
     refusal(form.format(text), passphrase="a")
 
 
 @given(st.binary(), st.sampled_from([b"", b"0\x82\x01", b"0.\x02\x01\x00", b"\xff\xfe", b"-----BEGIN "]))
 def test_any_bytes_as_key(data, start):
-    """The same of bytes."""
+    """Any bytes that are not a key are refused with a ConfigurationError."""
     refusal(start + data)
 
 
-@given(st.one_of(st.just(CANARY), st.lists(st.just(CANARY)), st.dictionaries(st.just(CANARY), st.just(CANARY))))
-def test_hidden(value):
-    """What is hidden shows nothing, and hiding it again changes nothing."""
-    found = hidden(value)
-    assert isinstance(found, Secret | Problem)
-    assert CANARY not in repr(found)
-    assert hidden(found) is found
+@pytest.mark.parametrize("value", [CANARY, CANARY.encode(), {CANARY: CANARY}, Secret(CANARY)])
+def test_as_secret(value):
+    """Key text in any form becomes a Secret, which is returned as it is."""
+    secret = as_secret(value)
+    assert isinstance(secret, Secret)
+    assert CANARY in secret.reveal()
+    assert as_secret(secret) is secret
 
 
-def test_an_error_that_nobody_foresaw(monkeypatch):
-    """Should anything below fail in a way of its own, its frames are dropped with it."""
+def test_as_secret_refuses_other_values():
+    """A value that is not a private key in any form is refused."""
+    for value in (None, 5, [CANARY], Secret, b"\x80"):
+        with pytest.raises(ConfigurationError):
+            as_secret(value)
+
+
+def test_unforeseen_error(monkeypatch):
+    """An unforeseen error below is replaced by one that names its type and shows nothing of the key."""
 
     def fail(text, passphrase):
         raise RuntimeError(text)
 
     monkeypatch.setattr("toolkit.auth.keys.sources.load_pem", fail)
-    error = refusal(pem(key("P-256")))
-    assert error.what == "The private key cannot be read."
-    assert_shows_nothing_of(error, pem(key("P-256")))
-    assert "Secret" in frames_of(error)
+    with pytest.raises(ToolkitError, match="as_signer failed with RuntimeError") as caught:
+        as_signer(pem(key("P-256")))
+    assert_shows_nothing_of(caught.value, pem(key("P-256")))

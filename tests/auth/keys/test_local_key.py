@@ -1,5 +1,3 @@
-"""A key in this process: which algorithms fit it, what it shows, that it is read once."""
-
 from __future__ import annotations
 
 import copy
@@ -13,25 +11,17 @@ from toolkit.auth.keys import LocalKey, Signer, as_signer
 
 
 @pytest.mark.parametrize("kind", DEFAULTS)
-@pytest.mark.parametrize(
-    "algorithm", ["none", "HS256", "HS512", "ES256K", "es256", *DEFAULTS.values(), *RSA_ALGORITHMS]
-)
-def test_algorithm_fits(kind, algorithm):
-    """An algorithm that does not fit the key is refused, with those that do; never `none`, never a shared secret."""
+def test_algorithm_fits_the_key(kind):
+    """An algorithm that does not fit the key is refused with those that do; never `none`, never a shared secret."""
     fitting = RSA_ALGORITHMS if kind == "RSA" else [DEFAULTS[kind]]
-    if algorithm in fitting:
-        assert as_signer(key(kind), algorithm=algorithm).algorithm == algorithm
-        return
-    error = refusal(key(kind), algorithm=algorithm)
-    assert repr(algorithm) in error.what
-    assert all(name in error.next_step for name in fitting)
-
-
-@pytest.mark.parametrize("algorithm", ["", 5, b"ES256", "QXZ0123456789QXZ0123456789", "ES 256", "ES256\n"])
-def test_no_algorithm(algorithm):
-    """What is no name of an algorithm is refused and not quoted: it may be a secret that went astray."""
-    error = refusal(key("P-256"), algorithm=algorithm)
-    assert error.what == "The algorithm is no JWS algorithm."
+    for algorithm in ("none", "HS256", "HS512", "ES256K", "es256", *DEFAULTS.values(), *RSA_ALGORITHMS):
+        if algorithm in fitting:
+            assert as_signer(key(kind), algorithm=algorithm).algorithm == algorithm
+        else:
+            error = refusal(key(kind), algorithm=algorithm)
+            assert repr(algorithm) in error.what
+            assert error.about == "algorithm"
+            assert all(name in error.next_step for name in fitting)
 
 
 @pytest.mark.parametrize("kind", DEFAULTS)
@@ -41,15 +31,15 @@ def test_usual_algorithm(kind):
 
 
 @pytest.mark.parametrize(("kind", "algorithm"), KEYS_AND_ALGORITHMS)
-def test_is_a_signer(kind, algorithm):
-    """A LocalKey is a Signer of the key that it was made of."""
+def test_local_key_is_a_signer(kind, algorithm):
+    """A LocalKey is a Signer with the key, algorithm and key ID that it was made with."""
     local = as_signer(key(kind), algorithm=algorithm, key_id="kid-1")
     assert isinstance(local, Signer)
     assert (local.algorithm, local.key_id, local.identity()) == (algorithm, "kid-1", identity(kind))
 
 
-def test_shows_nothing():
-    """A LocalKey shows its algorithm, and is neither pickled nor copied out of the process."""
+def test_local_key_shows_nothing():
+    """A LocalKey shows only its algorithm, and is neither pickled nor copied out of the process."""
     local = as_signer(pem(key("P-256")), key_id="kid-1")
     assert repr(local) == str(local) == f"{local}" == "<LocalKey ES256>"
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
@@ -65,8 +55,8 @@ def test_shows_nothing():
 
 
 @pytest.mark.parametrize("form", [pem, jwk])
-def test_read_once(form, monkeypatch, tmp_path):
-    """The key is parsed when it is given: a file gone later, or a parser, is not needed to sign."""
+def test_key_is_read_once(form, monkeypatch, tmp_path):
+    """The key is parsed when it is given, so that neither the file nor a parser is needed to sign."""
     file = tmp_path / "key"
     file.write_text(form(key("RSA")))
     signer = as_signer(file)

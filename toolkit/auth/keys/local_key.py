@@ -1,5 +1,4 @@
-"""A private key in this process, as something that signs."""
-# MERGE: A private key as it was read, and the words for those that cannot be.
+"""A private key in this process: how it was read, what says that it cannot be used, and how it signs."""
 
 from __future__ import annotations
 
@@ -7,32 +6,58 @@ import base64
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from toolkit.auth.keys.signer import EC_ALGORITHMS, RSA_ALGORITHMS, SMALLEST_RSA_KEY
+from toolkit.auth.keys.signer import EC_ALGORITHMS, LONGEST_ALGORITHM, RSA_ALGORITHMS, SMALLEST_RSA_KEY
+from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
-from toolkit.core.problem import Problem, attempt
 from toolkit.core.secret import SHORTEST_SECRET, Secret
+from toolkit.transport.tracebacks import attempt
 
 if TYPE_CHECKING:
     from jwt.algorithms import Algorithm
 
-
-HOW_TO_GIVE_A_KEY: Final = (
+KEYS_THAT_SIGN: Final = "Use an RSA, P-256, P-384, P-521 or Ed25519 key"
+_HOW_TO_GIVE_A_KEY: Final = (
     "Give a private key as PEM or JWK text, as a pathlib.Path to a file of it, or as a key object."
 )
-KEYS_THAT_SIGN: Final = "Use an RSA, P-256, P-384, P-521 or Ed25519 key"
-PRIVATE_HALF: Final = "Give the private half of the key pair."
+
+
+def key_error(what: str, next_step: str = _HOW_TO_GIVE_A_KEY) -> ConfigurationError:
+    """Return the error for a private key that cannot be used."""
+    return ConfigurationError(what, next_step, about="private_key")
+
+
+def public_half_error(what: str) -> ConfigurationError:
+    """Return the error for a public key or certificate given in place of a private key."""
+    return key_error(what, "Give the private half of the key pair.")
+
+
+def not_encrypted_error() -> ConfigurationError:
+    """Return the error for a passphrase without an encrypted key: most likely the wrong file was given."""
+    return ConfigurationError(
+        "A passphrase was given, and the private key is not encrypted.",
+        "Leave passphrase out, or give the key that it opens.",
+        about="passphrase",
+    )
+
+
+def key_type_error(key: object) -> ConfigurationError:
+    """Return the error for an object that is not a private key, or a key of a kind that does not sign."""
+    return key_error(
+        f"An object of type {type(key).__name__} is not a private key that signs an assertion.",
+        f"{KEYS_THAT_SIGN}, or a Signer with algorithm, key_id and sign.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
-    """A private key object, what was said of it where it stood, and the texts that would give it away.
+class LoadedKey:
+    """A private key as it was read.
 
     Attributes:
         key: a key object of `cryptography`.
         key_id: the `kid` of its JWK.
         algorithm: the `alg` of its JWK.
-        texts: what it was read from.
-        passphrase: what it was decrypted with.
+        texts: the texts that it was read from.
+        passphrase: the passphrase that decrypted it.
     """
 
     key: Any
@@ -42,26 +67,15 @@ class Loaded:
     passphrase: Secret | None = None
 
 
-def not_encrypted() -> Problem:
-    """A passphrase without an encrypted key is a slip: most likely the wrong file was given."""
-    return Problem(
-        "A passphrase was given, and the private key is not encrypted.",
-        "Leave passphrase out, or give the key that it opens.",
-    )
-
-
-_LONGEST_NAME: Final = 20  # characters of an algorithm
-
-
 class LocalKey:
-    """A Signer whose private key is in this process; loaded once, never shown."""
+    """A Signer with a private key that is in this process; loaded once, never shown."""
 
     __slots__ = ("__key", "__secrets", "_implementation", "algorithm", "key_id")
 
     def __init__(
         self, key: Any, *, algorithm: str, key_id: str | None, secrets: tuple[tuple[str, Secret], ...]
     ) -> None:
-        import jwt  # keeps jwt out of `import toolkit`
+        import jwt
 
         self._implementation: Algorithm = jwt.get_algorithm_by_name(algorithm)
         self.__key = key
@@ -70,14 +84,15 @@ class LocalKey:
         self.key_id = key_id
 
     def sign(self, data: bytes, /) -> bytes:
+        """Return the signature of `data` (RFC 7518 section 3)."""
         return self._implementation.sign(data, self.__key)
 
     def secrets(self) -> tuple[tuple[str, Secret], ...]:
-        """The texts that would give the key away, to be looked for before anything is written."""
+        """Return the texts that would give the key away, each with the name of its placeholder."""
         return self.__secrets
 
     def identity(self) -> str:
-        """The key as base64 of its PKCS#8 DER: the same for the same key, whatever form it was given in. A secret."""
+        """Return the key as base64 of its PKCS#8 DER, which does not depend on the form it was given in. A secret."""
         return self.__secrets[0][1].reveal()
 
     def __repr__(self) -> str:
@@ -87,65 +102,64 @@ class LocalKey:
         raise TypeError("a private key is not pickled")
 
 
-def local_key(loaded: Loaded, algorithm: str | None, key_id: str | None) -> LocalKey | Problem:
-    """A key that was read, for an algorithm that fits it: the one asked for, its JWK's, or the usual one.
+def local_key(loaded: LoadedKey, *, algorithm: str | None, key_id: str | None) -> LocalKey:
+    """Return a Signer of a key that was read.
 
     Args:
         loaded: the key as it was read.
-        algorithm: the algorithm asked for, or None.
-        key_id: the `kid` asked for, or None for that of its JWK.
+        algorithm: the algorithm to sign with; by default its JWK's, else the usual one for the key.
+        key_id: the `kid`; by default its JWK's.
+
+    Raises:
+        ConfigurationError: if the key is too weak, does not fit the algorithm, or cannot be read from its object.
     """
     if None not in (algorithm, loaded.algorithm) and algorithm != loaded.algorithm:
-        return Problem(
-            f"This JWK is for another algorithm than {algorithm!r}, which was asked for.", "Leave algorithm out."
+        raise ConfigurationError(
+            f"This JWK is for another algorithm than {algorithm!r}.", "Leave algorithm out.", about="algorithm"
         )
     chosen = _fitting_algorithm(loaded.key, loaded.algorithm if algorithm is None else algorithm)
-    if isinstance(chosen, Problem):
-        return chosen
-    der = _pkcs8(loaded.key)
-    if der is None:
-        return Problem(
-            f"This {type(loaded.key).__name__} does not give its private key out.",
-            "Give a Signer with algorithm, key_id and sign for it.",
-        )
-    texts = [("PRIVATE_KEY", text) for text in dict.fromkeys((der, *loaded.texts))]
+    texts = [("PRIVATE_KEY", text) for text in dict.fromkeys((_pkcs8(loaded.key), *loaded.texts))]
     if loaded.passphrase is not None and len(loaded.passphrase.reveal()) >= SHORTEST_SECRET:
         texts.append(("SECRET", loaded.passphrase))
     return LocalKey(loaded.key, algorithm=chosen, key_id=key_id or loaded.key_id, secrets=tuple(texts))
 
 
-def _fitting_algorithm(key: Any, asked: str | None) -> str | Problem:
+def _fitting_algorithm(key: Any, wanted: str | None) -> str:
     from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
     if isinstance(key, rsa.RSAPrivateKey):
         if key.key_size < SMALLEST_RSA_KEY:
-            return Problem(
+            raise key_error(
                 f"This RSA key has {key.key_size} bits.", f"Use {SMALLEST_RSA_KEY} bits or more (RFC 7518 section 3.3)."
             )
         fitting: tuple[str, ...] = RSA_ALGORITHMS
     elif isinstance(key, ec.EllipticCurvePrivateKey):
         if key.curve.name not in EC_ALGORITHMS:
-            return Problem(
-                f"This key is on the curve {key.curve.name}, which signs no assertion.", f"{KEYS_THAT_SIGN}."
+            raise key_error(
+                f"This key is on the curve {key.curve.name}, which does not sign assertions.", f"{KEYS_THAT_SIGN}."
             )
         fitting = (EC_ALGORITHMS[key.curve.name],)
     elif isinstance(key, ed25519.Ed25519PrivateKey):
         fitting = ("EdDSA",)
     else:
-        return Problem(
-            f"An object of type {type(key).__name__} is no private key that signs an assertion.",
-            f"{KEYS_THAT_SIGN}, or a Signer with algorithm, key_id and sign.",
-        )
-    if asked is not None and asked not in fitting:
-        return Problem(
-            f"The algorithm {excerpt(asked, _LONGEST_NAME)!r} does not fit this key.",
+        raise key_type_error(key)
+    if wanted is not None and wanted not in fitting:
+        raise ConfigurationError(
+            f"The algorithm {excerpt(wanted, LONGEST_ALGORITHM)!r} does not fit this key.",
             f"It signs with {' or '.join(fitting)}.",
+            about="algorithm",
         )
-    return asked or fitting[0]
+    return wanted or fitting[0]
 
 
-def _pkcs8(key: Any) -> Secret | None:
-    from cryptography.hazmat.primitives import serialization as form
+def _pkcs8(key: Any) -> Secret:
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-    der = attempt(lambda: key.private_bytes(form.Encoding.DER, form.PrivateFormat.PKCS8, form.NoEncryption()))
-    return Secret(base64.b64encode(der).decode("ascii")) if isinstance(der, bytes) else None
+    der = attempt(
+        lambda: key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption()),
+        otherwise=key_error(
+            f"This {type(key).__name__} does not give its private key out.",
+            "Give a Signer with algorithm, key_id and sign for it.",
+        ),
+    )
+    return Secret(base64.b64encode(der).decode("ascii"))

@@ -1,4 +1,4 @@
-"""New key pairs: the private half into a file of its user alone, the public half to be registered."""
+"""New key pairs: the private half goes into a file that only its user may read, the public half to the service."""
 
 from __future__ import annotations
 
@@ -9,35 +9,34 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from stat import S_IMODE
 from typing import TYPE_CHECKING, Any, Final
 
-from toolkit.auth.checks import Checks
+from toolkit.auth import checks
 from toolkit.auth.keys.signer import ALGORITHMS, EC_ALGORITHMS
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
+from toolkit.local.files import create_new
+from toolkit.transport.tracebacks import frameless
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 
 RSA_BITS: Final = 3072  # as strong as P-256; NIST SP 800-57 part 1, table 2
-_OTHERS: Final = 0o077
-# RFC 7638 section 3.2 and RFC 8037 section 2; members in their order.
+# RFC 7638 section 3.2 and RFC 8037 section 2; in this order.
 _THUMBPRINT_MEMBERS: Final[Mapping[str, tuple[str, ...]]] = {
     "EC": ("crv", "kty", "x", "y"),
     "OKP": ("crv", "kty", "x"),
     "RSA": ("e", "kty", "n"),
 }
-_OUTSIDE: Final = "Choose a file outside of it: what lies in a repository is committed sooner or later."
 
 
 @dataclass(frozen=True, slots=True)
 class NewKey:
-    """A key pair just made.
+    """A new key pair.
 
     Attributes:
         algorithm: the JWS algorithm that it is for.
-        key_id: the `kid` to register it by.
+        key_id: the `kid` to register it under.
         thumbprint: SHA-256 of the public key, base64url (RFC 7638).
         private_pem: the private half as PKCS#8 PEM, encrypted if a passphrase was given.
         public_pem: the public half as PEM.
@@ -52,50 +51,53 @@ class NewKey:
     public_jwk: Mapping[str, Any]
 
 
+@frameless
 def new_key(algorithm: str = "ES256", *, key_id: str | None = None, passphrase: Secret | None = None) -> NewKey:
-    """A new key pair for an algorithm.
+    """Return a new key pair for an algorithm.
 
     Args:
         algorithm: a JWS algorithm that signs with a private key.
-        key_id: the `kid` to register it by; by default its thumbprint.
+        key_id: the `kid` to register it under; by default its thumbprint.
         passphrase: encrypts the private half.
 
     Raises:
-        ConfigurationError: there is no such algorithm, or the key ID is no text that can be sent.
+        ConfigurationError: if there is no such algorithm, or the key ID is not text that can be sent.
     """
-    from cryptography.hazmat.primitives import serialization as form
+    from cryptography.hazmat.primitives import serialization
 
-    checks = Checks()
-    algorithm, key_id = checks.text(algorithm, "algorithm"), checks.optional_text(key_id, "key ID")
-    checks.done()
+    algorithm, key_id = checks.text(algorithm, "algorithm"), checks.optional_text(key_id, "key_id")
     if algorithm not in ALGORITHMS:
         raise ConfigurationError(
-            f"There is no key pair for the algorithm {algorithm!r}.", f"Use one of {', '.join(ALGORITHMS)}."
+            f"There is no key pair for the algorithm {algorithm!r}.",
+            f"Use one of {', '.join(ALGORITHMS)}.",
+            about="algorithm",
         )
-    key = _generated(algorithm)
-    encryption: form.KeySerializationEncryption = form.NoEncryption()
+    key = _generate(algorithm)
+    encryption: serialization.KeySerializationEncryption = serialization.NoEncryption()
     if passphrase is not None:
-        encryption = form.BestAvailableEncryption(passphrase.reveal().encode("utf-8", "surrogatepass"))
-    private = key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, encryption)
-    public = key.public_key().public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo)
+        encryption = serialization.BestAvailableEncryption(passphrase.reveal().encode("utf-8", "surrogatepass"))
+    private_pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption)
+    public_pem = key.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
     members = _public_members(key, algorithm)
-    print_of_key = thumbprint(members)
-    key_id = key_id or print_of_key
+    digest = thumbprint(members)
+    key_id = key_id or digest
     return NewKey(
         algorithm=algorithm,
         key_id=key_id,
-        thumbprint=print_of_key,
-        private_pem=Secret(private.decode("ascii")),
-        public_pem=public.decode("ascii"),
+        thumbprint=digest,
+        private_pem=Secret(private_pem.decode("ascii")),
+        public_pem=public_pem.decode("ascii"),
         public_jwk={**members, "kid": key_id, "alg": algorithm, "use": "sig"},
     )
 
 
 def thumbprint(jwk: Mapping[str, Any]) -> str:
-    """The SHA-256 thumbprint of a JWK, base64url without padding (RFC 7638).
+    """Return the SHA-256 thumbprint of a JWK, base64url without padding (RFC 7638).
 
     Args:
-        jwk: an RSA, EC or OKP key; other members than those of its public half do not matter.
+        jwk: an RSA, EC or OKP key; only the members of its public half matter.
     """
     required = {name: jwk[name] for name in _THUMBPRINT_MEMBERS[jwk["kty"]]}
     text = json.dumps(required, separators=(",", ":"))
@@ -103,52 +105,40 @@ def thumbprint(jwk: Mapping[str, Any]) -> str:
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")
 
 
-def write_new_file(file: Path, text: Secret) -> None:
-    """Write a file that was not there, for its user alone, all of it or nothing; missing folders are made likewise.
+@frameless
+def write_key_file(file: Path, private_pem: Secret) -> None:
+    """Write a private key into a new file that only its user may read; missing folders are made likewise.
 
     Raises:
-        ConfigurationError: there is something of that name already, a link included; it would lie in a git
-            repository; or it cannot be written or kept private.
+        ConfigurationError: if there is something of that name already, it would lie in a git repository, or it
+            cannot be written or kept private. Nothing is left of it then.
     """
     file = Path(os.path.abspath(file))  # noqa: PTH100 - resolve() would follow a link at the end
-    repository = next((each for each in (file.parent.resolve() / "_").parents if (each / ".git").exists()), None)
+    repository = next(
+        (folder for folder in file.parent.resolve().joinpath("_").parents if (folder / ".git").exists()), None
+    )
     if repository is not None:
-        raise ConfigurationError(f"{file} would lie in the git repository {repository}.", _OUTSIDE)
-    reason = _written(file, text)
-    if reason is not None:
-        raise ConfigurationError(f"Cannot write {file}: {reason}.", "Choose another file. Nothing was written.")
-
-
-def _written(file: Path, text: Secret) -> str | None:
-    """None, or why not."""
-    flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+        raise ConfigurationError(
+            f"{file} would lie in the git repository {repository}.",
+            "Choose a file outside of it: what lies in a repository is committed sooner or later.",
+            about="file",
+        )
     try:
-        for folder in reversed([each for each in (file.parent, *file.parent.parents) if not each.exists()]):
+        for folder in reversed([folder for folder in file.parents if not folder.exists()]):
             folder.mkdir(mode=0o700, exist_ok=True)
-        descriptor = os.open(file, flags, 0o600)
+        create_new(file, private_pem.reveal().encode("ascii"))
     except FileExistsError:
-        return "there is something of that name already, and no key is ever overwritten"
-    except OSError as error:
-        return error.strerror or "the system refuses"
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            if os.name == "posix" and S_IMODE(os.fstat(descriptor).st_mode) & _OTHERS:
-                reason = "others may read whatever is on this disk"
-            else:
-                stream.write(text.reveal().encode("ascii"))
-                stream.flush()
-                os.fsync(descriptor)
-                return None
+        reason = "there is something of that name already, and keys are never overwritten"
     except OSError as error:
         reason = error.strerror or "the system refuses"
-    except BaseException:
-        file.unlink(missing_ok=True)
-        raise
-    file.unlink(missing_ok=True)
-    return reason
+    else:
+        return
+    raise ConfigurationError(
+        f"Cannot write {file}: {reason}.", "Choose another file. Nothing was written.", about="file"
+    )
 
 
-def _generated(algorithm: str) -> PrivateKeyTypes:
+def _generate(algorithm: str) -> PrivateKeyTypes:
     from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
     if algorithm == "EdDSA":
@@ -163,5 +153,5 @@ def _public_members(key: Any, algorithm: str) -> dict[str, Any]:
     import jwt
 
     jwk = jwt.get_algorithm_by_name(algorithm).to_jwk(key.public_key(), as_dict=True)
-    wanted = ("kty", *_THUMBPRINT_MEMBERS[jwk["kty"]])  # without the `key_ops` of some: "use" says it all
-    return {name: jwk[name] for name in dict.fromkeys(wanted)}
+    # Without the `key_ops` that PyJWT adds to some: "use" says it all.
+    return {name: jwk[name] for name in dict.fromkeys(("kty", *_THUMBPRINT_MEMBERS[jwk["kty"]]))}

@@ -1,7 +1,7 @@
-"""PEM and DER of private keys: PKCS#8, PKCS#1 and SEC 1, encrypted ones too (RFC 7468, 1421, 5958, 8017, 5915).
+"""PEM and DER of private keys: PKCS#8, PKCS#1 and SEC 1, encrypted too (RFC 7468, 1421, 5958, 8017, 5915).
 
-PEM text reaches us mangled: on one line, as an environment variable or a JSON file holds it, between the
-attributes that OpenSSL prints, or beside certificates. The block is found and set in lines again.
+PEM text often arrives mangled: on one line, as an environment variable or a JSON file holds it, between the
+attributes that OpenSSL prints, or beside certificates. So the block is looked for and set in lines again.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
-from toolkit.auth.keys.local_key import HOW_TO_GIVE_A_KEY, KEYS_THAT_SIGN, PRIVATE_HALF, Loaded, not_encrypted
-from toolkit.core.problem import Problem
+from toolkit.auth.keys.local_key import KEYS_THAT_SIGN, LoadedKey, key_error, not_encrypted_error, public_half_error
+from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 
 _MARKER: Final = re.compile(r"-----(BEGIN|END) ([A-Z0-9 ]{1,64})-----")
@@ -23,125 +23,148 @@ _ENCRYPTION: Final = re.compile(
     r"(?:((?:AES|CAMELLIA|ARIA)-\d{3}-CBC),\s*([0-9A-Fa-f]{32})|(DES(?:-EDE3)?-CBC),\s*([0-9A-Fa-f]{16}))"
 )
 _LINE: Final = 64  # characters; RFC 7468 section 2
-_HELD_INSTEAD: Final = {
-    "CERTIFICATE": "it is a certificate",
-    "X509 CERTIFICATE": "it is a certificate",
-    "TRUSTED CERTIFICATE": "it is a certificate",
-    "CERTIFICATE REQUEST": "it is a certificate request",
-    "PUBLIC KEY": "it is a public key",
-    "RSA PUBLIC KEY": "it is a public key",
+_NOT_PRIVATE: Final = {
+    "CERTIFICATE": "certificate",
+    "X509 CERTIFICATE": "certificate",
+    "TRUSTED CERTIFICATE": "certificate",
+    "CERTIFICATE REQUEST": "certificate request",
+    "PUBLIC KEY": "public key",
+    "RSA PUBLIC KEY": "public key",
 }
-_AS_PKCS8: Final = "openssl pkcs8 -topk8 -in OLD.pem -out NEW.pem"
 
 
 class _Block(NamedTuple):
     label: str
     body: str
-    as_given: str
+    source: str
 
 
-def load_pem(text: str, passphrase: Secret | None) -> Loaded | Problem:
-    """The one private key among the blocks of a PEM text."""
+def load_pem(text: str, passphrase: Secret | None) -> LoadedKey:
+    """Return the only private key among the blocks of a PEM text.
+
+    Raises:
+        ConfigurationError: if there is none, there are several, or it cannot be read or decrypted.
+    """
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
     blocks = list(_blocks(text))
-    private = list({_WRITTEN_OUT.sub("", block.body).strip(): block for block in blocks if _is_private(block)}.values())
+    private = {_WRITTEN_OUT.sub("", block.body).strip(): block for block in blocks if _is_private(block)}
     if len(private) > 1:
-        return Problem("This PEM holds several private keys.", "Give the one to sign with.")
+        raise key_error("This PEM holds several private keys.", "Give the one to sign with.")
     if not private:
-        return _without_private_key(text, blocks)
-    block = private[0]
+        raise _no_private_key(text, blocks)
+    (block,) = private.values()
     if block.label == "OPENSSH PRIVATE KEY":
-        return Problem(
+        raise key_error(
             "This private key is in the format of OpenSSH.", "Convert a copy: ssh-keygen -p -m PKCS8 -f COPY."
         )
-    body, headers = _WRITTEN_OUT.sub("\n", block.body).strip(), ""
-    if ":" in body:
-        found = _ENCRYPTION.match(body)
-        if found is None:
-            return Problem(
-                "The lines Proc-Type and DEK-Info of this encrypted PEM cannot be read.",
-                "Give its file as a pathlib.Path, or keep its line breaks.",
-            )
-        cipher, vector = found[1] or found[3], found[2] or found[4]
-        headers = f"Proc-Type: 4,ENCRYPTED\nDEK-Info: {cipher},{vector}\n\n"
-        body = body[found.end() :]
-    data = "".join(body.split())
-    if not _BASE64.fullmatch(data):
-        return _unreadable("PEM")
-    lines = "\n".join(data[at : at + _LINE] for at in range(0, len(data), _LINE))
-    mended = f"-----BEGIN {block.label}-----\n{headers}{lines}\n-----END {block.label}-----"
-    key = _decoded(load_pem_private_key, mended.encode("ascii"), passphrase, "PEM")
-    if isinstance(key, Problem):
-        return key
-    return Loaded(key, texts=(Secret(block.as_given), Secret(mended)), passphrase=passphrase)
+    rebuilt = _rebuilt(block)
+    key = _decode(load_pem_private_key, rebuilt.encode("ascii"), passphrase, "PEM")
+    return LoadedKey(key, texts=(Secret(block.source), Secret(rebuilt)), passphrase=passphrase)
 
 
-def load_der(data: bytes, passphrase: Secret | None) -> Loaded | Problem:
-    """The private key of a DER structure."""
-    from cryptography.hazmat.primitives.serialization import load_der_private_key, load_der_public_key
+def load_der(data: bytes, passphrase: Secret | None) -> LoadedKey:
+    """Return the private key of a DER structure.
 
-    key = _decoded(load_der_private_key, data, passphrase, "DER")
-    if isinstance(key, Problem):
-        public = _decoded(lambda given, _: load_der_public_key(given), data, None, "DER")
-        return key if isinstance(public, Problem) else Problem("This DER is a public key.", PRIVATE_HALF)
-    return Loaded(key, passphrase=passphrase)
+    Raises:
+        ConfigurationError: if it is not a private key, or cannot be read or decrypted.
+    """
+    from cryptography.hazmat.primitives.serialization import load_der_private_key
+
+    if _is_public_der(data):
+        raise public_half_error("This DER is a public key.")
+    return LoadedKey(_decode(load_der_private_key, data, passphrase, "DER"), passphrase=passphrase)
+
+
+def _is_public_der(data: bytes) -> bool:
+    from cryptography.hazmat.primitives.serialization import load_der_public_key
+
+    try:
+        load_der_public_key(data)
+    except Exception:  # noqa: BLE001 - several kinds, depending on how far it reads
+        return False
+    return True
 
 
 def _blocks(text: str) -> Iterator[_Block]:
-    begun: re.Match[str] | None = None
+    begin: re.Match[str] | None = None
     for marker in _MARKER.finditer(text):
-        if begun is not None and marker[1] == "END" and marker[2] == begun[2]:
-            yield _Block(begun[2], text[begun.end() : marker.start()], text[begun.start() : marker.end()])
-        begun = marker if marker[1] == "BEGIN" else None
+        if begin is not None and marker[1] == "END" and marker[2] == begin[2]:
+            yield _Block(begin[2], text[begin.end() : marker.start()], text[begin.start() : marker.end()])
+        begin = marker if marker[1] == "BEGIN" else None
 
 
 def _is_private(block: _Block) -> bool:
     return block.label.endswith("PRIVATE KEY")
 
 
-def _without_private_key(text: str, blocks: list[_Block]) -> Problem:
+def _no_private_key(text: str, blocks: list[_Block]) -> ConfigurationError:
     if "PRIVATE KEY-----" in text:
-        return Problem(
+        return key_error(
             "The PEM of the private key is cut off: its BEGIN or its END line is missing.", "Copy all of it."
         )
-    held = next((_HELD_INSTEAD[block.label] for block in blocks if block.label in _HELD_INSTEAD), None)
-    return Problem(f"This PEM holds no private key{f': {held}' if held else ''}.", PRIVATE_HALF)
+    instead = next((_NOT_PRIVATE[block.label] for block in blocks if block.label in _NOT_PRIVATE), None)
+    return public_half_error(
+        "This PEM does not hold a private key." if instead is None else f"This PEM holds a {instead} only."
+    )
 
 
-def _decoded(load: Callable[[bytes, bytes | None], Any], data: bytes, passphrase: Secret | None, form: str) -> Any:
-    """The key, or what is wrong with it; the errors of `cryptography` are read here and dropped."""
-    from cryptography.exceptions import UnsupportedAlgorithm
+def _rebuilt(block: _Block) -> str:
+    """Return a block with its line breaks and headers where RFC 7468 and RFC 1421 want them."""
+    body, headers = _WRITTEN_OUT.sub("\n", block.body).strip(), ""
+    if ":" in body:
+        match = _ENCRYPTION.match(body)
+        if match is None:
+            raise key_error(
+                "The lines Proc-Type and DEK-Info of this encrypted PEM cannot be read.",
+                "Give its file as a pathlib.Path, or keep its line breaks.",
+            )
+        cipher, vector = match[1] or match[3], match[2] or match[4]
+        headers = f"Proc-Type: 4,ENCRYPTED\nDEK-Info: {cipher},{vector}\n\n"
+        body = body[match.end() :]
+    data = "".join(body.split())
+    if not _BASE64.fullmatch(data):
+        raise _unreadable("PEM")
+    lines = "\n".join(data[start : start + _LINE] for start in range(0, len(data), _LINE))
+    return f"-----BEGIN {block.label}-----\n{headers}{lines}\n-----END {block.label}-----"
 
+
+def _decode(load: Callable[[bytes, bytes | None], Any], data: bytes, passphrase: Secret | None, form: str) -> Any:
+    """Return the key object; the error of `cryptography`, which may hold the key, is replaced and not chained."""
     password = None if passphrase is None else passphrase.reveal().encode("utf-8", "surrogatepass")
     try:
         return load(data, password)
-    except TypeError:  # a passphrase is missing, or is one too many
-        if passphrase is not None:
-            return not_encrypted()
-        return Problem("This private key is encrypted with a passphrase.", 'Give it too: passphrase="...".')
-    except UnsupportedAlgorithm:
-        if passphrase is None:
-            return Problem("This private key is of a kind that signs no assertion.", f"{KEYS_THAT_SIGN}.")
-        return _unsupported_encryption()
-    except ValueError as error:
-        if passphrase is None:
-            return _unreadable(form)
-        if "unknown" in str(error).lower():
-            return _unsupported_encryption()
-    except Exception:  # noqa: BLE001 - whatever else it raises may hold the key
+    except Exception as error:  # noqa: BLE001
+        problem = _decoding_error(error, form, has_passphrase=passphrase is not None)
+    raise problem
+
+
+def _decoding_error(error: Exception, form: str, *, has_passphrase: bool) -> ConfigurationError:
+    """Return what an error of `cryptography` means."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+
+    if isinstance(error, TypeError):  # a passphrase is missing, or there is one too many
+        if has_passphrase:
+            return not_encrypted_error()
+        return ConfigurationError(
+            "This private key is encrypted with a passphrase.", 'Add passphrase="...".', about="passphrase"
+        )
+    is_unsupported = isinstance(error, UnsupportedAlgorithm)
+    if is_unsupported and not has_passphrase:
+        return key_error("This private key is of a kind that does not sign assertions.", f"{KEYS_THAT_SIGN}.")
+    if not has_passphrase or not isinstance(error, ValueError | UnsupportedAlgorithm):
         return _unreadable(form)
-    return Problem(
+    if is_unsupported or "unknown" in str(error).lower():
+        return key_error(
+            "The private key is encrypted with a cipher that is not supported.",
+            "Encrypt it again: openssl pkcs8 -topk8 -in OLD.pem -out NEW.pem.",
+        )
+    return ConfigurationError(
         "The private key cannot be decrypted with this passphrase.",
         "Check the passphrase; if it is right, the key was damaged on its way.",
+        about="passphrase",
     )
 
 
-def _unreadable(form: str) -> Problem:
-    return Problem(f"The {form} of the private key cannot be read.", HOW_TO_GIVE_A_KEY)
-
-
-def _unsupported_encryption() -> Problem:
-    return Problem(
-        "The private key is encrypted with a cipher that is not supported.", f"Encrypt it anew: {_AS_PKCS8}."
-    )
+def _unreadable(form: str) -> ConfigurationError:
+    return key_error(f"The {form} of the private key cannot be read.")

@@ -1,24 +1,26 @@
-"""Something that signs for a private key, wherever that is kept, and what is expected of it."""
+"""Something that signs with a private key, wherever that is kept, and checks of what it answers."""
 
 from __future__ import annotations
 
 from typing import Any, Final, Protocol, runtime_checkable
 
+from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
-from toolkit.core.problem import Problem, attempt
+from toolkit.transport.tracebacks import attempt
 
 EC_ALGORITHMS: Final = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
 RSA_ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
 ALGORITHMS: Final = (*EC_ALGORITHMS.values(), "EdDSA", *RSA_ALGORITHMS)
 SMALLEST_RSA_KEY: Final = 2048  # bits; RFC 7518 section 3.3
+LONGEST_ALGORITHM: Final = 20  # characters that a message quotes
 _HALF: Final = {"ES256": 32, "ES384": 48, "ES512": 66}  # bytes of each of R and S; RFC 7518 section 3.4
-_LONGEST_NAME: Final = 20  # characters of an algorithm
 _EDDSA_SIGNATURE: Final = 64  # bytes; RFC 8032 section 5.1.6
+_TRY_AGAIN: Final = "Check the signer, and try again."
 
 
 @runtime_checkable
 class Signer(Protocol):
-    """Signs for a key that is kept somewhere: in this process, in hardware, or in a key service."""
+    """Signs with a key that is kept in this process, in hardware or in a key service."""
 
     @property
     def algorithm(self) -> str:
@@ -31,68 +33,93 @@ class Signer(Protocol):
         ...
 
     def sign(self, data: bytes, /) -> bytes:
-        """The signature of `data` in the form JWS wants (RFC 7518 section 3).
+        """Return the signature of `data` as JWS wants it (RFC 7518 section 3).
 
-        An ECDSA signature may be in DER as well, as key services return it; it is converted.
+        An ECDSA signature may also be in DER, as key services return it; it is converted.
         """
         ...
 
 
-def checked_signer(signer: Signer, algorithm: str | None, key_id: str | None) -> Signer | Problem:
-    """The signer itself, if it is one for this algorithm and key ID."""
-    found = described(signer)
-    if isinstance(found, Problem):
-        return found
-    for what, asked, has in (("algorithm", algorithm, found[0]), ("key_id", key_id, found[1])):
-        if asked is not None and asked != has:
-            return Problem(f"The signer's {what} is {has!r}, not {asked!r}.", f"Leave {what} out.")
-    return signer
+def check_signer(signer: Signer, *, algorithm: str | None, key_id: str | None) -> None:
+    """Check that a signer is for this algorithm and key ID; None stands for any.
+
+    Raises:
+        ConfigurationError: if it is for another, or cannot sign an assertion.
+    """
+    actual_algorithm, actual_key_id = describe_signer(signer)
+    for name, wanted, actual in (("algorithm", algorithm, actual_algorithm), ("key_id", key_id, actual_key_id)):
+        if wanted is not None and wanted != actual:
+            raise ConfigurationError(
+                f"The signer's {name} is {actual!r}, not {wanted!r}.", f"Leave {name} out.", about=name
+            )
 
 
-def described(signer: Signer) -> tuple[str, str | None] | Problem:
-    """Algorithm and key ID of a signer, which may have to ask for them wherever the key is."""
-    found: tuple[Any, Any] | None = attempt(lambda: (signer.algorithm, signer.key_id))
-    if found is None:
-        return Problem("The signer could not say its algorithm and key_id.", "See to the signer, and try again.")
-    algorithm, key_id = found
+def describe_signer(signer: Signer) -> tuple[str, str | None]:
+    """Return algorithm and key ID of a signer, which may have to ask for them where the key is kept.
+
+    Raises:
+        ConfigurationError: if it cannot say them, or they are not those of a private key.
+    """
+    # Foreign code: nothing is known of what it returns.
+    algorithm: Any
+    key_id: Any
+    algorithm, key_id = attempt(
+        lambda: (signer.algorithm, signer.key_id),
+        otherwise=_signer_error("The signer could not tell its algorithm and key_id.", _TRY_AGAIN),
+    )
     if algorithm not in ALGORITHMS:
-        return Problem(
-            f"The signer's algorithm{_quoted(algorithm)} is not a signature with a private key.",
+        quoted = f" {excerpt(algorithm, LONGEST_ALGORITHM)!r}" if isinstance(algorithm, str) else ""
+        raise _signer_error(
+            f"The signer's algorithm{quoted} is not a signature with a private key.",
             f"Use one of {', '.join(ALGORITHMS)}.",
         )
     if not (key_id is None or (isinstance(key_id, str) and key_id)):
-        return Problem("The signer's key_id is no text.", "Give the `kid` that the service knows, or None.")
+        raise _signer_error("The signer's key_id is not text.", "Give the `kid` that the service knows, or None.")
     return algorithm, key_id
 
 
-def signature(signer: Signer, algorithm: str, data: bytes) -> bytes | Problem:
-    """The signature of `data` as JWS wants it; what a signer raises is named and dropped, with all it holds."""
+def sign_with(signer: Signer, algorithm: str, data: bytes) -> bytes:
+    """Return the signature of `data` as JWS wants it.
+
+    Raises:
+        ConfigurationError: if the signer fails, or returns something else than a signature. An error of its own is
+            named by its type and dropped, because it may quote a secret.
+    """
+    failure = ""
+    result: Any = None
     try:
-        made: Any = signer.sign(data)
-    except Exception as error:  # noqa: BLE001 - a signer raises what it likes, with what it likes in it
-        return Problem(f"The signer could not sign: {type(error).__name__}.", "See to the signer, and try again.")
-    if not isinstance(made, bytes | bytearray | memoryview):
-        return _unlike(f"{type(made).__name__} rather than bytes")
-    found = bytes(made)
+        result = signer.sign(data)
+    except Exception as error:  # noqa: BLE001 - a signer may raise anything
+        failure = type(error).__name__
+    if failure:
+        raise _signer_error(f"The signer could not sign: {failure}.", _TRY_AGAIN)
+    if not isinstance(result, bytes | bytearray | memoryview):
+        raise _not_a_signature(f"an object of type {type(result).__name__} rather than bytes")
+    signature = bytes(result)
     half = _HALF.get(algorithm)
     if half is not None:
-        return found if len(found) == 2 * half else _converted(found, half)
-    fits = len(found) == _EDDSA_SIGNATURE if algorithm == "EdDSA" else len(found) * 8 >= SMALLEST_RSA_KEY
-    return found if fits else _unlike(f"{len(found)} bytes, which are no signature of {algorithm}")
+        return signature if len(signature) == 2 * half else _raw_from_der(signature, half)
+    fits = len(signature) == _EDDSA_SIGNATURE if algorithm == "EdDSA" else len(signature) * 8 >= SMALLEST_RSA_KEY
+    if not fits:
+        raise _not_a_signature(f"{len(signature)} bytes, which are not a signature of {algorithm}")
+    return signature
 
 
-def _quoted(algorithm: Any) -> str:
-    return f" {excerpt(algorithm, _LONGEST_NAME)!r}" if isinstance(algorithm, str) else ""
-
-
-def _converted(der: bytes, half: int) -> bytes | Problem:
+def _raw_from_der(der: bytes, half: int) -> bytes:
     from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
-    made = attempt(lambda: b"".join(number.to_bytes(half, "big") for number in decode_dss_signature(der)))
-    return made if isinstance(made, bytes) else _unlike(f"{len(der)} bytes, which are no ECDSA signature")
-
-
-def _unlike(what: str) -> Problem:
-    return Problem(
-        f"The signer returned {what}.", "It returns a signature as RFC 7518 section 3 has it; ECDSA may be DER."
+    return attempt(
+        lambda: b"".join(number.to_bytes(half, "big") for number in decode_dss_signature(der)),
+        otherwise=_not_a_signature(f"{len(der)} bytes, which are not an ECDSA signature"),
     )
+
+
+def _not_a_signature(description: str) -> ConfigurationError:
+    return _signer_error(
+        f"The signer returned {description}.",
+        "Its sign method returns a signature as in RFC 7518 section 3; ECDSA signatures may be DER.",
+    )
+
+
+def _signer_error(what: str, next_step: str) -> ConfigurationError:
+    return ConfigurationError(what, next_step, about="private_key")

@@ -1,4 +1,4 @@
-"""What people give as a private key: text, bytes, a mapping, a file or an object."""
+"""The ways in which people give a private key: text, bytes, a mapping, a file or an object."""
 
 from __future__ import annotations
 
@@ -11,109 +11,123 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolkit.auth.keys.jwk import load_jwk
-from toolkit.auth.keys.local_key import HOW_TO_GIVE_A_KEY, KEYS_THAT_SIGN, PRIVATE_HALF, Loaded, not_encrypted
+from toolkit.auth.keys.local_key import LoadedKey, key_error, key_type_error, not_encrypted_error, public_half_error
 from toolkit.auth.keys.pem import load_der, load_pem
-from toolkit.core.problem import Problem, attempt
+from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
+from toolkit.transport.tracebacks import attempt
 
-LARGEST_KEY_FILE: Final = 262_144  # bytes; a key with its whole chain of certificates has a tenth of it
+LARGEST_KEY_FILE: Final = 262_144  # bytes; a key with its whole chain of certificates is a tenth of it
 _LONGEST_PATH: Final = 4096  # characters
 _DER_BODY: Final = re.compile(r"M[A-Za-z0-9+/=\s]{39,}")  # base64 of a DER sequence; a path has a dot or is shorter
 _KEY_SUFFIXES: Final = (".pem", ".key", ".der", ".jwk", ".jwks", ".json", ".p8", ".pk8")
-_NEITHER: Final = Problem("The private key is neither PEM nor JWK text.", HOW_TO_GIVE_A_KEY)
-_PARTS_OF_A_KEY: Final = ("sign", "private_bytes", "public_bytes")
+_ATTRIBUTES_OF_KEYS: Final = ("sign", "private_bytes", "public_bytes")
 
 
-def hidden(given: Any) -> Any:
-    """The same as a Secret, a Path, a key object or a Signer: nothing whose repr shows a key; else a Problem."""
-    if isinstance(given, Secret | Problem):
-        return given
-    if isinstance(given, str):
-        return Secret(given)
-    if isinstance(given, bytes | bytearray):
-        text = _text_of(bytes(given))
-        return _NEITHER if text is None else Secret(text)
-    if isinstance(given, Mapping):
-        text = attempt(lambda: json.dumps(dict(given)))
-        return (
-            Problem("The mapping given as a private key is no JWK.", HOW_TO_GIVE_A_KEY)
-            if text is None
-            else Secret(text)
-        )
-    if isinstance(given, Path):
-        return Problem("The key itself was given as a Path.", HOW_TO_GIVE_A_KEY) if _is_key_text(str(given)) else given
-    if isinstance(given, type):
-        return Problem(f"The class {given.__name__} was given as a private key.", "Give an object of it.")
-    if any(attempt(lambda part=part: hasattr(given, part)) for part in _PARTS_OF_A_KEY):  # type: ignore[misc]
-        return given
-    return Problem(
-        f"An object of type {type(given).__name__} is no private key that signs an assertion.",
-        f"{KEYS_THAT_SIGN}, or a Signer with algorithm, key_id and sign.",
+def as_secret(private_key: Any) -> Any:
+    """Return a private key in a form that hides it: key text as a Secret; a Path, key object or Signer as it is.
+
+    Raises:
+        ConfigurationError: if it is none of those, or the Path consists of key text.
+    """
+    if isinstance(private_key, Secret):
+        return private_key
+    if isinstance(private_key, str):
+        return Secret(private_key)
+    if isinstance(private_key, bytes | bytearray):
+        return Secret(attempt(lambda: _text_of(bytes(private_key)), otherwise=_unknown_form()))
+    if isinstance(private_key, Mapping):
+        problem = key_error("The mapping given as a private key is not a JWK.")
+        return Secret(attempt(lambda: json.dumps(dict(private_key)), otherwise=problem))
+    if isinstance(private_key, Path):
+        if _is_key_text(str(private_key)):
+            raise key_error("The key itself was given as a Path.")
+        return private_key
+    if isinstance(private_key, type):
+        raise key_error(f"The class {private_key.__name__} was given as a private key.", "Give an object of it.")
+    is_key = attempt(
+        lambda: any(hasattr(private_key, attribute) for attribute in _ATTRIBUTES_OF_KEYS),
+        otherwise=key_type_error(private_key),
     )
+    if not is_key:
+        raise key_type_error(private_key)
+    return private_key
 
 
-def load(given: Any, key_id: str | None, passphrase: Secret | None) -> Loaded | Problem:
-    """The private key in what `hidden` made of it.
+def load(private_key: Any, key_id: str | None, passphrase: Secret | None) -> LoadedKey:
+    """Return the private key in a source.
 
     Args:
-        given: a Secret with key text, a Path, or a key object.
+        private_key: a Secret with key text, a Path, or a key object, as `as_secret` returns them.
         key_id: chooses the key of a JWK set.
-        passphrase: opens an encrypted key.
+        passphrase: decrypts the key.
+
+    Raises:
+        ConfigurationError: if it is not a private key, or cannot be read or decrypted.
     """
-    if isinstance(given, Path):
-        read = _read(given)
-        return read if isinstance(read, Problem) else _load_text(read.reveal(), key_id, passphrase)
-    if isinstance(given, Secret):
-        text = given.reveal()
-        return _file_name_problem(text) or _load_text(text, key_id, passphrase)
+    if isinstance(private_key, Path):
+        return _load_text(_read(private_key), key_id, passphrase)
+    if isinstance(private_key, Secret):
+        text = private_key.reveal()
+        if _is_file_name(text):
+            raise key_error(
+                "The private key is text that names a file, and text is taken as the key itself.",
+                "Give a file as a pathlib.Path: Path(...).",
+            )
+        return _load_text(text, key_id, passphrase)
     if passphrase is not None:
-        return not_encrypted()
-    if hasattr(given, "public_bytes") and not hasattr(given, "private_bytes"):
-        held = "a certificate" if hasattr(given, "issuer") else "a public key"
-        return Problem(f"This is {held}, and no private key.", PRIVATE_HALF)
-    return Loaded(given)
+        raise not_encrypted_error()
+    if hasattr(private_key, "public_bytes") and not hasattr(private_key, "private_bytes"):
+        kind = "certificate" if hasattr(private_key, "issuer") else "public key"
+        raise public_half_error(f"This is a {kind}, not a private key.")
+    return LoadedKey(private_key)
 
 
-def _load_text(text: str, key_id: str | None, passphrase: Secret | None) -> Loaded | Problem:
+def _load_text(text: str, key_id: str | None, passphrase: Secret | None) -> LoadedKey:
     text = text.removeprefix("\ufeff")
     if _is_der(text):
-        data = attempt(lambda: text.encode("latin-1"))
-        return _NEITHER if data is None else load_der(data, passphrase)
+        return load_der(attempt(lambda: text.encode("latin-1"), otherwise=_unknown_form()), passphrase)
     text = text.strip()
     if text.startswith("{"):
-        found = load_jwk(text, key_id)
-        return not_encrypted() if isinstance(found, Loaded) and passphrase is not None else found
-    return load_pem(text, passphrase) if "-----BEGIN" in text else _NEITHER
+        loaded = load_jwk(text, key_id)
+        if passphrase is not None:
+            raise not_encrypted_error()
+        return loaded
+    if "-----BEGIN" not in text:
+        raise _unknown_form()
+    return load_pem(text, passphrase)
 
 
-def _read(file: Path) -> Secret | Problem:
+def _read(file: Path) -> str:
     try:
         with file.expanduser().open("rb") as stream:
             data = stream.read(LARGEST_KEY_FILE + 1)
     except OSError as error:
-        reason = error.strerror or "it is no file"
-    except (ValueError, RuntimeError):  # a null character; no home folder
-        reason = "this names no file"
+        reason = error.strerror or "it is not a file"
+    except (ValueError, RuntimeError):  # a null character in the name; no home folder
+        reason = "this does not name a file"
     else:
-        text = _text_of(data)
-        if text is not None and len(data) <= LARGEST_KEY_FILE:
-            return Secret(text)
-        reason = "it is not text" if text is None else "it is too large for a key"
-    return Problem(f"Cannot read the private key file {file}: {reason}.", HOW_TO_GIVE_A_KEY)
+        if len(data) <= LARGEST_KEY_FILE:
+            return attempt(lambda: _text_of(data), otherwise=_file_error(file, "it is not text"))
+        reason = "it is too large for a key"
+    raise _file_error(file, reason)
 
 
-def _text_of(data: bytes) -> str | None:
-    """The text in bytes, as editors and shells of several systems write it; DER byte for byte; None for others."""
+def _text_of(data: bytes) -> str:
+    """Return the text in bytes, as editors and shells of several systems write it; DER byte for byte.
+
+    Raises:
+        UnicodeDecodeError: if the bytes are neither.
+    """
     text = data.decode("latin-1")
     if _is_der(text):
         return text
     is_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))  # a PowerShell `>` writes it
-    found = attempt(lambda: data.decode("utf-16" if is_utf16 else "utf-8-sig"))
-    return found if isinstance(found, str) else None
+    return data.decode("utf-16" if is_utf16 else "utf-8-sig")
 
 
 def _is_der(text: str) -> bool:
-    """Whether this is a DER sequence: of a private key, a number or an algorithm comes first, in control characters."""
+    """Return True for a DER sequence; that of a private key soon has a control character, in a number or algorithm."""
     return text.startswith("0") and any(character < "\t" for character in text[1:12])
 
 
@@ -121,14 +135,18 @@ def _is_key_text(text: str) -> bool:
     return "-----BEGIN" in text or text.startswith("{") or _DER_BODY.fullmatch(text) is not None
 
 
-def _file_name_problem(text: str) -> Problem | None:
-    """A file name given as text is a slip: it is never read, since text is key text."""
+def _is_file_name(text: str) -> bool:
+    """Return True for text that looks like a file name, which is a slip: text is key text, and no file is read."""
     name = text.strip()
     if not name or len(name) > _LONGEST_PATH or not name.isprintable() or _is_key_text(name):
-        return None
-    if name.lower().endswith(_KEY_SUFFIXES) or attempt(lambda: os.path.isfile(os.path.expanduser(name))):  # noqa: PTH111, PTH113 - a Path's raise
-        return Problem(
-            "The private key is text that names a file, and text is taken as the key itself.",
-            "For a file give a path: Path(...) of pathlib.",
-        )
-    return None
+        return False
+    # Those of Path would raise for names that the system does not allow.
+    return name.lower().endswith(_KEY_SUFFIXES) or os.path.isfile(os.path.expanduser(name))  # noqa: PTH111, PTH113
+
+
+def _unknown_form() -> ConfigurationError:
+    return key_error("The private key is neither PEM nor JWK text.")
+
+
+def _file_error(file: Path, reason: str) -> ConfigurationError:
+    return key_error(f"Cannot read the private key file {file}: {reason}.")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from toolkit.auth.checks import Checks
+from toolkit.auth import checks
 from toolkit.auth.profiles.document import origins_of
 from toolkit.auth.profiles.lookup import survey
 from toolkit.auth.profiles.prompt import can_ask
@@ -92,7 +92,7 @@ def add(
     }
     fields = {field: Secret(text) for field, text in options.items() if text is not None}
     chosen_kind = values.credential_kind(environment, kind, {*fields, *(["private_key"] if key_file else [])})
-    Checks().profile_name(name)
+    checks.profile_name(name)
     source = values.value_source(environment, piped=stdin)
     _confirm_replacing(environment, name, replace=replace, piped=stdin)
     if key_file is not None:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from toolkit.auth.keys.new_key import NewKey, new_key, write_new_file
+from toolkit.auth.keys.new_key import NewKey, new_key, write_key_file
 from toolkit.auth.keys.signer import ALGORITHMS
 from toolkit.auth.profiles.prompt import answer, ask_unseen, can_ask
 from toolkit.cli import terminal
@@ -46,7 +46,7 @@ def new(
     """Create a key pair: write the private key to a new file that only you can read, and print the public key."""
     key = new_key(algorithm, key_id=key_id, passphrase=_ask_for_passphrase() if passphrase else None)
     target = (_default_file(key) if file is None else file.expanduser()).absolute()
-    write_new_file(target, key.private_pem)
+    write_key_file(target, key.private_pem)
     console = Console()
     protection = ", encrypted with your passphrase" if passphrase else ""
     console.print(f"The private key is in {terminal.escape(str(target))}", soft_wrap=True, highlight=False)
