@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from toolkit.core.secret import Secret
     from toolkit.local.settings import Settings
     from toolkit.notebook.magics import load_ipython_extension, unload_ipython_extension
-    from toolkit.notebook.panel import panel
+    from toolkit.notebook.panel.widget import panel
     from toolkit.notebook.progress import progress
     from toolkit.practice_service import practice
     from toolkit.scrubbing.findings import scan
@@ -82,7 +82,7 @@ _HOMES = {
     "toolkit.auth.keys": ("Signer",),
     "toolkit.notebook.progress": ("progress",),
     "toolkit.notebook.magics": ("load_ipython_extension", "unload_ipython_extension"),
-    "toolkit.notebook.panel": ("panel",),
+    "toolkit.notebook.panel.widget": ("panel",),
     "toolkit.practice_service": ("practice",),
     "toolkit.auth.profiles.saving": ("remove_credentials", "save_credentials", "saved_credentials"),
     "toolkit.core.secret": ("Secret",),

@@ -10,7 +10,7 @@ import secrets
 
 from tests.benchmarks.pairs import in_turn
 from toolkit.core.secret import Secret
-from toolkit.notebook.masking import masked
+from toolkit.notebook.masked_values import masked
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.live import SESSION_SECRETS
 

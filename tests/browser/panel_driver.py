@@ -15,7 +15,7 @@ service = tk.practice().start()
 settings = replace(service.settings, project=Path.cwd(), cassettes="cassettes")
 """
 PANEL = "panel = tk.panel({}, settings=settings)\npanel"
-CONNECTED = "Connected. The service knows these credentials"
+CONNECTED = "Connected. The service accepts these credentials"
 
 
 def status(notebook, words):

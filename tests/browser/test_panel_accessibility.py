@@ -132,7 +132,7 @@ def connected(notebook):
         "term: You may call",
         "definition",
         "term: Token",
-        'definition:\n  - progressbar "Lifetime left of the token"',
+        'definition:\n  - progressbar "Remaining lifetime of the token"',
         LAST_CALLS,
     )
 

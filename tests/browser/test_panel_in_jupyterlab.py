@@ -149,7 +149,7 @@ SLOW_FILES = """() => {
 }"""
 KEEPING_WHAT_IS_HANDED_OVER = """
 kept = []
-inputs = panel._controls._inputs
+inputs = panel._controls._credentials.inputs
 inputs._answered = lambda: kept.append(inputs.take()["private_key"].reveal())
 """
 

@@ -65,9 +65,9 @@ ASKING = [
     "len(panel.connect().accounts())",
     "other = tk.panel('broker-sandbox')\nother",
     "len(other.connect().accounts())",
-    "pasted = tk.panel('broker-sandbox')\npasted._controls._who.index = 1\npasted",
+    "pasted = tk.panel('broker-sandbox')\npasted._controls._credentials.dropdown.index = 1\npasted",
     "len(pasted.connect().accounts())",
-    "chosen = tk.panel('broker-sandbox')\nchosen._controls._who.index = 1\nchosen",
+    "chosen = tk.panel('broker-sandbox')\nchosen._controls._credentials.dropdown.index = 1\nchosen",
     "len(chosen.connect().accounts())",
     "import ipywidgets, os\nipywidgets.Password(os.environ['PLANTED'])",
 ]

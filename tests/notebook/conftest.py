@@ -7,49 +7,58 @@ import ipywidgets
 import pytest
 from ipywidgets.widgets.widget import _instances as all_widgets
 
-from toolkit.notebook.panel import Panel
+from toolkit.notebook.panel.widget import Panel
 from toolkit.practice_service import practice
 from toolkit.session.session import Session
 
 
 class User:
-    """Somebody in front of a panel: chooses, types and presses as a page would, through its messages."""
+    """A user of a panel, who chooses, types and presses as a page would, through its messages."""
 
     def __init__(self, panel):
         self.panel = panel
         self.controls = panel._controls
 
+    def dropdown(self, control):
+        """Return the dropdown of "environment", "mode", "cassette" or "credentials"."""
+        part = getattr(self.controls, f"_{control}")
+        return getattr(part, "dropdown", part)
+
+    def options(self, control):
+        """Return the labels that a dropdown offers."""
+        return [label for label, _ in self.dropdown(control).options]
+
     def choose(self, control, label):
-        """Choose the option of a control whose label starts so."""
-        widget = getattr(self.controls, f"_{control}")
-        widget.index = next(n for n, (text, _) in enumerate(widget.options) if text.startswith(label))
+        """Choose the option whose label starts with these words."""
+        dropdown = self.dropdown(control)
+        dropdown.index = next(n for n, text in enumerate(self.options(control)) if text.startswith(label))
 
     def press(self):
         self.controls._button.click()
 
     def connect(self, *texts):
-        """Press Connect; the page hands over these texts, in the order of the fields."""
+        """Press Connect; the page sends these texts, in the order of the fields."""
         self.press()
         self.answer(*texts)
 
     def answer(self, *texts, number=None):
-        inputs = self.controls._inputs
+        inputs = self.controls._credentials.inputs
         content = {"type": "texts", "number": inputs._asked if number is None else number}
         self.send(inputs, content, [memoryview(text.encode()) for text in texts])
 
     @staticmethod
     def send(widget, content, buffers=()):
-        """A custom message of the page, on the way that the kernel takes it."""
+        """Handle a custom message of the page as the kernel does."""
         data = {"method": "custom", "content": content}
         widget._handle_msg({"content": {"data": data}, "buffers": list(buffers)})
 
     def words(self, place):
-        """What is said beside a control or a field."""
-        inputs = self.controls.__dict__.get("_inputs")
+        """Return what stands beside a control or a field."""
+        inputs = vars(self.controls._credentials).get("inputs")
         if inputs is not None and place in inputs.problems:
             return inputs.problems[place]
         slot = self.controls.slots.get(place)
-        return "".join(one.value for one in slot.children if isinstance(one, ipywidgets.HTML)) if slot else ""
+        return "".join(part.value for part in slot.children if isinstance(part, ipywidgets.HTML)) if slot else ""
 
     @property
     def status(self):
@@ -62,7 +71,7 @@ class User:
 
 @pytest.fixture
 def service(monkeypatch):
-    """A practice service on real sockets: a panel has no seam for anything else."""
+    """A practice service on real sockets: a panel takes no transport."""
     monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
     with practice() as running:
         yield running
@@ -70,7 +79,7 @@ def service(monkeypatch):
 
 @pytest.fixture
 def settings(service, tmp_path):
-    """The addresses of the practice service, and a project folder of the test's own."""
+    """The addresses of the practice service, and a project folder for the test."""
     return replace(service.settings, project=tmp_path, cassettes="cassettes")
 
 
@@ -84,7 +93,7 @@ def tour(service, settings):
 
 @pytest.fixture
 def open_panel(settings):
-    """Opens panels as `toolkit.panel` does, each with its user, and closes them."""
+    """A function that opens a panel as `toolkit.panel` does and returns its user; panels are closed at the end."""
     opened = []
 
     def open_one(environment=None, credentials=None, cassette=None, *, settings=settings):
@@ -98,12 +107,12 @@ def open_panel(settings):
 
 @pytest.fixture
 def widget_state():
-    """Everything that the widgets of this process have told their pages and would save, as text."""
+    """A function that returns everything that the widgets of this process would save, as text."""
 
     def state():
         return json.dumps([widget.get_state() for widget in all_widgets.values()], default=str)
 
     before = set(all_widgets)
     yield state
-    for widget in [one for name, one in all_widgets.items() if name not in before]:
+    for widget in [widget for name, widget in all_widgets.items() if name not in before]:
         widget.close()

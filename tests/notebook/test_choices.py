@@ -18,17 +18,18 @@ from toolkit.notebook.panel.choices import (
     FIELDS,
     NEW_CASSETTE,
     Mode,
-    New,
-    Saved,
+    NewChoice,
+    SavedChoice,
     cassette_choices,
-    chosen_at_first,
     credential_choices,
     environment_choices,
+    first_credentials,
     first_environment,
     first_mode,
-    is_replaced,
+    is_for_visitors,
     make_credentials,
     mode_choices,
+    replaces,
 )
 
 PROFILES = [
@@ -99,21 +100,23 @@ def test_cassettes_of_the_folder_are_offered_by_name(settings):
 
 def test_credentials_of_the_environment_are_offered_and_no_others():
     """Those in the notebook, those saved, then new ones of each kind that the environment takes."""
-    held = [ClientSecret("id", secrets.token_hex(20), environment="broker-sandbox", name="typed")]
-    choices = credential_choices(Environment.BROKER_SANDBOX, PROFILES, held)
+    typed = [ClientSecret("id", secrets.token_hex(20), environment="broker-sandbox", name="typed")]
+    choices = credential_choices(Environment.BROKER_SANDBOX, PROFILES, typed)
     assert choices == [
-        ("typed · client secret, in this notebook", held[0]),
-        ("desk · client key, .env", Saved("desk")),
-        ("test · client secret, keyring", Saved("test")),
-        ("new client secret …", New(CredentialKind.CLIENT_SECRET)),
-        ("new client key …", New(CredentialKind.CLIENT_KEY)),
+        ("typed · client secret, in this notebook", typed[0]),
+        ("desk · client key, .env", SavedChoice("desk")),
+        ("test · client secret, keyring", SavedChoice("test")),
+        ("new client secret …", NewChoice(CredentialKind.CLIENT_SECRET)),
+        ("new client key …", NewChoice(CredentialKind.CLIENT_KEY)),
     ]
-    assert credential_choices(Environment.PAPER, PROFILES, held) == [("new key pair …", New(CredentialKind.KEY_PAIR))]
-    assert chosen_at_first(choices, "test") == Saved("test")
-    assert chosen_at_first(choices, None) is held[0]
-    assert chosen_at_first(choices, "gone") is held[0]
-    assert chosen_at_first(choices[1:], None) == Saved("desk")
-    assert chosen_at_first(choices[1:], "gone") == New(CredentialKind.CLIENT_SECRET)
+    assert credential_choices(Environment.PAPER, PROFILES, typed) == [
+        ("new key pair …", NewChoice(CredentialKind.KEY_PAIR))
+    ]
+    assert first_credentials(choices, "test") == SavedChoice("test")
+    assert first_credentials(choices, None) is typed[0]
+    assert first_credentials(choices, "gone") is typed[0]
+    assert first_credentials(choices[1:], None) == SavedChoice("desk")
+    assert first_credentials(choices[1:], "gone") == NewChoice(CredentialKind.CLIENT_SECRET)
 
 
 @pytest.mark.parametrize("kind", list(CredentialKind))
@@ -168,6 +171,21 @@ def test_an_encrypted_key_is_refused_for_what_it_is():
 def test_credentials_typed_anew_replace_those_of_their_name_and_kind():
     """Another kind, name or environment stays beside them."""
     one = ClientSecret("id", "secret-number-1", environment="broker-sandbox")
-    assert is_replaced(one, ClientSecret("id", "secret-number-2", environment="broker-sandbox"))
-    assert not is_replaced(one, ClientSecret("id", "secret-number-2", environment="broker-live"))
-    assert not is_replaced(one, ClientSecret("id", "secret-number-2", environment="broker-sandbox", name="other"))
+    assert replaces(ClientSecret("id", "secret-number-2", environment="broker-sandbox"), one)
+    assert not replaces(ClientSecret("id", "secret-number-2", environment="broker-live"), one)
+    assert not replaces(ClientSecret("id", "secret-number-2", environment="broker-sandbox", name="other"), one)
+
+
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        ({"VOILA_REQUEST_URL": "https://notes.example.com/voila/render/a.ipynb"}, True),
+        ({"SERVER_SOFTWARE": "voila/0.5.8"}, True),
+        ({"VOILA_PREHEAT": "True", "VOILA_BASE_URL": "/", "VOILA_APP_PORT": "8866"}, True),
+        ({"SERVER_SOFTWARE": "jupyter_server/2.15"}, False),
+        ({}, False),
+    ],
+)
+def test_a_kernel_of_voila_is_for_visitors(environ, expected):
+    """Voila starts a kernel for each visitor, and says so in its environment; other kernels are the owner's."""
+    assert is_for_visitors(environ) is expected

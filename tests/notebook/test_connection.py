@@ -73,7 +73,7 @@ def test_a_replay_sends_nothing(open_connection, service, tour):
     """Not even for a proof."""
     before = service.stats.by_endpoint
     connection = open_connection(None, Mode.REPLAY, "tour", None)
-    assert (connection.accounts, connection.proof, connection.token) == (None, None, None)
+    assert (connection.accounts, connection.trial, connection.token) == (None, None, None)
     assert len(connection.session.accounts()) == 25
     assert connection.token is not None
     assert service.stats.by_endpoint == before
@@ -83,5 +83,5 @@ def test_a_replay_of_what_is_not_there_is_refused(open_connection, tour):
     """Whether the cassette is missing or holds other environments only."""
     with pytest.raises(CassetteMiss):
         open_connection(SANDBOX, Mode.REPLAY, "missing", None)
-    with pytest.raises(ConfigurationError, match=r"tour\.yaml holds no call of the environment paper"):
+    with pytest.raises(ConfigurationError, match=r"tour\.yaml has no calls of the environment paper"):
         open_connection(Environment.PAPER, Mode.REPLAY, "tour", None)

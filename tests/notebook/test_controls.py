@@ -5,31 +5,19 @@ from __future__ import annotations
 import pytest
 
 from toolkit.core.document import CredentialKind, Environment
-from toolkit.notebook.panel.choices import Mode, New
+from toolkit.notebook.panel.choices import Mode, NewChoice
 from toolkit.notebook.panel.controls import Controls
-from toolkit.notebook.panel.problems import Problem
+from toolkit.notebook.panel.problems import PanelProblem
 
 
 @pytest.fixture
 def make_controls(settings):
     made = []
 
-    def make(
-        environment=Environment.BROKER_SANDBOX, mode=Mode.LIVE, *, cassette=None, profile=None, held=(), edited=None
-    ):
-        made.append(
-            Controls(
-                environment,
-                mode,
-                cassette=cassette,
-                profile=profile,
-                held=held,
-                settings=settings,
-                pressed=lambda: None,
-                answered=lambda: None,
-                edited=edited or (lambda: None),
-            )
-        )
+    def make(environment=Environment.BROKER_SANDBOX, mode=Mode.LIVE, **changes):
+        named = {"cassette": None, "profile": None, "in_notebook": (), "settings": settings}
+        callbacks = dict.fromkeys(("pressed", "answered", "edited"), lambda: None)
+        made.append(Controls(environment, mode, **{**named, **callbacks, **changes}))
         return made[-1]
 
     yield make
@@ -51,23 +39,23 @@ def test_each_mode_shows_what_it_needs(make_controls):
     assert shown(controls) == ["Environment", "Mode", "Cassette", "Name", "Credentials", "SecretInput", "Connect"]
     controls._mode.value = Mode.REPLAY
     assert shown(controls) == ["Environment", "Mode", "Cassette", "HTML", "Connect"]
-    assert (controls.who, controls.fields, controls.cassette) == (None, (), None)
+    assert (controls.credentials, controls.fields, controls.cassette) == (None, (), None)
 
 
 def test_a_replay_makes_no_widget_for_credentials(make_controls):
     """What is not shown is not saved."""
     controls = make_controls(None, Mode.REPLAY, cassette="tour")
     assert controls.environment == "paper"
-    assert not {"_who", "_inputs", "_new_cassette"} & vars(controls).keys()
+    assert not {"dropdown", "inputs"} & vars(controls._credentials).keys()
 
 
 def test_the_environment_decides_which_credentials_can_be_typed(make_controls):
     """Section 1 and 5 of the service document."""
     controls = make_controls()
-    assert controls.who == New(CredentialKind.CLIENT_SECRET)
+    assert controls.credentials == NewChoice(CredentialKind.CLIENT_SECRET)
     assert [field.name for field in controls.fields] == ["client_id", "client_secret"]
     controls.environment = Environment.LIVE
-    assert controls.who == New(CredentialKind.KEY_PAIR)
+    assert controls.credentials == NewChoice(CredentialKind.KEY_PAIR)
     assert shown(controls)[1] == "HTML"  # the badge of a real account
 
 
@@ -76,46 +64,46 @@ def test_a_new_cassette_is_asked_for_its_name(make_controls):
     controls = make_controls(mode=Mode.RECORD, cassette="tour")
     assert controls.cassette == "tour"
     assert "Name" not in shown(controls)
-    controls._cassette.value = ""
+    controls._cassette.dropdown.value = ""
     assert controls.cassette is None
-    controls._new_cassette.value = "mine"
+    controls._cassette.name.value = "mine"
     assert controls.cassette == "mine"
 
 
 def test_the_choice_of_credentials_is_kept_where_it_can_be(make_controls, service):
     """Another mode does not change it; another environment does, and coming back starts over."""
     held = [service.credentials["sandbox-key"], service.credentials["sandbox-secret"]]
-    controls = make_controls(held=held)
-    controls._who.value = held[1]
+    controls = make_controls(in_notebook=held)
+    controls._credentials.dropdown.value = held[1]
     controls._mode.value = Mode.REPLAY
     controls._mode.value = Mode.RECORD
-    assert controls.who is held[1]
+    assert controls.credentials is held[1]
     controls.environment = Environment.PAPER
     controls.environment = Environment.BROKER_SANDBOX
-    assert controls.who is held[0]
+    assert controls.credentials is held[0]
 
 
 def test_credentials_typed_anew_take_the_place_of_those_before(make_controls, service):
     """A choice for each name and kind."""
     controls = make_controls()
     for _ in range(2):
-        controls.hold(service.credentials["sandbox-key"])
-    controls.hold(service.credentials["sandbox-secret"])
-    assert controls.who is service.credentials["sandbox-secret"]
-    assert sum("in this notebook" in label for label, _ in controls._who.options) == 2
+        controls.add(service.credentials["sandbox-key"])
+    controls.add(service.credentials["sandbox-secret"])
+    assert controls.credentials is service.credentials["sandbox-secret"]
+    assert sum("in this notebook" in label for label, _ in controls._credentials.dropdown.options) == 2
 
 
 def test_words_stand_where_they_belong_and_are_taken_back(make_controls):
     """Beside a field in the page, beside a control, or below the button; standing words stay."""
     controls = make_controls(Environment.BROKER_LIVE)
     for place in ("client_secret", "environment", "mode", "no such place"):
-        controls.complain(Problem(place, f"About {place}.", "Do this."))
-    assert controls._inputs.problems == {"client_secret": "About client_secret. Do this."}
+        controls.complain(PanelProblem(place, f"About {place}.", "Do this."))
+    assert controls._credentials.inputs.problems == {"client_secret": "About client_secret. Do this."}
     assert "About environment." in controls.slots["environment"].children[-1].value
     assert "real account" in controls.slots["environment"].children[-1].value
     assert "About no such place." in controls.slots["connect"].children[-1].value
     controls.clear()
-    assert controls._inputs.problems == {}
+    assert controls._credentials.inputs.problems == {}
     assert shown(controls) == ["Environment", "HTML", "Mode", "Credentials", "SecretInput", "Connect"]
     assert "About" not in controls.slots["environment"].children[-1].value
 
@@ -136,7 +124,7 @@ def test_every_choice_is_told(make_controls):
     assert told == []
     controls.environment = Environment.PAPER
     controls._mode.value = Mode.RECORD
-    controls._new_cassette.value = "mine"
+    controls._cassette.name.value = "mine"
     assert [(choice[0], choice[1], choice[2]) for choice in told] == [
         ("paper", "live", None),
         ("paper", "record", None),

@@ -10,19 +10,24 @@ from html.parser import HTMLParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.core.document import Environment, Interface
+from toolkit.core.document import CredentialKind, Environment, Interface
+from toolkit.core.ledger import Authorization, Call
 from toolkit.notebook.panel.choices import Mode
 from toolkit.notebook.panel.connection import connect
 from toolkit.notebook.panel.display import (
+    SHOWN,
     Facts,
     facts_of,
     problem_html,
     real_account_html,
+    recent_calls_html,
+    renewals,
     status_text,
     summary_html,
     summary_text,
 )
-from toolkit.notebook.panel.problems import Problem
+from toolkit.notebook.panel.problems import PanelProblem
+from toolkit.tables.tabulation import calls_table
 
 RECORDED = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 REPLAY = Facts(
@@ -73,7 +78,7 @@ def test_a_live_session_of_a_real_account_carries_a_badge():
 
 def test_what_connecting_came_to_is_one_line():
     """With how many accounts the service gave, and where calls are recorded."""
-    assert status_text(LIVE) == "Connected. The service knows these credentials: 1 account."
+    assert status_text(LIVE) == "Connected. The service accepts these credentials: 1 account."
     recording = replace(LIVE, mode=Mode.RECORD, cassette="a.yaml", accounts=1200)
     assert status_text(recording).endswith("1,200 accounts. Calls are recorded to a.yaml.")
 
@@ -100,7 +105,7 @@ def test_a_replayed_token_stands_still_and_a_live_one_is_left_to_the_page():
 
 def test_a_problem_is_announced():
     """A screen reader says it when it appears."""
-    shown = problem_html(Problem("cassette", "What.", "What next."))
+    shown = problem_html(PanelProblem("cassette", "What.", "What next."))
     assert 'role="alert"' in shown
     assert Elements(shown).words == "What.What next."
 
@@ -112,8 +117,8 @@ def test_a_problem_is_announced():
 def test_words_of_others_stay_words(text):
     """Whatever a cassette is called or a server says: the same elements, and nothing invisible."""
     plain, hostile = (
-        Elements(problem_html(Problem("", "x", "x"))),
-        Elements(problem_html(Problem("", text, "x"))),
+        Elements(problem_html(PanelProblem("", "x", "x"))),
+        Elements(problem_html(PanelProblem("", text, "x"))),
     )
     assert (hostile.tags, hostile.attributes) == (plain.tags, plain.attributes)
     facts = replace(REPLAY, cassette=text, who=text)
@@ -135,3 +140,51 @@ def test_the_facts_of_a_session_hold_no_secret(service, settings, tour):
         assert connection.token is None or connection.token.access_token.reveal() not in repr(facts)
         assert facts.remaining is None or mode is Mode.REPLAY
         connection.session.close()
+
+
+def call(number, *, path="/v1/accounts", status=200, elapsed=0.25, token=None):
+    by = Authorization(CredentialKind.CLIENT_SECRET, Environment.BROKER_SANDBOX, "desk", token) if token else None
+    took = None if elapsed is None else timedelta(seconds=elapsed)
+    return Call(RECORDED + timedelta(seconds=number), "broker", "GET", path, status, took, by)
+
+
+def test_each_call_is_a_row_of_words():
+    """When, where, what came of it, how long it took, and the token that it carried."""
+    shown = recent_calls_html(calls_table([call(0, token=1)]), "desk")
+    cells = ["09:30:00", "broker", "GET /v1/accounts", "200", "0.250 s", "1"]
+    assert "".join(f"<td>{cell}</td>" for cell in cells) in shown
+    assert "<div>1 call</div>" in shown
+    assert "toolkit-failed" not in shown
+
+
+def test_what_is_not_known_is_empty_and_what_failed_is_marked():
+    """A call under way has no status, and one without a token none."""
+    shown = recent_calls_html(calls_table([call(0, status=None, elapsed=None), call(1, status=503)]), "desk")
+    assert "<td>GET /v1/accounts</td><td></td><td></td><td></td>" in shown
+    assert shown.count("toolkit-failed") == 1
+
+
+def test_only_the_last_are_shown():
+    """With how many there were, and where all of them are."""
+    calls = [call(number, path=f"/v1/{number}") for number in range(2, SHOWN + 2)]
+    shown = recent_calls_html(calls_table(calls, first=3), "desk")
+    assert shown.count("<tr>") == SHOWN + 1
+    assert "/v1/1<" not in shown
+    assert "/v1/2<" in shown
+    assert f"{SHOWN + 2} calls, the last {SHOWN} shown; all: <code>desk.session.calls()</code>" in shown
+
+
+def test_paths_are_text():
+    """Whatever was called, and however long its path."""
+    shown = recent_calls_html(calls_table([call(0, path="/<img src=x>" + "x" * 200)]), "<b>")
+    assert "<img" not in shown
+    assert "<b>" not in shown
+    assert "x" * 61 not in shown
+
+
+def test_renewals_are_the_tokens_after_the_first():
+    """None without a token."""
+    assert renewals(calls_table([])) == 0
+    assert renewals(calls_table([call(0), call(1, token=1)])) == 0
+    assert renewals(calls_table([call(0, token=1), call(1, token=3)])) == 2
+    assert recent_calls_html(calls_table([]), "panel") == ""

@@ -21,13 +21,15 @@ from toolkit.core.errors import (
 from toolkit.local.settings import Settings
 from toolkit.notebook.panel.choices import FIELDS, PASSPHRASE, Mode
 from toolkit.notebook.panel.problems import (
-    KEY_IS_ENCRYPTED,
+    ENCRYPTED_KEY,
+    PanelProblem,
     missing_profile,
     nearly_called,
     no_cassettes,
     problem_of,
+    problem_of_bug,
     problem_of_text,
-    unexpected,
+    without_paths,
     wrong_name,
 )
 
@@ -47,7 +49,7 @@ TYPED = FIELDS[CredentialKind.CLIENT_SECRET]
         (UnsafeAddress("http beyond this machine"), "environment"),
         (CredentialsMismatch("another environment"), "credentials"),
         (CassetteBusy("another process"), "cassette"),
-        (ConfigurationError("The address auth is not set."), "environment"),
+        (ConfigurationError("The address is not set.", about="auth"), "environment"),
         (ConfigurationError("There is no profile of that name for paper."), "credentials"),
         (TabulationError("no JSON"), "connect"),
     ],
@@ -66,10 +68,8 @@ def test_refused_credentials_are_called_what_their_fields_are():
     refused = problem_of(error, mode=Mode.LIVE, fields=pair)
     assert refused.what == "The service did not accept these credentials (status 401)."
     assert refused.next_step == "Check key ID and secret key, and that they belong to this environment."
-    error = TokenRefused("refused", "Check client ID, secret or key, and the clock.", status=401)
-    key = FIELDS[CredentialKind.CLIENT_KEY]
-    assert problem_of(error, mode=Mode.LIVE, fields=key).next_step == "Check client ID and private key, and the clock."
-    assert problem_of(error, mode=Mode.LIVE).next_step == "Check client ID, secret or key, and the clock."
+    saved = problem_of(error, mode=Mode.LIVE)
+    assert saved.next_step == "Check them, and that they belong to this environment."
 
 
 @pytest.mark.parametrize("name", ["../up", "a/b", "a\\b", "v1.2", "a.json", ".hidden", "a:b", "x" * 300, ""])
@@ -97,18 +97,17 @@ def test_a_recording_is_to_blame_for_what_a_replay_lacks():
     assert problem_of(CassetteMiss("TOOLKIT_OFFLINE"), mode=Mode.LIVE).place == "mode"
 
 
-def test_a_text_that_is_malformed_is_found_by_the_name_of_its_field():
-    """Where no name is in the words, it is the secret."""
-    assert problem_of_text(ConfigurationError("The client ID is empty."), TYPED).place == "client_id"
-    assert problem_of_text(ConfigurationError("This RSA key has 1024 bits."), TYPED).place == "client_secret"
+def test_a_malformed_text_is_said_beside_the_field_that_the_error_is_about():
+    """If the error is about none of the fields, it stands beside the secret."""
+    assert problem_of_text(ConfigurationError("It is empty.", about="client_id"), TYPED).place == "client_id"
+    assert problem_of_text(ConfigurationError("Something is wrong."), TYPED).place == "client_secret"
 
 
 def test_words_about_a_passphrase_stand_beside_it():
     """An encrypted key is asked for one; a wrong one is no fault of the key."""
     key, both = FIELDS[CredentialKind.CLIENT_KEY], (*FIELDS[CredentialKind.CLIENT_KEY], PASSPHRASE)
-    encrypted = ConfigurationError("This private key is encrypted with a passphrase.", "Give it too.")
-    assert problem_of_text(encrypted, key) is KEY_IS_ENCRYPTED
-    wrong = ConfigurationError("The private key cannot be decrypted with this passphrase.")
+    assert problem_of_text(ConfigurationError("It is encrypted.", about="passphrase"), key) is ENCRYPTED_KEY
+    wrong = ConfigurationError("The private key cannot be decrypted with this passphrase.", about="passphrase")
     assert problem_of_text(wrong, both).place == "passphrase"
     refused = TokenRefused("refused", status=401)
     assert problem_of(refused, mode=Mode.LIVE, fields=both).place == "private_key"
@@ -136,7 +135,7 @@ def test_a_profile_is_missing_only_when_the_notebook_names_it():
 def test_words_without_an_error(tmp_path):
     """Nothing to replay, and errors that are none of ours, are said in words too."""
     assert no_cassettes(Settings(project=tmp_path)).what == "There are no cassettes in cassettes."
-    assert unexpected(RuntimeError("secret")).what == "Connecting failed: RuntimeError."
+    assert problem_of_bug(RuntimeError("secret")).what == "Connecting failed: RuntimeError."
 
 
 def test_a_cassette_of_nearly_the_name_that_is_given(tmp_path):
@@ -146,6 +145,28 @@ def test_a_cassette_of_nearly_the_name_that_is_given(tmp_path):
     (settings.cassettes_folder / "tour.yaml").write_text("version: 1", encoding="utf-8")
     problem = nearly_called("toor", settings)
     assert problem.place == "cassette"
-    assert problem.what == "There is no cassette toor.yaml yet, but tour.yaml."
+    assert problem.what == "There is no cassette toor.yaml yet, but there is tour.yaml."
     assert nearly_called("tour", settings) is None
     assert nearly_called("accounts", settings) is None
+
+
+@pytest.mark.parametrize(
+    ("what", "next_step", "is_told"),
+    [
+        (
+            "The cassette tour.yaml holds no call of the environment live.",
+            "It holds calls of paper; choose that.",
+            True,
+        ),
+        ("The address auth is not set.", 'Set auth = "https://..." in the settings.', True),
+        ("There is no cassette /home/desk/merger.yaml.", "Check the name.", False),
+        (r"There is no cassette C:\desk\merger.yaml.", "Check the name.", False),
+        ("The address auth is not set.", "Set it under [addresses] (looked at ~/desk/toolkit.toml).", False),
+    ],
+)
+def test_visitors_are_not_told_where_files_are(what, next_step, is_told):
+    """Nor what lies beside them; what has no path in it helps them as it is."""
+    told = without_paths(PanelProblem("cassette", what, next_step))
+    assert told.place == "cassette"
+    assert ((told.what, told.next_step) == (what, next_step)) is is_told
+    assert is_told or "desk" not in told.what + told.next_step

@@ -17,18 +17,19 @@ from hypothesis import strategies as st
 
 import toolkit as tk
 from toolkit.core.ledger import Traffic
-from toolkit.notebook.progress import HowFar, Progress
+from toolkit.notebook.progress import Loop
+from toolkit.notebook.progress_lines import LoopStatus
 
 
 class Seen:
     """Remembers what was shown, and how it ended."""
 
     def __init__(self) -> None:
-        self.shown: list[HowFar] = []
+        self.shown: list[LoopStatus] = []
         self.ends: list[str] = []
 
-    def show(self, how_far: HowFar) -> None:
-        self.shown.append(how_far)
+    def show(self, status: LoopStatus) -> None:
+        self.shown.append(status)
 
     def end(self, words: str) -> None:
         self.ends.append(words)
@@ -65,9 +66,9 @@ async def later(items: Any) -> AsyncIterator[Any]:
         yield item
 
 
-def test_shows_how_far_it_is(seen: Seen, watch: Watch) -> None:
+def test_shows_status_it_is(seen: Seen, watch: Watch) -> None:
     """Counts grow; what is left behind says that all is done."""
-    for _ in Progress(range(3), total=3, label="calls", place=lambda: seen, seconds=watch):
+    for _ in Loop(range(3), total=3, label="calls", line=lambda: seen, seconds=watch):
         watch.at += 2
     assert [(one.done, one.elapsed) for one in seen.shown] == [(1, 2), (2, 4), (3, 6)]
     assert seen.ends == ["calls: 3 in 6.0 s"]
@@ -78,7 +79,7 @@ def test_async(seen: Seen, watch: Watch) -> None:
 
     async def go() -> list[int]:
         found = []
-        async for item in Progress(later(range(3)), total=3, place=lambda: seen, seconds=watch):
+        async for item in Loop(later(range(3)), total=3, line=lambda: seen, seconds=watch):
             watch.at += 2
             found.append(item)
         return found
@@ -90,7 +91,7 @@ def test_async(seen: Seen, watch: Watch) -> None:
 
 def test_short_work_shows_nothing(seen: Seen, watch: Watch) -> None:
     """A loop of less than half a second leaves no trace."""
-    for _ in Progress(range(40), total=40, place=lambda: seen, seconds=watch):
+    for _ in Loop(range(40), total=40, line=lambda: seen, seconds=watch):
         watch.at += 0.01
     assert not seen.shown
     assert not seen.ends
@@ -98,7 +99,7 @@ def test_short_work_shows_nothing(seen: Seen, watch: Watch) -> None:
 
 def test_shows_a_few_times_a_second(seen: Seen, watch: Watch) -> None:
     """Ten thousand quick items are no ten thousand messages."""
-    for _ in Progress(range(10_000), total=10_000, place=lambda: seen, seconds=watch):
+    for _ in Loop(range(10_000), total=10_000, line=lambda: seen, seconds=watch):
         watch.at += 0.001
     assert 40 <= len(seen.shown) <= 50  # ten seconds, less the first half, five times a second
 
@@ -108,7 +109,7 @@ def test_stopped(seen: Seen, watch: Watch, error: type[BaseException]) -> None:
     """The stop button or an error ends the loop as it would without progress, and the line says how far it was."""
 
     def work() -> None:
-        for item in Progress(range(5), total=5, place=lambda: seen, seconds=watch):
+        for item in Loop(range(5), total=5, line=lambda: seen, seconds=watch):
             watch.at += 2
             if item == 3:
                 raise error
@@ -121,7 +122,7 @@ def test_stopped(seen: Seen, watch: Watch, error: type[BaseException]) -> None:
 
 def test_break(seen: Seen, watch: Watch) -> None:
     """A loop that has seen enough leaves no bar that waits for more."""
-    for item in Progress(range(5), total=5, place=lambda: seen, seconds=watch):
+    for item in Loop(range(5), total=5, line=lambda: seen, seconds=watch):
         watch.at += 2
         if item == 3:
             break
@@ -139,7 +140,7 @@ def test_items_that_fail(seen: Seen, watch: Watch) -> None:
         raise LookupError
 
     with pytest.raises(LookupError):
-        list(Progress(items(), place=lambda: seen, seconds=watch))
+        list(Loop(items(), line=lambda: seen, seconds=watch))
     assert seen.ends == ["stopped after 2, 2.0 s"]
 
 
@@ -147,7 +148,7 @@ def test_async_stopped(seen: Seen, watch: Watch) -> None:
     """A cancelled task leaves no bar behind."""
 
     async def work() -> None:
-        async for _ in Progress(later(range(5)), total=5, place=lambda: seen, seconds=watch):
+        async for _ in Loop(later(range(5)), total=5, line=lambda: seen, seconds=watch):
             watch.at += 2
             if watch.at > 5:
                 raise asyncio.CancelledError
@@ -165,7 +166,7 @@ def test_async_stopped(seen: Seen, watch: Watch) -> None:
 def test_silent_in_replay(seen: Seen, watch: Watch) -> None:
     """While every call is replayed nothing is shown, however long it takes."""
     traffic = Traffic(sent=7, played=0)
-    for _ in Progress(range(9), total=9, place=lambda: seen, seconds=watch, traffic=traffic):
+    for _ in Loop(range(9), total=9, line=lambda: seen, seconds=watch, traffic=traffic):
         traffic.played += 1
         watch.at += 5
     assert not seen.shown
@@ -175,7 +176,7 @@ def test_silent_in_replay(seen: Seen, watch: Watch) -> None:
 def test_shown_once_something_is_sent(seen: Seen, watch: Watch) -> None:
     """With `new_episodes` some is replayed, and the rest takes its time."""
     traffic = Traffic()
-    for item in Progress(range(9), total=9, place=lambda: seen, seconds=watch, traffic=traffic):
+    for item in Loop(range(9), total=9, line=lambda: seen, seconds=watch, traffic=traffic):
         watch.at += 5
         traffic.played += item < 4
         traffic.sent += item >= 4
@@ -185,20 +186,20 @@ def test_shown_once_something_is_sent(seen: Seen, watch: Watch) -> None:
 def test_silent_offline(seen: Seen, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
     """A notebook that is verified shows nothing that depends on the time of day."""
     monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
-    for _ in Progress(range(9), total=9, place=lambda: seen, seconds=watch):
+    for _ in Loop(range(9), total=9, line=lambda: seen, seconds=watch):
         watch.at += 5
     assert not seen.shown
 
 
 def test_nowhere_to_show(watch: Watch) -> None:
     """In a log of CI there is nothing to see, and nothing to trip over."""
-    for _ in Progress(range(9), total=9, place=lambda: None, seconds=watch):
+    for _ in Loop(range(9), total=9, line=lambda: None, seconds=watch):
         watch.at += 5
 
 
 def test_again(seen: Seen, watch: Watch) -> None:
     """What was made once goes through its items as often as they allow."""
-    bar = Progress(range(2), total=2, place=lambda: seen, seconds=watch)
+    bar = Loop(range(2), total=2, line=lambda: seen, seconds=watch)
     for _ in (1, 2):
         for _ in bar:
             watch.at += 1
@@ -216,7 +217,7 @@ def test_gives_the_items_themselves(items: list[int]) -> None:
 def test_of_threads(seen: Seen) -> None:
     """What threads give is counted as it arrives."""
     with ThreadPoolExecutor(4) as executor:
-        bar = Progress(executor.map(abs, range(9)), total=9, place=lambda: seen)
+        bar = Loop(executor.map(abs, range(9)), total=9, line=lambda: seen)
         assert sorted(bar) == list(range(9))
 
 
@@ -231,7 +232,7 @@ def test_nothing_to_go_through(nothing: Any) -> None:
 @pytest.mark.parametrize("total", [np.int64(9), np.uint8(9), np.array(9), 9])
 def test_a_total_of_any_whole_number(total: Any, seen: Seen, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
     """A count of NumPy or pandas is one as well, and is shown as a number."""
-    monkeypatch.setattr("toolkit.notebook.progress.Progress", partial(Progress, place=lambda: seen, seconds=watch))
+    monkeypatch.setattr("toolkit.notebook.progress.Loop", partial(Loop, line=lambda: seen, seconds=watch))
     for _ in tk.progress(iter(range(2)), total=total):
         watch.at += 2
     assert [(one.total, type(one.total)) for one in seen.shown] == [(9, int)] * 2
@@ -239,7 +240,7 @@ def test_a_total_of_any_whole_number(total: Any, seen: Seen, watch: Watch, monke
 
 def test_more_items_than_can_be_counted(seen: Seen, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python cannot tell the length of so long a range: it is as good as unknown."""
-    monkeypatch.setattr("toolkit.notebook.progress.Progress", partial(Progress, place=lambda: seen, seconds=watch))
+    monkeypatch.setattr("toolkit.notebook.progress.Loop", partial(Loop, line=lambda: seen, seconds=watch))
     for item in tk.progress(range(2**70)):
         watch.at += 2
         if item == 2:
@@ -260,11 +261,11 @@ def test_a_display_that_fails_does_not_end_the_work(watch: Watch) -> None:
     """A terminal that is gone is no reason."""
 
     class Gone(Seen):
-        def show(self, how_far: HowFar) -> None:
+        def show(self, status: LoopStatus) -> None:
             raise BrokenPipeError
 
     done = 0
-    for _ in Progress(range(9), total=9, place=Gone, seconds=watch):
+    for _ in Loop(range(9), total=9, line=Gone, seconds=watch):
         watch.at += 5
         done += 1
     assert done == 9

@@ -28,9 +28,9 @@ def test_a_page_is_told_how_long_a_token_lasts(view, monkeypatch):
     """In seconds from now, as its clock may be another; never the token itself."""
     told = []
     monkeypatch.setattr(view, "send", told.append)
-    view.tell(TOKEN, NOW + timedelta(seconds=90))
-    view.tell(None, NOW)
-    view.tell(None)
+    view.send_token(TOKEN, NOW + timedelta(seconds=90))
+    view.send_token(None, NOW)
+    view.send_token(None)
     nothing = {"type": "token", "remaining": None}
     assert told == [{"type": "token", "remaining": 800.0, "lifetime": 890.0}, nothing, nothing]
 
@@ -45,6 +45,6 @@ def test_a_greeting_is_passed_on_and_nothing_else(view):
 def test_telling_changes_no_trait(view):
     """What is saved with the notebook stays as it was."""
     before = json.dumps(view.get_state(), default=str)
-    view.tell(TOKEN, NOW)
+    view.send_token(TOKEN, NOW)
     assert json.dumps(view.get_state(), default=str) == before
     assert repr(view) == "<SessionView: >"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipywidgets
 import pytest
 
-from toolkit.notebook.panel.controls import Slot, set_options
+from toolkit.notebook.panel.slot import Slot, set_options
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from rich.pretty import Pretty
 from rich.table import Table
 
 from toolkit.core.secret import Secret
-from toolkit.notebook.masking import masked
+from toolkit.notebook.masked_values import masked
 from toolkit.scrubbing.live import SESSION_SECRETS
 from toolkit.scrubbing.pieces import SHORTEST_PIECE, Pieces
 from toolkit.scrubbing.scrubber import KnownSecrets

@@ -1,7 +1,7 @@
-"""`%load_ext toolkit`: known secrets are masked in what is shown, and there are cell and line magics.
+"""`%load_ext toolkit` masks known secrets in what is shown, and adds the cell magic `%%cassette NAME [--mode MODE]`.
 
-`%%cassette NAME [--mode MODE]` records or replays what the sessions of a cell do; `%calls` and `%tokens`
-show the tables of a session.
+A cell that starts with `%%cassette` runs with a cassette in place for every session that has none of its own.
+`without_cell_magic` turns the first line into the line magic `%cassette`; IPython's events tell when the cell ends.
 """
 
 from __future__ import annotations
@@ -23,28 +23,31 @@ from toolkit.notebook.masking import Masking
 from toolkit.session.session import AsyncSession, Session
 
 if TYPE_CHECKING:
-    import pandas as pd
     from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
 
 _CELL_MAGIC: Final = "%%cassette"
-_LINE_MAGICS: Final = ("cassette", "calls", "tokens")
-_USAGE: Final = "%%cassette NAME [--mode none|once|new_episodes|all]"
+_LINE_MAGIC: Final = "cassette"
+_USAGE: Final = "Usage: %%cassette NAME [--mode none|once|new_episodes|all]"
 
 
 class _Arguments(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise ConfigurationError(f"%%cassette: {message}.", f"Usage: {_USAGE}")
+        raise ConfigurationError(f"%%cassette: {message}.", _USAGE, about="cassette")
 
 
 class Magics:
-    """The magics of one shell."""
+    """The cell magic of one shell.
+
+    Attributes:
+        masking: masks what this shell shows.
+    """
 
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
         self.masking = Masking(shell)
-        # What each cassette that a session brought along had played and held when the cell began.
-        self._brought: dict[Cassette, tuple[int, int]] | None = None
-        # The cells that run, each within the one before, as with `%%capture`; and the one that named the cassette.
+        # For each cassette of a session's own: how much was played and recorded when the cell began.
+        self._counts_before: dict[Cassette, tuple[int, int]] | None = None
+        # The running cells, innermost last (a cell within `%%capture` is one more), and the cell with the cassette.
         self._running: list[ExecutionInfo] = []
         self._owner: ExecutionInfo | None = None
         self._arguments = _Arguments(prog=_CELL_MAGIC, add_help=False)
@@ -54,137 +57,101 @@ class Magics:
     def cassette(self, line: str) -> None:
         """Record or replay what the sessions of this cell do: %%cassette NAME [--mode MODE].
 
-        Below the cell it says what it did. Sessions with a cassette of their own keep it, and the cell says so
-        when it used one. A session opened in the cell stays with the cassette.
+        The output of the cell says what was replayed and recorded. A session with a cassette of its own keeps it, and
+        the cell says so if it used that session. A session opened in the cell stays with the cell's cassette.
         """
         try:
-            given = self._arguments.parse_args(shlex.split(line))
+            arguments = self._arguments.parse_args(shlex.split(line))
         except ValueError as error:
-            raise ConfigurationError(f"%%cassette: {error}.", f"Usage: {_USAGE}") from None
+            raise ConfigurationError(f"%%cassette: {error}.", _USAGE, about="cassette") from None
         present = cell_cassette.current()
         if present is not None:
-            raise ConfigurationError(
-                f"%%cassette: this cell has {present.path.name} already.", "A cell has one cassette."
-            )
-        cell_cassette.put_in_place(Cassette(given.name, given.mode))
+            what = f"%%cassette: this cell already has the cassette {present.path.name}."
+            raise ConfigurationError(what, "Use one %%cassette line per cell.", about="cassette")
+        cell_cassette.put_in_place(Cassette(arguments.name, arguments.mode))
         self._owner = self._running[-1] if self._running else None
-        self._brought = {own: _extent(own) for _, own in self._own_cassettes()}
-
-    def calls(self, line: str) -> pd.DataFrame:
-        """The calls of a session: %calls [NAME OF ITS VARIABLE]."""
-        return self._session("calls", line).calls()
-
-    def tokens(self, line: str) -> pd.DataFrame:
-        """The tokens of a session: %tokens [NAME OF ITS VARIABLE]."""
-        return self._session("tokens", line).tokens()
+        self._counts_before = {own: _counts(own) for _, own in self._own_cassettes()}
 
     def start_of_cell(self, cell: ExecutionInfo) -> None:
-        """Note which cell runs."""
+        """Note that a cell runs."""
         self._running.append(cell)
 
     def end_of_cell(self, result: ExecutionResult | None) -> None:
-        """Put the cell's cassette away, however the cell ended; an interrupted one may have no result."""
+        """Remove the cell's cassette, however the cell ended; an interrupted cell may have no result."""
         cell = None if result is None else result.info
         owner = self._owner
         if cell is not None and owner is not None and cell.raw_cell == owner.raw_cell and cell not in self._running:
-            cell = owner  # IPython describes a cell anew that was interrupted while it awaited
+            cell = owner  # IPython makes a new description of a cell that was interrupted while it awaited
         if result is None:
             self._running.clear()
         # An empty cell ends without having started.
-        started = next((at for at, one in enumerate(self._running) if one is cell), None)
-        if started is not None:
-            del self._running[started:]
+        start = next((index for index, running in enumerate(self._running) if running is cell), None)
+        if start is not None:
+            del self._running[start:]
         if cell is not None and self._owner is not None and cell is not self._owner:
-            return  # it ran within the cassette's
+            return  # it ran within the cell that has the cassette
         self._owner = None
         cassette = cell_cassette.current()
         try:
             cell_cassette.take_away(well=result is not None and bool(result.success))
         finally:
-            brought, self._brought = self._brought, None
-            if cassette is not None and brought is not None:
-                _tell(_done(cassette), sys.stdout)
-                self._tell_of_kept(cassette, brought)
+            before, self._counts_before = self._counts_before, None
+            if cassette is not None and before is not None:
+                _print(_summary(cassette), sys.stdout)
+                self._print_own_cassettes(cassette, before)
 
-    def _tell_of_kept(self, cassette: Cassette, brought: dict[Cassette, tuple[int, int]]) -> None:
+    def _print_own_cassettes(self, cassette: Cassette, before: dict[Cassette, tuple[int, int]]) -> None:
         for name, own in self._own_cassettes():
             if os.path.realpath(own.path) == os.path.realpath(cassette.path):
-                continue  # opened in the cell, or by hand for the same file: its calls are in there
-            if own in brought:
-                was_used = _extent(own) != brought[own]
+                continue  # opened in the cell, or a session with a cassette of the same file
+            if own in before:
+                was_used = _counts(own) != before[own]
             else:
                 was_used = own.play_count > 0 or (own.records and len(own) > 0)
             if was_used:
                 what = f"{name} keeps its own cassette {own.path.name}: its calls are not in {cassette.path.name}."
-                _tell(what, sys.stderr)
+                _print(what, sys.stderr)
 
     def _own_cassettes(self) -> Iterator[tuple[str, Cassette]]:
-        for name, session in self._sessions().items():
-            if session.cassette is not None:
-                yield name, session.cassette
-
-    def _sessions(self) -> dict[str, Session | AsyncSession]:
-        """The sessions in variables, those of panels included, the one that was assigned last at the end."""
-        panels = sys.modules.get("toolkit.notebook.panel")  # whoever has a panel has loaded its module
-        found: dict[str, Session | AsyncSession] = {}
-        for name, value in self._shell.user_ns.items():
+        """Yield the cassettes of sessions and panels in variables, with the names of these."""
+        panels = sys.modules.get("toolkit.notebook.panel.widget")  # loaded if there is a panel
+        for name, value in [*self._shell.user_ns.items()]:
+            kind = type(value)  # isinstance() would ask a proxy, which may answer with an error
+            session = None
             if name.startswith("_"):
                 continue
-            kind = type(value)  # what isinstance asks, a proxy may answer with an error
             if issubclass(kind, Session | AsyncSession):
-                found[name] = value
+                session = value
             elif panels is not None and issubclass(kind, panels.Panel):
-                try:
-                    found[f"{name}.session"] = value.session
-                except ConfigurationError:
-                    continue  # it is not connected
-        return found
-
-    def _session(self, magic: str, line: str) -> Session | AsyncSession:
-        found = self._sessions()
-        name = line.strip()
-        if name in found:
-            return found[name]
-        if not name and found:
-            *others, last = found
-            if others:  # which one is not plain, and an empty table would say nothing
-                print(f"%{magic} of {last}, which was assigned last; there are also {', '.join(others)}.")  # noqa: T201
-            return found[last]
-        known = (
-            f"There are {', '.join(found)}."
-            if found
-            else 'Open one first, such as session = tk.Session(cassette="tour").'
-        )
-        raise ConfigurationError(f"There is no session {name}." if name else "There is no session yet.", known)
+                name, session = f"{name}.session", value.connected_session  # noqa: PLW2901
+            if session is not None and session.cassette is not None:
+                yield name, session.cassette
 
 
-def _extent(cassette: Cassette) -> tuple[int, int]:
+def _counts(cassette: Cassette) -> tuple[int, int]:
     return cassette.play_count, len(cassette)
 
 
-def _done(cassette: Cassette) -> str:
-    """What was done with a cassette since it was opened: the same words in every replay."""
-    did = [
-        f"{what} {count_text(count, 'interaction')}"
-        for what, count in (("replayed", cassette.play_count), ("recorded", cassette.recorded_count))
-        if count
-    ]
-    return f"{' and '.join(did) or 'nothing in this cell used it'} ({cassette.path.name})."
+def _summary(cassette: Cassette) -> str:
+    """Say what was done with a cassette since it was opened, in the same words in every replay."""
+    counts = (("replayed", cassette.play_count), ("recorded", cassette.recorded_count))
+    parts = [f"{verb} {count_text(count, 'interaction')}" for verb, count in counts if count]
+    return f"{' and '.join(parts) or 'nothing in this cell used it'} ({cassette.path.name})."
 
 
-def _tell(what: str, stream: TextIO) -> None:
-    """In a line of the cell's output: a warning would show a place in this file, and its path."""
-    print(printable(f"{_CELL_MAGIC}: {what}"), file=stream)
+def _print(text: str, stream: TextIO) -> None:
+    """Print a line of the cell's output. A warning would show a place in this file, and its path."""
+    print(printable(f"{_CELL_MAGIC}: {text}"), file=stream)
 
 
 def without_cell_magic(lines: list[str]) -> list[str]:
-    """A cell whose `%%cassette` line is the line magic of the same name.
+    """Return the lines of a cell with `%%cassette` in the first one replaced by the line magic of that name.
 
-    So the rest of the cell runs as any cell does: with `await`, with its own traceback, with its last
-    expression shown. It may begin with a cell magic of its own, such as `%%time`.
+    So the rest of the cell runs as any cell does: with `await`, with its own traceback, with its last expression
+    shown. It may begin with another cell magic, such as `%%time`.
     """
     if lines and lines[0].startswith(_CELL_MAGIC):
-        from IPython.core import inputtransformer2  # once a shell has called this
+        from IPython.core import inputtransformer2
 
         other_magic: Callable[[list[str]], list[str]] = inputtransformer2.cell_magic
         without_empty_lines: Callable[[list[str]], list[str]] = inputtransformer2.leading_empty_lines
@@ -193,22 +160,21 @@ def without_cell_magic(lines: list[str]) -> list[str]:
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """Called by `%load_ext toolkit`."""
-    unload_ipython_extension(shell)  # once is enough
+    """Mask secrets and add `%%cassette`; called by `%load_ext toolkit`."""
+    unload_ipython_extension(shell)  # loading twice is loading once
     magics = Magics(shell)
     magics.masking.start()
     manager: Any = shell.magics_manager
-    for name in _LINE_MAGICS:
-        manager.register_function(getattr(magics, name), "line", name)
+    manager.register_function(magics.cassette, "line", _LINE_MAGIC)
     shell.input_transformers_cleanup.append(without_cell_magic)
     shell.events.register("pre_run_cell", magics.start_of_cell)
     shell.events.register("post_run_cell", magics.end_of_cell)
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
-    """Called by `%unload_ext toolkit`: nothing is masked any more, and the magics are gone."""
+    """Stop masking and remove the magic; called by `%unload_ext toolkit`."""
     shell.input_transformers_cleanup[:] = [
-        one for one in shell.input_transformers_cleanup if one is not without_cell_magic
+        transform for transform in shell.input_transformers_cleanup if transform is not without_cell_magic
     ]
     for callback in list(shell.events.callbacks["post_run_cell"]):
         magics = getattr(callback, "__self__", None)
@@ -216,6 +182,5 @@ def unload_ipython_extension(shell: InteractiveShell) -> None:
             magics.end_of_cell(None)
             magics.masking.stop()
             shell.events.unregister("pre_run_cell", magics.start_of_cell)
-            for name in _LINE_MAGICS:
-                shell.magics_manager.magics["line"].pop(name, None)
             shell.events.unregister("post_run_cell", callback)
+            shell.magics_manager.magics["line"].pop(_LINE_MAGIC, None)

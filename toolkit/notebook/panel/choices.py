@@ -1,4 +1,4 @@
-"""What the panel's form offers and what it makes of an answer: plain values and functions, no widgets."""
+"""What the panel's form offers, and how typed text becomes credentials: plain values and functions, no widgets."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from toolkit.local.settings import Settings, is_offline
 if TYPE_CHECKING:
     from toolkit.auth.profiles.saving import Profile
 
-NEW_CASSETTE: Final = ""
+NEW_CASSETTE: Final = ""  # the value of the choice "new …"
 DEFAULT_NAME: Final = "default"
 HOW_TO_GIVE_A_KEY: Final = "Choose its file, or paste it: PEM or JWK."
 
 
 class Mode(StrEnum):
-    """What connecting leads to: calls that go out, calls that are recorded as well, or a replay."""
+    """What a session does with calls: sends them, sends and records them, or replays recorded ones."""
 
     LIVE = "live"
     RECORD = "record"
     REPLAY = "replay"
 
 
-# An environment is called live, too: the panel calls this mode by what it does.
-_MODES: Final[Mapping[Mode, str]] = {
+# An environment is called "live" too, so the panel names this mode by what it does.
+_MODE_LABELS: Final[Mapping[Mode, str]] = {
     Mode.LIVE: "call the service",
     Mode.RECORD: "record · call the service and keep the answers",
     Mode.REPLAY: "replay · nothing is sent",
@@ -41,14 +41,15 @@ _MODES: Final[Mapping[Mode, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field that credentials are typed into.
+    """A field of the panel that a part of the credentials is typed into.
 
     Attributes:
-        name: the argument of the credentials that it is for.
-        label: what it is called on the panel.
-        masked: whether what is typed is hidden.
-        is_key: whether it takes a private key, which may come from a file.
-        is_proof: whether it proves who calls, rather than saying it: a refused proof is to be typed anew.
+        name: the argument of the credentials that the text is for, such as "client_secret".
+        label: the label on the panel.
+        masked: True if the typed text is hidden.
+        is_key: True if the field takes a private key, which may come from a file.
+        is_proof: True for the secret that proves who calls, which must be typed again when it is refused; False for
+            the part that only names the caller.
     """
 
     name: str
@@ -59,20 +60,20 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SavedChoice:
     """A saved profile, by its name."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class New:
-    """Credentials still to be typed."""
+class NewChoice:
+    """Credentials of one kind that are still to be typed."""
 
     kind: CredentialKind
 
 
-Who = Credentials | Saved | New
+CredentialsChoice = Credentials | SavedChoice | NewChoice
 
 _CLIENT_ID: Final = Field("client_id", "Client ID", masked=False, is_proof=False)
 FIELDS: Final[Mapping[CredentialKind, tuple[Field, ...]]] = {
@@ -80,19 +81,32 @@ FIELDS: Final[Mapping[CredentialKind, tuple[Field, ...]]] = {
     CredentialKind.CLIENT_SECRET: (_CLIENT_ID, Field("client_secret", "Client secret")),
     CredentialKind.CLIENT_KEY: (_CLIENT_ID, Field("private_key", "Private key", is_key=True)),
 }
-PASSPHRASE: Final = Field("passphrase", "Passphrase")  # asked for once a key turns out to be encrypted
+PASSPHRASE: Final = Field("passphrase", "Passphrase")  # shown when a private key turns out to be encrypted
+
+
+def is_for_visitors(environ: Mapping[str, str]) -> bool:
+    """Return True if this kernel answers visitors of a Voila server, who do not own the machine.
+
+    Voila says so in the kernel's environment. For a kernel that it starts ahead of its visitor (`--preheat_kernel`)
+    it sets neither the address of the request nor its own name, so any of its variables counts.
+
+    Args:
+        environ: environment variables of the kernel.
+    """
+    server = environ.get("SERVER_SOFTWARE", "").lower()
+    return server.startswith("voila/") or any(name.upper().startswith("VOILA_") for name in environ)
 
 
 def first_mode(cassette: str | Path | None, settings: Settings, *, for_visitors: bool = False) -> Mode:
-    """The mode that a panel starts with: replay what there is, else record what is named, else live.
+    """Return the mode that a panel starts with: replay a cassette that exists, else record the named one, else live.
 
     Args:
-        cassette: the one that the notebook names.
+        cassette: the cassette that the notebook names.
         settings: where cassettes are.
-        for_visitors: whether nothing may be recorded.
+        for_visitors: True if nothing may be recorded.
 
     Raises:
-        ConfigurationError: the cassette is no name and no path.
+        ConfigurationError: if `cassette` is neither a name nor a path.
     """
     if is_offline():
         return Mode.REPLAY
@@ -104,89 +118,92 @@ def first_mode(cassette: str | Path | None, settings: Settings, *, for_visitors:
 
 
 def first_environment(profiles: Iterable[Profile]) -> Environment:
-    """The environment to start with when nobody named one: never a real account."""
-    harmless = (each.environment for each in profiles if not each.environment.rules.real_account)
+    """Return the environment to start with when the notebook names none: never a real account."""
+    harmless = (profile.environment for profile in profiles if not profile.environment.rules.real_account)
     return next(harmless, Environment.PAPER)
 
 
 def mode_choices(*, named: str | Path | None = None, for_visitors: bool = False) -> list[tuple[str, Mode]]:
-    """Label and value of the modes that can be chosen now.
+    """Return label and value of the modes that can be chosen now.
 
     Args:
         named: the cassette that the notebook names.
-        for_visitors: whether nothing may be recorded, and nothing replayed but the named cassette.
+        for_visitors: True if nothing may be recorded and only the named cassette replayed.
     """
     modes = {Mode.REPLAY} if is_offline() else {*Mode}
     if for_visitors and not is_offline():
         modes = {Mode.LIVE} if named is None else {Mode.LIVE, Mode.REPLAY}
-    return [(label, mode) for mode, label in _MODES.items() if mode in modes]
+    return [(label, mode) for mode, label in _MODE_LABELS.items() if mode in modes]
 
 
 def environment_choices() -> list[tuple[str, str]]:
-    """Label and value of every environment."""
-    return [(f"{one} · {one.rules.holder}", str(one)) for one in Environment]
+    """Return label and value of every environment."""
+    return [(f"{environment} · {environment.rules.holder}", str(environment)) for environment in Environment]
 
 
 def cassette_choices(
     settings: Settings, named: str | Path | None, *, listed: bool = True, new: bool = False
 ) -> list[tuple[str, str | Path]]:
-    """Label and value of the cassettes to choose from.
+    """Return label and value of the cassettes to choose from.
 
     Args:
         settings: where the cassettes folder is.
         named: the cassette that the notebook names; it need not exist yet.
-        listed: whether those in the cassettes folder are offered too.
-        new: whether a new one may be named.
+        listed: True to offer the cassettes in the folder too.
+        new: True to offer a new cassette.
     """
     names = sorted(file.stem for file in settings.cassettes_folder.glob("*.yaml")) if listed else []
-    found: list[tuple[str, str | Path]] = [(name, name) for name in names if not name.endswith(".part")]
+    choices: list[tuple[str, str | Path]] = [(name, name) for name in names if not name.endswith(".part")]
     if named is not None and named not in names:
-        found.insert(0, (Path(named).name, named))
-    return [*found, ("new …", NEW_CASSETTE)] if new else found
+        choices.insert(0, (Path(named).name, named))
+    return [*choices, ("new …", NEW_CASSETTE)] if new else choices
 
 
 def credential_choices(
-    environment: Environment, profiles: Iterable[Profile], held: Iterable[Credentials] = ()
-) -> list[tuple[str, Who]]:
-    """Label and value of the credentials to choose from: held here, saved, or still to be typed.
+    environment: Environment, profiles: Iterable[Profile], in_notebook: Iterable[Credentials] = ()
+) -> list[tuple[str, CredentialsChoice]]:
+    """Return label and value of the credentials to choose from: in this notebook, saved, or still to be typed.
 
     Args:
         environment: whose credentials.
         profiles: saved profiles of any environment.
-        held: credentials given to the panel or typed into it, of any environment.
+        in_notebook: credentials given to the panel or typed into it, of any environment.
     """
-    here = (each for each in held if each.environment is environment)
-    saved = (each for each in profiles if each.environment is environment)
+    given = (credentials for credentials in in_notebook if credentials.environment is environment)
+    saved = (profile for profile in profiles if profile.environment is environment)
     kinds = sorted(environment.rules.credentials, key=list(CredentialKind).index)
     return [
-        *((f"{each.name} · {each.kind}, in this notebook", each) for each in here),
-        *((f"{each.name} · {each.kind}, {each.source}", Saved(each.name)) for each in saved),
-        *((f"new {kind} …", New(kind)) for kind in kinds),
+        *((f"{credentials.name} · {credentials.kind}, in this notebook", credentials) for credentials in given),
+        *((f"{profile.name} · {profile.kind}, {profile.source}", SavedChoice(profile.name)) for profile in saved),
+        *((f"new {kind} …", NewChoice(kind)) for kind in kinds),
     ]
 
 
-def chosen_at_first(choices: Sequence[tuple[str, Who]], named: str | None) -> Who:
-    """The credentials to start with: those of the name, else the first; never saved ones of another name than asked."""
+def first_credentials(choices: Sequence[tuple[str, CredentialsChoice]], profile: str | None) -> CredentialsChoice:
+    """Return the choice to start with: the named profile, else the first choice.
+
+    If the named profile is not there, no other saved profile is chosen in its place.
+    """
     values = [value for _, value in choices]
-    if named is None or Saved(named) in values:
-        return values[0] if named is None else Saved(named)
-    return next(value for value in values if not isinstance(value, Saved))
+    if profile is None or SavedChoice(profile) in values:
+        return values[0] if profile is None else SavedChoice(profile)
+    return next(value for value in values if not isinstance(value, SavedChoice))
 
 
 def make_credentials(
     kind: CredentialKind, environment: Environment, texts: Mapping[str, Secret | Path], *, name: str
 ) -> Credentials:
-    """The credentials of what was typed.
+    """Make credentials from what was typed.
 
     Args:
-        kind: what they are.
-        environment: what they are for.
-        texts: by the names of the fields, a private key as its text or as a path to its file; a passphrase
-            that is empty or missing is none.
-        name: what they are called in this notebook.
+        kind: their kind.
+        environment: their environment.
+        texts: what was typed, by the names of the fields; a private key may be a path to its file. A passphrase may
+            be empty or missing.
+        name: the name of the credentials in this notebook.
 
     Raises:
-        ToolkitError: a text is missing or malformed, or the environment takes no such credentials.
+        ToolkitError: if a text is missing or malformed, or the environment does not take this kind.
     """
     first, second = (texts[field.name] for field in FIELDS[kind])
     if kind is CredentialKind.KEY_PAIR:
@@ -194,18 +211,17 @@ def make_credentials(
     if kind is CredentialKind.CLIENT_SECRET:
         return ClientSecret(_stripped(first), _stripped(second), environment=environment, name=name)
     if not _stripped(second):
-        raise ConfigurationError("The private key is missing.", HOW_TO_GIVE_A_KEY)
-    # Space around a passphrase may be meant.
-    passphrase = texts.get(PASSPHRASE.name)
-    given = passphrase if isinstance(passphrase, Secret) and passphrase.reveal() else None
-    return ClientKey(_stripped(first), second, environment=environment, name=name, passphrase=given)
+        raise ConfigurationError("The private key is missing.", HOW_TO_GIVE_A_KEY, about="private_key")
+    typed = texts.get(PASSPHRASE.name)
+    passphrase = typed if isinstance(typed, Secret) and typed.reveal() else None  # spaces may be part of it
+    return ClientKey(_stripped(first), second, environment=environment, name=name, passphrase=passphrase)
 
 
-def is_replaced(earlier: Credentials, later: Credentials) -> bool:
-    """Whether credentials are those of the same name and kind, typed anew."""
-    return (earlier.environment, earlier.kind, earlier.name) == (later.environment, later.kind, later.name)
+def replaces(new: Credentials, old: Credentials) -> bool:
+    """Return True if new credentials take the place of old ones: same environment, kind and name."""
+    return (new.environment, new.kind, new.name) == (old.environment, old.kind, old.name)
 
 
 def _stripped(text: Secret | Path) -> str:
-    """Space around what was pasted is never meant."""
+    """Return the text without the space around it, which often comes with a pasted text and is never meant."""
     return (text.reveal() if isinstance(text, Secret) else str(text)).strip()

@@ -1,4 +1,4 @@
-"""Connecting: from what was chosen to a session, proved with one call unless it is a replay."""
+"""Open the session that was chosen, and try its credentials with one call unless it replays."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from toolkit.session.session import Session
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A session, and how it came about.
+    """A session, and how it was opened.
 
     Attributes:
-        session: the session of the cells to come; it has sent nothing yet.
+        session: the session for the user's cells; when the panel connects, it has not sent anything yet.
         mode: live, record or replay.
-        accounts: how many rows the call had that proved the credentials; None in a replay.
-        proof: the session that made that call, closed since; it knows the token that both share.
+        accounts: number of accounts that the trial call returned; None in a replay.
+        trial: the closed session that made the trial call; it knows the token that both sessions share.
     """
 
     session: Session
     mode: Mode
     accounts: int | None = None
-    proof: Session | None = None
+    trial: Session | None = None
 
     @property
     def token(self) -> Token | None:
-        """The current token, that of the proof before the session's first call."""
-        return self.session.token or (self.proof.token if self.proof else None)
+        """The current token: until the session's first call, the token of the trial."""
+        return self.session.token or (self.trial.token if self.trial else None)
 
 
 def connect(
@@ -44,47 +44,48 @@ def connect(
     credentials: Credentials | str | None,
     settings: Settings,
 ) -> Connection:
-    """Open the session and, where calls go out, prove the credentials with one.
+    """Open the session and, unless it replays, try the credentials with one call.
 
-    The proof is a call of the panel's own, live and in a session of its own: it is neither recorded
-    nor among the session's calls, so that replay tells the same story as the recording.
+    The trial call is live and made in another session. So it is neither recorded nor listed among the session's
+    calls, and a replay tells the same story as the recording.
 
     Args:
-        environment: None takes that of the cassette or the credentials.
+        environment: None means that of the cassette or the credentials.
         mode: a replay sends nothing; recording adds to what the cassette holds.
-        cassette: what is replayed or recorded; None when live.
-        credentials: credentials, the name of saved ones, or None for the only ones there are.
+        cassette: the cassette to replay or to record; None when live.
+        credentials: credentials, the name of a saved profile, or None for the only profile of the environment.
         settings: addresses and folders.
 
     Raises:
-        ToolkitError: any of the tree; nothing is left open.
+        ToolkitError: if the session cannot be opened or the service refuses the credentials; nothing is left open.
     """
     if mode is Mode.REPLAY:
         session = Session(environment, credentials, cassette=cassette, mode="none", settings=settings)
         _check_recorded(session)
         return Connection(session, mode)
     if mode is Mode.RECORD:
-        # Opened first: a cassette that cannot be recorded to is found before anything is sent.
+        # Opened before the trial: a cassette that cannot be recorded to is found before anything is sent.
         session = Session(environment, credentials, cassette=cassette, mode="new_episodes", settings=settings)
     else:
         session = Session(environment, credentials, settings=settings)
-    proof = Session(session.environment, session.credentials, settings=settings)
+    trial = Session(session.environment, session.credentials, settings=settings)
     try:
-        with proof, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # digits of balances are the business of the call that shows them
-            accounts = len(proof.accounts())
+        with trial, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # warnings about balances are for the call that shows the table
+            accounts = len(trial.accounts())
     except BaseException:
         session.close()
         raise
-    return Connection(session, mode, accounts, proof)
+    return Connection(session, mode, accounts, trial)
 
 
 def _check_recorded(session: Session) -> None:
     """Refuse a replay in which every call would miss."""
     cassette = session.cassette
-    held = cassette.environments if cassette else []
-    if cassette and held and session.environment not in held:
+    recorded = cassette.environments if cassette else []
+    if cassette and recorded and session.environment not in recorded:
         raise ConfigurationError(
-            f"The cassette {cassette.path.name} holds no call of the environment {session.environment}.",
-            f"It holds calls of {', '.join(held)}; choose that.",
+            f"The cassette {cassette.path.name} has no calls of the environment {session.environment}.",
+            f"Choose {' or '.join(recorded)}.",
+            about="environment",
         )

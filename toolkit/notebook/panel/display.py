@@ -1,9 +1,8 @@
-"""Facts of a session turned into HTML and plain text: the same facts always give the same text.
+"""Facts of a session as HTML and plain text: the same facts always give the same text.
 
-What is relative to the present, such as the age of a recording and the lifetime left of a live token,
-is worked out in the page that shows it, so that a saved notebook holds none of it.
+What depends on the present, such as the age of a recording and the remaining lifetime of a live token, is computed in
+the page, so that a saved notebook does not hold it.
 """
-# MERGE: The last calls of a session as a small table for the panel.
 
 from __future__ import annotations
 
@@ -18,70 +17,24 @@ from toolkit.core.ledger import instant_text
 from toolkit.core.words import REAL_ACCOUNT, count_text, date_text, minutes_text
 from toolkit.notebook.panel.choices import Mode
 from toolkit.notebook.panel.connection import Connection
-from toolkit.notebook.panel.problems import Problem
+from toolkit.notebook.panel.problems import PanelProblem
 from toolkit.session.card import KEY_PAIR_NOTE, caller_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-SHOWN: Final = 5  # calls
+SHOWN: Final = 5  # calls in the table
 _LONGEST_PATH: Final = 60  # characters
 _COLUMNS: Final = ("when (UTC)", "interface", "path", "status", "elapsed", "token")
-_FAILED: Final = 400  # the statuses of errors, RFC 9110 section 15.5
+_FIRST_ERROR: Final = 400  # statuses from here on are errors, RFC 9110 section 15.5
 
-
-def recent_calls_html(calls: pd.DataFrame, variable: str) -> str:
-    """The last calls, the latest at the bottom, and how many there were; empty without any.
-
-    Args:
-        calls: as `Session.calls(last=SHOWN)` gives them.
-        variable: what the panel is called in the notebook.
-    """
-    if calls.empty:
-        return ""
-    head = "".join(f'<th scope="col">{column}</th>' for column in _COLUMNS)
-    body = "".join(_row_html(call) for call in calls.itertuples())
-    more = f", the last {SHOWN} shown; all: <code>{as_html(variable)}.session.calls()</code>"
-    told = count_text(int(calls.index[-1]), "call") + (more if calls.index[0] > 1 else "")
-    return (
-        f'<div class="toolkit-calls"><div>{told}</div>'
-        '<div class="toolkit-scroll" role="region" aria-label="Last calls" tabindex="0">'
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></div>"
-    )
-
-
-def renewals(calls: pd.DataFrame) -> int:
-    """How many tokens have followed the first, as the last calls tell."""
-    numbers = calls["token"].dropna()
-    return 0 if numbers.empty else int(numbers.max()) - 1
-
-
-def _row_html(call: Any) -> str:
-    cells = (
-        f"{call.when:%H:%M:%S}",
-        call.interface,
-        f"{call.method} {excerpt(call.path, _LONGEST_PATH)}",
-        "" if _is_missing(call.status) else str(call.status),
-        "" if _is_missing(call.elapsed) else f"{call.elapsed:,.3f} s",
-        "" if _is_missing(call.token) else str(call.token),
-    )
-    failed = ' class="toolkit-failed"' if not _is_missing(call.status) and call.status >= _FAILED else ""
-    return f"<tr{failed}>{''.join(f'<td>{as_html(cell)}</td>' for cell in cells)}</tr>"
-
-
-def _is_missing(value: Any) -> bool:
-    import pandas as pd  # only once there are calls
-
-    return bool(pd.isna(value))
-
-
-# An environment is called live, too: a mode is called by what it does.
-_MODE_WORDS = {Mode.LIVE: "calls the service", Mode.RECORD: "records", Mode.REPLAY: "replay"}
-_NOT_YET = "none yet: it comes with the first replayed call"
-# Whoever reads the saved notebook without the panel reads the words in its place, and not that a widget is
-# missing. Only front ends that keep a style and know these classes hide either.
-_ONE_OF_BOTH = (
+# An environment is called "live" too, so a mode is named by what it does.
+_MODE_WORDS: Final = {Mode.LIVE: "calls the service", Mode.RECORD: "records", Mode.REPLAY: "replay"}
+_NOTHING_REPLAYED: Final = "none yet: it comes with the first replayed call"
+# Of the words and the widget, a front end that keeps styles and knows these classes shows one: the widget if it is
+# there, else the words and not that a widget is missing.
+_WORDS_OR_WIDGET: Final = (
     "<style>.jp-OutputArea-child:has(.toolkit-saved):has(+ .jp-OutputArea-child .toolkit-panel),"
     ".jp-OutputArea-child:has(.toolkit-saved) + .jp-OutputArea-child .jupyter-widgets:not(:has(*), .toolkit-panel *)"
     "{display:none}</style>"
@@ -90,21 +43,21 @@ _ONE_OF_BOTH = (
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is shown of a connected session.
+    """What the panel shows about a connected session.
 
     Attributes:
-        environment: which environment is called.
+        environment: the environment that is called.
         mode: live, record or replay.
-        who: who calls, in words.
-        has_tokens: whether this caller uses access tokens.
+        who: the caller, in words.
+        has_tokens: True if this caller uses access tokens.
         cassette: file name of the cassette; empty when live.
-        interactions: how many interactions the cassette holds.
-        recorded_at: when its first interaction was recorded.
-        accounts: how many accounts the call had that proved the credentials; None without one.
-        remaining: lifetime left of the replayed token; None without one, and always None when not replayed.
+        interactions: number of interactions in the cassette.
+        recorded_at: the instant at which its first interaction was recorded.
+        accounts: number of accounts that the trial call returned; None in a replay.
+        remaining: remaining lifetime of the replayed token; None without a token, and always None when not replayed.
         lifetime: whole lifetime of that token.
-        renewals: how many tokens have followed the first.
-        variable: what the panel is called in the notebook.
+        renewals: number of tokens that followed the first one.
+        variable: the name of the panel in the notebook.
     """
 
     environment: Environment
@@ -122,12 +75,12 @@ class Facts:
 
     @property
     def interfaces(self) -> tuple[Interface, ...]:
-        """The interfaces that section 1 of the service document gives, tokens aside."""
-        return tuple(one for one in self.environment.rules.addresses if one is not Interface.AUTH)
+        """The interfaces that the user may call (section 1 of the service document), without the token endpoint's."""
+        return tuple(name for name in self.environment.rules.addresses if name is not Interface.AUTH)
 
 
 def facts_of(connection: Connection) -> Facts:
-    """The facts of a connection as of now; no secret is among them."""
+    """Return the facts of a connection as of now; none of them is secret."""
     session = connection.session
     cassette, token = session.cassette, connection.token if session.replays_only else None
     return Facts(
@@ -145,16 +98,16 @@ def facts_of(connection: Connection) -> Facts:
 
 
 def status_text(facts: Facts) -> str:
-    """In one line what connecting came to."""
+    """Return one line that says what the panel is connected to."""
     if facts.mode is Mode.REPLAY:
         return f"Replaying {facts.cassette}. Nothing is sent, and no credentials are needed."
-    proof = f"The service knows these credentials: {count_text(facts.accounts or 0, 'account')}."
-    recorded = f" Calls are recorded to {facts.cassette}." if facts.mode is Mode.RECORD else ""
-    return f"Connected. {proof}{recorded}"
+    trial = f"The service accepts these credentials: {count_text(facts.accounts or 0, 'account')}."
+    recording = f" Calls are recorded to {facts.cassette}." if facts.mode is Mode.RECORD else ""
+    return f"Connected. {trial}{recording}"
 
 
 def summary_text(facts: Facts) -> str:
-    """The session in a few words, for a front end that shows text only."""
+    """Return the session in a few words, for a front end that shows only text."""
     words = [f"{facts.environment}", _MODE_WORDS[facts.mode]]
     if facts.cassette:
         words[-1] += f" {printable(facts.cassette)}"
@@ -166,36 +119,36 @@ def summary_text(facts: Facts) -> str:
 
 
 def summary_html(facts: Facts) -> str:
-    """The session as badges and a list of facts."""
+    """Return the session as badges and a list of facts."""
     rows = [
         ("Session", _badges_html(facts)),
         ("You are", as_html(facts.who)),
-        ("You may call", " ".join(_code(facts, one) for one in facts.interfaces)),
+        ("You may call", " ".join(_interface_html(facts, interface) for interface in facts.interfaces)),
     ]
     if facts.cassette:
         rows.append(("Cassette", _cassette_html(facts)))
     rows.append(("Token", _token_html(facts)))
-    listed = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows)
-    return f'<dl class="toolkit-facts">{listed}</dl>'
+    items = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows)
+    return f'<dl class="toolkit-facts">{items}</dl>'
 
 
 def saved_html(text: str) -> str:
-    """What stands for a panel where its widgets are not: on a code-hosting site, on paper, after the kernel is gone.
+    """Return what to show where the widgets are missing: on a code-hosting site, on paper, without a kernel.
 
     Args:
-        text: the panel in a few words, as text.
+        text: the panel in a few words.
     """
-    told = card("Panel", [badge(text)], [("To use it", "run this cell again")])
-    return f'<div class="toolkit-saved">{told}</div>{_ONE_OF_BOTH}'
+    words = card("Panel", [badge(text)], [("To use it", "run this cell again")])
+    return f'<div class="toolkit-saved">{words}</div>{_WORDS_OR_WIDGET}'
 
 
 def real_account_html(environment: Environment) -> str:
-    """A badge for an environment whose calls reach a real account; empty for the others."""
+    """Return a badge if calls of this environment reach a real account, else an empty text."""
     return f'<span class="toolkit-badge toolkit-real">{REAL_ACCOUNT}</span>' if environment.rules.real_account else ""
 
 
-def problem_html(problem: Problem) -> str:
-    """What is wrong and what to do about it, announced to a screen reader when it appears."""
+def problem_html(problem: PanelProblem) -> str:
+    """Return a problem and its next step; a screen reader announces them when they appear."""
     lines = "".join(f"<div>{as_html(line)}</div>" for line in (problem.what, problem.next_step) if line)
     return f'<div class="toolkit-problem" role="alert">{lines}</div>'
 
@@ -206,17 +159,16 @@ def _badges_html(facts: Facts) -> str:
     return f'<span class="toolkit-badges">{badges}</span>'
 
 
-def _code(facts: Facts, interface: Interface) -> str:
+def _interface_html(facts: Facts, interface: Interface) -> str:
     return f"<code>{as_html(facts.variable)}.session.{interface}</code>"
 
 
 def _cassette_html(facts: Facts) -> str:
-    shown = f"{as_html(facts.cassette)} · {count_text(facts.interactions, 'interaction')}"
+    words = f"{as_html(facts.cassette)} · {count_text(facts.interactions, 'interaction')}"
     if facts.recorded_at is None:
-        return shown
-    # The page adds how long ago that was.
-    instant = instant_text(facts.recorded_at)
-    return f'{shown}, recorded <time datetime="{instant}">{date_text(facts.recorded_at)}</time>'
+        return words
+    instant = instant_text(facts.recorded_at)  # the page adds how long ago that was
+    return f'{words}, recorded <time datetime="{instant}">{date_text(facts.recorded_at)}</time>'
 
 
 def _token_html(facts: Facts) -> str:
@@ -225,7 +177,7 @@ def _token_html(facts: Facts) -> str:
     if facts.mode is not Mode.REPLAY:
         return _bar_html(0, "…", live=True) + _renewals_html(facts)
     if facts.remaining is None or facts.lifetime is None:
-        return _NOT_YET
+        return _NOTHING_REPLAYED
     percent = round(100 * facts.remaining / facts.lifetime)
     text = f"{minutes_text(facts.remaining)} of {minutes_text(facts.lifetime)} left, as recorded"
     return _bar_html(percent, text) + _renewals_html(facts)
@@ -234,16 +186,61 @@ def _token_html(facts: Facts) -> str:
 def _renewals_html(facts: Facts) -> str:
     if not facts.renewals:
         return ""
-    often = "once" if facts.renewals == 1 else count_text(facts.renewals, "time")
-    return f'<span class="toolkit-renewals">renewed {often}</span>'
+    times = "once" if facts.renewals == 1 else count_text(facts.renewals, "time")
+    return f'<span class="toolkit-renewals">renewed {times}</span>'
 
 
 def _bar_html(percent: int, text: str, *, live: bool = False) -> str:
-    counting = " data-counting" if live else ""  # the page counts down, from what the kernel tells it
+    counting = " data-counting" if live else ""  # the page counts down
     return (
         f'<span class="toolkit-token"{counting}>'
-        f'<span class="toolkit-bar" role="progressbar" aria-label="Lifetime left of the token" '
+        f'<span class="toolkit-bar" role="progressbar" aria-label="Remaining lifetime of the token" '
         f'aria-valuemin="0" aria-valuemax="100" aria-valuenow="{percent}">'
         f'<span style="width:{percent}%"></span></span>'
         f'<span class="toolkit-left">{text}</span></span>'
     )
+
+
+def recent_calls_html(calls: pd.DataFrame, variable: str) -> str:
+    """Return a table of the last calls, the latest at the bottom, and their number; empty if there are none.
+
+    Args:
+        calls: the table that `Session.calls(last=SHOWN)` returns.
+        variable: the name of the panel in the notebook.
+    """
+    if calls.empty:
+        return ""
+    head = "".join(f'<th scope="col">{column}</th>' for column in _COLUMNS)
+    body = "".join(_row_html(call) for call in calls.itertuples())
+    more = f", the last {SHOWN} shown; all: <code>{as_html(variable)}.session.calls()</code>"
+    count = count_text(int(calls.index[-1]), "call") + (more if calls.index[0] > 1 else "")
+    return (
+        f'<div class="toolkit-calls"><div>{count}</div>'
+        '<div class="toolkit-scroll" role="region" aria-label="Last calls" tabindex="0">'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></div>"
+    )
+
+
+def renewals(calls: pd.DataFrame) -> int:
+    """Return how many tokens followed the first one; `calls` are the last calls, which have the latest token."""
+    numbers = calls["token"].dropna()
+    return 0 if numbers.empty else int(numbers.max()) - 1
+
+
+def _row_html(call: Any) -> str:
+    cells = (
+        f"{call.when:%H:%M:%S}",
+        call.interface,
+        f"{call.method} {excerpt(call.path, _LONGEST_PATH)}",
+        "" if _is_missing(call.status) else str(call.status),
+        "" if _is_missing(call.elapsed) else f"{call.elapsed:,.3f} s",
+        "" if _is_missing(call.token) else str(call.token),
+    )
+    failed = ' class="toolkit-failed"' if not _is_missing(call.status) and call.status >= _FIRST_ERROR else ""
+    return f"<tr{failed}>{''.join(f'<td>{as_html(cell)}</td>' for cell in cells)}</tr>"
+
+
+def _is_missing(value: Any) -> bool:
+    import pandas as pd
+
+    return bool(pd.isna(value))

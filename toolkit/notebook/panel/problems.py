@@ -1,4 +1,4 @@
-"""What is wrong, in words beside the control of the panel that it is about."""
+"""Turn errors into words beside the control of the panel that they are about."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolkit.cassettes.paths import find_cassette
 from toolkit.cassettes.replay.misses import names_alike
-from toolkit.core.document import Environment
+from toolkit.core.document import ADDRESS_NAMES, Environment
 from toolkit.core.errors import (
     AccessError,
     CassetteError,
@@ -31,16 +31,18 @@ if TYPE_CHECKING:
     from toolkit.auth.profiles.saving import Profile
 
 _UNAUTHORIZED: Final = 401  # RFC 9110 section 15.5.2
-_ANYTHING: Final = "client ID, secret or key"  # as errors name what may be wrong, who do not know what was typed
 _REFUSED: Final = frozenset({400, 401, 403})  # invalid_client is 400 or 401, RFC 6749 section 5.2
+_NOT_IN_NAMES: Final = re.compile(r"[./\\]")
+_URL: Final = re.compile(r"\S+://\S+")
+_PATH: Final = re.compile(r"[/\\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """What is wrong, and the field that it is about.
+class PanelProblem:
+    """What is wrong, and the control or field that it is about.
 
     Attributes:
-        place: "environment", "mode", "cassette", "credentials", the name of a `Field`, or "connect" for none of them.
+        place: "environment", "mode", "cassette", "credentials" or "connect" for a control, or the name of a `Field`.
         what: what happened.
         next_step: what to do about it.
     """
@@ -50,89 +52,98 @@ class Problem:
     next_step: str = ""
 
 
-_NO_NAME: Final = re.compile(r"[./\\]")
-
-NO_CASSETTE_NAMED: Final = Problem("cassette", "The cassette has no name.", "Give one, such as tour.")
-KEY_IS_ENCRYPTED: Final = Problem(PASSPHRASE.name, "This private key is encrypted.", "Type its passphrase.")
-NOT_FOR_VISITORS: Final = Problem(
-    "credentials", "The saved credentials that this notebook names are not offered to its visitors.", "Type yours."
+UNNAMED_CASSETTE: Final = PanelProblem("cassette", "The cassette has no name.", "Type one, such as tour.")
+ENCRYPTED_KEY: Final = PanelProblem(PASSPHRASE.name, "This private key is encrypted.", "Type its passphrase.")
+NOT_FOR_VISITORS: Final = PanelProblem(
+    "credentials", "The saved credentials that this notebook names are not offered to visitors.", "Type your own."
 )
+NO_CASSETTE_FOR_VISITORS: Final = PanelProblem("cassette", "This notebook does not name a cassette to replay.")
 
 
-def missing_profile(environment: Environment, profiles: Iterable[Profile], named: str | None) -> Problem | None:
-    """That the profile which the notebook names is not saved here, if so."""
-    if named is None or any((each.environment, each.name) == (environment, named) for each in profiles):
+def missing_profile(environment: Environment, profiles: Iterable[Profile], named: str | None) -> PanelProblem | None:
+    """Return a problem if the profile that the notebook names is not saved here."""
+    if named is None or any((profile.environment, profile.name) == (environment, named) for profile in profiles):
         return None
     # The name is not quoted: a secret given in its place would be saved with the notebook's widgets.
-    what = f"No credentials of the name that this notebook gives are saved for {environment}."
-    return Problem("credentials", what, "Choose others, or type them.")
+    what = f"The credentials that this notebook names are not saved here for {environment}."
+    return PanelProblem("credentials", what, "Choose others, or type them.")
 
 
-def nearly_called(named: str | Path, settings: Settings) -> Problem | None:
-    """That there is no cassette of the name that the notebook gives, but one of nearly that name: a slip, perhaps."""
+def nearly_called(named: str | Path, settings: Settings) -> PanelProblem | None:
+    """Return a problem if the cassette that the notebook names does not exist, but one with almost that name does."""
     path = find_cassette(named, settings)
-    alike = [] if path.exists() else names_alike(path)
-    if not alike:
+    similar = [] if path.exists() else names_alike(path)
+    if not similar:
         return None
-    return Problem("cassette", f"There is no cassette {excerpt(path.name)} yet, but {', '.join(alike)}.")
+    what = f"There is no cassette {excerpt(path.name)} yet, but there is {', '.join(similar)}."
+    return PanelProblem("cassette", what, "Check the name: connecting starts a new cassette.")
 
 
-def wrong_name(name: str, settings: Settings) -> Problem | None:
-    """Why a name that was typed for a new cassette is none: in code a path may be given, here it would surprise."""
+def wrong_name(name: str, settings: Settings) -> PanelProblem | None:
+    """Return a problem if a new cassette cannot have this name; unlike in code, a path is not accepted here."""
     if not name:
-        return NO_CASSETTE_NAMED
-    if _NO_NAME.search(name):
+        return UNNAMED_CASSETTE
+    if _NOT_IN_NAMES.search(name):
         what = f"A new cassette cannot be called {excerpt(name)!r}: it goes into the cassettes folder."
-        return Problem("cassette", what, 'Give a name of letters, digits, spaces, "-" and "_".')
+        return PanelProblem("cassette", what, 'Use a name of letters, digits, spaces, "-" and "_".')
     try:
         find_cassette(name, settings)
     except ConfigurationError as error:
-        return Problem("cassette", error.what, error.next_step)
+        return PanelProblem("cassette", error.what, error.next_step)
     return None
 
 
-def no_cassettes(settings: Settings) -> Problem:
-    """That there is nothing to replay."""
-    return Problem("cassette", f"There are no cassettes in {excerpt(str(settings.cassettes))}.", "Record one first.")
+def no_cassettes(settings: Settings) -> PanelProblem:
+    """Return the problem that there is nothing to replay."""
+    what = f"There are no cassettes in {excerpt(str(settings.cassettes))}."
+    return PanelProblem("cassette", what, "Record one first.")
 
 
-def unexpected(error: Exception) -> Problem:
-    """An error that is none of ours; its text may hold anything, so only its kind is named."""
-    return Problem(
-        "connect", f"Connecting failed: {type(error).__name__}.", "Open a tk.Session in a cell to see where."
-    )
-
-
-def problem_of(error: ToolkitError, *, mode: Mode, fields: Sequence[Field] = ()) -> Problem:
-    """What kept the panel from connecting, as words beside the control that it is about.
+def problem_of(error: ToolkitError, *, mode: Mode, fields: Sequence[Field] = ()) -> PanelProblem:
+    """Return what kept the panel from connecting, with the control that it is about.
 
     Args:
         error: what was raised.
-        mode: what was being connected to.
-        fields: the fields whose texts were used; none for credentials that were not typed.
+        mode: the mode that was chosen.
+        fields: the fields that the credentials were typed into; empty if they were not typed.
     """
-    place, what, next_step = _place(error, mode, fields), error.what, error.next_step
+    what, next_step = error.what, error.next_step
     if isinstance(error, ServiceError) and error.status == _UNAUTHORIZED:
-        # The call was the panel's own: nobody asked for its table.
+        # The words of the error are about a table, but the trial call is the panel's own.
         what = f"The service did not accept these credentials (status {error.status})."
-        next_step = f"Check {_ANYTHING}, and that they belong to this environment."
-    if fields:
-        next_step = next_step.replace(_ANYTHING, " and ".join(_in_a_sentence(field.label) for field in fields))
-    return Problem(place, what, next_step)
+        labels = " and ".join(_lower_first(field.label) for field in fields) or "them"
+        next_step = f"Check {labels}, and that they belong to this environment."
+    return PanelProblem(_place(error, mode, fields), what, next_step)
 
 
-def problem_of_text(error: ToolkitError, fields: Sequence[Field]) -> Problem:
-    """What is wrong with a text that was typed, as words beside its field."""
-    if "encrypted with a passphrase" in error.what:
-        return KEY_IS_ENCRYPTED
-    # Words about a passphrase name the private key, too.
-    field = next((each for each in reversed(fields) if each.label.lower() in error.what.lower()), _proof(fields))
-    # In code a key may be a Path or an object, on the panel it is one of these two.
+def problem_of_text(error: ToolkitError, fields: Sequence[Field]) -> PanelProblem:
+    """Return what is wrong with a text that was typed, with its field.
+
+    An error about a passphrase that nobody was asked for means that the key is encrypted.
+    """
+    if error.about == PASSPHRASE.name and PASSPHRASE not in fields:
+        return ENCRYPTED_KEY
+    field = next((field for field in fields if field.name == error.about), _proof(fields))
+    # In code a key may also be a Path or an object; the panel takes a file or text.
     next_step = HOW_TO_GIVE_A_KEY if field.is_key and "pathlib" in error.next_step else error.next_step
-    return Problem(field.name, error.what, next_step)
+    return PanelProblem(field.name, error.what, next_step)
 
 
-def _in_a_sentence(label: str) -> str:
+def problem_of_bug(error: Exception) -> PanelProblem:
+    """Return a problem for an error of any other kind; its text may hold anything, so only its type is named."""
+    what = f"Connecting failed: {type(error).__name__}."
+    return PanelProblem("connect", what, "Open a tk.Session in a cell to see the traceback.")
+
+
+def without_paths(problem: PanelProblem) -> PanelProblem:
+    """Return a problem as visitors may read it: nothing about where the owner's files are, or what lies beside them."""
+    if not _PATH.search(_URL.sub("", f"{problem.what} {problem.next_step}")):
+        return problem
+    next_step = "Choose something else, or tell the owner of this page."
+    return PanelProblem(problem.place, "This page is not set up for that.", next_step)
+
+
+def _lower_first(label: str) -> str:
     return label[0].lower() + label[1:]
 
 
@@ -148,7 +159,8 @@ def _place(error: ToolkitError, mode: Mode, fields: Sequence[Field]) -> str:
     if isinstance(error, AccessError):
         return "credentials"
     if isinstance(error, ConfigurationError):
-        return "environment" if mode is Mode.REPLAY or "address" in error.what else "credentials"
+        is_environments = mode is Mode.REPLAY or error.about == "environment" or error.about in ADDRESS_NAMES
+        return "environment" if is_environments else "credentials"
     return "connect"
 
 

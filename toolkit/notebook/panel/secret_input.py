@@ -1,9 +1,9 @@
-"""Fields for secrets whose text stays in the page until it is asked for, and never is in a trait.
+"""Fields for secrets, whose text stays in the page until the kernel asks for it and is never in a trait.
 
-A trait is saved with the notebook, even one that was typed into and not submitted. Here what is typed
-lives in the page. Asked for it, the page hands it over as the binary part of a message, which neither
-notebook nor widget state nor a kernel's debug log keeps. The fields are emptied when they are told to
-forget: all of them once the texts were accepted, the one that was refused when they were not.
+A trait is saved with the notebook, even if its text was typed but not submitted. Here the text lives in the page. When
+the kernel asks, the page sends it as the binary part of a message, which neither the notebook nor the widget state nor
+a kernel's debug log keeps. Afterwards the kernel tells the page which fields to empty: all of them once the texts were
+accepted, the refused secret if they were not.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from toolkit.core.secret import Secret
 from toolkit.notebook.panel.choices import Field
 
 _HERE: Final = Path(__file__)
-LONGEST_TEXT: Final = 65_536  # bytes; no key comes near it
+LONGEST_TEXT: Final = 65_536  # bytes; far more than any key has
 
 
 class SecretInput(anywidget.AnyWidget):
-    """Masked fields of one form.
+    """The fields of one form.
 
     Args:
-        answered: called when what was asked for has come; `take()` then gives it.
+        answered: called when the page has sent the texts; `take()` then returns them.
         submitted: called when Enter was pressed in a field.
-        traits: those of any widget, such as `layout`.
+        traits: traits of any widget, such as `layout`.
 
     Attributes:
-        fields: what is asked for; what was typed into those that are no more is forgotten.
-        problems: words to show beside fields, by their names.
+        fields: the fields to show; the page forgets the texts of fields that are no longer there.
+        problems: words to show beside fields, by the names of the fields.
     """
 
     _esm = _HERE.with_suffix(".js").read_text(encoding="utf-8")
@@ -50,31 +50,31 @@ class SecretInput(anywidget.AnyWidget):
         self.on_msg(self._receive)
 
     def show(self, fields: Sequence[Field]) -> None:
-        """Offer these fields, without problems; one that was there keeps its text, the same ones all."""
-        wanted = [
+        """Show these fields, without problems; a field that was there before keeps its text."""
+        shown = [
             {"name": field.name, "label": field.label, "masked": field.masked, "isKey": field.is_key}
             for field in fields
         ]
-        if wanted != self.fields:
+        if shown != self.fields:
             self._is_waiting = False
             self._texts.clear()
             self.problems = {}
-            self.fields = wanted
+            self.fields = shown
 
     def ask(self) -> None:
-        """Ask the page for what was typed. Asking again before it answered is the same question."""
+        """Ask the page for the texts. Asking again before it answers repeats the same question."""
         if not self._is_waiting:
             self._asked += 1
             self._is_waiting = True
         self.send({"type": "ask", "number": self._asked})
 
     def take(self) -> dict[str, Secret]:
-        """What the page handed over, by field; once. Empty if the front end passes on no binary messages."""
+        """Return the texts that the page sent, by field, and keep none; none if the front end drops binary messages."""
         texts, self._texts = self._texts, {}
         return texts
 
     def forget(self, names: Iterable[str] | None = None) -> None:
-        """Empty these fields in the page; None empties all, and drops what was asked for."""
+        """Empty these fields in the page; None empties all of them and drops an answer that is still to come."""
         if names is None:
             self._is_waiting = False
             self._texts.clear()
@@ -96,9 +96,9 @@ class SecretInput(anywidget.AnyWidget):
 
 
 def _texts(names: Sequence[str], buffers: Any) -> dict[str, Secret]:
-    """The texts of an answer, by field; one that is missing or too long to be meant is empty. Without any, no texts."""
-    given = [bytes(buffer) if memoryview(buffer).nbytes <= LONGEST_TEXT else b"" for buffer in buffers or ()]
-    if not given:
+    """Return the texts of an answer, by field: empty for a buffer that is missing or far too long for a key."""
+    texts = [bytes(buffer) if memoryview(buffer).nbytes <= LONGEST_TEXT else b"" for buffer in buffers or ()]
+    if not texts:
         return {}
-    given += [b""] * (len(names) - len(given))
-    return {name: Secret(data.decode("utf-8", "replace")) for name, data in zip(names, given, strict=False)}
+    texts += [b""] * (len(names) - len(texts))
+    return {name: Secret(data.decode("utf-8", "replace")) for name, data in zip(names, texts, strict=False)}

@@ -1,4 +1,4 @@
-"""The part of the panel that says what the session is: status, badges, facts and the token's lifetime."""
+"""The lower part of the panel: status, facts of the session, and the token's countdown."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _HERE: Final = Path(__file__)
 class SessionView(anywidget.AnyWidget):
     """Status line and summary of a session.
 
-    The lifetime of a live token is told to the page in a message and counted down there: the traits,
-    and with them the saved notebook, hold no present time.
+    The remaining lifetime of a live token is sent to the page in a message and counted down there. So the traits, and
+    with them the saved notebook, do not depend on the present.
 
     Args:
-        greeted: called when a page shows this view; answer it with `tell`.
-        traits: those of any widget, such as `layout`.
+        greeted: called when a page shows this view; answer it with `send_token`.
+        traits: traits of any widget, such as `layout`.
 
     Attributes:
-        status: one line in words.
+        status: one line of words.
         tone: "idle", "busy", "good" or "bad".
-        html: the summary; empty before connecting.
+        html: the summary; empty until the panel is connected.
     """
 
     _esm = _HERE.with_suffix(".js").read_text(encoding="utf-8")
@@ -44,19 +44,20 @@ class SessionView(anywidget.AnyWidget):
         self.on_msg(self._receive)
 
     def say(self, status: str, tone: str) -> None:
-        """Say how things stand, in one line."""
+        """Show a status line."""
         with self.hold_sync():
             self.status, self.tone = printable(status), tone
 
-    def tell(self, token: Token | None, now: datetime | None = None) -> None:
-        """Tell the page of the live token, or that there is none; either way that the kernel is there."""
-        told: dict[str, object] = {"type": "token", "remaining": None}
+    def send_token(self, token: Token | None, now: datetime | None = None) -> None:
+        """Send the page the lifetime of the live token, in seconds, or that there is no token.
+
+        Either message tells the page that the kernel still answers.
+        """
+        message: dict[str, object] = {"type": "token", "remaining": None}
         if token is not None and now is not None:
-            told |= {
-                "remaining": token.remaining(now).total_seconds(),
-                "lifetime": token.lifetime.total_seconds(),
-            }
-        self.send(told)
+            message["remaining"] = token.remaining(now).total_seconds()
+            message["lifetime"] = token.lifetime.total_seconds()
+        self.send(message)
 
     def __repr__(self) -> str:
         return f"<SessionView: {self.status}>"

@@ -28,8 +28,9 @@ from toolkit.cassettes.cassette import Cassette
 from toolkit.core.errors import CassetteMiss, ConfigurationError, CredentialsMismatch
 from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings
-from toolkit.notebook.panel import Panel
 from toolkit.notebook.panel.choices import Mode
+from toolkit.notebook.panel.problems import UNNAMED_CASSETTE
+from toolkit.notebook.panel.widget import Panel
 from toolkit.session.session import Session
 
 PRESS = "Press Connect, then run this cell again."
@@ -66,10 +67,10 @@ def test_typed_credentials_connect(open_panel, service, name):
     credentials = service.credentials[name]
     user = open_panel(credentials.environment)
     kind, *texts = typed(credentials)
-    user.choose("who", kind)
+    user.choose("credentials", kind)
     user.connect(*texts)
     rows = 1 if credentials.kind == "key pair" else 25
-    assert user.status == f"Connected. The service knows these credentials: {rows} account{'s'[: rows > 1]}."
+    assert user.status == f"Connected. The service accepts these credentials: {rows} account{'s'[: rows > 1]}."
     assert type(user.panel.session) is Session
     assert len(user.panel.session.accounts()) == rows
 
@@ -78,7 +79,7 @@ def test_a_key_that_lost_its_line_breaks_connects(open_panel, service):
     """A one-line field takes the line breaks of a pasted key; it is the same key all the same."""
     credentials = service.credentials["sandbox-key"]
     user = open_panel("broker-sandbox")
-    user.choose("who", "new client key")
+    user.choose("credentials", "new client key")
     user.connect(credentials.client_id, private_key_pem(credentials).replace("\n", ""))
     assert user.status.startswith("Connected.")
 
@@ -126,7 +127,7 @@ def test_a_refused_key_pair_is_said_beside_the_secret_key(open_panel, service):
 def test_a_malformed_text_is_said_beside_its_field(open_panel, kind, texts, field, words):
     """What is missing or malformed is said where it was typed, before anything is sent."""
     user = open_panel("paper" if kind == "new key pair" else "broker-sandbox", settings=Settings())
-    user.choose("who", kind)
+    user.choose("credentials", kind)
     user.connect(*texts)
     assert user.words(field).startswith(words)
 
@@ -162,7 +163,7 @@ def test_accepted_credentials_need_not_be_typed_again(open_panel, service):
     user = open_panel("paper")
     user.connect(*texts)
     first = user.panel.session
-    assert user.controls._who.label == "default · key pair, in this notebook"
+    assert user.controls._credentials.dropdown.label == "default · key pair, in this notebook"
     user.press()
     assert user.status.startswith("Connected.")
     assert user.panel.session is not first
@@ -172,7 +173,7 @@ def test_a_failed_connection_leaves_no_session(open_panel, service):
     """A panel that says that it is not connected gives no session of before either."""
     user = open_panel(None, service.credentials["paper"])
     user.press()
-    user.choose("who", "new key pair")
+    user.choose("credentials", "new key pair")
     user.connect(secrets.token_hex(10), secrets.token_hex(20))
     with pytest.raises(ConfigurationError):
         user.panel.session  # noqa: B018
@@ -186,17 +187,17 @@ def test_a_saved_profile_connects_by_name(open_panel, service, monkeypatch):
         monkeypatch.setenv(f"TOOLKIT_PAPER__{name.upper()}_KEY_ID", credentials.key_id.reveal())
         monkeypatch.setenv(f"TOOLKIT_PAPER__{name.upper()}_SECRET_KEY", credentials.secret_key.reveal())
     user = open_panel("paper", "second")
-    assert [label.split(" ")[0] for label, _ in user.controls._who.options] == ["first", "second", "new"]
+    assert [label.split(" ")[0] for label in user.options("credentials")] == ["first", "second", "new"]
     user.press()
     assert user.panel.session.credentials.name == "second"
     user.choose("environment", "live")
-    assert [label for label, _ in user.controls._who.options] == ["new key pair …"]
+    assert user.options("credentials") == ["new key pair …"]
 
 
 def test_a_profile_that_is_not_saved_is_said(open_panel):
     """A notebook that names credentials which are not on this machine asks for others."""
     user = open_panel("paper", "nobody-here")
-    assert "No credentials of the name that this notebook gives are saved for paper." in user.words("credentials")
+    assert "The credentials that this notebook names are not saved here for paper." in user.words("credentials")
     assert "nobody-here" not in user.words("credentials")
 
 
@@ -232,7 +233,7 @@ def test_a_replay_does_not_look_for_credentials(open_panel, tour, monkeypatch):
 def test_a_replay_of_another_environment_is_refused_in_words(open_panel, tour):
     """A cassette without a call of the environment would miss every call; the words name what it holds."""
     user = open_panel("paper", cassette="tour")
-    assert "holds no call of the environment paper" in user.words("environment")
+    assert "has no calls of the environment paper" in user.words("environment")
     assert "broker-sandbox" in user.words("environment")
     user.choose("environment", "broker-sandbox")
     user.press()
@@ -271,7 +272,7 @@ def test_a_new_cassette_is_named_on_the_panel(open_panel, service, settings):
     user.choose("cassette", "new")
     user.press()
     assert "The cassette has no name." in user.words("cassette")
-    user.controls._new_cassette.value = " mine "
+    user.controls._cassette.name.value = " mine "
     user.press()
     user.panel.session.accounts()
     assert len(Cassette(settings.cassettes_folder / "mine.yaml", "none")) == 1
@@ -328,7 +329,7 @@ def test_nothing_typed_is_in_any_widget_state(open_panel, service, widget_state,
         credentials = service.credentials[name]
         user.choose("environment", credentials.environment)
         kind, *given = typed(credentials)
-        user.choose("who", kind)
+        user.choose("credentials", kind)
         user.connect(*given)
         assert user.panel.session
         states += [widget_state(), repr(user.panel), user.summary]
@@ -366,7 +367,7 @@ def test_enter_in_a_field_connects(open_panel, service):
     """The keyboard alone is enough."""
     _, *texts = typed(service.credentials["paper"])
     user = open_panel("paper")
-    user.send(user.controls._inputs, {"type": "submit"})
+    user.send(user.controls._credentials.inputs, {"type": "submit"})
     user.answer(*texts)
     assert user.status.startswith("Connected.")
 
@@ -431,9 +432,9 @@ def test_a_replay_lists_other_cassettes_only_when_somebody_looks(open_panel, tou
     """A page that shows the panel greets it; without one, the saved state does not depend on the folder."""
     (tour.parent / "another.yaml").write_bytes(tour.read_bytes())
     user = open_panel(cassette="tour")
-    assert [value for _, value in user.controls._cassette.options] == ["tour"]
+    assert [value for _, value in user.controls._cassette.dropdown.options] == ["tour"]
     user.send(user.panel._view, {"type": "hello"})
-    assert [value for _, value in user.controls._cassette.options] == ["another", "tour"]
+    assert [value for _, value in user.controls._cassette.dropdown.options] == ["another", "tour"]
     assert user.controls.cassette == "tour"
 
 
@@ -470,7 +471,7 @@ def test_the_summary_follows_the_cells(open_panel, service, monkeypatch):
     """After each cell the panel shows what it did, and no longer once it is closed."""
     shell = type("Shell", (), {})()
     shell.events = EventManager(shell, available_events)
-    monkeypatch.setattr("toolkit.notebook.panel.get_ipython", lambda: shell)
+    monkeypatch.setattr("toolkit.core.ipython.shell", lambda: shell)
     user = open_panel(None, service.credentials["sandbox-key"], "growing")
     user.press()
     assert "0 interactions" in user.summary
@@ -486,9 +487,9 @@ def test_closing_leaves_nothing_behind(open_panel, service, tour):
     before = set(all_widgets)
     user = open_panel("broker-sandbox", cassette="tour")
     user.choose("mode", "call")
-    user.choose("who", "new client key")
+    user.choose("credentials", "new client key")
     user.press()
-    user.controls.complain(user.panel._connecting.failure or toolkit.notebook.panel.problems.NO_CASSETTE_NAMED)
+    user.controls.complain(user.panel._connecting.failure or UNNAMED_CASSETTE)
     user.panel.close()
     user.panel.close()
     kept = [widget for name, widget in all_widgets.items() if name not in before]
@@ -546,10 +547,10 @@ def test_the_secrets_are_handed_on_as_secrets(open_panel):
     text = secrets.token_hex(20)
     user.press()
     seen = []
-    user.controls._inputs._answered = lambda: seen.append(user.controls.take())
+    user.controls._credentials.inputs._answered = lambda: seen.append(user.controls.take())
     user.answer(text, text)
     assert seen == [{"key_id": Secret(text), "secret_key": Secret(text)}]
-    assert text not in repr(vars(user.controls._inputs))
+    assert text not in repr(vars(user.controls._credentials.inputs))
 
 
 def test_recording_offers_a_new_cassette_first(open_panel, settings, service):
@@ -568,7 +569,7 @@ def test_recording_offers_a_new_cassette_first(open_panel, settings, service):
 def test_words_come_before_the_widget(open_panel, tour, monkeypatch):
     """Two outputs: where the widget is missing later, the words in front of it tell what to do."""
     shown = []
-    monkeypatch.setattr("toolkit.notebook.panel.show", lambda data, *, raw: shown.append((data, raw)))
+    monkeypatch.setattr("toolkit.notebook.panel.widget.show", lambda data, *, raw: shown.append((data, raw)))
     open_panel(cassette="tour").panel._ipython_display_()
     assert [raw for _, raw in shown] == [True, True]
     assert [list(data) for data, _ in shown] == [
@@ -582,9 +583,9 @@ def test_vs_code_gets_words_and_widget_in_one_output(open_panel, tour, monkeypat
     """It shows the words where it has no widget; as an output of their own they would stand above every panel."""
     shell = type("Shell", (), {"user_ns": {"__vsc_ipynb_file__": "a.ipynb"}})()
     shell.events = EventManager(shell, available_events)
-    monkeypatch.setattr("toolkit.notebook.panel.get_ipython", lambda: shell)
+    monkeypatch.setattr("toolkit.core.ipython.shell", lambda: shell)
     shown = []
-    monkeypatch.setattr("toolkit.notebook.panel.show", lambda data, *, raw: shown.append((sorted(data), raw)))
+    monkeypatch.setattr("toolkit.notebook.panel.widget.show", lambda data, *, raw: shown.append((sorted(data), raw)))
     open_panel(cassette="tour").panel._ipython_display_()
     assert shown == [(["application/vnd.jupyter.widget-view+json", "text/html", "text/plain"], True)]
 
@@ -595,14 +596,14 @@ def test_what_is_chosen_anew_is_not_said_to_be_connected(open_panel, service):
     user.press()
     connected = user.status
     user.choose("environment", "live")
-    assert user.status.startswith("Not connected to what is chosen above: press Connect.")
+    assert user.status.startswith("What is chosen above is not connected yet")
     assert user.panel._view.tone == "idle"
     assert user.panel.session.environment == "paper"
     assert "<strong>paper</strong>" in user.summary
     user.choose("environment", "paper")
     assert (user.status, user.panel._view.tone) == (connected, "good")
     user.choose("mode", "record")
-    assert user.status.startswith("Not connected to what is chosen above")
+    assert user.status.startswith("What is chosen above is not connected yet")
 
 
 def test_choosing_after_a_failure_takes_its_colour_back(open_panel):
@@ -622,7 +623,7 @@ def forgotten(user, monkeypatch):
         if content["type"] == "forget":
             names.append(content["names"])
 
-    monkeypatch.setattr(user.controls._inputs, "send", send)
+    monkeypatch.setattr(user.controls._credentials.inputs, "send", send)
     return names
 
 
@@ -673,7 +674,7 @@ def test_an_encrypted_key_is_asked_for_its_passphrase(open_panel, service, monke
     credentials, passphrase = service.credentials["sandbox-key"], secrets.token_hex(12)
     key = encrypted_pem(credentials, passphrase)
     user = open_panel("broker-sandbox")
-    user.choose("who", "new client key")
+    user.choose("credentials", "new client key")
     names = forgotten(user, monkeypatch)
     user.connect(credentials.client_id, key)
     assert user.words("passphrase") == "This private key is encrypted. Type its passphrase."
@@ -686,7 +687,7 @@ def test_an_encrypted_key_is_asked_for_its_passphrase(open_panel, service, monke
     assert user.status.startswith("Connected.")
     assert names[-1] == ["client_id", "private_key", "passphrase"]
     assert passphrase not in widget_state()
-    user.choose("who", "new client key")
+    user.choose("credentials", "new client key")
     assert "passphrase" not in [field.name for field in user.controls.fields]
 
 
@@ -695,14 +696,14 @@ def test_visitors_are_offered_no_saved_credentials(open_panel, service, monkeypa
     for name, credentials in (("KEY_ID", "key_id"), ("SECRET_KEY", "secret_key")):
         text = getattr(service.credentials["paper"], credentials).reveal()
         monkeypatch.setenv(f"TOOLKIT_PAPER__DESK_{name}", text)
-    assert [label for label, _ in open_panel("paper").controls._who.options] == [
+    assert [label for label, _ in open_panel("paper").controls._credentials.dropdown.options] == [
         "desk · key pair, environment variables",
         "new key pair …",
     ]
     monkeypatch.setenv("SERVER_SOFTWARE", "voila/0.5.8")
     user = open_panel("paper", "desk")
-    assert [label for label, _ in user.controls._who.options] == ["new key pair …"]
-    assert "not offered to its visitors" in user.words("credentials")
+    assert user.options("credentials") == ["new key pair …"]
+    assert "not offered to visitors" in user.words("credentials")
     given = open_panel(None, service.credentials["paper"])
     given.press()
     assert given.status.startswith("Connected.")
@@ -720,7 +721,7 @@ def test_visitors_record_nothing_and_replay_what_the_notebook_names(open_panel, 
     user = open_panel(cassette="tour")
     user.send(user.panel._view, {"type": "hello"})
     assert user.status.startswith("Replaying tour.yaml.")
-    assert [label for label, _ in user.controls._cassette.options] == ["tour"]
+    assert [label for label, _ in user.controls._cassette.dropdown.options] == ["tour"]
     assert [value for _, value in user.controls._mode.options] == [Mode.LIVE, Mode.REPLAY]
     assert [value for _, value in open_panel().controls._mode.options] == [Mode.LIVE]
 
@@ -740,7 +741,7 @@ def test_visitors_are_told_what_went_wrong_without_paths(open_panel, tour, setti
     assert "This page is not set up for that." in unset.words("environment")
     monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
     nothing = open_panel()
-    assert "This notebook names no cassette to replay." in nothing.words("cassette")
+    assert "This notebook does not name a cassette to replay." in nothing.words("cassette")
     for user in (missing, unset, nothing):
         shown = json.dumps([slot.get_state() for slot in user.controls.slots.values()], default=str)
         words = "".join(map(user.words, user.controls.slots))
@@ -752,7 +753,7 @@ def test_a_front_end_that_loses_what_was_typed_is_found_out(open_panel, monkeypa
     user = open_panel("paper")
     user.send(user.panel._view, {"type": "hello"})
     user.connect()
-    assert "This front end does not hand over what was typed." in user.words("connect")
+    assert "This front end does not send what is typed here." in user.words("connect")
     assert "run panel.connect() in a cell" in user.words("connect")
     assert (user.status, user.words("key_id")) == ("Not connected.", "")
     monkeypatch.setenv("VOILA_BASE_URL", "/")
@@ -765,7 +766,7 @@ def test_the_last_calls_are_shown_under_the_name_of_the_panel(open_panel, tour, 
     """What may be called stands there as it is to be typed."""
     shell = type("Shell", (), {"user_ns": {}})()
     shell.events = EventManager(shell, available_events)
-    monkeypatch.setattr("toolkit.notebook.panel.get_ipython", lambda: shell)
+    monkeypatch.setattr("toolkit.core.ipython.shell", lambda: shell)
     user = open_panel(cassette="tour")
     assert "<code>panel.session.broker</code>" in user.summary
     assert "toolkit-calls" not in user.summary
@@ -808,7 +809,7 @@ def test_connecting_without_the_page_asks_below_the_cell(open_panel, service, mo
     file = tmp_path / "key.pem"
     file.write_text(encrypted_pem(credentials, passphrase))
     user = open_panel("broker-sandbox")
-    user.choose("who", "new client key")
+    user.choose("credentials", "new client key")
     asked = answers(monkeypatch, credentials.client_id, str(file), passphrase)
     session = user.panel.connect()
     assert session is user.panel.session
@@ -826,7 +827,7 @@ def test_connecting_in_code_raises_what_the_panel_says(open_panel, service, monk
     with pytest.raises(ConfigurationError, match="401"):
         user.panel.connect()
     monkeypatch.setattr("toolkit.notebook.panel.connecting.can_ask", lambda: False)
-    with pytest.raises(ConfigurationError, match="Nobody is there to type the credentials"):
+    with pytest.raises(ConfigurationError, match="Nobody can type credentials here"):
         user.panel.connect()
     user.choose("mode", "record")
     with pytest.raises(ConfigurationError, match="The cassette has no name"):

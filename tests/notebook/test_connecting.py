@@ -43,5 +43,5 @@ def test_the_question_names_field_and_environment():
 def test_where_nobody_can_be_asked_it_is_said(monkeypatch):
     """As when nbclient executes the notebook."""
     monkeypatch.setattr("toolkit.notebook.panel.connecting.can_ask", lambda: False)
-    with pytest.raises(ConfigurationError, match="Nobody is there"):
+    with pytest.raises(ConfigurationError, match="Nobody can type credentials"):
         ask(KEY, Environment.BROKER_LIVE)

@@ -1,0 +1,88 @@
+"""Known secrets are replaced in every value that a message can hold, and everything else passes unchanged."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import secrets
+import threading
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.core.secret import Secret
+from toolkit.notebook.masked_values import masked
+from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.live import SESSION_SECRETS
+from toolkit.scrubbing.pieces import Pieces
+
+MARK = "<ACCESS_TOKEN>"
+UNCHECKED = "<not shown: it could not be checked for secrets>"
+
+
+@pytest.fixture
+def secret():
+    """A secret of a live session."""
+    text = secrets.token_urlsafe(24) + "&'/+"
+    known = KnownSecrets([("ACCESS_TOKEN", Secret(text))])
+    SESSION_SECRETS.add(known)
+    yield text
+    del known
+
+
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text() | st.binary(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner) | st.tuples(inner),
+    )
+)
+def test_a_value_without_secrets_passes_unchanged(value):
+    """The result is equal and of the same type; a container is the same object."""
+    shown = masked(value)
+    assert shown == value
+    assert type(shown) is type(value)
+    assert shown is value or isinstance(value, str | bytes)
+
+
+def test_a_secret_is_masked_in_every_form(secret):
+    """Plain, JSON, percent-encoded, HTML and base64; in text, bytes and keys."""
+    forms = [secret, json.dumps(secret), quote(secret), html.escape(secret), base64.b64encode(secret.encode()).decode()]
+    for form in forms:
+        assert form not in masked(f"a {form} b")
+    assert masked({secret: [secret.encode(), (secret,)]}) == {MARK: [MARK.encode(), (MARK,)]}
+
+
+def test_what_cannot_be_checked_is_not_shown(monkeypatch):
+    """Each text is left out by itself and containers keep their types: a message of another type stops the kernel."""
+
+    def fail(text):
+        if "bad" in text:
+            raise ValueError("cannot be read")
+        return text
+
+    monkeypatch.setattr(SESSION_SECRETS, "scrub_text", fail)
+    assert masked("bad") == UNCHECKED
+    assert masked({"a": "bad", "b": ["good", ("bad", 3)]}) == {"a": UNCHECKED, "b": ["good", (UNCHECKED, 3)]}
+    endless = {}
+    endless["itself"] = endless
+    assert masked(endless) == {}
+
+
+def test_text_may_be_masked_while_pieces_are_added(monkeypatch):
+    """The garbage collector may run while pieces are added, and what it finalizes may print."""
+    add = Pieces.add
+
+    def printing(self, secret, stand_in):
+        masked("meanwhile")
+        add(self, secret, stand_in)
+
+    monkeypatch.setattr(Pieces, "add", printing)
+    other = KnownSecrets([("ACCESS_TOKEN", Secret(secrets.token_urlsafe(24)))])
+    SESSION_SECRETS.add(other)
+    thread = threading.Thread(target=masked, args=("text",), daemon=True)
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive()

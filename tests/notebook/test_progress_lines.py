@@ -1,0 +1,97 @@
+"""The line that `progress` shows: its words, and where it appears outside of notebooks."""
+
+from __future__ import annotations
+
+import math
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.notebook.progress_lines import LoopStatus, duration_text, line_here
+
+
+@pytest.mark.parametrize(
+    ("status", "text"),
+    [
+        (LoopStatus(50, 250, 20.0, "accounts"), "accounts: 50 of 250 in 20 s, about 80 s left"),
+        (LoopStatus(1, 1200, 1.0), "1 of 1,200 in 1.0 s, about 20 min left"),
+        (LoopStatus(50, None, 20.0), "50 in 20 s"),  # without a total, nothing is made up
+        (LoopStatus(12, 10, 3.0), "12 in 3.0 s"),  # a wrong total is not repeated
+    ],
+)
+def test_while_a_loop_runs_it_tells_counts_and_times(status: LoopStatus, text: str) -> None:
+    """The remaining time is estimated from the pace so far."""
+    assert status.running_text() == text
+
+
+def test_a_line_stays_when_a_loop_ends() -> None:
+    """It says how many items there were, or how many were done until an early end."""
+    assert LoopStatus(250, 250, 80.0, "accounts").finished_text() == "accounts: 250 in 80 s"
+    assert LoopStatus(12, 100, 3.0).finished_text() == "12 in 3.0 s"
+    assert LoopStatus(37, 250, 12.0, "accounts").stopped_text() == "accounts: stopped after 37 of 250, 12 s"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.04, "0.0 s"),
+        (9.94, "9.9 s"),
+        (9.96, "10 s"),
+        (119.4, "119 s"),
+        (120, "2 min"),
+        (7199, "120 min"),
+        (9000, "2.5 h"),
+    ],
+)
+def test_durations_have_a_handy_unit(seconds: float, text: str) -> None:
+    """Two significant figures or so, in the unit that people would use."""
+    assert duration_text(seconds) == text
+
+
+@given(st.integers(1, 10**6), st.integers(0, 10**6), st.floats(0.001, 10**6))
+def test_the_remaining_time_follows_the_pace(done: int, more: int, elapsed: float) -> None:
+    """Elapsed and remaining time together are the pace times the total; at the end nothing remains."""
+    remaining = LoopStatus(done, done + more, elapsed).remaining
+    assert remaining is not None
+    assert math.isclose(elapsed + remaining, elapsed / done * (done + more), rel_tol=1e-9)
+    assert LoopStatus(done, done, elapsed).remaining == 0
+
+
+def test_without_standard_error_there_is_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program without a console on Windows has none; in a pipe nobody looks."""
+    assert line_here() is None  # pytest captures standard error
+    monkeypatch.setattr(sys, "stderr", None)
+    assert line_here() is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="only POSIX has pseudo-terminals")
+def test_at_a_terminal_one_line_changes(tmp_path: Path) -> None:
+    """Printed text keeps lines of its own; standard output in a file is left alone."""
+    script = (
+        "import sys, toolkit as tk\n"
+        "from toolkit.notebook.progress import Loop\n"
+        "clock = iter(range(100))\n"
+        "for item in Loop(range(8), total=8, label='items', seconds=lambda: next(clock)):\n"
+        "    if item == 6: print('printed')\n"
+        "sys.stdout = open('out.csv', 'w')\n"
+        "for item in Loop(range(3), total=3, label='rows', seconds=lambda: next(clock)): print('row', item)\n"
+    )
+    ours, theirs = pty.openpty()
+    environ = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
+    environ.pop("TOOLKIT_OFFLINE", None)
+    command = [sys.executable, "-c", script]
+    subprocess.run(command, cwd=tmp_path, env=environ, stdout=theirs, stderr=theirs, check=True, timeout=60)
+    os.close(theirs)
+    shown = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert "items: 5 of 8 in" in shown
+    assert "left" in shown
+    assert "printed\r\n" in shown
+    assert "rows: 3 in" in shown.rsplit("\x1b[2K", 1)[1]
+    assert (tmp_path / "out.csv").read_text() == "row 0\nrow 1\nrow 2\n"

@@ -1,0 +1,103 @@
+"""Replace known secrets in a value of a message: text, bytes, and containers of them.
+
+What live sessions know is replaced by its placeholder, in every form that systems write. So are pieces of a secret
+that a display cut short. Everything else passes unchanged.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.live import SESSION_SECRETS
+from toolkit.scrubbing.pieces import Pieces
+
+UNCHECKED: Final = "<not shown: it could not be checked for secrets>"
+# Kinds of secrets that are masked as a whole only, because a piece of them may be public. A private key shares its
+# first bytes with every key and its last ones with its public half; its lines count as secrets of their own.
+# Cookies and personal data hold ordinary words and dates.
+_MASKED_AS_A_WHOLE: Final = frozenset({"PRIVATE_KEY", "COOKIE", ""})
+_pieces = Pieces()
+_counts: Final[weakref.WeakKeyDictionary[KnownSecrets, int]] = weakref.WeakKeyDictionary()  # secrets added so far
+_adding: Final = threading.RLock()
+
+
+def masked(value: Any) -> Any:
+    """Return a value without known secrets: the same object if it holds none.
+
+    Never raises: what cannot be checked is not shown.
+    """
+    if isinstance(value, Mapping | list | tuple):
+        with suppress(Exception):  # then each item is checked by itself
+            # One search in all texts is many times as fast as one search in each.
+            texts = "\0".join(dict.fromkeys(_texts_in(value)))
+            if _masked_text(texts) == texts:
+                return value
+    try:
+        return _masked(value)
+    except RecursionError:  # the value contains itself
+        return {} if isinstance(value, Mapping) else []
+
+
+def forget_pieces() -> None:
+    """Drop the pieces of all secrets; those of live sessions are collected again when they are needed."""
+    global _pieces  # noqa: PLW0603 - replaced as a whole, so that it is searched without a lock
+    with _adding:
+        _counts.clear()
+        _pieces = Pieces()
+
+
+def _masked(value: Any) -> Any:
+    """Return a value of the same type in any case: a message with content of another type stops the kernel."""
+    if isinstance(value, Mapping):
+        return {_masked(key): _masked(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        items = [_masked(item) for item in value]
+        return items if isinstance(value, list) else tuple(items)
+    try:
+        if isinstance(value, str):
+            return _masked_text(value)
+        if isinstance(value, bytes | bytearray):
+            return SESSION_SECRETS.scrub(bytes(value))
+    except Exception:  # noqa: BLE001 - a display must not break a cell
+        return UNCHECKED
+    return value
+
+
+def _masked_text(text: str) -> str:
+    return _all_pieces().replace_in(SESSION_SECRETS.scrub_text(text))
+
+
+def _texts_in(value: Any, texts: list[str] | None = None) -> list[str]:
+    """Return every text in a value, appended to `texts`; a list is faster here than nested generators."""
+    texts = [] if texts is None else texts
+    if isinstance(value, str):
+        texts.append(value)
+    elif isinstance(value, bytes | bytearray):
+        texts.append(value.decode("utf-8", "surrogateescape"))
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            _texts_in(key, texts)
+            _texts_in(item, texts)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            _texts_in(item, texts)
+    return texts
+
+
+def _all_pieces() -> Pieces:
+    """Return the pieces of everything that live sessions know, including what became known since the last call."""
+    for known in SESSION_SECRETS.living():
+        if _counts.get(known, 0) != len(known):
+            with _adding:
+                count = _counts.get(known, 0)
+                new = known.since(count)
+                for secret, kind in new:
+                    if kind not in _MASKED_AS_A_WHOLE:
+                        _pieces.add(secret.reveal(), known.placeholder_of(secret) or "")
+                _counts[known] = count + len(new)
+    return _pieces

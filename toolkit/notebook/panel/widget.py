@@ -1,0 +1,219 @@
+"""`panel()` and the widget that it returns: a form above, the session below."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import ipywidgets
+from IPython.display import display as show
+
+from toolkit.auth.credentials import Credentials, as_environment
+from toolkit.auth.tokens.token import Token
+from toolkit.core import ipython
+from toolkit.core.document import Environment
+from toolkit.core.errors import ConfigurationError, CredentialsMismatch
+from toolkit.local.settings import Settings
+from toolkit.notebook.panel import choices, display
+from toolkit.notebook.panel.choices import Mode
+from toolkit.notebook.panel.connecting import NOT_CONNECTED, Connecting
+from toolkit.notebook.panel.display import SHOWN, recent_calls_html, renewals
+from toolkit.notebook.panel.session_view import SessionView
+from toolkit.session.session import Session
+
+_PRESS_CONNECT: Final = "Press Connect, then run this cell again."
+_VS_CODE: Final = "__vsc_ipynb_file__"  # a variable that VS Code sets in the kernels that it starts
+
+
+def panel(
+    environment: Environment | str | None = None,
+    credentials: Credentials | str | None = None,
+    cassette: str | Path | None = None,
+    *,
+    settings: Settings | None = None,
+) -> Panel:
+    """Show a form to connect with; the session is then `panel.session`.
+
+    The arguments are chosen when the form appears. If the cassette exists, the panel replays it at once, which sends
+    nothing and needs no credentials. In Voila, whose visitors do not own the machine, neither saved credentials nor
+    other cassettes are offered, and nothing is recorded.
+
+    Args:
+        environment: "live", "paper", "broker-live" or "broker-sandbox".
+        credentials: credentials, or the name of saved ones.
+        cassette: name or path of a cassette.
+        settings: by default those of the project and the TOOLKIT_* variables.
+
+    Raises:
+        ConfigurationError: if an argument or a setting is malformed.
+        CredentialsMismatch: if the credentials belong to another environment.
+    """
+    return Panel(environment, credentials, cassette, settings=settings or Settings.load())
+
+
+class Panel(ipywidgets.VBox):  # type: ignore[misc]
+    """The widget that `panel()` returns; it shows itself at the end of a cell."""
+
+    def __init__(
+        self,
+        environment: Environment | str | None,
+        credentials: Credentials | str | None,
+        cassette: str | Path | None,
+        *,
+        settings: Settings,
+    ) -> None:
+        chosen = _chosen_environment(environment, credentials)
+        for_visitors = choices.is_for_visitors(os.environ)
+        mode = choices.first_mode(cassette, settings, for_visitors=for_visitors)
+        self._sent_token: Token | None = None  # that the page counts down
+        self._shell = ipython.shell()
+        self._connecting = Connecting(
+            chosen,
+            mode,
+            cassette=cassette,
+            credentials=credentials,
+            settings=settings,
+            for_visitors=for_visitors,
+            say=self._say,
+            changed=self._refresh,
+            variable=self._variable,
+        )
+        self._controls = self._connecting.controls
+        self._view = SessionView(greeted=self._greeted, layout=self._controls.layout)
+        super().__init__([*self._controls.slots.values(), self._view], layout=self._controls.layout)
+        self.add_class("toolkit-panel")
+        self._say(NOT_CONNECTED, "idle")
+        if self._shell is not None:
+            self._shell.events.register("post_run_cell", self._after_cell)
+        if cassette is not None and mode is Mode.REPLAY:
+            self._connecting.connect_as(chosen, credentials)
+
+    @property
+    def session(self) -> Session:
+        """The session of this panel, for the cells below.
+
+        Raises:
+            ConfigurationError: if the panel is not connected.
+        """
+        session, failure = self.connected_session, self._connecting.failure
+        if session is None:
+            why = f": {failure.what}" if failure else "."
+            raise ConfigurationError(f"The panel is not connected{why}", _PRESS_CONNECT)
+        return session
+
+    @property
+    def connected_session(self) -> Session | None:
+        """The session of this panel, or None if it is not connected."""
+        connection = self._connecting.connection
+        return connection.session if connection else None
+
+    @property
+    def environment(self) -> Environment:
+        """The environment of the session; until the panel is connected, the chosen one."""
+        session = self.connected_session
+        return session.environment if session else self._controls.environment
+
+    def connect(self) -> Session:
+        """Connect with what is chosen, as the button does, and return the session.
+
+        For a front end that does not show the panel's fields: what would be typed into them is asked for below the
+        cell, unseen; for a private key, the path of its file.
+
+        Raises:
+            ConfigurationError: if the panel cannot connect, or nobody can be asked.
+        """
+        self._connecting.ask()
+        return self.session
+
+    def close(self) -> None:
+        """Close the session and remove the panel from the page."""
+        if getattr(self, "comm", None) is not None:
+            self._connecting.disconnect()
+            if self._shell is not None:
+                self._shell.events.unregister("post_run_cell", self._after_cell)
+            self._controls.close()
+            self._view.close()
+        super().close()
+
+    def __repr__(self) -> str:
+        return f"<Panel: {self._words()}>"
+
+    def _repr_mimebundle_(self, **more: Any) -> Any:
+        """Return the widget, and words for a front end without widgets."""
+        bundle = super()._repr_mimebundle_(**more)
+        return bundle and bundle | self._words_bundle()
+
+    def _ipython_display_(self) -> None:
+        """Show words, and the widget as a second output: where the widget is missing later, the words help.
+
+        VS Code would show both outputs. It gets a single one, of which it shows the words if the widget is missing.
+        """
+        if _VS_CODE in getattr(self._shell, "user_ns", {}):
+            show(self._repr_mimebundle_(), raw=True)  # type: ignore[no-untyped-call]
+            return
+        show(self._words_bundle(), raw=True)  # type: ignore[no-untyped-call]
+        bundle = super()._repr_mimebundle_()
+        if bundle is not None:
+            show({kind: data for kind, data in bundle.items() if kind != "text/plain"}, raw=True)  # type: ignore[no-untyped-call]
+
+    def _words_bundle(self) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": display.saved_html(self._words())}
+
+    def _words(self) -> str:
+        connection = self._connecting.connection
+        if connection is None:
+            return f"{self.environment}, not connected"
+        return display.summary_text(display.facts_of(connection))
+
+    def _say(self, status: str, tone: str) -> None:
+        self._view.say(status, tone)
+
+    def _refresh(self) -> None:
+        """Show the session as it is now; each token is sent to the page once, which counts down by itself."""
+        connection = self._connecting.connection
+        if connection is None:
+            self._view.html, self._sent_token = "", None
+            return
+        calls, variable = connection.session.calls(last=SHOWN), self._variable()
+        facts = replace(display.facts_of(connection), renewals=renewals(calls), variable=variable)
+        self._view.html = display.summary_html(facts) + recent_calls_html(calls, variable)
+        if not connection.session.replays_only and connection.token is not self._sent_token:
+            self._send_token()
+
+    def _send_token(self) -> None:
+        connection = self._connecting.connection
+        is_live = connection is not None and not connection.session.replays_only
+        self._sent_token = connection.token if connection and is_live else None
+        self._view.send_token(self._sent_token, connection.session.now() if connection else None)
+
+    def _greeted(self) -> None:
+        """Answer a page that shows the panel."""
+        self._connecting.is_seen = True
+        self._controls.list_cassettes()
+        self._send_token()
+
+    def _variable(self) -> str:
+        """Return the name of this panel in the notebook."""
+        names = getattr(self._shell, "user_ns", {})
+        return next((name for name, value in [*names.items()] if value is self and not name.startswith("_")), "panel")
+
+    def _after_cell(self, _: object) -> None:
+        """Show what the cell changed; it may have made calls."""
+        self._refresh()
+
+
+def _chosen_environment(
+    environment: Environment | str | None, credentials: Credentials | str | None
+) -> Environment | None:
+    chosen = None if environment is None else as_environment(environment)
+    if not isinstance(credentials, Credentials):
+        return chosen
+    if chosen is not None and chosen is not credentials.environment:
+        raise CredentialsMismatch(
+            f"These credentials are for {credentials.environment}, not for {chosen}.",
+            "Credentials of one environment are not accepted by another (section 1, rule 5).",
+            about="credentials",
+        )
+    return credentials.environment
