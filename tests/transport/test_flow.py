@@ -1,5 +1,3 @@
-"""Flows driven by both drivers; flows themselves are driven by hand in test_tokens and test_calling."""
-
 from __future__ import annotations
 
 import asyncio
@@ -18,7 +16,7 @@ URL = "https://service.example.com/"
 
 
 class Transport(httpx.BaseTransport, httpx.AsyncBaseTransport):
-    """Answers by path: /ok with an unread body, anything else with a failure."""
+    """Answers /ok with an unread body, and fails for any other path."""
 
     def handle_request(self, request):
         if request.url.path != "/ok":
@@ -39,7 +37,7 @@ BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 
 @BOTH
 def test_outcomes(is_async):
-    """A flow is sent the response for a request and the bytes for a Read; its return value comes back."""
+    """A flow is sent the response to a request and the bytes of a Read; the driver returns its value."""
 
     def flow():
         response = yield httpx.Request("GET", f"{URL}ok")
@@ -53,7 +51,7 @@ def test_outcomes(is_async):
 
 @BOTH
 def test_failure_is_handled(is_async):
-    """A failure is raised where the flow waits for its outcome, which may handle it and go on."""
+    """A failure is raised in the flow, which may handle it and go on."""
 
     def flow():
         try:
@@ -67,7 +65,7 @@ def test_failure_is_handled(is_async):
 
 @BOTH
 def test_failure_is_passed_on(is_async):
-    """A failure that a flow does not handle comes out of the driver, and drags no other failure along."""
+    """A failure that a flow does not handle is raised by the driver, without other failures as its context."""
 
     def flow():
         with pytest.raises(httpx.ConnectError):
@@ -82,7 +80,7 @@ def test_failure_is_passed_on(is_async):
 @BOTH
 @pytest.mark.parametrize("interrupt", [KeyboardInterrupt, asyncio.CancelledError, SystemExit])
 def test_interrupts_reach_the_flow(interrupt, is_async):
-    """An interrupt or a cancellation while a request is out is raised in the flow, which can clean up."""
+    """An interrupt or a cancellation during a request is raised in the flow, which can clean up."""
     seen = []
 
     class Interrupted(Transport):
@@ -97,7 +95,7 @@ def test_interrupts_reach_the_flow(interrupt, is_async):
             raise
 
     async def in_loop():
-        # Caught inside: asyncio.run has its own ways with these.
+        # Caught inside the loop: asyncio.run treats these exceptions specially.
         with pytest.raises(interrupt):
             await run_async(flow(), Interrupted())
 
@@ -111,7 +109,7 @@ def test_interrupts_reach_the_flow(interrupt, is_async):
 
 @given(st.lists(st.sampled_from(["ok", "fails", "read"]), max_size=30))
 def test_drivers_agree(steps):
-    """Whatever a flow asks for, the synchronous and the asynchronous driver give it the same outcomes."""
+    """The synchronous and the asynchronous driver give a flow the same outcomes."""
 
     def flow():
         seen = []
@@ -130,10 +128,10 @@ def test_drivers_agree(steps):
 
 
 def test_long_flow():
-    """A flow of very many effects needs no stack for them."""
+    """The number of effects is not limited by the stack."""
 
     def flow():
-        for _ in range(5000):
+        for _ in range(2000):
             yield httpx.Request("GET", f"{URL}ok")
         return "done"
 
@@ -145,7 +143,7 @@ def waiting(flight):
 
 
 def test_wait_in_another_thread():
-    """A thread that waits for another's flight goes on when it has landed, and not before."""
+    """A thread that waits for another thread's flight goes on only when it has landed."""
     flight = Flight()
     outcomes = []
     thread = threading.Thread(target=lambda: outcomes.append(run(waiting(flight), Transport())))
@@ -158,12 +156,12 @@ def test_wait_in_another_thread():
 
 
 def test_wait_on_own_thread():
-    """A synchronous caller does not wait for a flight of its own thread: it would wait forever."""
+    """A synchronous caller does not wait for a flight of its own thread, which would take forever."""
     assert run(waiting(Flight()), Transport()) is False
 
 
 def test_wait_in_a_task():
-    """A task waits for another task of its loop, and for a thread."""
+    """A task can wait for another task of its loop, and for a thread."""
 
     async def main():
         mine, other = Flight(), Flight(thread=0)
@@ -178,7 +176,7 @@ def test_wait_in_a_task():
 
 
 def test_cancelled_waiter():
-    """A cancelled waiter leaves the flight to the others who wait for it."""
+    """A cancelled waiter does not cancel the flight for the others."""
 
     async def main():
         flight = Flight()
@@ -195,19 +193,19 @@ def test_cancelled_waiter():
 
 
 def test_flight_cannot_be_cancelled():
-    """Nobody can cancel a flight that others wait for."""
+    """A flight cannot be cancelled."""
     flight = Flight()
     assert not flight.landed.cancel()
     flight.landed.set_result(True)
     try:
         assert flight.landed.result(0)
-    except CancelledError:  # pragma: no cover - what the assertion above rules out
+    except CancelledError:  # pragma: no cover - ruled out by the first assertion
         pytest.fail("the flight was cancelled")
 
 
 @BOTH
 def test_pause(is_async):
-    """A pause on a clock that is moved by hand is over at once, and moves it on."""
+    """A pause on a manual clock is over at once and moves the clock."""
     clock = ManualClock()
 
     def flow():
@@ -218,20 +216,20 @@ def test_pause(is_async):
 
 
 @BOTH
-def test_pause_on_the_machines_clock(is_async):
-    """A pause on the machine's clock takes the time that it names."""
+def test_pause_on_the_system_clock(is_async):
+    """A pause on the system's clock takes real time."""
     clock = SystemClock()
 
     def flow():
-        before = clock.monotonic()
+        started = clock.monotonic()
         yield Pause(0.02, clock)
-        return clock.monotonic() - before
+        return clock.monotonic() - started
 
     assert drive(flow(), is_async=is_async) >= 0.019
 
 
 def test_which_loop():
-    """A flow learns the loop that drives it; a thread of its own has none, even inside a running loop."""
+    """A flow learns which loop drives it; the synchronous driver gives None, even inside a running loop."""
 
     def flow():
         return (yield WhichLoop())
@@ -245,7 +243,7 @@ def test_which_loop():
 
 
 class LoopThread:
-    """An event loop that runs on a thread of its own."""
+    """An event loop that runs in its own thread."""
 
     def __init__(self):
         self.loop = asyncio.new_event_loop()
@@ -272,7 +270,7 @@ def impatient(monkeypatch):
 @BOTH
 @pytest.mark.usefixtures("impatient")
 def test_wait_for_a_loop_that_is_stuck(is_async):
-    """Nobody waits forever for a loop that is blocked, perhaps by a call that waits for this very thread."""
+    """A loop that is blocked, perhaps by a call that waits for this thread, is not waited for."""
     with LoopThread() as other:
         freed = threading.Event()
         other.loop.call_soon_threadsafe(freed.wait)
@@ -283,7 +281,7 @@ def test_wait_for_a_loop_that_is_stuck(is_async):
 @BOTH
 @pytest.mark.usefixtures("impatient")
 def test_wait_for_a_loop_that_is_closed(is_async):
-    """A flight of a loop that is closed never lands, and is not waited for."""
+    """A loop that is closed is not waited for."""
     with LoopThread() as other:
         flight = other.flight()
     assert drive(waiting(flight), is_async=is_async) is False
@@ -292,16 +290,16 @@ def test_wait_for_a_loop_that_is_closed(is_async):
 @BOTH
 @pytest.mark.usefixtures("impatient")
 def test_wait_for_a_loop_that_is_slow(is_async):
-    """A loop that runs is waited for, however long its fetch takes."""
+    """A loop that responds is waited for, however long its fetch takes."""
     with LoopThread() as other:
         flight = other.flight()
-        other.loop.call_soon_threadsafe(other.loop.call_later, 0.3, flight.landed.set_result, True)
+        other.loop.call_soon_threadsafe(other.loop.call_later, 0.15, flight.landed.set_result, True)
         assert drive(waiting(flight), is_async=is_async) is True
 
 
 @BOTH
 def test_shielded(is_async):
-    """What a shielded flow returns or raises is what its caller gets."""
+    """The caller gets what a shielded flow returns or raises."""
 
     def inner(path):
         return (yield httpx.Request("GET", f"{URL}{path}")).status_code
@@ -316,7 +314,7 @@ def test_shielded(is_async):
 
 
 def test_shielded_from_cancellation():
-    """A shielded flow goes on when its caller is cancelled, and says nothing when it then fails."""
+    """A shielded flow goes on if its caller is cancelled, and asyncio does not complain if it then fails."""
     ended = []
 
     def inner(path):

@@ -20,7 +20,7 @@ VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
 
 class Made:
-    """httpx's own transports, replaced: each notes what it was made with and carried."""
+    """Replaces the transports of httpx, and keeps those that were made."""
 
     def __init__(self, monkeypatch):
         self.transports = []
@@ -33,7 +33,7 @@ class Made:
         return transport
 
     def carried(self):
-        return [(str(getattr(one.proxy, "url", one.proxy)), urls) for one in self.transports if (urls := one.urls)]
+        return [(str(getattr(made.proxy, "url", made.proxy)), made.urls) for made in self.transports if made.urls]
 
 
 class Carrier(httpx.MockTransport):
@@ -56,7 +56,7 @@ class Carrier(httpx.MockTransport):
 
 @pytest.fixture
 def made(monkeypatch):
-    """The transports that the network makes, none of which leaves this process."""
+    """The transports that a network makes; they do not leave this process."""
     return Made(monkeypatch)
 
 
@@ -73,14 +73,14 @@ def get(network, *urls):
 
 
 def proxy_of(made, url, **settings):
-    """The proxy by which a URL is reached, None when directly."""
+    """Return the proxy by which a URL is reached, or None."""
     get(Network(is_async=False, **settings), url)
     proxy = made.transports[-1].proxy
     return None if proxy is None else str(getattr(proxy, "url", proxy))
 
 
 def test_direct(made):
-    """Without a proxy everything goes directly, verified; where there is no TLS, no authority is even read."""
+    """Without a proxy, requests go directly and are verified; without TLS, no certificate authorities are loaded."""
     secure, plain = ["https://one.example.com/", "https://two.example.com/"], ["http://127.0.0.1:8000/"]
     get(Network(is_async=False), *secure, *plain)
     assert made.carried() == [("None", secure), ("None", plain)]
@@ -89,8 +89,8 @@ def test_direct(made):
     assert made.transports[1].verify.get_ca_certs() == []
 
 
-def test_given_proxy(made):
-    """A given proxy is used for everything but loopback."""
+def test_proxy_argument(made):
+    """The proxy argument is used for everything except loopback."""
     network = Network(is_async=False, proxy=PROXY)
     remote = ["https://one.example.com/", "https://192.0.2.1/", "https://two.example.com/"]
     loopback = ["http://127.0.0.1:8000/", "http://localhost/", "http://[::1]:8000/", "http://127.9.9.9/"]
@@ -98,10 +98,10 @@ def test_given_proxy(made):
     assert made.carried() == [(PROXY, remote), ("None", loopback)]
 
 
-@pytest.mark.parametrize("given", [PROXY, httpx.URL(PROXY), httpx.Proxy(PROXY)], ids=["text", "URL", "Proxy"])
-def test_kinds_of_proxy(made, given):
-    """A proxy is given as httpx takes it."""
-    assert proxy_of(made, "https://one.example.com/", proxy=given) == PROXY
+@pytest.mark.parametrize("proxy", [PROXY, httpx.URL(PROXY), httpx.Proxy(PROXY)], ids=["text", "URL", "Proxy"])
+def test_types_of_proxy(made, proxy):
+    """A proxy may have any type that httpx takes."""
+    assert proxy_of(made, "https://one.example.com/", proxy=proxy) == PROXY
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_kinds_of_proxy(made, given):
     ],
 )
 def test_proxy_variables(made, monkeypatch, variables, proxy):
-    """The proxy variables are those that httpx goes by; loopback is never reached through them."""
+    """The proxy variables are those of httpx, and do not apply to loopback."""
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert proxy_of(made, "https://one.example.com/") == proxy
@@ -138,7 +138,7 @@ def test_proxy_variables(made, monkeypatch, variables, proxy):
     ],
 )
 def test_no_proxy(made, monkeypatch, no_proxy, direct, proxied):
-    """Hosts that NO_PROXY names, ports included, are reached directly, whichever was called first."""
+    """Hosts and ports in NO_PROXY are reached directly, whatever the order of calls."""
     monkeypatch.setenv("HTTPS_PROXY", PROXY)
     monkeypatch.setenv("NO_PROXY", no_proxy)
     for urls in (direct + proxied, proxied + direct):
@@ -149,15 +149,15 @@ def test_no_proxy(made, monkeypatch, no_proxy, direct, proxied):
         assert set(carried.get(PROXY, [])) == set(proxied)
 
 
-def test_given_proxy_before_variables(made, monkeypatch):
-    """A given proxy wins over the variables, NO_PROXY included."""
+def test_proxy_argument_and_variables(made, monkeypatch):
+    """The proxy argument takes precedence over the variables, NO_PROXY included."""
     monkeypatch.setenv("HTTPS_PROXY", "http://other.example.com:1")
     monkeypatch.setenv("NO_PROXY", "*")
     assert proxy_of(made, "https://one.example.com/", proxy=PROXY) == PROXY
 
 
-def test_one_transport_a_proxy(made):
-    """Connections are kept: one transport serves all hosts behind one proxy, however many threads ask."""
+def test_one_transport_per_proxy(made):
+    """A single transport serves all hosts behind a proxy and all threads, so that connections are reused."""
     network = Network(is_async=False)
     start = threading.Barrier(8)
 
@@ -175,7 +175,7 @@ def test_one_transport_a_proxy(made):
 
 
 def test_close(made):
-    """Closing closes every transport, once."""
+    """Closing closes each transport once."""
     network = Network(is_async=False, proxy=PROXY)
     get(network, "https://one.example.com/", "http://127.0.0.1/")
     network.close()
@@ -184,7 +184,7 @@ def test_close(made):
 
 
 def test_async(made):
-    """The asynchronous side goes the same ways, and is closed by awaiting."""
+    """Asynchronous requests take the same routes, and aclose() closes their transports."""
 
     async def main():
         network = Network(is_async=True, proxy=PROXY)
@@ -206,7 +206,7 @@ def unverified():
 
 @pytest.mark.parametrize("verify", [False, unverified()], ids=["False", "context"])
 def test_unverified(made, verify):
-    """Without verification only this machine is called; for any other host nothing is even made."""
+    """Without verification only this machine can be called."""
     network = Network(is_async=False, verify=verify)
     get(network, "https://127.0.0.1:8000/", "https://localhost/")
     for url in ("https://one.example.com/", "https://192.0.2.1/", "https://localhost.example.com/"):
@@ -219,14 +219,14 @@ def test_unverified(made, verify):
 
 
 def test_verifying_context(made):
-    """A context of the caller's own that verifies is used as it is."""
+    """An SSL context that verifies is used as it is."""
     context = ssl.create_default_context()
     get(Network(is_async=False, verify=context), "https://one.example.com/")
     assert made.transports[0].verify is context
 
 
 def authority():
-    """A certificate authority of the test's own, in PEM."""
+    """Return a new certificate authority as PEM."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -243,27 +243,27 @@ def authority():
 
 
 def test_certificate_file(made, tmp_path):
-    """The path of a certificate authority's file makes a context that trusts it, and only it."""
+    """The path of a certificate authority gives a context that trusts only this authority."""
     file = tmp_path / "authority.pem"
     file.write_bytes(authority())
     get(Network(is_async=False, verify=str(file)), "https://one.example.com/")
     context = made.transports[0].verify
     assert context.verify_mode is ssl.CERT_REQUIRED
     assert context.check_hostname
-    assert [dict(pair for (pair,) in one["subject"]) for one in context.get_ca_certs()] == [
+    assert [dict(pair for (pair,) in trusted["subject"]) for trusted in context.get_ca_certs()] == [
         {"commonName": "test authority"}
     ]
 
 
 def test_certificate_folder(made, tmp_path):
-    """A folder of certificate authorities verifies as well."""
+    """A folder of certificate authorities can be given too."""
     get(Network(is_async=False, verify=str(tmp_path)), "https://one.example.com/")
     assert made.transports[0].verify.verify_mode is ssl.CERT_REQUIRED
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no certificate"])
 def test_certificate_file_unreadable(made, tmp_path, content):
-    """A path that holds no certificate authority is named, and nothing is sent without."""
+    """A path without a certificate authority is an error that names it, and nothing is sent."""
     file = tmp_path / "authority.pem"
     if content is not None:
         file.write_bytes(content)
@@ -277,14 +277,14 @@ def test_certificate_file_unreadable(made, tmp_path, content):
     ["ftp://user:QXZ-password@proxy.example.com", "http://user:QXZ-password@proxy.example.com:port", "nonsense"],
 )
 def test_bad_proxy(proxy):
-    """A proxy that httpx cannot use is refused without repeating it: it may hold a password."""
+    """A proxy that httpx cannot use is refused without quoting it: it may hold a password."""
     with pytest.raises(ConfigurationError, match="proxy") as caught:
         get(Network(is_async=False, proxy=proxy), "https://one.example.com/")
     assert "QXZ" not in str(caught.value)
 
 
 def test_socks_proxy(monkeypatch):
-    """A SOCKS proxy without the package for it says which to install."""
+    """A SOCKS proxy without its package is an error that says what to install."""
     monkeypatch.setitem(sys.modules, "socksio", None)
     with pytest.raises(ConfigurationError, match=r"httpx\[socks\]"):
         get(Network(is_async=False, proxy="socks5://127.0.0.1:1080"), "https://one.example.com/")
@@ -292,8 +292,8 @@ def test_socks_proxy(monkeypatch):
 
 @contextlib.contextmanager
 def listening(answer):
-    """A loopback server that answers every connection with the same bytes; yields its address and what it got."""
-    got = []
+    """Start a loopback server with a fixed answer; yield its URL and the list of what it received."""
+    received = []
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve():
@@ -301,12 +301,12 @@ def listening(answer):
                 while True:
                     connection, _ = server.accept()
                     with connection:
-                        got.append(connection.recv(65536))
+                        received.append(connection.recv(65536))
                         connection.sendall(answer)
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
-        yield f"http://127.0.0.1:{server.getsockname()[1]}", got
+        yield f"http://127.0.0.1:{server.getsockname()[1]}", received
         server.shutdown(socket.SHUT_RDWR)
     thread.join(10)
 
@@ -317,7 +317,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 def test_real_proxy(monkeypatch, is_async):
-    """A real proxy sees where a call goes and nothing of it, credentials least of all; loopback passes it by."""
+    """A real proxy sees where a call goes but none of its content; loopback does not use it."""
     with listening(REFUSED) as (proxy, seen), listening(OK) as (server, served):
         monkeypatch.setenv("HTTPS_PROXY", proxy)
         monkeypatch.setenv("HTTP_PROXY", proxy)
@@ -351,7 +351,7 @@ def test_real_proxy(monkeypatch, is_async):
     "timeout", [None, 5, 0.5, Fraction(5, 2), httpx.Timeout(5, pool=None), httpx.Timeout(5, pool=0)]
 )
 def test_timeout(timeout):
-    """None, a number of seconds and an httpx.Timeout are what they were."""
+    """None, a number of seconds and an httpx.Timeout are timeouts."""
     assert as_timeout(timeout) == timeout
 
 
@@ -373,8 +373,8 @@ def test_timeout(timeout):
     ],
     ids=lambda value: repr(value)[:30],
 )
-def test_no_timeout(timeout, shown):
-    """What httpx or the system would fail with is refused by its type, or as the number that it is."""
+def test_malformed_timeout(timeout, shown):
+    """A value that httpx or the system could not use is refused; the error shows its type, or the number."""
     with pytest.raises(ConfigurationError) as caught:
         as_timeout(timeout)
     assert caught.value.what.startswith(shown)

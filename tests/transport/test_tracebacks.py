@@ -22,7 +22,7 @@ _LINGER_NONE = b"\x01\0\0\0\0\0\0\0"  # closing resets the connection
 
 
 class Server:
-    """A server on loopback that treats each connection as one function says, in a thread of its own."""
+    """A loopback server that calls a function for each connection, in its own thread."""
 
     def __init__(self, treat):
         self._treat = treat
@@ -64,7 +64,7 @@ def reset(connection, ended):
 
 def garbage(connection, ended):
     connection.recv(65536)
-    connection.sendall(b"\x00\xff this is no HTTP\r\n\r\n")
+    connection.sendall(b"\x00\xff this is not HTTP\r\n\r\n")
 
 
 def silence(connection, ended):
@@ -92,7 +92,7 @@ def refused_tunnel(connection, ended):
 
 
 class Upload(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """More than sockets hold between them."""
+    """More data than the buffers of the sockets hold."""
 
     def __iter__(self):
         for _ in range(400):
@@ -131,7 +131,7 @@ FAULTS = {
 
 
 def caught(url, fault, secret, *, is_async, clean):
-    """The error that a fault raises, caught as the driver of a flow catches it, and cleaned there or not."""
+    """Return the error that a fault raises, caught as by the driver of a flow, and cleaned if `clean`."""
     request = _request(url, fault, secret)
     proxy = httpx.Proxy(url, auth=("user", secret)) if fault.proxied else None
     if is_async:
@@ -143,7 +143,7 @@ def caught(url, fault, secret, *, is_async, clean):
             if clean:
                 without_frames(error)
             return error
-    raise AssertionError("the fault did not show")
+    raise AssertionError("the request did not fail")
 
 
 async def _caught_async(transport, request, clean):
@@ -154,7 +154,7 @@ async def _caught_async(transport, request, clean):
             if clean:
                 without_frames(error)
             return error
-    raise AssertionError("the fault did not show")
+    raise AssertionError("the request did not fail")
 
 
 def _request(url, fault, secret):
@@ -171,7 +171,7 @@ def _request(url, fault, secret):
 
 
 def as_ipython_shows(error):
-    """The traceback of %xmode Verbose."""
+    """Return the traceback of IPython's %xmode Verbose."""
     from IPython.core.ultratb import VerboseTB
 
     try:
@@ -181,22 +181,27 @@ def as_ipython_shows(error):
 
 
 def with_locals(error):
-    """Every local variable of every frame of an error and its chain, as rich and `pytest -l` show them."""
+    """Return all local variables in the frames of an error and its chain, as shown by rich and `pytest -l`."""
     lines = []
     while error is not None:
         lines.append(repr(error))
         for frame, _ in traceback.walk_tb(error.__traceback__):
             for value in frame.f_locals.values():
-                with contextlib.suppress(Exception):  # some objects are half made there
+                with contextlib.suppress(Exception):  # some objects are not initialised yet
                     lines.append(repr(value))
         error = error.__cause__ or error.__context__
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize(
+    ("name", "is_async"),
+    [
+        *((name, False) for name in FAULTS),
+        *((name, True) for name in ("drop mid-upload", "body timeout", "garbage of a proxy", "reset", "write timeout")),
+    ],
+)
 def test_no_frame_shows_a_secret(name, is_async):
-    """Whatever the network does, a traceback with local variables holds no credentials, but class and message."""
+    """Whatever the network does, a traceback with local variables shows the error but no credentials."""
     fault, secret = FAULTS[name], secrets.token_hex(20)
     with Server(fault.treat) as server:
         error = caught(server.url, fault, secret, is_async=is_async, clean=True)
@@ -206,18 +211,17 @@ def test_no_frame_shows_a_secret(name, is_async):
         assert secret not in text
 
 
-@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize(
-    ("name", "show"),
+    ("name", "show", "is_async"),
     [
-        ("write timeout in headers", as_ipython_shows),
-        ("write timeout in headers", with_locals),
-        ("illegal header of the caller", with_locals),
-        ("drop by a proxy", with_locals),
+        ("write timeout in headers", as_ipython_shows, False),
+        ("write timeout in headers", with_locals, True),
+        ("illegal header of the caller", with_locals, False),
+        ("drop by a proxy", with_locals, True),
     ],
 )
-def test_frames_would_show_it(name, show, is_async):
-    """Without that, those of the libraries hold credentials: so the test above can fail."""
+def test_frames_of_libraries_show_secrets(name, show, is_async):
+    """Without cleaning, the frames of httpx and httpcore show credentials, so the test above can fail."""
     fault, secret = FAULTS[name], secrets.token_hex(20)
     with Server(fault.treat) as server:
         error = caught(server.url, fault, secret, is_async=is_async, clean=False)
@@ -225,30 +229,30 @@ def test_frames_would_show_it(name, show, is_async):
 
 
 def test_the_chain_stays():
-    """Types, messages and notes of an error and its causes are what they were."""
+    """Types and messages of an error and its causes stay."""
     fault = FAULTS["garbage"]
     with Server(fault.treat) as server:
         before = caught(server.url, fault, "secret", is_async=False, clean=False)
         after = caught(server.url, fault, "secret", is_async=False, clean=True)
     chains = [[], []]
-    for one, chain in zip((before, after), chains, strict=True):
-        while one is not None:
-            chain.append((type(one), str(one), one.__suppress_context__))
-            one = one.__cause__  # noqa: PLW2901
+    for error, chain in zip((before, after), chains, strict=True):
+        while error is not None:
+            chain.append((type(error), str(error), error.__suppress_context__))
+            error = error.__cause__  # noqa: PLW2901
     assert chains[0] == chains[1]
     assert len(chains[0]) == 2
 
 
 def raised(error, cause=None):
-    """The error with a traceback."""
+    """Return the error with a traceback."""
     try:
         raise error from cause  # noqa: TRY301
-    except BaseException as caught_here:  # noqa: BLE001
-        return caught_here
+    except BaseException as raised_error:  # noqa: BLE001
+        return raised_error
 
 
 def test_cycle_and_groups():
-    """A chain that runs in a circle ends, and members of groups at any depth are cleaned, with their causes."""
+    """Cyclic chains are handled, and members of nested groups are cleaned with their causes."""
     inner, cause, note = raised(OSError("a")), raised(ValueError("b")), raised(KeyError("c"))
     inner.__cause__ = cause
     cause.__context__ = inner
@@ -256,12 +260,12 @@ def test_cycle_and_groups():
     note.__context__ = group
     group.add_note("a note")
     without_frames(group)
-    assert [one.__traceback__ for one in (group, group.exceptions[0], inner, cause, note)] == [None] * 5
+    assert [error.__traceback__ for error in (group, group.exceptions[0], inner, cause, note)] == [None] * 5
     assert (group.__notes__, inner.__cause__, cause.__context__) == (["a note"], cause, inner)
 
 
-def test_an_error_that_refuses_attributes():
-    """An error that is a frozen dataclass is cleaned as well."""
+def test_frozen_dataclass():
+    """An error that is a frozen dataclass is cleaned too."""
 
     @dataclass(frozen=True)
     class Frozen(Exception):
@@ -273,7 +277,7 @@ def test_an_error_that_refuses_attributes():
 
 
 def failing_call():
-    """As the driver of a flow: what the transport raises is caught, cleaned, and raised on."""
+    """Clean an error like the driver of a flow, and return it."""
     try:
         try:
             raise OSError("below")  # noqa: TRY301
@@ -290,8 +294,8 @@ async def failing_call_async():
 
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-def test_what_the_caller_was_handling_keeps_its_frames(is_async):
-    """An error of the caller's own, in whose handling the call was made, keeps its traceback and chain."""
+def test_error_that_the_caller_was_handling(is_async):
+    """An error that the caller was handling during the call keeps its traceback and chain."""
 
     async def handling():
         try:
@@ -312,7 +316,7 @@ def test_what_the_caller_was_handling_keeps_its_frames(is_async):
 
 
 def test_request_of_an_error():
-    """A request that a transport put on its error, or on the response of one, gives way to the caller's own."""
+    """The request of an error, or of its response, is replaced by the caller's."""
     hot = httpx.Request("GET", "https://a.example", headers={"Authorization": "Bearer x"})
     clean = httpx.Request("GET", "https://a.example")
     cause = raised(httpx.HTTPStatusError("b", request=hot, response=httpx.Response(500, request=hot)))
@@ -322,37 +326,37 @@ def test_request_of_an_error():
 
 
 def test_request_unset():
-    """Without one to put there it is unset, so that the client sets its own; one that was unset stays so."""
+    """Without a replacement the request is unset, so that the client sets its own; an unset request stays unset."""
     hot = httpx.Request("GET", "https://a.example", headers={"Authorization": "Bearer x"})
     error, unset = httpx.ConnectError("a", request=hot), httpx.ConnectError("a")
     without_frames(error)
     without_frames(unset, hot)
-    for one in (error, unset):
+    for cleaned in (error, unset):
         with pytest.raises(RuntimeError, match="not been set"):
-            _ = one.request
+            _ = cleaned.request
 
 
 def test_an_error_without_a_traceback():
-    """What was never raised is fine."""
+    """An error that was never raised is accepted."""
     without_frames(ValueError("x"))
 
 
 @given(st.lists(st.tuples(st.integers(0, 7), st.sampled_from(["__cause__", "__context__"]), st.integers(0, 7))))
 def test_any_graph(links):
-    """Whatever errors hang together with the first, none of them keeps a traceback, and every link stays."""
+    """All errors that are linked to the first, in any graph, lose their traceback, and all links stay."""
     errors = [raised(RuntimeError(str(number))) for number in range(8)]
-    for one, link, other in links:
-        setattr(errors[one], link, errors[other])
-    before = [(one.__cause__, one.__context__) for one in errors]
+    for source, link, target in links:
+        setattr(errors[source], link, errors[target])
+    before = [(error.__cause__, error.__context__) for error in errors]
     without_frames(errors[0])
     reachable, pending = set(), [errors[0]]
     while pending:
-        one = pending.pop()
-        if one is not None and one not in reachable:
-            reachable.add(one)
-            pending += (one.__cause__, one.__context__)
-    assert all((one.__traceback__ is None) == (one in reachable) for one in errors)
-    assert [(one.__cause__, one.__context__) for one in errors] == before
+        error = pending.pop()
+        if error is not None and error not in reachable:
+            reachable.add(error)
+            pending += (error.__cause__, error.__context__)
+    assert all((error.__traceback__ is None) == (error in reachable) for error in errors)
+    assert [(error.__cause__, error.__context__) for error in errors] == before
 
 
 SECRET = secrets.token_hex(20)
@@ -407,7 +411,7 @@ class Constructed:
 
 
 def shown_by(error):
-    """What verbose tracebacks show of an error, without the frame of the test that caught it."""
+    """Return what verbose tracebacks show of an error, without the frame of the test that caught it."""
     from IPython.core.ultratb import VerboseTB
 
     inner = error.__traceback__.tb_next

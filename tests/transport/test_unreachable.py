@@ -1,5 +1,3 @@
-"""Connections that fail, in words."""
-
 from __future__ import annotations
 
 import contextlib
@@ -17,12 +15,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 import toolkit as tk
 from toolkit.core.clock import ManualClock
-from toolkit.transport.unreachable import origin, unanswered, unreachable
+from toolkit.transport.unreachable import as_toolkit_error, origin, unreachable
 
 
 @pytest.fixture
 def untrusted(tmp_path):
-    """The address of a TLS server whose certificate nobody vouches for, and how many connections it saw."""
+    """The URL of a TLS server with a certificate that is not trusted, and the list of its connections."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
     now = datetime.now(UTC)
@@ -57,7 +55,7 @@ def untrusted(tmp_path):
 
 
 def test_untrusted_certificate(untrusted):
-    """A certificate that is not trusted is said to be just that, and no second try is made."""
+    """The error says that the certificate is not trusted, and no second try is made."""
     address, seen = untrusted
     settings = tk.Settings({"broker_sandbox": address, "auth_sandbox": address})
     credentials = tk.ClientSecret("desk", "QXZ-not-a-secret", environment="broker-sandbox")
@@ -69,7 +67,7 @@ def test_untrusted_certificate(untrusted):
 
 
 def test_untrusted_service(untrusted):
-    """The same of an interface."""
+    """The error of an interface says so too."""
     address, _ = untrusted
     pair = tk.KeyPair("QXZ-key-id", "QXZ-secret-key", environment="paper")
     with (
@@ -80,34 +78,34 @@ def test_untrusted_service(untrusted):
 
 
 @pytest.mark.parametrize(
-    ("error", "words", "is_passing"),
+    ("error", "reason", "is_passing"),
     [
         (httpx.ConnectError("x"), "no connection", True),
         (httpx.ConnectTimeout("x"), "no connection in time", True),
-        (httpx.ReadTimeout("x"), "no answer in time", True),
+        (httpx.ReadTimeout("x"), "no response in time", True),
         (httpx.RemoteProtocolError("x"), "the connection was dropped", True),
         (httpx.ProxyError("x"), "ProxyError", False),
         (httpx.LocalProtocolError("x"), "LocalProtocolError", False),
         (httpx.UnsupportedProtocol("x"), "UnsupportedProtocol", False),
     ],
 )
-def test_unreachable(error, words, is_passing):
-    """The reason is in words where it has any, and only what may pass is worth another try."""
-    told = unreachable("The service", error)
-    assert told.what == f"The service cannot be reached: {words}."
-    assert told.is_passing is is_passing
+def test_unreachable(error, reason, is_passing):
+    """The error gives the reason, and says if another try may succeed."""
+    result = unreachable("The service", error)
+    assert result.what == f"The service cannot be reached: {reason}."
+    assert result.is_passing is is_passing
 
 
 def test_cycle_of_causes():
-    """Errors that are each other's cause are looked at once."""
-    one, two = httpx.ConnectError("one"), OSError("two")
-    one.__cause__, two.__cause__ = two, one
-    assert "no connection" in unreachable("It", one).what
+    """Errors that are each other's cause are looked at only once."""
+    first, second = httpx.ConnectError("first"), OSError("second")
+    first.__cause__, second.__cause__ = second, first
+    assert "no connection" in unreachable("It", first).what
 
 
-def test_unanswered():
-    """A call of ours tells apart no answer and an answer that cannot be read."""
+def test_as_toolkit_error():
+    """No response and an unreadable response are different errors."""
     url = httpx.URL("https://user:QXZ@one.example.com:8443/path?token=QXZ")
-    assert isinstance(unanswered(httpx.ReadTimeout("x"), url), tk.Unreachable)
-    assert isinstance(unanswered(httpx.DecodingError("x"), url), tk.ServiceError)
+    assert isinstance(as_toolkit_error(httpx.ReadTimeout("x"), url), tk.Unreachable)
+    assert isinstance(as_toolkit_error(httpx.DecodingError("x"), url), tk.ServiceError)
     assert origin(url) == "https://one.example.com:8443"

@@ -27,7 +27,7 @@ from toolkit.session.history import History
 from toolkit.session.opening import open_cassette, open_token_store, resolve_credentials, scope_of
 from toolkit.session.sending import InterfaceTransport, Sender
 from toolkit.transport.network import Network, ProxyTypes, Verify, as_timeout
-from toolkit.transport.unreachable import unanswered
+from toolkit.transport.unreachable import as_toolkit_error
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -269,7 +269,7 @@ class Session(_Session[httpx.Client]):
         try:
             response = client.get(path, params=params or None)
         except (httpx.TransportError, httpx.DecodingError) as error:
-            raise unanswered(error, client.base_url) from None
+            raise as_toolkit_error(error, client.base_url) from None
         return self._history.tabulated(response)
 
     def close(self) -> None:
@@ -304,7 +304,7 @@ class AsyncSession(_Session[httpx.AsyncClient]):
         try:
             response = await client.get(path, params=params or None)
         except (httpx.TransportError, httpx.DecodingError) as error:
-            raise unanswered(error, client.base_url) from None
+            raise as_toolkit_error(error, client.base_url) from None
         return self._history.tabulated(response)
 
     async def close(self) -> None:

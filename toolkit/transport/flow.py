@@ -1,17 +1,15 @@
-"""One flow for synchronous and asynchronous callers.
+"""The logic of a call as a generator, driven by synchronous and asynchronous callers alike.
 
-A flow is a generator that yields what it needs done and is sent the outcome, like httpx's own
-`auth_flow`. It decides; the two drivers below do the I/O and differ only in `await`. What it yields:
+A flow is a generator that yields effects and is sent their outcomes, like `auth_flow` of httpx. The flow decides;
+the drivers `run` and `run_async` do the I/O and differ only in `await`. The effects are:
 
-- an `httpx.Request`: send it through the transport below; the outcome is its `httpx.Response`,
-  whose body is unread;
+- an `httpx.Request`: send it through the transport; the outcome is the `httpx.Response` with its body unread;
 - `Read(message)`: read the body of a request or response; the outcome is its bytes;
 - `Pause(seconds, clock)`: let time pass; the outcome is None;
-- `WhichLoop()`: the outcome is the event loop that drives this flow, or None on a thread of its own;
-- `Shielded(flow)`: drive another flow to its end, in a task of its own where there are tasks, so that it goes on
-  when this caller is cancelled; the outcome is what it returns;
-- `Wait(flight)`: wait for what another caller is fetching; the outcome is False when there is no use in
-  waiting, since the one who fetches cannot go on.
+- `WhichLoop()`: the outcome is the event loop that drives this flow, or None if no event loop does;
+- `Shielded(flow)`: run another flow to its end, even if this caller is cancelled; the outcome is its return value;
+- `Wait(flight)`: wait for another caller's fetch; the outcome is False if that fetch cannot go on, so that there is
+  no point in waiting.
 """
 
 from __future__ import annotations
@@ -34,20 +32,20 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _under_way: Final[set[Task[Any]]] = set()
-_LONGEST_SILENCE: Final = 1.0  # seconds that an event loop may run nothing before it counts as stuck
+_LONGEST_SILENCE: Final = 1.0  # seconds without running anything after which an event loop counts as stuck
 
 
 @dataclass(slots=True)
 class Flight:
-    """A fetch that is under way, and that others wait for.
+    """A fetch in progress that other callers wait for.
 
     Attributes:
-        loop: the event loop that fetches, None when a thread of its own does.
-        landed: done when the fetch has ended, well or not. It does not carry what was fetched: whoever
-            waited looks again, since the outcome may be spent or stale by then.
-        thread: the thread that fetches.
-        process: the process that fetches. In one that was forked from it meanwhile it never lands.
-        turns: by event loop, whose turn it is to go on when it has landed.
+        loop: the event loop that fetches, or None for synchronous code.
+        landed: done when the fetch has ended, successfully or not. It does not carry the result: waiters look again,
+            because the result may be used up or stale by then.
+        thread: ID of the thread that fetches.
+        process: ID of the process that fetches. In a process forked from it, the flight never lands.
+        turns: for each event loop a lock that lets its waiting tasks go on one at a time.
     """
 
     loop: AbstractEventLoop | None = None
@@ -57,40 +55,40 @@ class Flight:
     turns: dict[AbstractEventLoop, Lock] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        # A running future cannot be cancelled, so one cancelled waiter does not cancel it for all.
+        # A running future cannot be cancelled; otherwise one cancelled waiter would cancel it for all.
         self.landed.set_running_or_notify_cancel()
 
     @property
     def is_lost(self) -> bool:
-        """Whether it never lands: the process that fetches forked this one, or the loop that fetches is closed."""
+        """True if it never lands: this process was forked from the one that fetches, or the loop is closed."""
         return self.process != getpid() or (self.loop is not None and self.loop.is_closed())
 
     def sign_of_life(self) -> Callable[[], bool]:
-        """Ask the loop that fetches for a sign of life; what is returned tells whether it gave one since.
+        """Ask the event loop that fetches for a sign of life; return a function that tells if it has given one.
 
-        A loop gives none while it is stopped, closed, or blocked: by a call, say, that waits on a thread
-        which in its turn waits for this very flight.
+        A loop does not respond while it is stopped, closed or blocked, for example by a call that waits for a thread
+        that in turn waits for this flight.
         """
         if self.loop is None:
             return lambda: True
-        sign = Event()
+        responded = Event()
         try:
-            self.loop.call_soon_threadsafe(sign.set)
-        except RuntimeError:  # closed
+            self.loop.call_soon_threadsafe(responded.set)
+        except RuntimeError:  # the loop is closed
             return lambda: False
-        return sign.is_set
+        return responded.is_set
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Have the body of a message read."""
+    """Read the body of a message."""
 
     message: Request | httpx.Response
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Have time pass, on a clock."""
+    """Let time pass on a clock."""
 
     seconds: float
     clock: Clock
@@ -98,16 +96,16 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class WhichLoop:
-    """Have it said which event loop drives this flow, if one does."""
+    """Ask which event loop drives this flow."""
 
 
 @dataclass(slots=True)
 class Shielded:
-    """Have a flow driven to its end, whatever becomes of the caller.
+    """Run a flow to its end even if the caller is cancelled.
 
     Attributes:
         flow: the flow.
-        is_under_way: whether a driver has taken it over, and sees to its end.
+        is_under_way: True once a driver runs the flow.
     """
 
     flow: Flow[Any]
@@ -116,7 +114,7 @@ class Shielded:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Have a flight of another caller waited for."""
+    """Wait for another caller's flight."""
 
     flight: Flight
 
@@ -126,7 +124,7 @@ Flow = Generator[Effect, Any, T]
 
 
 def run(flow: Flow[T], transport: httpx.BaseTransport) -> T:
-    """Drive a flow to its end on this thread."""
+    """Run a flow to its end on this thread and return its value."""
     outcome: Any = None
     failure: BaseException | None = None
     while True:
@@ -135,7 +133,7 @@ def run(flow: Flow[T], transport: httpx.BaseTransport) -> T:
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
         except BaseException:
-            outcome = failure = None  # a token reply, which a traceback that shows local variables would show
+            outcome = failure = None  # verbose tracebacks show local variables, and this may be a token reply
             raise
         outcome = failure = None
         try:
@@ -149,15 +147,15 @@ def run(flow: Flow[T], transport: httpx.BaseTransport) -> T:
                 effect.is_under_way = True
                 outcome = run(effect.flow, transport)
             elif isinstance(effect, Wait):
-                outcome = _landed(effect.flight)
-        except BaseException as error:  # noqa: BLE001 - every failure is the flow's to handle or pass on
+                outcome = _wait(effect.flight)
+        except BaseException as error:  # noqa: BLE001 - the flow handles every failure or passes it on
             without_frames(error)
             failure = error
 
 
 async def run_async(flow: Flow[T], transport: httpx.AsyncBaseTransport) -> T:
-    """Drive a flow to its end in this task."""
-    import asyncio  # slow to load, for asynchronous callers only
+    """Run a flow to its end in this task and return its value."""
+    import asyncio
 
     outcome: Any = None
     failure: BaseException | None = None
@@ -167,7 +165,7 @@ async def run_async(flow: Flow[T], transport: httpx.AsyncBaseTransport) -> T:
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
         except BaseException:
-            outcome = failure = None  # a token reply, which a traceback that shows local variables would show
+            outcome = failure = None  # verbose tracebacks show local variables, and this may be a token reply
             raise
         outcome = failure = None
         try:
@@ -182,49 +180,49 @@ async def run_async(flow: Flow[T], transport: httpx.AsyncBaseTransport) -> T:
             elif isinstance(effect, Shielded):
                 task = asyncio.create_task(run_async(effect.flow, transport))
                 effect.is_under_way = True
-                _under_way.add(task)  # the loop itself keeps a task by a weak reference only
-                task.add_done_callback(_ended)
+                _under_way.add(task)  # the loop only has a weak reference to it
+                task.add_done_callback(_on_end)
                 outcome = await asyncio.shield(task)
             else:
-                outcome = await _landed_async(effect.flight)
-        except BaseException as error:  # noqa: BLE001 - every failure is the flow's to handle or pass on
+                outcome = await _wait_async(effect.flight)
+        except BaseException as error:  # noqa: BLE001 - the flow handles every failure or passes it on
             without_frames(error)
             failure = error
 
 
-def _ended(task: Task[Any]) -> None:
+def _on_end(task: Task[Any]) -> None:
     _under_way.discard(task)
     if not task.cancelled():
-        task.exception()  # else asyncio complains of one that the caller, cancelled meanwhile, never fetched
+        task.exception()  # retrieved here in case the caller was cancelled; otherwise asyncio would complain
 
 
-def _landed(flight: Flight) -> bool:
-    """Wait on this thread until a flight has landed; False when it cannot."""
+def _wait(flight: Flight) -> bool:
+    """Block this thread until a flight has landed; return False if it cannot land."""
     if flight.thread == get_ident():
-        # The one who fetches is a task of an event loop on this very thread.
+        # A task of an event loop on this thread fetches, and cannot go on while the thread is blocked.
         return False
     while True:
-        alive = flight.sign_of_life()
+        is_alive = flight.sign_of_life()
         try:
             return flight.landed.result(None if flight.loop is None else _LONGEST_SILENCE)
         except TimeoutError:
-            if not alive():
+            if not is_alive():
                 return False
 
 
-async def _landed_async(flight: Flight) -> bool:
-    """Wait in this task until a flight has landed; False when it cannot."""
-    import asyncio  # loaded by whoever runs a task
+async def _wait_async(flight: Flight) -> bool:
+    """Suspend this task until a flight has landed; return False if it cannot land."""
+    import asyncio
 
     loop = asyncio.get_running_loop()
     landed = asyncio.wrap_future(flight.landed)
-    is_ours = flight.loop in (None, loop)
+    can_be_stuck = flight.loop not in (None, loop)
     while not landed.done():
-        alive = flight.sign_of_life()
-        done, _ = await asyncio.wait([landed], timeout=None if is_ours else _LONGEST_SILENCE)
-        if not done and not alive():
+        is_alive = flight.sign_of_life()
+        done, _ = await asyncio.wait([landed], timeout=_LONGEST_SILENCE if can_be_stuck else None)
+        if not done and not is_alive():
             return False
-    # One task a turn of the loop: a hundred that all sent their requests at once would hold it up.
+    # Let one task go on per iteration of the loop: hundreds of requests sent at once would block it.
     turn = flight.turns.setdefault(loop, asyncio.Lock())
     await turn.acquire()
     loop.call_soon(turn.release)

@@ -1,7 +1,7 @@
-"""The bottom of the way of a call: httpx transports, direct and through proxies.
+"""The httpx transports that send requests, directly or through proxies.
 
-httpx ignores proxy variables when it is handed a transport, and its own `proxy=` would bypass ours;
-so the proxied transports are built here, below auth, from the same variables. Never for loopback.
+httpx ignores proxy variables if it is given a transport, and its own `proxy=` would bypass ours. So proxied
+transports are made here, below authorization, from the same variables; this machine is never reached by a proxy.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ _LONGEST_QUOTE = 40  # characters
 
 
 class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
-    """Sends each request directly or through a proxy, by its host. Owned and closed by one session.
+    """A transport that sends each request directly or through a proxy, depending on its host.
+
+    It belongs to one session, which closes it.
 
     Args:
-        is_async: whether it makes asynchronous transports.
-        verify: TLS verification as httpx takes it; False is for loopback only.
-        proxy: a proxy for everything but loopback; by default the proxy variables of the environment.
-        proxies: scheme to proxy, by default read from the environment.
+        is_async: True to handle asynchronous requests.
+        verify: TLS verification as in httpx, except that False is for this machine only.
+        proxy: the proxy for all other machines; by default `proxies` says.
+        proxies: proxies by scheme; by default the proxy variables of the environment.
     """
 
     def __init__(
@@ -57,14 +59,14 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
         return cast("httpx.Response", await self._transport_for(request.url).handle_async_request(request))
 
     def close(self) -> None:
-        for transport in self._drained():
+        for transport in self._take_transports():
             transport.close()
 
     async def aclose(self) -> None:
-        for transport in self._drained():
+        for transport in self._take_transports():
             await transport.aclose()
 
-    def _drained(self) -> list[Any]:
+    def _take_transports(self) -> list[Any]:
         transports = list(self._transports.values())
         self._transports.clear()
         self._routes.clear()
@@ -76,8 +78,9 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
         if route is None:
             if _verifies_nothing(self._verify) and not is_loopback(url.host):
                 raise UnsafeAddress(
-                    f"verify=False is for this machine only, not for {url.host}.",
-                    "Leave verify out, or give the path of the certificate authority's file.",
+                    f"verify=False is allowed for this machine only, not for {url.host}.",
+                    "Leave verify out, or pass the path of a file with the certificate authority.",
+                    about="verify",
                 )
             with self._lock:
                 route = self._routes[place] = self._transport(self._proxy_for(url), url.scheme)
@@ -88,7 +91,7 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
             return None
         if self._proxy is not None:
             return self._proxy
-        from urllib import request  # slow to load; replays need none
+        from urllib import request
 
         proxies = dict(request.getproxies() if self._proxies is None else self._proxies)
         proxy = proxies.get(url.scheme) or proxies.get("all")
@@ -101,41 +104,46 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
         name = scheme if proxy is None else str(proxy.url if isinstance(proxy, httpx.Proxy) else proxy)
         if name not in self._transports:
             make = httpx.AsyncHTTPTransport if self._is_async else httpx.HTTPTransport
-            # Reading the certificate authorities takes long; a context without any trusts nobody.
+            # Loading certificate authorities is slow. Plain http does not need them; an empty context trusts nobody.
             verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_plain else _context(self._verify)
             try:
                 self._transports[name] = make(verify=verify, proxy=proxy)
             except (ValueError, httpx.InvalidURL):
                 raise ConfigurationError(
-                    "The proxy is not an address that httpx can use.", "Write it like http://proxy.example:3128."
+                    "The proxy is not a URL that httpx can use.",
+                    "Write it like http://proxy.example:3128.",
+                    about="proxy",
                 ) from None
             except ImportError:
-                raise ConfigurationError("A SOCKS proxy needs one more package.", "Install httpx[socks].") from None
+                raise ConfigurationError(
+                    "A SOCKS proxy needs one more package.", "Install httpx[socks].", about="proxy"
+                ) from None
         return self._transports[name]
 
 
 def as_timeout(timeout: object) -> float | httpx.Timeout | None:
-    """What a session was given as its timeout, once it is one: httpx would fail with it at the first call only.
+    """Return the timeout of a session; httpx itself would notice a malformed timeout only at the first call.
 
     Raises:
-        ConfigurationError: it is neither None, nor a number of seconds above 0, nor an httpx.Timeout of such.
+        ConfigurationError: if it is not None, a number of seconds above 0, or an httpx.Timeout of such numbers.
     """
     if isinstance(timeout, httpx.Timeout):
         for part, seconds in timeout.as_dict().items():
-            if seconds not in (None, 0):  # 0 does not wait at all, which for one part may be meant
+            if seconds not in (None, 0):  # 0 means not to wait at all, which makes sense for a part
                 _seconds(seconds, f"The {part} timeout")
         return timeout
     return None if timeout is None else _seconds(timeout, "The timeout")
 
 
-def _seconds(given: Any, what: str) -> float:
-    is_number = isinstance(given, Real) and given is not True and given is not False
-    if is_number and 0 < given <= threading.TIMEOUT_MAX:  # no system waits for longer
-        return float(given)
-    shown = excerpt(str(given), _LONGEST_QUOTE) if is_number else type(given).__name__
+def _seconds(value: Any, what: str) -> float:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if is_number and 0 < value <= threading.TIMEOUT_MAX:  # the longest wait of the system
+        return float(value)
+    shown = excerpt(str(value), _LONGEST_QUOTE) if is_number else type(value).__name__
     raise ConfigurationError(
         f"{what} is {shown}, not a number of seconds above 0.",
-        "Give one such as timeout=30, an httpx.Timeout, or None for no limit.",
+        "Pass a number such as timeout=30, an httpx.Timeout, or None for no limit.",
+        about="timeout",
     )
 
 
@@ -144,7 +152,7 @@ def _verifies_nothing(verify: Verify) -> bool:
 
 
 def _context(verify: Verify) -> ssl.SSLContext | bool:
-    """A file or folder of certificate authorities as the context that httpx wants of it."""
+    """Return `verify` with a context in place of the path of certificate authorities, as httpx wants it."""
     if not isinstance(verify, str):
         return verify
     try:
@@ -154,5 +162,6 @@ def _context(verify: Verify) -> ssl.SSLContext | bool:
     except OSError:
         raise ConfigurationError(
             f"The certificate authorities at {verify} cannot be read.",
-            "Give the path of a file in PEM format, or of a folder.",
+            "Pass the path of a PEM file or of a folder.",
+            about="verify",
         ) from None

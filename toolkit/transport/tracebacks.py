@@ -61,33 +61,33 @@ def attempt(call: Callable[[], _Result], *, otherwise: ToolkitError) -> _Result:
 
 
 def without_frames(error: BaseException, request: Any = None) -> None:
-    """Take the tracebacks off an error that a transport raised, and off all that it hangs together with.
+    """Remove the tracebacks of an error that a transport raised, and of all errors linked to it.
 
-    Types, messages, notes and the chain stay. Causes, contexts and members of groups are cleaned alike;
-    an error that the caller of the call was handling already, and that is the context of this one for
-    that reason, keeps its traceback. Call it where the error was caught.
+    Types, messages, notes and the chain stay. Causes, contexts and members of groups are cleaned too. An error that
+    the caller was already handling, and that is in the chain only for that reason, keeps its traceback. Call this
+    where the error is caught.
 
     Args:
         error: the error; changed in place.
-        request: what `error.request` (and `error.response.request`) is from here on wherever it was set,
-            since below auth it is the authorized one. None unsets it, until an httpx client sets its own.
+        request: replaces `error.request` and `error.response.request` wherever they are set, because below
+            authorization they hold credentials. None unsets them, and an httpx client then sets its own.
     """
     above = _frames_above(error)
     pending: list[BaseException | None] = [error]
     seen: set[int] = set()
     while pending:
-        one = pending.pop()
-        if one is None or id(one) in seen:
+        linked = pending.pop()
+        if linked is None or id(linked) in seen:
             continue
-        seen.add(id(one))
-        if one is not error and one.__traceback__ is not None and one.__traceback__.tb_frame in above:
-            continue  # what it hangs together with is the caller's as well
-        one.with_traceback(None)  # assigning fails for errors that are frozen dataclasses
-        for holder in (one, vars(one).get("response")):
-            # Not by its property, which raises while it is unset.
+        seen.add(id(linked))
+        if linked is not error and linked.__traceback__ is not None and linked.__traceback__.tb_frame in above:
+            continue  # the caller's, and so are the errors linked to it
+        linked.with_traceback(None)  # assigning __traceback__ fails for frozen dataclasses
+        for holder in (linked, vars(linked).get("response")):
+            # The property `request` raises while it is unset.
             if getattr(holder, "_request", None) is not None:
                 holder._request = request  # type: ignore[union-attr] # noqa: SLF001
-        pending += (one.__cause__, one.__context__, *_members(one))
+        pending += (linked.__cause__, linked.__context__, *_members(linked))
 
 
 def _showable(error: BaseException, name: str) -> BaseException:
@@ -112,7 +112,7 @@ def _place(frames: TracebackType | None) -> str:
 
 
 def _frames_above(error: BaseException) -> frozenset[FrameType]:
-    """The frames that called the one in which the error was caught; in a task, those that await it."""
+    """Return the callers of the frame in which the error was caught; in a task, the frames that await it."""
     return frozenset(_callers(error.__traceback__.tb_frame.f_back if error.__traceback__ else None))
 
 

@@ -1,4 +1,4 @@
-"""What httpx raises when there is no answer, as errors of ours: where, why, and what to do next."""
+"""Errors of the toolkit for requests that httpx could not send or that got no usable response."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _PASSING: Final = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProto
 
 
 def origin(url: httpx.URL) -> str:
-    """Scheme, host and port of a URL, without the path and query, which may hold a secret."""
+    """Return scheme, host and port of a URL; its path and query may hold a secret."""
     return f"{url.scheme}://{url.netloc.decode('ascii')}"
 
 
 def unreachable(what: str, error: httpx.HTTPError) -> Unreachable:
-    """The error for a connection that failed; httpx's class says how."""
-    how = {
+    """Return the error for a failed connection to `what`."""
+    reasons = {
         "ConnectError": "no connection",
         "ConnectTimeout": "no connection in time",
-        "ReadTimeout": "no answer in time",
+        "ReadTimeout": "no response in time",
         "RemoteProtocolError": "the connection was dropped",
         "ReadError": "the connection was dropped",
     }
@@ -30,18 +30,18 @@ def unreachable(what: str, error: httpx.HTTPError) -> Unreachable:
     if _is_untrusted(error):
         return Unreachable(
             f"{what} shows a certificate that is not trusted here.",
-            "Check the address; behind a proxy that opens TLS, give verify= the file of its certificate authority.",
+            "Check the address. Behind a proxy that inspects TLS, pass its certificate file as verify.",
             is_passing=False,
         )
     return Unreachable(
-        f"{what} cannot be reached: {how.get(kind, kind)}.",
-        "Check the network, the proxy and the address; or replay a cassette, which needs none.",
+        f"{what} cannot be reached: {reasons.get(kind, kind)}.",
+        "Check the network, the proxy and the address; or replay a cassette, which needs no network.",
         is_passing=isinstance(error, _PASSING),
     )
 
 
 def _is_untrusted(error: BaseException) -> bool:
-    """Whether TLS verification is the reason, which lies below what httpx raises."""
+    """Return True if the reason is TLS verification, which is deeper in the chain of causes."""
     seen: list[BaseException] = []
     cause: BaseException | None = error
     while cause is not None and cause not in seen:
@@ -52,11 +52,11 @@ def _is_untrusted(error: BaseException) -> bool:
     return False
 
 
-def unanswered(error: httpx.TransportError | httpx.DecodingError, url: httpx.URL) -> Unreachable | ServiceError:
-    """The error for a call of ours that got no answer, or one that cannot be decoded."""
+def as_toolkit_error(error: httpx.TransportError | httpx.DecodingError, url: httpx.URL) -> Unreachable | ServiceError:
+    """Return the error for a call of the toolkit that got no response, or one that cannot be decoded."""
     if isinstance(error, httpx.TransportError):
         return unreachable(f"The service at {origin(url)}", error)
     return ServiceError(
-        "The service's answer cannot be read: it is not encoded as its Content-Encoding says.",
-        "Try again; a proxy on the way may have damaged it.",
+        "The response of the service cannot be read: it is not encoded as its Content-Encoding says.",
+        "Try again; a proxy between may have damaged it.",
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from toolkit.cli import terminal
 from toolkit.core.document import TOKEN_PATH, Interface
 from toolkit.core.errors import ToolkitError
-from toolkit.transport.unreachable import unanswered
+from toolkit.transport.unreachable import as_toolkit_error
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -119,7 +119,7 @@ def _call_interface(session: Session, interface: Interface) -> Probe:
         with client.stream("GET", _path(session, interface)) as response:
             status = response.status_code
     except httpx.TransportError as error:
-        return _failed(interface, call, unanswered(error, client.base_url))
+        return _failed(interface, call, as_toolkit_error(error, client.base_url))
     works, meaning, next_step = explain_status(status, is_documented=_path(session, interface) != _ROOT)
     return Probe(interface, call, works, meaning, next_step, status, _elapsed(session, interface))
 
