@@ -1276,7 +1276,7 @@ def test_what_is_for_the_table_is_no_query(open_session, service, name, is_async
 @pytest.mark.parametrize("settings", ["toolkit.toml", {"addresses": {}}, 3])
 def test_settings_that_are_none(settings):
     """What is no Settings is told at once, with how to make some."""
-    with pytest.raises(tk.ConfigurationError, match="The settings are Settings, not") as caught:
+    with pytest.raises(tk.ConfigurationError, match="settings must be") as caught:
         tk.Session("paper", settings=settings)
     assert "tk.Settings.load(" in caught.value.next_step
 
