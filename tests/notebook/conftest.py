@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import ipywidgets
 import pytest
 from ipywidgets.widgets.widget import _instances as all_widgets
 
+from toolkit.core.document import ADDRESS_NAMES
+from toolkit.local.settings import Settings
 from toolkit.notebook.panel.widget import Panel
 from toolkit.practice_service import practice
 from toolkit.session.session import Session
@@ -78,17 +79,33 @@ def service(monkeypatch):
 
 
 @pytest.fixture
-def settings(service, tmp_path):
-    """The addresses of the practice service, and a project folder for the test."""
-    return replace(service.settings, project=tmp_path, cassettes="cassettes")
+def settings(request, tmp_path, monkeypatch):
+    """A project folder for the test, with the addresses of the practice service if the test uses it."""
+    monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
+    addresses = {name: f"https://{name.replace('_', '-')}.example.com" for name in ADDRESS_NAMES}
+    if "service" in request.fixturenames:
+        addresses = request.getfixturevalue("service").settings.addresses
+    return Settings(addresses, project=tmp_path, cassettes="cassettes")
+
+
+@pytest.fixture(scope="session")
+def recorded_tour(tmp_path_factory):
+    """The bytes of a cassette with one accounts call of the sandbox partner."""
+    path = tmp_path_factory.mktemp("recorded") / "tour.yaml"
+    with pytest.MonkeyPatch.context() as patch, practice() as service:
+        patch.delenv("TOOLKIT_OFFLINE", raising=False)
+        with Session(credentials=service.credentials["sandbox-secret"], cassette=path, settings=service.settings) as it:
+            it.accounts()
+    return path.read_bytes()
 
 
 @pytest.fixture
-def tour(service, settings):
-    """A cassette named "tour" with one accounts call of the sandbox partner."""
-    with Session(credentials=service.credentials["sandbox-secret"], cassette="tour", settings=settings) as session:
-        session.accounts()
-    return settings.cassettes_folder / "tour.yaml"
+def tour(recorded_tour, settings):
+    """A cassette named "tour" in the project of the test."""
+    path = settings.cassettes_folder / "tour.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(recorded_tour)
+    return path
 
 
 @pytest.fixture

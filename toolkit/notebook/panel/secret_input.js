@@ -1,4 +1,4 @@
-// Fields for secrets. What is typed stays in this closure, one for each model, until the kernel asks.
+// Fields for secrets. What is typed stays in this closure (one per model) until the kernel asks for it.
 const LONGEST_FILE = 65536; // bytes
 const EMPTY_DELAY = 300; // milliseconds
 let lastId = 0;
@@ -11,11 +11,11 @@ const make = (tag, attributes, ...children) => {
 };
 
 export default () => {
-  const texts = new Map(); // name of a field -> its text
-  const views = new Set(); // functions that draw the fields of one view anew
-  let answered = 0;
-  let forgotten = 0; // how often texts were forgotten: a file that was chosen before is not kept after
-  let reading = Promise.resolve(); // done when no chosen file is being read any more
+  const texts = new Map(); // by the names of the fields
+  const views = new Set(); // for each view, the function that redraws its fields
+  let answered = 0; // number of the last question that was answered
+  let forgotten = 0; // grows when texts are forgotten, so that a file chosen earlier is not kept later
+  let reading = Promise.resolve(); // settles when the chosen file has been read
 
   const redraw = () => views.forEach((draw) => draw());
 
@@ -26,16 +26,16 @@ export default () => {
     });
     model.on("msg:custom", (message) => {
       if (message.type === "forget") forget(message.names);
-      // The same question may come twice; by the second time the fields are empty.
+      // The same question may come twice, and the second time the fields may be empty already.
       if (message.type !== "ask" || message.number === answered) return;
       answered = message.number;
       const isEmpty = !model.get("fields").some(({ name, masked }) => masked && texts.get(name));
-      // The kernel takes the first answer: where the notebook is open twice, the page that was typed into goes first.
-      setTimeout(() => reading.then(() => handOver(model)), isEmpty ? EMPTY_DELAY : 0);
+      // The kernel takes the first answer. If the notebook is open in two pages, the one with text answers first.
+      setTimeout(() => reading.then(() => sendTexts(model)), isEmpty ? EMPTY_DELAY : 0);
     });
   };
 
-  const handOver = (model) => {
+  const sendTexts = (model) => {
     const encoder = new TextEncoder();
     const buffers = model.get("fields").map(({ name }) => encoder.encode(texts.get(name) ?? ""));
     model.send({ type: "texts", number: answered }, undefined, buffers);
@@ -87,12 +87,12 @@ export default () => {
 
   const fileInput = (field, input, problem) => {
     const file = make("input", { type: "file", "aria-label": `${field.label} file` });
-    let choices = 0; // of the file or of a typed text; a file that is read slowly must not take the place of a later one
+    let choices = 0; // counts files and typing: a file that is read slowly must not replace a later choice
     file.addEventListener("change", () => {
       const choice = ++choices;
       const before = forgotten;
       const chosen = file.files[0];
-      texts.delete(field.name); // that of another file
+      texts.delete(field.name); // of the previous file
       input.value = "";
       problem.textContent = "";
       if (!chosen) return;
@@ -118,14 +118,14 @@ export default () => {
     const showProblems = () => {
       const [first] = rows.map((row) => row.showProblem()).filter(Boolean);
       const focused = document.activeElement;
-      // Nobody who went on elsewhere in the notebook is called back.
+      // Focus the field, unless the user went on elsewhere in the notebook.
       if (first && (focused === document.body || el.closest(".toolkit-panel")?.contains(focused))) first.focus();
     };
     const draw = () => {
       const fields = model.get("fields");
       const isSame = fields.length === rows.length && fields.every(({ name }, at) => rows[at].field.name === name);
       if (!isSame) {
-        // Rows that stay are not made anew: a file that was chosen cannot be put into another input.
+        // Keep existing rows: a chosen file cannot be moved to another input.
         rows = fields.map((field) => rows.find((row) => row.field.name === field.name) ?? inputRow(model, field));
         el.replaceChildren(...rows.map(({ row }) => row));
         showProblems();

@@ -1,4 +1,4 @@
-// Status and summary of a session. What depends on the present is worked out here, not in the kernel.
+// Status and summary of a session. What depends on the present is computed here, so that it is not saved.
 const UNITS = [
   ["year", 31557600],
   ["month", 2629800],
@@ -6,10 +6,10 @@ const UNITS = [
   ["hour", 3600],
   ["minute", 60],
 ];
-const PATIENCE = 4000; // milliseconds until a kernel that does not answer is said to be absent
-const ABSENT = "The kernel is busy, or gone: this shows the panel as it last was. If it stays so, reload the page.";
-const GONE = "From an earlier run of the kernel. To use the panel, run its cell again.";
-// What the widgets of JupyterLab, Notebook and exported pages carry when no kernel holds them any more.
+const PATIENCE = 4000; // milliseconds to wait for the kernel to answer
+const ABSENT = "The kernel does not answer, so this may be out of date. If it stays like this, reload the page.";
+const GONE = "This panel belongs to an earlier kernel. Run its cell again to use it.";
+// The class of widgets without a kernel, in JupyterLab, Notebook and exported pages.
 const DISCONNECTED = "jupyter-widgets-disconnected";
 
 const clockText = (seconds) => {
@@ -24,8 +24,8 @@ const ageText = (instant) => {
 };
 
 export default () => {
-  const views = new Set(); // functions that bring the token of one view up to date
-  let token = null; // {remaining, lifetime} in seconds, and when that was
+  const views = new Set(); // for each view, the function that updates it
+  let token = null; // {remaining, lifetime} in seconds, and the time `at` which it came
   let isAnswered = false;
 
   const initialize = ({ model }) => {
@@ -53,7 +53,7 @@ export default () => {
     const isGone = () => el.closest(`.${DISCONNECTED}`) !== null;
     const showStatus = () => {
       const words = isGone() ? GONE : model.get("status");
-      if (status.textContent !== words) status.textContent = words; // said again, it would be read out again
+      if (status.textContent !== words) status.textContent = words; // setting it again would make screen readers repeat it
       status.dataset.tone = isGone() ? "gone" : model.get("tone");
     };
     const showToken = () => {
@@ -66,7 +66,7 @@ export default () => {
       bar.firstElementChild.style.width = `${percent}%`;
       place.querySelector(".toolkit-left").textContent =
         isGone()
-          ? "its lifetime is known while the kernel runs"
+          ? "known while the kernel runs"
           : left > 0
             ? `${clockText(left)} of ${clockText(token.lifetime)} left`
             : isAnswered
@@ -75,7 +75,7 @@ export default () => {
       bar.hidden = isGone();
     };
     const showSummary = () => {
-      summary.innerHTML = model.get("html"); // escaped where it is made
+      summary.innerHTML = model.get("html"); // the kernel has escaped it
       for (const time of summary.querySelectorAll("time")) time.after(` (${ageText(time.dateTime)})`);
       showToken();
     };
@@ -93,7 +93,7 @@ export default () => {
       absent.hidden = isGone();
       status.dataset.tone = "gone";
     };
-    // Whether the kernel is still there is found out when somebody looks, and not by asking all the time.
+    // Ask whether the kernel still answers when the user comes to the panel, not all the time.
     const greet = () => {
       if (isGone()) return;
       const wait = asked + PATIENCE - Date.now();
@@ -105,13 +105,13 @@ export default () => {
       try {
         model.send({ type: "hello" });
       } catch {
-        miss(); // its connection is closed
+        miss(); // the connection is closed
       }
     };
 
     model.on("change:status change:tone", showStatus);
     model.on("change:html", showSummary);
-    model.on("comm_live_update", () => setTimeout(update)); // once the panel around it carries the class, or does not
+    model.on("comm_live_update", () => setTimeout(update)); // after the panel around it got or lost the class
     views.add(update);
     showStatus();
     showSummary();
@@ -119,14 +119,14 @@ export default () => {
     const second = setInterval(() => token && !document.hidden && showToken(), 1000);
     const enter = () => {
       const panel = el.closest(".toolkit-panel");
-      if (!panel) return void (entering = setTimeout(enter, 50)); // a view is in its page some time after it was drawn
+      if (!panel) return void (entering = setTimeout(enter, 50)); // a view is added to the page after it is rendered
       for (const name of ["pointerenter", "focusin"]) panel.addEventListener(name, greet, { signal });
-      // Else a letter typed at a list of choices is a command to the notebook: "b" adds a cell, "x" cuts one.
+      // Otherwise a letter typed at a dropdown is a command to the notebook: "b" adds a cell, "x" cuts one.
       panel.addEventListener("focusin", ({ target }) => (target.dataset.lmSuppressShortcuts = "true"), { signal });
       const button = panel.querySelector("button");
-      // Words above it may go when a field is left, and the button with them: the press that left the field still counts.
+      // Leaving a field may remove words above the button and so move it. Capture the pointer, so the press still counts.
       button.addEventListener("pointerdown", ({ pointerId }) => button.setPointerCapture(pointerId), { signal });
-      // The button loses the keyboard's focus while it is disabled, that is, while it works; then it gets it back.
+      // A disabled button loses the keyboard focus. Give it back when the panel has connected.
       let isLost = false;
       button.addEventListener("blur", ({ relatedTarget }) => (isLost = button.disabled && !relatedTarget), { signal });
       const giveBack = () => !button.disabled && isLost && document.activeElement === document.body && button.focus();
