@@ -42,7 +42,7 @@ def client_secret(**changes):
 
 
 class Bench:
-    """An authorizer whose exchange is the test's: it yields the token request and is sent the text of the token."""
+    """An authorizer with an exchange of the test's own: it yields the token request and is sent the token as text."""
 
     def __init__(self, credentials, *, store=None):
         self.clock = ManualClock(START)
@@ -70,7 +70,7 @@ class Bench:
         return len(self.met)
 
     def obtain(self, text="QXZ-access-token"):
-        """The grant, with a token of this text if one is asked for."""
+        """Return the grant; a token with this text answers a token request if there is one."""
         flow = self.authorizer.obtain()
         assert isinstance(next(flow), WhichLoop)
         try:
@@ -84,17 +84,14 @@ class Bench:
         return parse_qs(self.token_requests[-1].request.content.decode(), strict_parsing=True)
 
 
-# The legacy flow
-
-
-def test_key_headers():
-    """A key pair goes into the two headers of section 5.2, under the service's own prefix."""
+def test_key_pair_in_headers():
+    """A key pair goes into the two headers of section 5.2, with the configured prefix."""
     grant = KeyPairAuthorizer(key_pair(), header_prefix="ACME").grant
     assert grant.headers == (("ACME-API-KEY-ID", "QXZ-key-id"), ("ACME-API-SECRET-KEY", "QXZ-secret-key"))
 
 
-def test_basic():
-    """A key pair goes out as HTTP Basic Authentication: key ID as user name, secret key as password."""
+def test_key_pair_as_basic():
+    """In HTTP Basic Authentication the key ID is the user name and the secret key the password."""
     ((name, value),) = KeyPairAuthorizer(key_pair(scheme="basic"), header_prefix="SVC").grant.headers
     assert name == "Authorization"
     assert base64.b64decode(value.removeprefix("Basic ")) == b"QXZ-key-id:QXZ-secret-key"
@@ -102,7 +99,7 @@ def test_basic():
 
 @pytest.mark.parametrize("scheme", ["headers", "basic"])
 def test_key_pair_in_recordings(scheme):
-    """A recording shows the document's placeholders under the document's header names, whatever the prefix."""
+    """A recording shows the document's placeholders and header names, whatever the prefix."""
     shown = KeyPairAuthorizer(key_pair(scheme=scheme), header_prefix="ACME").recorded_headers
     assert (
         dict(shown)
@@ -115,23 +112,20 @@ def test_key_pair_in_recordings(scheme):
 
 @pytest.mark.parametrize("status", [200, 401, 403, 500])
 def test_key_pair_is_never_retried(status):
-    """A call refused with a key pair is not sent again: there is no other to send."""
+    """A call that was refused with a key pair is not sent again."""
     authorizer = KeyPairAuthorizer(key_pair(), header_prefix="SVC")
     assert not authorizer.note_answer(GET, status, authorizer.grant)
 
 
 def test_key_pair_authorization():
-    """What is remembered of a call with a key pair is whose it was, and no token."""
+    """The authorization of a call with a key pair names the profile and no token."""
     by = KeyPairAuthorizer(key_pair(name="mine"), header_prefix="SVC").grant.authorization
     assert (by.kind, by.environment, by.profile) == (CredentialKind.KEY_PAIR, Environment.PAPER, "mine")
     assert (by.token, by.issued_at, by.expires_at) == (None, None, None)
 
 
-# The client credentials flow
-
-
 def test_client_secret_request():
-    """A client secret goes into the form and nowhere else, to the exact token URL (section 4.1)."""
+    """A client secret goes to the exact token URL, in the form and nowhere else (section 4.1)."""
     bench = Bench(client_secret())
     bench.obtain()
     request = bench.token_requests[0].request
@@ -143,7 +137,7 @@ def test_client_secret_request():
 
 
 def test_token_request_has_a_timeout():
-    """A token request, which no client builds, has a timeout of its own."""
+    """A token request, which no client builds, has a timeout."""
     bench = Bench(client_secret())
     bench.obtain()
     timeout = bench.token_requests[0].request.extensions["timeout"]
@@ -199,14 +193,14 @@ def test_client_key_request():
     ],
 )
 def test_audience(audience, sent):
-    """The audience is the token URL, the auth address as configured, or the text given."""
+    """The audience is the token URL, the auth address as configured, or the given text."""
     bench = Bench(client_key(audience=audience))
     bench.obtain()
     assert claims(bench, sent)[1]["aud"] == sent
 
 
 def test_fresh_assertion():
-    """Every token request has an assertion of its own, at the time of its sending."""
+    """Every token request has a new assertion, dated when it is sent."""
     bench = Bench(client_key())
     bench.obtain()
     first = claims(bench, TOKEN_URL)[1]
@@ -219,7 +213,7 @@ def test_fresh_assertion():
 
 @pytest.mark.parametrize("credentials", [client_secret(), client_key()], ids=["secret", "key"])
 def test_recorded_form(credentials):
-    """The form of a recording has the same fields, with placeholders for what is secret."""
+    """The form in a recording has the same fields, with placeholders for secrets."""
     bench = Bench(credentials)
     bench.obtain()
     token_request = bench.token_requests[0]
@@ -234,7 +228,7 @@ def test_recorded_form(credentials):
 
 
 def test_grant():
-    """A token authorizes with one header, and is remembered by number, issue and expiry."""
+    """A token authorizes with one header, and its number, issue and expiry are remembered."""
     grant = Bench(client_secret(name="mine")).obtain()
     assert grant.headers == (("Authorization", "Bearer QXZ-access-token"),)
     by = grant.authorization
@@ -242,7 +236,7 @@ def test_grant():
 
 
 def test_grant_in_hand():
-    """The grant in hand is the same object call after call, and its token is met once; renewed, it is another."""
+    """The grant in hand is the same object for every call, and its token is numbered once, until it is renewed."""
     bench = Bench(client_secret())
     assert bench.authorizer.grant is None
     first = bench.obtain()
@@ -258,7 +252,7 @@ def test_grant_in_hand():
 
 
 def test_shared_token():
-    """Equal credentials at one token endpoint share a token; others, of whatever likeness, do not."""
+    """Equal credentials at one token endpoint share a token; credentials that differ in anything do not."""
     store = MemoryTokenStore()
     Bench(client_secret(), store=store).obtain()
     assert Bench(client_secret(name="other-name"), store=store).authorizer.grant is not None
@@ -283,24 +277,24 @@ REQUESTS = {
 
 @pytest.mark.parametrize("kind", REQUESTS)
 def test_can_be_sent_again(kind):
-    """A body in memory can be sent again, one that is consumed by sending cannot."""
+    """A body in memory can be sent again; a stream that sending consumes cannot."""
     request, again = REQUESTS[kind]
     assert can_be_sent_again(request) is again
 
 
 @pytest.mark.parametrize("kind", REQUESTS)
-@pytest.mark.parametrize("status", [200, 204, 400, 401, 403, 407, 429, 500])
-def test_worth_retrying(kind, status):
-    """Worth another try is a 401 to a token, when the body can be sent again; the token is dropped either way."""
-    bench = Bench(client_secret())
-    grant = bench.obtain()
+def test_answers_to_a_token(kind):
+    """After a 401 the token is dropped, and the request is worth another try if its body can be sent again."""
     request, again = REQUESTS[kind]
-    assert bench.authorizer.note_answer(request, status, grant) is (status == 401 and again)
-    assert (bench.authorizer.grant is None) is (status == 401)
+    for status in (200, 204, 400, 401, 403, 407, 429, 500):
+        bench = Bench(client_secret())
+        grant = bench.obtain()
+        assert bench.authorizer.note_answer(request, status, grant) is (status == 401 and again)
+        assert (bench.authorizer.grant is None) is (status == 401)
 
 
-def test_one_renewal():
-    """A token that came of a 401 and is answered with 401 again is kept: no renewal for each call."""
+def test_one_renewal_after_401():
+    """A token that replaced a refused one is kept if it is refused too, so that not every call renews it."""
     bench = Bench(client_secret())
     assert bench.authorizer.note_answer(GET, 401, bench.obtain())
     renewed = bench.obtain("QXZ-other-token")
@@ -310,8 +304,6 @@ def test_one_renewal():
     assert not bench.authorizer.note_answer(GET, 200, renewed)
     assert bench.authorizer.note_answer(GET, 401, renewed)
 
-
-# The copy
 
 HEADER = st.tuples(st.sampled_from(["Accept", "X-One", "x-one", "Cookie"]), st.text("abc ", max_size=5))
 GRANTS = {
@@ -329,7 +321,7 @@ GRANTS = {
     timeout=st.none() | st.floats(0.1, 100),
 )
 def test_authorized_request(grant, line, headers, content, timeout):
-    """The copy differs from the request in the grant's headers only; the request itself stays as it was."""
+    """The copy differs from the request only in the headers of the grant; the request itself is not changed."""
     extensions = {"timeout": httpx.Timeout(timeout).as_dict(), "trace": print}
     method, path = line
     request = httpx.Request(
@@ -350,7 +342,7 @@ def test_authorized_request(grant, line, headers, content, timeout):
 
 
 def test_nothing_shows_a_secret():
-    """Grants, token requests and authorizers show no secret in their repr, fields that are dataclasses included."""
+    """Grants, token requests and authorizers show no secret in their repr."""
     for credentials in (client_secret(), client_key()):
         bench = Bench(credentials)
         grant = bench.obtain()

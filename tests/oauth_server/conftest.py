@@ -1,8 +1,7 @@
-"""An OAuth server that nobody here wrote, and a broker that keeps the tokens it is sent.
+"""A certified OAuth server, and a broker that remembers the tokens it receives.
 
-`npm install --prefix tests/oauth_server` installs the server for the tests in this folder, which are skipped
-without it; or set TOOLKIT_TESTS_OAUTH_SERVER to the folder whose `node_modules` has it. With
-TOOLKIT_TESTS_NEED_OAUTH_SERVER set, its absence is a failure.
+`npm install --prefix tests/oauth_server` installs the server. Set TOOLKIT_TESTS_OAUTH_SERVER if its `node_modules`
+is in another folder. Without the server the tests are skipped, or fail if TOOLKIT_TESTS_NEED_OAUTH_SERVER is set.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class Broker:
 
 @pytest.fixture(scope="module")
 def server():
-    """The server, for the tests of a module; each leaves no refusal behind that it has not looked at."""
+    """The server, one for all tests."""
     installed = Path(os.environ.get("TOOLKIT_TESTS_OAUTH_SERVER") or HERE)
     node = shutil.which("node")
     if node is None or not (installed / "node_modules" / "oidc-provider").is_dir():
@@ -51,11 +50,11 @@ def server():
 @pytest.fixture
 def broker():
     """A broker on loopback."""
-    here = Broker()
+    broker = Broker()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            here.bearers.append(self.headers["Authorization"].removeprefix("Bearer "))
+            broker.bearers.append(self.headers["Authorization"].removeprefix("Bearer "))
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", "2")
@@ -66,36 +65,36 @@ def broker():
             """Say nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
-        here.address = f"http://127.0.0.1:{listening.server_port}"
+        broker.address = f"http://127.0.0.1:{listening.server_port}"
         thread = threading.Thread(target=listening.serve_forever, args=(0.01,), daemon=True)
         thread.start()
-        yield here
+        yield broker
         listening.shutdown()
         thread.join()
 
 
 @pytest.fixture
 def open_session(server, broker, monkeypatch):
-    """Opens a session with tokens of its own, whose clock is `off` from the machine's."""
+    """A function that opens a session with tokens of its own and a clock that is `off` by so much."""
     monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
     settings = tk.Settings({"auth_sandbox": server.issuer, "broker_sandbox": broker.address})
     opened = []
 
-    def open_one(credentials, *, off=timedelta(0), **options):
+    def open_session(credentials, *, off=timedelta(0), **options):
         # A session with a clock of its own shares no tokens with the other sessions of the process.
         clock = ManualClock(datetime.now(UTC) + off)
         opened.append(tk.Session(credentials=credentials, settings=settings, clock=clock, **options))
         return opened[-1]
 
-    yield open_one
+    yield open_session
     for session in opened:
         session.close()
-    assert server.other_refusals() == [], "more was refused than the test looked at"
+    assert server.other_refusals() == [], "the server refused more than the test expected"
 
 
 @pytest.fixture
 def client_key(server):
-    """Makes the credentials of the client with a key, which goes by the name of the algorithm it signs with."""
+    """A function that makes credentials with a key for a client, which has the name of its algorithm."""
 
     def make(client_id="ES256", *, key=None, **options):
         given = {"environment": "broker-sandbox", "key_id": f"{client_id}-1", "algorithm": client_id, **options}
@@ -106,7 +105,7 @@ def client_key(server):
 
 @pytest.fixture
 def client_secret(server):
-    """Makes the credentials of a client with a secret."""
+    """A function that makes credentials of a client with a secret."""
 
     def make(client_id="secret", secret=None, **options):
         return tk.ClientSecret(client_id, secret or server.client_secret, environment="broker-sandbox", **options)

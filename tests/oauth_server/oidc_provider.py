@@ -1,4 +1,4 @@
-"""Drives an OAuth server that is none of ours, in a process of its own: npm's oidc-provider, OpenID Certified."""
+"""Runs npm's oidc-provider, an OpenID Certified server, in a process of its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 HERE = Path(__file__).parent
-PATIENCE = 30  # seconds until a server that says nothing is taken for dead
+PATIENCE = 30  # seconds to wait for a line from the server
 CURVES = {"ES256": ec.SECP256R1(), "ES384": ec.SECP384R1(), "ES512": ec.SECP521R1()}
 ALGORITHMS = (*CURVES, "EdDSA", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
 SCOPES = ("accounts:read", "orders:write")
@@ -30,13 +30,12 @@ CLIENT = {
 
 
 class OAuthServer:
-    """The server as its clients know it.
+    """A running server with one client for each algorithm, named like it, and two clients with a secret.
 
     Attributes:
         issuer: its address.
-        token_requests: the forms that reached it through `transport`.
-        client_secret: that of the clients "secret" and "no-grant"; the latter may not have a token.
-        keys: algorithm to the private key of the client of that name.
+        client_secret: the secret of the clients "secret" and "no-grant"; the latter may not have a token.
+        keys: the private key of each client with a key.
     """
 
     def __init__(self, node: str, installed: Path) -> None:
@@ -58,15 +57,15 @@ class OAuthServer:
         self.issuer = self._next("issuer")
 
     def why_refused(self) -> str:
-        """The server's own reason for the refusal that nobody has asked about yet."""
+        """Return the server's reason for the next refusal, which it does not tell its clients."""
         return self._next("refused")
 
     def other_refusals(self) -> list[str]:
-        """The reasons for the refusals that nobody has asked about yet."""
+        """Return the reasons for all further refusals."""
         return [self._next("refused") for _ in range(self._lines.qsize())]
 
     def introspect(self, access_token: str) -> dict[str, Any]:
-        """What the server says of a token (RFC 7662)."""
+        """Return what the server knows about a token (RFC 7662)."""
         form = {"token": access_token, "client_id": "secret", "client_secret": self.client_secret}
         return httpx.post(f"{self.issuer}/introspection", data=form).raise_for_status().json()
 
@@ -94,7 +93,7 @@ class OAuthServer:
 
     def _read(self) -> None:
         for line in self._process.stdout:
-            if line.startswith("{"):  # not one of the notices with which it greets its operator
+            if line.startswith("{"):  # other lines are notices to the operator
                 self._lines.put(json.loads(line))
 
     def _next(self, name: str) -> str:
@@ -102,7 +101,7 @@ class OAuthServer:
 
 
 def private_keys() -> dict[str, Any]:
-    """A private key for each algorithm."""
+    """Return a private key for each algorithm."""
     of_curves = {algorithm: ec.generate_private_key(curve) for algorithm, curve in CURVES.items()}
     for_rsa = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     rest = {algorithm: for_rsa for algorithm in ALGORITHMS if algorithm[:2] in ("RS", "PS")}
@@ -110,6 +109,6 @@ def private_keys() -> dict[str, Any]:
 
 
 def public_jwk(private_key: Any, algorithm: str) -> dict[str, str]:
-    """The public half, as it is registered with a server."""
+    """Return the public half as it is registered with the server."""
     public = jwt.get_algorithm_by_name(algorithm).to_jwk(private_key.public_key(), as_dict=True)
     return {**public, "kid": f"{algorithm}-1", "use": "sig"}

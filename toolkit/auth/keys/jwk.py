@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from toolkit.auth.keys.local_key import KEYS_THAT_SIGN, LoadedKey, key_error, public_half_error
+from toolkit.auth.keys.local_key import KEYS_THAT_SIGN, PRIVATE_HALF, LoadedKey, key_error
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
 from toolkit.core.secret import Secret
@@ -19,11 +19,7 @@ _KID_SHOWN: Final = 60  # characters
 
 
 def load_jwk(text: str, key_id: str | None) -> LoadedKey:
-    """Return the private key of a JWK, or the one of a JWK set that `key_id` chooses.
-
-    Raises:
-        ConfigurationError: if there is none, several fit, or it cannot be read or is not for signing.
-    """
+    """Return the private key of a JWK, or the one of a JWK set that `key_id` chooses."""
     fields = attempt(lambda: json.loads(text), otherwise=_unreadable())
     if not isinstance(fields, dict):
         raise _unreadable()
@@ -41,7 +37,7 @@ def _choose(members: list[Any], key_id: str | None) -> dict[str, Any]:
     """Return the private key to take; members that are not private keys are passed over (RFC 7517 section 5)."""
     private = [member for member in members if isinstance(member, dict) and "d" in member]
     if not private:
-        raise public_half_error("This is a set of JWKs. None of them is a private key.")
+        raise key_error("This is a set of JWKs. None of them is a private key.", PRIVATE_HALF)
     kids = ", ".join(_shown(jwk.get("kid")) for jwk in private[:_KIDS_SHOWN])
     kids += ", ..." if len(private) > _KIDS_SHOWN else ""
     if key_id is None:
@@ -73,9 +69,8 @@ def _load(jwk: dict[str, Any]) -> Any:
         raise key_error("This JWK is a symmetric key.", "A client assertion is signed with a private key.")
     if "d" not in jwk:
         is_public = "n" in jwk or "x" in jwk
-        raise public_half_error(
-            "This JWK holds a public key only." if is_public else "This JWK does not hold a private key."
-        )
+        what = "This JWK holds a public key only." if is_public else "This JWK does not hold a private key."
+        raise key_error(what, PRIVATE_HALF)
     _check_use(jwk)
     algorithm = "RS256" if kind == "RSA" else _ALGORITHM_OF_CURVE.get(str(curve))
     if algorithm is None:

@@ -15,6 +15,7 @@ from toolkit.transport.tracebacks import attempt
 if TYPE_CHECKING:
     from jwt.algorithms import Algorithm
 
+PRIVATE_HALF: Final = "Give the private half of the key pair."
 KEYS_THAT_SIGN: Final = "Use an RSA, P-256, P-384, P-521 or Ed25519 key"
 _HOW_TO_GIVE_A_KEY: Final = (
     "Give a private key as PEM or JWK text, as a pathlib.Path to a file of it, or as a key object."
@@ -24,11 +25,6 @@ _HOW_TO_GIVE_A_KEY: Final = (
 def key_error(what: str, next_step: str = _HOW_TO_GIVE_A_KEY) -> ConfigurationError:
     """Return the error for a private key that cannot be used."""
     return ConfigurationError(what, next_step, about="private_key")
-
-
-def public_half_error(what: str) -> ConfigurationError:
-    """Return the error for a public key or certificate given in place of a private key."""
-    return key_error(what, "Give the private half of the key pair.")
 
 
 def not_encrypted_error() -> ConfigurationError:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
-from toolkit.auth.keys.local_key import KEYS_THAT_SIGN, LoadedKey, key_error, not_encrypted_error, public_half_error
+from toolkit.auth.keys.local_key import KEYS_THAT_SIGN, PRIVATE_HALF, LoadedKey, key_error, not_encrypted_error
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 
@@ -40,11 +40,7 @@ class _Block(NamedTuple):
 
 
 def load_pem(text: str, passphrase: Secret | None) -> LoadedKey:
-    """Return the only private key among the blocks of a PEM text.
-
-    Raises:
-        ConfigurationError: if there is none, there are several, or it cannot be read or decrypted.
-    """
+    """Return the only private key among the blocks of a PEM text."""
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
     blocks = list(_blocks(text))
@@ -64,15 +60,11 @@ def load_pem(text: str, passphrase: Secret | None) -> LoadedKey:
 
 
 def load_der(data: bytes, passphrase: Secret | None) -> LoadedKey:
-    """Return the private key of a DER structure.
-
-    Raises:
-        ConfigurationError: if it is not a private key, or cannot be read or decrypted.
-    """
+    """Return the private key of a DER structure."""
     from cryptography.hazmat.primitives.serialization import load_der_private_key
 
     if _is_public_der(data):
-        raise public_half_error("This DER is a public key.")
+        raise key_error("This DER is a public key.", PRIVATE_HALF)
     return LoadedKey(_decode(load_der_private_key, data, passphrase, "DER"), passphrase=passphrase)
 
 
@@ -104,9 +96,8 @@ def _no_private_key(text: str, blocks: list[_Block]) -> ConfigurationError:
             "The PEM of the private key is cut off: its BEGIN or its END line is missing.", "Copy all of it."
         )
     instead = next((_NOT_PRIVATE[block.label] for block in blocks if block.label in _NOT_PRIVATE), None)
-    return public_half_error(
-        "This PEM does not hold a private key." if instead is None else f"This PEM holds a {instead} only."
-    )
+    what = "This PEM does not hold a private key." if instead is None else f"This PEM holds a {instead} only."
+    return key_error(what, PRIVATE_HALF)
 
 
 def _rebuilt(block: _Block) -> str:

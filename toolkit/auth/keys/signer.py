@@ -41,11 +41,7 @@ class Signer(Protocol):
 
 
 def check_signer(signer: Signer, *, algorithm: str | None, key_id: str | None) -> None:
-    """Check that a signer is for this algorithm and key ID; None stands for any.
-
-    Raises:
-        ConfigurationError: if it is for another, or cannot sign an assertion.
-    """
+    """Check that a signer can sign an assertion with this algorithm and key ID; None stands for any."""
     actual_algorithm, actual_key_id = describe_signer(signer)
     for name, wanted, actual in (("algorithm", algorithm, actual_algorithm), ("key_id", key_id, actual_key_id)):
         if wanted is not None and wanted != actual:
@@ -55,18 +51,12 @@ def check_signer(signer: Signer, *, algorithm: str | None, key_id: str | None) -
 
 
 def describe_signer(signer: Signer) -> tuple[str, str | None]:
-    """Return algorithm and key ID of a signer, which may have to ask for them where the key is kept.
-
-    Raises:
-        ConfigurationError: if it cannot say them, or they are not those of a private key.
-    """
-    # Foreign code: nothing is known of what it returns.
-    algorithm: Any
-    key_id: Any
-    algorithm, key_id = attempt(
+    """Return algorithm and key ID of a signer, which may have to ask for them where the key is kept."""
+    answer: tuple[Any, Any] = attempt(
         lambda: (signer.algorithm, signer.key_id),
         otherwise=_signer_error("The signer could not tell its algorithm and key_id.", _TRY_AGAIN),
     )
+    algorithm, key_id = answer
     if algorithm not in ALGORITHMS:
         quoted = f" {excerpt(algorithm, LONGEST_ALGORITHM)!r}" if isinstance(algorithm, str) else ""
         raise _signer_error(
@@ -79,20 +69,15 @@ def describe_signer(signer: Signer) -> tuple[str, str | None]:
 
 
 def sign_with(signer: Signer, algorithm: str, data: bytes) -> bytes:
-    """Return the signature of `data` as JWS wants it.
-
-    Raises:
-        ConfigurationError: if the signer fails, or returns something else than a signature. An error of its own is
-            named by its type and dropped, because it may quote a secret.
-    """
-    failure = ""
+    """Return the signature of `data` as JWS wants it; errors of the signer are replaced, for they may quote secrets."""
     result: Any = None
+    problem = None
     try:
         result = signer.sign(data)
     except Exception as error:  # noqa: BLE001 - a signer may raise anything
-        failure = type(error).__name__
-    if failure:
-        raise _signer_error(f"The signer could not sign: {failure}.", _TRY_AGAIN)
+        problem = _signer_error(f"The signer could not sign: {type(error).__name__}.", _TRY_AGAIN)
+    if problem is not None:
+        raise problem
     if not isinstance(result, bytes | bytearray | memoryview):
         raise _not_a_signature(f"an object of type {type(result).__name__} rather than bytes")
     signature = bytes(result)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolkit.auth.keys.jwk import load_jwk
-from toolkit.auth.keys.local_key import LoadedKey, key_error, key_type_error, not_encrypted_error, public_half_error
+from toolkit.auth.keys.local_key import PRIVATE_HALF, LoadedKey, key_error, key_type_error, not_encrypted_error
 from toolkit.auth.keys.pem import load_der, load_pem
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
@@ -25,11 +25,7 @@ _ATTRIBUTES_OF_KEYS: Final = ("sign", "private_bytes", "public_bytes")
 
 
 def as_secret(private_key: Any) -> Any:
-    """Return a private key in a form that hides it: key text as a Secret; a Path, key object or Signer as it is.
-
-    Raises:
-        ConfigurationError: if it is none of those, or the Path consists of key text.
-    """
+    """Return a private key in a form that hides it: key text as a Secret; a Path, key object or Signer as it is."""
     if isinstance(private_key, Secret):
         return private_key
     if isinstance(private_key, str):
@@ -61,9 +57,6 @@ def load(private_key: Any, key_id: str | None, passphrase: Secret | None) -> Loa
         private_key: a Secret with key text, a Path, or a key object, as `as_secret` returns them.
         key_id: chooses the key of a JWK set.
         passphrase: decrypts the key.
-
-    Raises:
-        ConfigurationError: if it is not a private key, or cannot be read or decrypted.
     """
     if isinstance(private_key, Path):
         return _load_text(_read(private_key), key_id, passphrase)
@@ -79,7 +72,7 @@ def load(private_key: Any, key_id: str | None, passphrase: Secret | None) -> Loa
         raise not_encrypted_error()
     if hasattr(private_key, "public_bytes") and not hasattr(private_key, "private_bytes"):
         kind = "certificate" if hasattr(private_key, "issuer") else "public key"
-        raise public_half_error(f"This is a {kind}, not a private key.")
+        raise key_error(f"This is a {kind}, not a private key.", PRIVATE_HALF)
     return LoadedKey(private_key)
 
 
