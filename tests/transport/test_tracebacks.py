@@ -442,7 +442,9 @@ def test_frameless_error_shows_no_secret(then, kind):
     error = caught_from(Constructed, Opaque(SECRET), then=then)
     assert type(error) is kind
     assert (error.__cause__, error.__context__) == (None, None)
-    assert error.__traceback__.tb_next.tb_next is None
+    own = error.__traceback__.tb_next
+    assert own.tb_next is None
+    assert set(own.tb_frame.f_locals) == {"function"}
     assert SECRET not in shown_by(error)
 
 

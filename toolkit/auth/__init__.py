@@ -14,4 +14,6 @@ A request gets its credentials in this order:
 5. The headers of the grant go on a copy of the request, below the cassette. The caller's own request never holds
    them.
 6. The authorizer takes note of the answer. After a 401 the token is renewed once and the request is sent again.
+
+Saved profiles and shared tokens are encrypted on the disk (`sealing`).
 """

@@ -45,7 +45,10 @@ def frameless(function: Callable[_Parameters, _Result]) -> Callable[_Parameters,
             error = _showable(caught, function.__qualname__)
         # Raised outside of the handler: within it, what was caught would become the context.
         del args, kwargs
-        raise error
+        try:
+            raise error
+        finally:
+            del error  # the error holds this frame: a cycle would keep it and the frames of the callers alive
 
     return call
 
