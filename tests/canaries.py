@@ -16,6 +16,7 @@ import base64
 import binascii
 import bz2
 import contextlib
+import functools
 import html
 import io
 import json
@@ -112,6 +113,7 @@ def files_with(folder, *secrets, layers=0):
     return [file.relative_to(folder) for file in files if found_in(file, secrets, layers=layers)]
 
 
+@functools.lru_cache(maxsize=1000)
 def forms(secret):
     """Return the usual forms of a secret, as bytes: escaped, percent-encoded, hex, base64 and so on."""
     data = secret.encode("utf-8", "surrogatepass")
@@ -123,7 +125,7 @@ def forms(secret):
     written |= {*_hex_forms(data), *_base64_forms(data), *_base32_forms(data), quopri.encodestring(data).strip()}
     with contextlib.suppress(UnicodeEncodeError):
         written |= {secret.encode(encoding) for encoding in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")}
-    return written
+    return frozenset(written)
 
 
 def _contents(data):

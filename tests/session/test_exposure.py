@@ -1,4 +1,7 @@
-"""Canaries: secrets are planted wherever there are any, and searched for in whatever a public object shows."""
+"""Public objects and errors show no secret.
+
+Secrets are planted, and the output of whatever prints, copies or saves an object is searched for them.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,19 @@ import dataclasses
 import gc
 import gzip
 import io
+import itertools
 import json
 import logging
 import pickle
 import pprint
-import secrets
 import traceback
 import warnings
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from urllib.parse import parse_qs, quote, quote_plus
+from secrets import token_hex, token_urlsafe
+from urllib.parse import parse_qs, quote
 
+import canaries
 import httpx
 import pytest
 import rich.console
@@ -40,30 +46,13 @@ KINDS = {
 }
 
 
-def forms(canary):
-    """A canary in every form, by other means than the toolkit's own search."""
-    data = canary.encode("utf-8", "surrogatepass")
-    yield from (canary, repr(canary)[1:-1], json.dumps(canary)[1:-1], repr(data)[2:-1])
-    yield from (quote(canary, safe=""), quote_plus(canary), data.hex(), data.hex().upper())
-    for offset, first in enumerate((0, 2, 3)):
-        encoded = base64.b64encode(b"\0" * offset + data).decode()
-        core = encoded[first : (offset + len(data)) * 8 // 6]
-        yield from (core, core.replace("+", "-").replace("/", "_"))
-
-
-def pieces(secret):
-    """What may not be seen of a secret: all of it, and of a PEM no line of it."""
-    lines = [line for line in secret.replace("\\n", "\n").splitlines() if not line.startswith("-----")]
-    return [line for line in lines if len(line) >= 8]
-
-
-def found(text, canaries):
-    """Those canaries that are in a text in any form."""
-    return [canary for canary in canaries if any(form in text for form in forms(canary))]
+def found(text, secrets):
+    """Return where any of the secrets is in a text, in any usual form."""
+    return canaries.found_in(text, secrets, layers=0)
 
 
 def views(value):
-    """Everything that ways of printing, copying and saving make of an object, by name."""
+    """Yield each way of printing, copying or saving an object, with its name."""
     yield "repr", lambda: repr(value)
     yield "str", lambda: str(value)
     yield "f-string", lambda: f"{value} {value!r} {value!s:>20} {value!a}"
@@ -95,7 +84,7 @@ def public_slots(value):
 
 
 def is_plain(value, name):
-    """Whether a name is an attribute rather than a method or something of Python's own."""
+    """Return True if a name is an attribute rather than a method or a name of Python's own."""
     if name.startswith("_"):
         return False
     try:
@@ -118,21 +107,21 @@ def ipython_text(value):
         return repr(DisplayFormatter().format(value))
 
 
-def exposed(value, canaries):
-    """Names of the views of an object that hold a canary; a view that is refused is searched for in its error."""
-    leaks = set()
+def exposed(value, secrets):
+    """Return the names of the views of an object that show a secret; if a view is refused, its error is searched."""
+    texts = []
     for name, view in views(value):
         try:
-            text = view()
+            texts.append((name, view()))
         except Exception as error:  # noqa: BLE001 - refused, in whatever way
-            text = f"{error!r} {error}"
-        if found(text, canaries):
-            leaks.add(name)
-    return leaks
+            texts.append((name, f"{error!r} {error}"))
+    if not found("\n".join(text for _, text in texts), secrets):
+        return set()
+    return {name for name, text in texts if found(text, secrets)}
 
 
 def as_ipython_shows(error):
-    """The traceback of %xmode Verbose, without the frames of these tests, which hold the canaries themselves."""
+    """Return the traceback of %xmode Verbose, without the frames of these tests, which hold the secrets themselves."""
     from IPython.core.ultratb import VerboseTB
 
     try:
@@ -149,7 +138,7 @@ def beyond_tests(frames):
 
 
 def chain(error):
-    """An error and all that it hangs together with."""
+    """Return an error with all its causes and contexts."""
     seen, pending = [], [error]
     while pending:
         one = pending.pop()
@@ -160,7 +149,7 @@ def chain(error):
 
 
 def with_locals(error):
-    """The local variables of all frames of an error and its chain, but those of these tests."""
+    """Return the local variables of all frames of an error and its chain, except those of these tests."""
     lines = []
     for one in chain(error):
         for frame, _ in traceback.walk_tb(beyond_tests(one.__traceback__)):
@@ -171,15 +160,17 @@ def with_locals(error):
     return "\n".join(lines)
 
 
-def exposed_error(error, canaries):
-    """The same for an error: its chain, and tracebacks that show local variables."""
-    leaks = set().union(*(exposed(one, canaries) for one in chain(error)))
-    if found("".join(traceback.format_exception(error)), canaries):
+def exposed_error(error, secrets):
+    """Return the ways in which an error shows a secret: its chain, and tracebacks with local variables."""
+    leaks = set().union(*(exposed(one, secrets) for one in chain(error)))
+    if found("".join(traceback.format_exception(error)), secrets):
         leaks.add("traceback")
-    if hasattr(error, "_render_traceback_") and found("\n".join(error._render_traceback_()), canaries):
+    if hasattr(error, "_render_traceback_") and found("\n".join(error._render_traceback_()), secrets):
         leaks.add("IPython's traceback")
-    leaks |= {line.partition(" = ")[0] for line in with_locals(error).splitlines() if found(line, canaries)}
-    if found(as_ipython_shows(error), canaries):
+    variables = with_locals(error)
+    if found(variables, secrets):
+        leaks |= {line.partition(" = ")[0] for line in variables.splitlines() if found(line, secrets)}
+    if found(as_ipython_shows(error), secrets):
         leaks.add("IPython's verbose traceback")
     return leaks
 
@@ -194,36 +185,26 @@ def pem():
     ).decode()
     number = key.private_numbers().private_value
     member = base64.urlsafe_b64encode(number.to_bytes(32)).decode()[:42]  # of a JWK
-    return text, [*pieces(text), str(number), f"{number:x}", member]
+    return text, [*canaries.pieces(text), str(number), f"{number:x}", member]
 
 
 def plant(kind, text=None):
-    """Credentials of a kind, and the canaries in them."""
+    """Return credentials of a kind, and the secrets in them."""
     environment, how = KINDS[kind]
     if how == "key":
-        given, canaries = pem()
-        return tk.ClientKey("client-1", given, environment=environment), canaries
-    text = text or secrets.token_urlsafe(30)
+        private_key, planted = pem()
+        return tk.ClientKey("client-1", private_key, environment=environment), planted
+    text = text or token_urlsafe(30)
     if how == "secret":
         return tk.ClientSecret("client-1", text, environment=environment), [text]
-    key_id = f"KEYID{secrets.token_hex(8)}"
+    key_id = f"KEYID{token_hex(8)}"
     return tk.KeyPair(key_id, text, environment=environment, scheme=how), [key_id, text]
 
 
-def assertions(service):
-    return [one for body in service.bodies for one in parse_qs(body.decode("latin-1")).get("client_assertion", [])]
-
-
-def all_canaries(service, canaries):
-    return [*canaries, *service.issued, *assertions(service)]
-
-
-@pytest.fixture
-def quiet():
-    """Warnings of what is done, which are searched as well."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield caught
+def with_tokens(service, planted):
+    """Return the planted secrets with those that were made on the way: tokens and assertions."""
+    bodies = [parse_qs(body.decode("latin-1")) for body in service.bodies]
+    return [*planted, *service.issued, *(text for body in bodies for text in body.get("client_assertion", []))]
 
 
 def open_session(is_async, **options):
@@ -231,12 +212,12 @@ def open_session(is_async, **options):
 
 
 def finish(value):
-    """What a call gives, awaited where it must be."""
+    """Return the result of a call, awaited if it is a coroutine."""
     return asyncio.run(value) if asyncio.iscoroutine(value) else value
 
 
 def make_calls(session):
-    """The accounts and a call of one's own, in one event loop when asynchronous."""
+    """Return a client, the accounts and the response to another call."""
     client = session.trading if session.environment in ("live", "paper") else session.broker
 
     async def both():
@@ -247,19 +228,8 @@ def make_calls(session):
     return client, session.accounts(), client.get("/v1/anything", params={"a": "b"})
 
 
-MODES = ["live", "recording", "replaying"]
-
-
-def everything_of(kind, mode, is_async, service, settings):
-    """All public objects of a session that made calls, by name; and the canaries."""
-    credentials, canaries = plant(kind)
-    if mode == "replaying":
-        make_calls(tk.Session(credentials=credentials, settings=settings, transport=service, cassette="c", mode="all"))
-        gc.collect()
-    cassette = {"live": {}, "recording": {"cassette": "c", "mode": "all"}, "replaying": {"cassette": "c"}}[mode]
-    given = {} if mode == "replaying" else {"credentials": credentials, "transport": service}
-    session = open_session(is_async, settings=settings, **given, **cassette)
-    client, accounts, response = make_calls(session)
+def objects_of(session, client, accounts, response):
+    """Return all public objects of a session that made calls, by name."""
     objects = {
         "session": session,
         "credentials": session.credentials,
@@ -285,41 +255,53 @@ def everything_of(kind, mode, is_async, service, settings):
     if session.cassette is not None:
         objects |= {"cassette.table": session.cassette.table(), "cassette.transport": session.cassette.transport()}
         objects["scrubber"] = session.cassette.scrubber
-    if isinstance(credentials, tk.ClientKey):
-        objects["signer"] = credentials.private_key
-    return objects, all_canaries(service, canaries)
+    if isinstance(session.credentials, tk.ClientKey):
+        objects["signer"] = session.credentials.private_key
+    return objects
 
 
-@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("kind", KINDS)
-def test_sessions(kind, mode, is_async, service, settings, quiet):
-    """A session that made calls, and what it gives out, show no secret in any way of showing things."""
-    objects, canaries = everything_of(kind, mode, is_async, service, settings)
-    assert len(canaries) >= 2
-    leaks = {name: exposed(value, canaries) for name, value in objects.items()}
+@pytest.mark.parametrize(
+    ("kind", "mode", "is_async"),
+    [
+        (kind, mode, (row + column) % 2 == 1)
+        for row, mode in enumerate(["live", "recording", "replaying"])
+        for column, kind in enumerate(KINDS)
+    ],
+)
+def test_sessions(kind, mode, is_async, service, settings):
+    """A session that made calls, and all that it returns, show no secret, whatever shows them."""
+    credentials, planted = plant(kind)
+    with warnings.catch_warnings(record=True, action="always") as warned:
+        options = {"credentials": credentials, "settings": settings, "transport": service}
+        if mode == "replaying":
+            make_calls(tk.Session(**options, cassette="c", mode="all"))
+            gc.collect()
+            options = {"settings": settings}
+        cassette = {"live": {}, "recording": {"cassette": "c", "mode": "all"}, "replaying": {"cassette": "c"}}[mode]
+        session = open_session(is_async, **options, **cassette)
+        objects = objects_of(session, *make_calls(session))
+        secrets = with_tokens(service, planted)
+        assert len(secrets) >= 2
+        leaks = {name: exposed(value, secrets) for name, value in objects.items()}
     assert {name: views for name, views in leaks.items() if views} == {}
-    assert not found(" ".join(str(one.message) for one in quiet), canaries)
+    assert not found(" ".join(str(warning.message) for warning in warned), secrets)
 
 
 printable_text = st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_size=8).map("QZ7{}".format)
 
 
-@hypothesis_settings(max_examples=40)
 @given(printable_text, st.sampled_from(["headers", "basic", "secret"]))
 def test_any_credentials(text, kind):
-    """Whatever the text of a secret, neither it nor the credentials and tokens that hold it show it."""
-    credentials, canaries = plant(kind, text)
-    secret = tk.Secret(text)
-    from datetime import UTC, datetime, timedelta
-
+    """Secrets, credentials and tokens do not show their text, whatever it is."""
+    credentials, planted = plant(kind, text)
     now = datetime(2026, 5, 12, tzinfo=UTC)
+    secret = tk.Secret(text)
     for value in (credentials, secret, tk.Token(secret, now, now + timedelta(minutes=15))):
-        assert exposed(value, canaries) == set()
+        assert exposed(value, planted) == set()
 
 
 def test_these_tests_can_fail():
-    """Each way of showing an object finds a secret in one that takes no care, in whatever form."""
+    """Each way of showing an object finds a secret, in several forms, in an object that hides nothing."""
 
     @dataclasses.dataclass
     class Careless:
@@ -328,33 +310,33 @@ def test_these_tests_can_fail():
         def _repr_html_(self):
             return self.text
 
-    canary = secrets.token_urlsafe(30)
-    for form in forms(canary):
-        leaks = exposed(Careless(form), [canary])
+    secret = canaries.new()
+    for name in ("as it is", "percent-encoded", "JSON", "base64 at an offset", "hex"):
+        leaks = exposed(Careless(canaries.FORMS[name](secret)), [secret])
         assert leaks >= {"repr", "f-string", "JSON", "vars", "IPython", "rich", "asdict", "attributes"}
     with pytest.raises(ValueError) as caught:
-        json.loads("{" + canary)
-    assert exposed_error(caught.value, [canary]) > {"vars", "attributes", "IPython's verbose traceback"}
+        json.loads("{" + secret)
+    assert exposed_error(caught.value, [secret]) > {"vars", "attributes", "IPython's verbose traceback"}
 
 
-CANARY = "QZ7-" + "canary/+%\\'\"" * 3
+AWKWARD = "QZ7-" + "canary/+%\\'\"" * 3
 
 
 def bad_credentials():
-    """Constructions that are refused, with a secret in what is given, also where it does not belong."""
-    text, multi = CANARY, CANARY + "\n"
+    """Yield constructors that refuse their arguments, which hold a secret, also where none belongs."""
+    text, lines = AWKWARD, AWKWARD + "\n"
     key, _ = pem()
-    broken = key.replace("\n", "\n" + CANARY, 1)
+    broken = key.replace("\n", "\n" + AWKWARD, 1)
     yield from (
-        lambda: tk.KeyPair(text, multi, environment="paper"),
-        lambda: tk.KeyPair(multi, text, environment="paper"),
-        lambda: tk.KeyPair("id", CANARY + "ü", environment="paper"),
+        lambda: tk.KeyPair(text, lines, environment="paper"),
+        lambda: tk.KeyPair(lines, text, environment="paper"),
+        lambda: tk.KeyPair("id", AWKWARD + "ü", environment="paper"),
         lambda: tk.KeyPair("id", text.encode(), environment="paper"),
         lambda: tk.KeyPair("id", text, environment="broker-live"),
         lambda: tk.KeyPair("id", text, environment="paper", scheme="other"),
         lambda: tk.KeyPair("id", text, environment="paper", name=text),
         lambda: tk.KeyPair(text + ":", text, environment="paper", scheme="basic"),
-        lambda: tk.ClientSecret("id", multi, environment="broker-live"),
+        lambda: tk.ClientSecret("id", lines, environment="broker-live"),
         lambda: tk.ClientSecret("id", [text], environment="broker-live"),
         lambda: tk.ClientSecret("", text, environment="broker-live"),
         lambda: tk.ClientSecret("id", text, environment="paper"),
@@ -373,20 +355,22 @@ def bad_credentials():
 
 @pytest.mark.parametrize("number", range(len(list(bad_credentials()))))
 def test_credentials_that_are_refused(number):
-    """An error about credentials quotes none, in its message, chain, attributes or frames."""
+    """An error about credentials quotes none of them, in its message, chain, attributes or frames."""
     with pytest.raises((tk.ToolkitError, TypeError)) as caught:
         list(bad_credentials())[number]()
-    assert exposed_error(caught.value, [CANARY, *pieces(CANARY)]) == set()
+    assert exposed_error(caught.value, [AWKWARD]) == set()
 
 
-FORMS = {
-    "as it is": str,
-    "percent": lambda text: quote(text, safe=""),
-    "base64": lambda text: base64.b64encode(b"x" + text.encode()).decode(),
-    "hex": lambda text: text.encode().hex(),
-    "JSON": lambda text: json.dumps(text)[1:-1],
-}
-REFUSALS = [
+def unread(response):
+    """Return a response as it comes from a network, its body unread."""
+    if not response.is_stream_consumed:
+        return response
+    headers = [(name, value) for name, value in response.headers.raw if name.lower() != b"content-length"]
+    return httpx.Response(response.status_code, headers=headers, stream=httpx.ByteStream(response.content))
+
+
+ECHOED_FORMS = ("as it is", "percent-encoded", "base64 at an offset", "hex", "JSON")
+TOKEN_REPLIES = [
     lambda text: httpx.Response(400, json={"error": text}),
     lambda text: httpx.Response(401, json={"error": "invalid_client", "error_description": f"bad {text}"}),
     lambda text: httpx.Response(401, json={"error": f"x{text}x", "error_uri": text}),
@@ -401,6 +385,21 @@ REFUSALS = [
 ]
 
 
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(printable_text, st.sampled_from(TOKEN_REPLIES), st.sampled_from(ECHOED_FORMS), st.booleans())
+def test_a_token_endpoint_that_echoes(service, settings, text, reply, form, is_async):
+    """If a token endpoint repeats the credentials in its reply, the error does not."""
+    credentials, planted = plant("secret", text)
+    service.answer_token = lambda request: unread(reply(canaries.FORMS[form](text)))
+    options = {"credentials": credentials, "settings": settings, "transport": service, "clock": ManualClock()}
+    with warnings.catch_warnings(record=True, action="always") as warned:
+        session = open_session(is_async, **options)
+        with pytest.raises((tk.TokenError, tk.Unreachable)) as caught:
+            finish(session.accounts())
+    assert exposed_error(caught.value, planted) == set()
+    assert not found(" ".join(str(warning.message) for warning in warned), planted)
+
+
 ECHOES = {
     "refusal": lambda text: httpx.Response(401, json={"error": text}),
     "failure": lambda text: httpx.Response(500, html=f"<p>{text}</p>"),
@@ -413,59 +412,37 @@ ECHOES = {
 }
 
 
-def unread(response):
-    """A response as it comes from a network."""
-    if not response.is_stream_consumed:
-        return response
-    kept = [(name, value) for name, value in response.headers.raw if name.lower() != b"content-length"]
-    return httpx.Response(response.status_code, headers=kept, stream=httpx.ByteStream(response.content))
-
-
-@hypothesis_settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(printable_text, st.sampled_from(REFUSALS), st.sampled_from(list(FORMS)), st.booleans())
-def test_a_token_endpoint_that_echoes(service, settings, text, refusal, form, is_async):
-    """The error for a refusal, or a reply that is none, does not repeat the credentials that the server repeats."""
-    credentials, canaries = plant("secret", text)
-    service.answer_token = lambda request: unread(refusal(FORMS[form](text)))
-    options = {"credentials": credentials, "settings": settings, "transport": service, "clock": ManualClock()}
-    with warnings.catch_warnings(record=True, action="always") as warned:
-        session = open_session(is_async, **options)
-        with pytest.raises((tk.TokenError, tk.Unreachable)) as caught:
-            finish(session.accounts())
-    assert exposed_error(caught.value, canaries) == set()
-    assert not found(" ".join(str(one.message) for one in warned), canaries)
-
-
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-@pytest.mark.parametrize("name", ECHOES)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("name", "kind"), list(zip(ECHOES, itertools.cycle(KINDS), strict=False)))
 def test_a_service_that_echoes(kind, name, is_async, service, settings):
-    """The error for an answer of which no table can be made does not repeat credentials or token."""
-    credentials, canaries = plant(kind)
+    """If an answer that cannot be a table repeats credentials or token, the error does not."""
+    credentials, planted = plant(kind)
 
     def echo(request):
-        sent = request.headers.get("authorization", "").partition(" ")[2] or canaries[-1]
+        sent = request.headers.get("authorization", "").partition(" ")[2] or planted[-1]
         return unread(ECHOES[name](sent))
 
     service.answer = echo
     session = open_session(is_async, credentials=credentials, settings=settings, transport=service)
     with pytest.raises((tk.ServiceError, tk.TabulationError)) as caught:
         finish(session.accounts())
-    assert exposed_error(caught.value, all_canaries(service, canaries)) == set()
+    assert exposed_error(caught.value, with_tokens(service, planted)) == set()
 
 
 FAILURES = [httpx.ConnectError, httpx.ReadTimeout, httpx.RemoteProtocolError, httpx.WriteError, httpx.DecodingError]
+FAILING = [("headers", "answer"), ("secret", "answer"), ("secret", "answer_token"), ("key", "answer_token")]
 
 
-@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-@pytest.mark.parametrize("failure", FAILURES)
 @pytest.mark.parametrize(
-    ("kind", "place"),
-    [("headers", "answer"), ("secret", "answer"), ("secret", "answer_token"), ("key", "answer_token")],
+    ("kind", "place", "failure", "is_async"),
+    [
+        (*place, FAILURES[number % len(FAILURES)], is_async)
+        for number, (place, is_async) in enumerate(itertools.product(FAILING, [False, True]))
+    ],
 )
 def test_a_network_that_fails(kind, place, failure, is_async, service, settings):
-    """An error from below auth, which knows the authorized request and holds it in frames, comes without both."""
-    credentials, canaries = plant(kind)
+    """An error from below auth comes without the authorized request and without the frames that hold it."""
+    credentials, planted = plant(kind)
     setattr(service, place, breaks(failure))
     options = {"credentials": credentials, "settings": settings, "transport": service, "clock": ManualClock()}
     session = open_session(is_async, **options)
@@ -477,21 +454,21 @@ def test_a_network_that_fails(kind, place, failure, is_async, service, settings)
     for call in (lambda: finish(session.accounts()), lambda: finish(call_async() if is_async else client.get("/v1/x"))):
         with pytest.raises((tk.ToolkitError, httpx.HTTPError)) as caught:
             call()
-        error, hidden = caught.value, all_canaries(service, canaries)
-        assert exposed_error(error, hidden) == set()
+        error, secrets = caught.value, with_tokens(service, planted)
+        assert exposed_error(error, secrets) == set()
         for one in chain(error):
             if getattr(one, "_request", None) is not None:
-                assert not found(f"{one.request.headers.raw} {one.request.content}", hidden)
+                assert not found(f"{one.request.headers.raw} {one.request.content}", secrets)
 
 
 def breaks(failure):
-    """Fails as a library does: with the request on the error, a cause, and its headers in a local variable."""
+    """Return a function that fails as a library does: with request, cause, and headers in a local variable."""
 
     def fail(request):
         sent = dict(request.headers), b"".join(request.stream)
         raise failure("broken", request=request) from OSError(len(sent))
 
-    # As if from a library: the frames of these tests are not searched.
+    # The frames of these tests are not searched, so this one pretends to be a library's.
     code = fail.__code__.replace(co_filename="library.py")
     return type(fail)(code, globals(), "fail", None, (fail.__closure__[0],))
 
@@ -510,27 +487,26 @@ UNSAFE = {
 @pytest.mark.parametrize("name", UNSAFE)
 def test_requests_that_are_refused(name, service, settings):
     """The error for a request that may not be sent does not repeat the secret in its URL or headers."""
-    credentials, canaries = plant("secret")
-    text = canaries[0]
+    credentials, planted = plant("secret")
+    text = planted[0]
     location = f"https://elsewhere.invalid/?token={quote(text)}"
     service.answer = lambda request: service.reply({}, 302, {"Location": location})
     session = tk.Session(credentials=credentials, settings=settings, transport=service)
     with pytest.raises(tk.AccessError) as caught:
         UNSAFE[name](session.broker, text)
-    # Not its frames: those above ours hold the request as the caller made it.
-    assert set().union(*(exposed(one, all_canaries(service, canaries)) for one in chain(caught.value))) == set()
+    # Frames are left out: those above ours hold the request as the caller made it.
+    assert set().union(*(exposed(one, with_tokens(service, planted)) for one in chain(caught.value))) == set()
 
 
-@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "is_async"), list(zip(KINDS, itertools.cycle([False, True]), strict=False)))
 def test_a_miss(kind, is_async, service, settings):
-    """What a cassette says of a request that it cannot answer holds none of the secrets in URL or body."""
-    credentials, canaries = plant(kind)
+    """The error for a request that is not recorded shows no secret of its URL or body."""
+    credentials, planted = plant(kind)
     tk.Session(credentials=credentials, settings=settings, transport=service, cassette="c").accounts()
     session = open_session(is_async, credentials=credentials, settings=settings, cassette="c", mode="none")
-    session._sender.known.add_texts(canaries)
+    session._sender.known.add_texts(planted)
     client = session.trading if session.environment in ("live", "paper") else session.broker
-    text = canaries[0]
+    text = planted[0]
     request = client.build_request("POST", f"/v1/{quote(text, safe='')}", params={"q": text}, json={"a": text})
 
     async def send():
@@ -539,35 +515,35 @@ def test_a_miss(kind, is_async, service, settings):
     with pytest.raises(tk.CassetteMiss) as caught:
         asyncio.run(send()) if is_async else client.send(request)
     error = caught.value
-    assert not any(found(view, canaries) for view in (str(error), repr(error), repr(vars(error)), repr(error.args)))
+    assert not found(f"{error} {error!r} {vars(error)!r} {error.args!r}", planted)
     assert error.nearest
 
 
 def test_calls_with_secrets_in_their_url(service, settings):
-    """The table of calls, and a cassette's, show a path without the secrets in it."""
-    credentials, canaries = plant("secret")
+    """The tables of calls, of a session and of a cassette, show paths without secrets."""
+    credentials, planted = plant("secret")
     session = tk.Session(credentials=credentials, settings=settings, transport=service, cassette="c")
-    session.broker.get(f"/v1/{canaries[0]}", params={"q": canaries[0]})
+    session.broker.get(f"/v1/{planted[0]}", params={"q": planted[0]})
     session.broker.get(f"/v1/{service.issued[0]}")
     for value in (session.calls(), session.cassette.table(), session.cassette, session):
-        assert exposed(value, all_canaries(service, canaries)) == set()
+        assert exposed(value, with_tokens(service, planted)) == set()
 
 
 def test_a_leak_that_is_stopped(service, settings):
-    """The error that keeps a secret off the disk does not show it; what came is there for who wants it."""
-    credentials, canaries = plant("secret")
-    service.answer = lambda request: service.reply(gzip.compress(canaries[0].encode()))
+    """The error that keeps a secret off the disk does not show it; it carries the response for the caller."""
+    credentials, planted = plant("secret")
+    service.answer = lambda request: service.reply(gzip.compress(planted[0].encode()))
     session = tk.Session(credentials=credentials, settings=settings, transport=service, cassette="c")
     with pytest.raises(tk.SecretLeak) as caught:
         session.broker.get("/v1/x")
     error = caught.value
-    assert exposed(error, all_canaries(service, canaries)) == set()
-    assert gzip.decompress(error.response.content) == canaries[0].encode()
+    assert exposed(error, with_tokens(service, planted)) == set()
+    assert gzip.decompress(error.response.content) == planted[0].encode()
 
 
-def test_files_that_are_broken(tmp_path, settings):
-    """What is said of a cassette that is none quotes nothing of it, nor does a scan what it found."""
-    text = secrets.token_urlsafe(30)
+def test_files_that_are_broken(tmp_path):
+    """The error for a file that is not a cassette quotes nothing from it, nor does a scan quote what it found."""
+    text = canaries.new()
     file = tmp_path / "broken.yaml"
     for content in (f"version: 1\ninteractions: {text}\n", f"{text}: [\n", f'{{"{text}": "'):
         file.write_text(content)
@@ -579,65 +555,63 @@ def test_files_that_are_broken(tmp_path, settings):
     assert exposed(findings, [text]) == set()
 
 
-def test_settings_that_are_refused(tmp_path):
-    """An address with a secret in it is refused without repeating it."""
-    text = secrets.token_urlsafe(30)
+def test_settings_that_are_refused():
+    """An address with a secret in it is refused without repeating the secret."""
+    text = canaries.new()
     for address in (f"https://user:{text}@broker.example.com", f"https://broker.example.com/?token={text}"):
         with pytest.raises(tk.ToolkitError) as caught:
             tk.Settings(addresses={"broker": address})
         assert not found(f"{caught.value} {caught.value!r} {vars(caught.value)}", [text])
 
 
-def test_saved_profiles(settings, monkeypatch, tmp_path):
-    """The list of saved credentials shows names and places, and no value."""
-    text = secrets.token_urlsafe(30)
+def test_saved_profiles(monkeypatch):
+    """The list of saved credentials shows names and places, and no values."""
+    text = canaries.new()
     monkeypatch.setenv("TOOLKIT_BROKER_SANDBOX_CLIENT_ID", "client-1")
     monkeypatch.setenv("TOOLKIT_BROKER_SANDBOX_CLIENT_SECRET", text)
     saved = tk.saved_credentials()
     assert exposed(saved, [text]) == set()
-    assert all(exposed(one, [text]) == set() for one in saved)
+    assert all(exposed(profile, [text]) == set() for profile in saved)
 
 
-def test_panel(settings, service):
-    """A panel, and the state of its widgets that a notebook saves, hold no secret of the session it shows."""
-    credentials, canaries = plant("secret")
-    panel = tk.panel(credentials=credentials, settings=settings)
+def test_panel(settings):
+    """A panel, and the widget state that a notebook saves, hold no secret of the session."""
     import ipywidgets
 
-    state = repr(ipywidgets.Widget.get_manager_state() if hasattr(ipywidgets.Widget, "get_manager_state") else {})
-    assert not found(state, canaries)
-    assert not {view for view in exposed(panel, canaries) if view != "attributes"}
+    credentials, planted = plant("secret")
+    panel = tk.panel(credentials=credentials, settings=settings)
+    assert not found(repr(ipywidgets.Widget.get_manager_state()), planted)
+    assert not {view for view in exposed(panel, planted) if view != "attributes"}
 
 
 def test_practice():
     """A practice service shows none of the credentials that it hands out."""
     with tk.practice(accounts=2) as service:
-        canaries = [secret.reveal() for one in service.credentials.values() for _, secret in one.secrets()]
-        canaries = [piece for canary in canaries for piece in pieces(canary)]
+        planted = [text for credentials in service.credentials.values() for text in canaries.secrets_of(credentials)]
         session = tk.Session(credentials=service.credentials["sandbox-secret"], settings=service.settings)
         session.accounts()
         session.close()
-        canaries.append(session.token.access_token.reveal())
+        planted.append(session.token.access_token.reveal())
         for value in (service, service.stats, service.settings, service.credentials, session):
-            assert exposed(value, canaries) == set()
+            assert exposed(value, planted) == set()
 
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-def test_logs(is_async, monkeypatch):
+def test_logs(is_async):
     """With all loggers at DEBUG, calls over a real connection log neither credentials nor tokens."""
     written, root = io.StringIO(), logging.getLogger()
     handler, level = logging.StreamHandler(written), root.level
+    planted = []
     with tk.practice(accounts=2) as service:
         root.addHandler(handler)
         root.setLevel(logging.DEBUG)
         try:
-            canaries = []
             for name in ("paper", "sandbox-secret", "sandbox-key"):
                 credentials = service.credentials[name]
                 session = open_session(is_async, credentials=credentials, settings=service.settings)
                 client = session.trading if name == "paper" else session.broker
-                canaries += [piece for _, secret in credentials.secrets() for piece in pieces(secret.reveal())]
-                text = canaries[-1]
+                planted += canaries.secrets_of(credentials)
+                text = canaries.pieces(planted[-1])[-1]
 
                 async def call(session=session, client=client, text=text):
                     await client.get("/v1/nothing", params={"q": text})
@@ -649,25 +623,24 @@ def test_logs(is_async, monkeypatch):
                     client.get("/v1/nothing", params={"q": text})
                     session.close()
                 if session.token:
-                    canaries.append(session.token.access_token.reveal())
+                    planted.append(session.token.access_token.reveal())
         finally:
             root.removeHandler(handler)
             root.setLevel(level)
     assert "receive_response_headers.complete" in written.getvalue()
-    assert found(written.getvalue(), canaries) == []
+    assert found(written.getvalue(), planted) == []
 
 
 def test_flows(service, settings):
-    """A flow under way, and the awaitable of a call, are refused by pickle and print as their kind."""
-    credentials, canaries = plant("secret")
+    """A flow under way, and the awaitable of a call, show no secret and cannot be pickled."""
+    credentials, planted = plant("secret")
     session = tk.AsyncSession(credentials=credentials, settings=settings, transport=service)
     call = session.accounts()
     flow = session._sender.send(session.broker._transport._scope, session.broker.build_request("GET", "/v1/accounts"))
     try:
-        request = next(flow)
-        assert request is not None
+        assert next(flow) is not None
         for value in (call, flow):
-            assert {view for view in exposed(value, canaries) if view != "attributes"} == set()
+            assert {view for view in exposed(value, planted) if view != "attributes"} == set()
     finally:
         flow.close()
         call.close()
@@ -684,10 +657,10 @@ COVERED = {
     "ConfigurationError": test_credentials_that_are_refused,
     "CredentialsMismatch": test_requests_that_are_refused,
     "Environment": test_sessions,
-    "Interface": "an enumeration, made of no input",
-    "InterfaceNotAllowed": "its message is made of names of interfaces",
+    "Interface": "an enumeration",
+    "InterfaceNotAllowed": "its message consists of names of interfaces",
     "KeyPair": test_any_credentials,
-    "Rules": "its key is a Secret; the rest are names, paths and patterns of its user's",
+    "Rules": "its key is a Secret; the rest are names, paths and patterns from the user",
     "Secret": test_any_credentials,
     "SecretLeak": test_a_leak_that_is_stopped,
     "ServiceError": test_a_service_that_echoes,
@@ -700,26 +673,26 @@ COVERED = {
     "TokenResponseInvalid": test_a_token_endpoint_that_echoes,
     "Unreachable": test_a_network_that_fails,
     "UnsafeAddress": test_requests_that_are_refused,
-    "balances": "a picture of numbers and of names in a table of its caller's",
-    "call_latencies": "a picture of a session's calls, whose paths are scrubbed",
-    "compare": "gives a table of what its caller has in two tables",
+    "balances": "draws a table of the caller",
+    "call_latencies": "draws the calls of a session, with scrubbed paths",
+    "compare": "compares two tables of the caller",
     "load_ipython_extension": "registers magics, which show the tables of a session",
-    "offline": "sets one variable",
+    "offline": "sets a variable",
     "panel": test_panel,
     "practice": test_practice,
-    "progress": "shows counts, and what its caller calls them",
-    "remove_credentials": "returns nothing; its errors name the profile and where it is",
-    "save_credentials": "tests/auth/profiles plants canaries in what it writes",
+    "progress": "shows counts and a label from the caller",
+    "remove_credentials": "returns nothing; its errors name the profile and its place",
+    "save_credentials": "tests/auth/profiles plants secrets in what it writes",
     "saved_credentials": test_saved_profiles,
     "scan": test_files_that_are_broken,
     "tabulate": test_sessions,
-    "token_timeline": "a picture of the tables of a session",
-    "unload_ipython_extension": "takes magics away",
+    "token_timeline": "draws the tables of a session",
+    "unload_ipython_extension": "removes magics",
 }
 ABSTRACT = {"AccessError", "CassetteError", "TokenError", "ToolkitError"}
 
 
 def test_every_public_name():
-    """Each public name is covered here, or stands with the reason why it can show no secret."""
+    """Each public name is tested here, or a reason says why it cannot show a secret."""
     assert set(COVERED) | ABSTRACT == set(tk.__all__)
     assert all(getattr(tk, name).__subclasses__() for name in ABSTRACT)

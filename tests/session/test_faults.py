@@ -1,6 +1,7 @@
-"""The fault matrix: each fault of the practice service, for each kind of credentials, in sync and async sessions.
+"""Faults of the service: what a session raises, which faults it does not notice, and which tokens it keeps.
 
-What each fault gives, whether it passes, and that nothing hangs, leaks, or loses a token that was still good.
+Each fault meets one kind of credentials in a sync or async session, in turn: how an endpoint fails does not depend
+on who calls.
 """
 
 from __future__ import annotations
@@ -13,18 +14,18 @@ from typing import Any
 
 import httpx
 import pytest
+from canaries import secrets_of
 
 import toolkit as tk
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.core.clock import SystemClock
 
-BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-KINDS = ["paper", "live", "paper-basic", "broker-secret", "broker-key", "sandbox-secret", "sandbox-key"]
-TOKEN_KINDS = KINDS[3:]
+KINDS = ["paper", "sandbox-secret", "live", "broker-key", "paper-basic", "broker-secret", "sandbox-key"]
+TOKEN_KINDS = ["broker-secret", "sandbox-key", "sandbox-secret", "broker-key"]
 
 
 class HastyClock(SystemClock):
-    """The machine's clock, on which pauses are over at once and count as if they had been made."""
+    """The machine's clock, by which pauses are over at once and count as if they had been made."""
 
     def __init__(self):
         self.paused = 0.0
@@ -38,82 +39,81 @@ class HastyClock(SystemClock):
 
 @dataclass
 class Fault:
-    """A fault, and what it gives.
+    """A fault, and its consequences.
 
     Attributes:
-        name: of the test.
-        of: what the practice service is told.
-        error: what our own call raises while the fault lasts.
-        says: what its first line says.
-        passes: whether a single one goes unnoticed.
-        requests: to the token endpoint for one call while the fault lasts, when it is the token's.
-        remembered: whether the next call is told so without a request.
+        injected: arguments for the practice service.
+        error: what `accounts()` raises while the fault lasts.
+        message: pattern of the first line of the error.
+        passes: whether a single fault is not noticed.
+        requests: token requests for one call while the fault lasts.
+        is_remembered: whether the next call fails without a token request.
     """
 
-    name: str
-    of: dict[str, Any]
+    injected: dict[str, Any]
     error: type[tk.ToolkitError]
-    says: str
+    message: str
     passes: bool = False
     requests: int = 1
-    remembered: bool = False
+    is_remembered: bool = False
+
+    def __str__(self):
+        return " ".join(map(str, self.injected.values()))
+
+
+def refused(message, **injected):
+    return Fault(injected, tk.TokenRefused, message)
+
+
+def passing(message, **injected):
+    return Fault(injected, tk.TokenRefused, f"{message}.*4 tries", passes=True, requests=4)
+
+
+def remembered(message, **injected):
+    return Fault(injected, tk.TokenRefused, message, is_remembered=True)
 
 
 TOKEN_FAULTS = [
-    *(
-        Fault(
-            f"{status} {body}", {"status": status, "body": body}, tk.TokenRefused, f"refused the credentials.*{status}"
-        )
-        for status, body in itertools.product((400, 401, 403), ("json", "malformed", "html"))
-    ),
-    *(
-        Fault(code, {"status": 400, "error": code}, tk.TokenRefused, code, remembered=True)
-        for code in ("invalid_client", "unauthorized_client", "invalid_scope")
-    ),
-    Fault(
-        "busy",
-        {"status": 400, "error": "temporarily_unavailable"},
-        tk.TokenRefused,
-        "temporarily_unavailable.*4 tries",
-        passes=True,
-        requests=4,
-    ),
-    *(
-        Fault(
-            f"{status} {body}",
-            {"status": status, "body": body},
-            tk.TokenRefused,
-            f"gave no token: status {status}.*4 tries",
-            passes=True,
-            requests=4,
-        )
-        for status, body in itertools.product((429, 500, 503), ("json", "html"))
-    ),
-    Fault(
-        "429 in a while",
-        {"status": 429, "retry_after": 5},
-        tk.TokenRefused,
-        "status 429.*4 tries",
-        passes=True,
-        requests=4,
-    ),
-    Fault("429 in an hour", {"status": 429, "retry_after": 3600}, tk.TokenRefused, "status 429", remembered=True),
-    Fault("dropped", {"dropped": True}, tk.Unreachable, "dropped.*4 tries", passes=True, requests=4),
-    *(
-        Fault(f"200 {body}", {"status": 200, "body": body}, tk.TokenResponseInvalid, "reply is no|no JSON")
-        for body in ("json", "malformed", "html")
-    ),
-    Fault("redirect", {"status": 302}, tk.TokenRefused, "gave no token: status 302"),
+    refused("refused the credentials.*400", status=400, body="json"),
+    refused("refused the credentials.*401", status=401, body="malformed"),
+    refused("refused the credentials.*403", status=403, body="html"),
+    refused("gave no token: status 302", status=302),
+    remembered("invalid_client", status=400, error="invalid_client"),
+    remembered("unauthorized_client", status=400, error="unauthorized_client"),
+    remembered("invalid_scope", status=400, error="invalid_scope"),
+    remembered("status 429", status=429, retry_after=3600),
+    passing("temporarily_unavailable", status=400, error="temporarily_unavailable"),
+    passing("gave no token: status 429", status=429, body="json"),
+    passing("gave no token: status 500", status=500, body="html"),
+    passing("gave no token: status 503", status=503, body="json"),
+    passing("status 429", status=429, retry_after=5),
+    Fault({"dropped": True}, tk.Unreachable, "dropped.*4 tries", passes=True, requests=4),
+    Fault({"status": 200, "body": "json"}, tk.TokenResponseInvalid, ""),
+    Fault({"status": 200, "body": "malformed"}, tk.TokenResponseInvalid, ""),
+    Fault({"status": 200, "body": "html"}, tk.TokenResponseInvalid, ""),
 ]
 CALL_FAULTS = [
     *(
-        Fault(f"{status} {body}", {"status": status, "body": body}, tk.ServiceError, str(status))
-        for status, body in itertools.product((400, 403, 404, 429, 500, 503), ("json", "malformed", "html"))
+        Fault({"status": status, "body": body}, tk.ServiceError, str(status))
+        for status, body in zip((400, 403, 404, 429, 500, 503), itertools.cycle(["json", "malformed", "html"]))
     ),
-    Fault("dropped", {"dropped": True}, tk.Unreachable, "dropped"),
-    Fault("200 malformed", {"status": 200, "body": "malformed"}, tk.TabulationError, ""),
-    Fault("200 html", {"status": 200, "body": "html"}, tk.TabulationError, ""),
+    Fault({"dropped": True}, tk.Unreachable, "dropped"),
+    Fault({"status": 200, "body": "malformed"}, tk.TabulationError, ""),
+    Fault({"status": 200, "body": "html"}, tk.TabulationError, ""),
 ]
+UNAUTHORIZED = Fault({"status": 401}, tk.ServiceError, "401")
+
+
+def in_turn(faults, kinds):
+    """Each fault with one kind of credentials, sync or async in turn."""
+    params = []
+    for number, (fault, kind) in enumerate(zip(faults, itertools.cycle(kinds), strict=False)):
+        is_async = (number + number // len(kinds)) % 2 == 1
+        params.append(pytest.param(fault, kind, is_async, id=f"{fault}-{kind}-{'async' if is_async else 'sync'}"))
+    return pytest.mark.parametrize(("fault", "kind", "is_async"), params)
+
+
+EACH_TOKEN_KIND = pytest.mark.parametrize(("kind", "is_async"), list(zip(TOKEN_KINDS, itertools.cycle([False, True]))))
 
 
 @pytest.fixture(scope="module")
@@ -123,197 +123,170 @@ def served():
 
 
 @pytest.fixture(autouse=True)
-def well(served):
+def no_faults(served):
     served.faults.clear()
     served.stats.reset()
     yield
     served.faults.clear()
 
 
-class Caller:
-    """A session of one kind of credentials whose calls are made on one event loop, or without."""
+class Calls:
+    """A session whose calls are made on one event loop if it is async."""
 
     def __init__(self, served, kind, *, is_async):
-        self.is_async = is_async
         self.clock = HastyClock()
-        credentials = served.credentials[kind.removesuffix("-basic")]
+        self.credentials = served.credentials[kind.removesuffix("-basic")]
         if kind.endswith("-basic"):
-            credentials = tk.KeyPair(credentials.key_id, credentials.secret_key, environment="paper", scheme="basic")
-        self.credentials = credentials
-        self.has = 2 if kind in TOKEN_KINDS else 1  # accounts
-        make = tk.AsyncSession if is_async else tk.Session
-        self.session = make(
-            credentials=credentials,
-            settings=served.settings,
-            clock=self.clock,
-            token_store=MemoryTokenStore(),
-            timeout=10,
-        )
+            pair = self.credentials.key_id, self.credentials.secret_key
+            self.credentials = tk.KeyPair(*pair, environment="paper", scheme="basic")
+        self.count = 2 if kind in TOKEN_KINDS else 1  # accounts
+        options = {"settings": served.settings, "clock": self.clock, "token_store": MemoryTokenStore(), "timeout": 10}
+        self.session = (tk.AsyncSession if is_async else tk.Session)(credentials=self.credentials, **options)
         self.runner = asyncio.Runner() if is_async else None
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        done = self.session.close()
+        self.finish(self.session.close())
         if self.runner:
-            self.runner.run(done)
             self.runner.close()
 
-    def accounts(self):
-        table = self.session.accounts()
-        return self.runner.run(table) if self.runner else table
+    def finish(self, value):
+        """Return a value, or what an awaitable gives."""
+        return self.runner.run(value) if self.runner else value
 
-    def fails(self, fault):
-        """Our own call fails as the fault says, in two lines, and shows nothing secret."""
-        with pytest.raises(fault.error, match=fault.says or None) as caught:
+    def accounts(self):
+        return self.finish(self.session.accounts())
+
+    def fail(self, fault):
+        """Check that `accounts()` fails as the fault says, with advice and without secrets."""
+        with pytest.raises(fault.error, match=fault.message or None) as caught:
             self.accounts()
         error = caught.value
         assert error.next_step
-        shown = "".join(traceback.format_exception(error)) + repr(error) + str(vars(error))
-        secrets = [secret.reveal() for _, secret in self.credentials.secrets()]
+        text = "".join(traceback.format_exception(error)) + repr(error) + str(vars(error))
+        secrets = secrets_of(self.credentials)
         if self.session.token:
             secrets.append(self.session.token.access_token.reveal())
-        assert [secret for secret in secrets if secret in shown] == []
-        return error
+        assert [secret for secret in secrets if secret in text] == []
 
 
-def matrix(faults, kinds):
-    return pytest.mark.parametrize(
-        ("fault", "kind"),
-        [pytest.param(fault, kind, id=f"{fault.name}-{kind}") for fault in faults for kind in kinds],
-    )
-
-
-@BOTH
-@matrix(TOKEN_FAULTS, TOKEN_KINDS)
+@in_turn(TOKEN_FAULTS, TOKEN_KINDS)
 def test_token_fault(served, fault, kind, is_async):
-    """A token endpoint that fails gives its error, in bounded tries, and the next call after it is well succeeds."""
-    with Caller(served, kind, is_async=is_async) as caller:
-        served.faults.inject("token", times=None, **fault.of)
-        caller.fails(fault)
+    """A failing token endpoint gives an error after few tries; when it recovers, the next call succeeds."""
+    with Calls(served, kind, is_async=is_async) as calls:
+        served.faults.inject("token", times=None, **fault.injected)
+        calls.fail(fault)
         assert served.stats.token_requests == fault.requests
         assert served.stats.calls == 0
-        caller.fails(fault)
+        calls.fail(fault)
         assert served.stats.token_requests <= 2 * fault.requests
-        if fault.remembered:
+        if fault.is_remembered:
             assert served.stats.token_requests == fault.requests
         served.faults.clear()
-        caller.clock.sleep(61)
-        assert len(caller.accounts()) == caller.has
+        calls.clock.sleep(61)
+        assert len(calls.accounts()) == calls.count
 
 
-@BOTH
-@matrix(TOKEN_FAULTS, TOKEN_KINDS)
+@in_turn(TOKEN_FAULTS, TOKEN_KINDS[::-1])
 def test_single_token_fault(served, fault, kind, is_async):
-    """A single fault that may pass is not noticed; any other is told, and the next call asks again."""
-    with Caller(served, kind, is_async=is_async) as caller:
-        served.faults.inject("token", **fault.of)
+    """A single fault that may pass is not noticed; after any other the next call asks for a token again."""
+    with Calls(served, kind, is_async=is_async) as calls:
+        served.faults.inject("token", **fault.injected)
         if not fault.passes:
-            caller.fails(fault)
-            caller.clock.sleep(61)
-        assert len(caller.accounts()) == caller.has
+            calls.fail(fault)
+            calls.clock.sleep(61)
+        assert len(calls.accounts()) == calls.count
         assert served.stats.token_requests == 2
 
 
-@BOTH
-@matrix(TOKEN_FAULTS, ["sandbox-secret", "broker-key"])
+@in_turn(TOKEN_FAULTS, TOKEN_KINDS[1:])
 def test_token_fault_at_renewal(served, fault, kind, is_async):
-    """A token that is due for renewal but still good serves on through any fault of the token endpoint."""
-    with Caller(served, kind, is_async=is_async) as caller:
-        caller.accounts()
-        token = caller.session.token
-        remaining = token.expires_monotonic - caller.clock.monotonic()
-        caller.clock.sleep(remaining - 8)
-        assert caller.session.token is None
-        served.faults.inject("token", times=None, **fault.of)
-        assert len(caller.accounts()) == caller.has
-        assert caller.session.tokens()["calls"].tolist() == [2]
+    """A token that is due for renewal but still good is used while the token endpoint fails."""
+    with Calls(served, kind, is_async=is_async) as calls:
+        calls.accounts()
+        remaining = calls.session.token.expires_monotonic - calls.clock.monotonic()
+        calls.clock.sleep(remaining - 8)
+        assert calls.session.token is None
+        served.faults.inject("token", times=None, **fault.injected)
+        assert len(calls.accounts()) == calls.count
+        assert calls.session.tokens()["calls"].tolist() == [2]
 
 
-@BOTH
-@matrix(CALL_FAULTS, KINDS)
+@in_turn(CALL_FAULTS, KINDS)
 def test_call_fault(served, fault, kind, is_async):
-    """A call that fails gives its error once, is not repeated, and the token in hand serves the next one."""
-    with Caller(served, kind, is_async=is_async) as caller:
-        caller.accounts()
-        token, calls = caller.session.token, served.stats.calls
-        served.faults.inject("interfaces", times=None, **fault.of)
-        caller.fails(fault)
-        assert served.stats.calls == calls + 1
+    """A call that fails gives its error and is not repeated; the current token serves the next call."""
+    with Calls(served, kind, is_async=is_async) as calls:
+        calls.accounts()
+        token, sent = calls.session.token, served.stats.calls
+        served.faults.inject("interfaces", times=None, **fault.injected)
+        calls.fail(fault)
+        assert served.stats.calls == sent + 1
         served.faults.clear()
-        assert len(caller.accounts()) == caller.has
-        assert caller.session.token is token
+        assert len(calls.accounts()) == calls.count
+        assert calls.session.token is token
         assert served.stats.token_requests == (kind in TOKEN_KINDS)
 
 
-@BOTH
-@matrix(CALL_FAULTS, ["paper", "sandbox-key"])
-def test_call_fault_by_client(served, fault, kind, is_async):
-    """The httpx client itself answers with the status that came, or raises what httpx raises."""
-    with Caller(served, kind, is_async=is_async) as caller:
-        served.faults.inject("interfaces", times=None, **fault.of)
-        interface, path = caller.session.environment.rules.accounts
-        client = getattr(caller.session, interface)
-
-        def get():
-            return caller.runner.run(client.get(path)) if caller.runner else client.get(path)
-
+@in_turn(CALL_FAULTS, ["paper", "sandbox-key"])
+def test_call_fault_at_a_client(served, fault, kind, is_async):
+    """An httpx client of a session returns the error status, or raises httpx's own error."""
+    with Calls(served, kind, is_async=is_async) as calls:
+        served.faults.inject("interfaces", times=None, **fault.injected)
+        interface, path = calls.session.environment.rules.accounts
+        client = getattr(calls.session, interface)
         if fault.error is tk.Unreachable:
             with pytest.raises(httpx.RemoteProtocolError) as caught:
-                get()
+                calls.finish(client.get(path))
             assert "Authorization" not in caught.value.request.headers
         else:
-            assert get().status_code == fault.of["status"]
+            assert calls.finish(client.get(path)).status_code == fault.injected["status"]
 
 
-@BOTH
-@pytest.mark.parametrize("kind", KINDS)
-def test_unauthorized(served, kind, is_async):
-    """A single 401 costs a token's holder one renewal and is not noticed; a key pair has nothing to renew."""
-    with Caller(served, kind, is_async=is_async) as caller:
-        caller.accounts()
+@in_turn([UNAUTHORIZED] * len(KINDS), KINDS)
+def test_unauthorized(served, fault, kind, is_async):
+    """After a single 401 a token is renewed and nothing noticed; a key pair has nothing to renew."""
+    with Calls(served, kind, is_async=is_async) as calls:
+        calls.accounts()
         served.faults.inject("interfaces", 401)
         if kind in TOKEN_KINDS:
-            assert len(caller.accounts()) == caller.has
+            assert len(calls.accounts()) == calls.count
             assert served.stats.token_requests == 2
         else:
-            caller.fails(Fault("401", {}, tk.ServiceError, "401"))
+            calls.fail(fault)
 
 
-@BOTH
-@pytest.mark.parametrize("kind", TOKEN_KINDS)
+@EACH_TOKEN_KIND
 def test_always_unauthorized(served, kind, is_async):
-    """A service that refuses every token is asked for one more, and not for one a call."""
-    with Caller(served, kind, is_async=is_async) as caller:
+    """If the service refuses every token, a second token is requested, but not one for each call."""
+    with Calls(served, kind, is_async=is_async) as calls:
         served.faults.inject("interfaces", 401, times=None)
         for _ in range(3):
-            caller.fails(Fault("401", {}, tk.ServiceError, "401"))
+            calls.fail(UNAUTHORIZED)
         assert served.stats.token_requests == 2
         assert served.stats.calls == 4
 
 
-@BOTH
-@pytest.mark.parametrize("kind", TOKEN_KINDS)
+@EACH_TOKEN_KIND
 def test_unauthorized_and_no_new_token(served, kind, is_async):
-    """A 401 while the token endpoint is down is told as what it is; a token that was good after all is not lost."""
-    with Caller(served, kind, is_async=is_async) as caller:
-        caller.accounts()
-        token = caller.session.token
+    """A 401 while the token endpoint fails gives the endpoint's error; a token that was good after all is kept."""
+    with Calls(served, kind, is_async=is_async) as calls:
+        calls.accounts()
+        token = calls.session.token
         served.faults.inject("interfaces", 401)
         served.faults.inject("token", 503, times=None)
-        caller.fails(Fault("503", {}, tk.TokenRefused, "503"))
-        assert caller.session.token is token
-        assert len(caller.accounts()) == caller.has
+        calls.fail(Fault({}, tk.TokenRefused, "503"))
+        assert calls.session.token is token
+        assert len(calls.accounts()) == calls.count
 
 
-@BOTH
-@pytest.mark.parametrize("kind", TOKEN_KINDS)
+@EACH_TOKEN_KIND
 def test_revoked(served, kind, is_async):
-    """Tokens that the service has forgotten are replaced by one new one, unnoticed."""
-    with Caller(served, kind, is_async=is_async) as caller:
-        caller.accounts()
+    """Tokens that the service no longer knows are replaced by a single new token, unnoticed."""
+    with Calls(served, kind, is_async=is_async) as calls:
+        calls.accounts()
         served.revoke_tokens()
         for _ in range(3):
-            assert len(caller.accounts()) == caller.has
+            assert len(calls.accounts()) == calls.count
         assert served.stats.token_requests == 2
