@@ -1,17 +1,15 @@
-"""Bytes on the disk: appended whole or not at all, replaced in one step."""
+"""Bytes are appended completely or not at all."""
 
 from __future__ import annotations
 
 import errno
-import os
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from toolkit.cassettes.recording.appending import append, bring_to, clear_away, replace_atomically, stamp_of
+from toolkit.cassettes.recording.appending import append, change_to, stamp_of
 
 
 @pytest.fixture
@@ -19,85 +17,45 @@ def file(tmp_path):
     return tmp_path / "x.yaml"
 
 
-def names_in(folder):
-    return sorted(one.name for one in folder.iterdir())
-
-
-def refuse(*_, **__):
-    raise PermissionError(errno.EACCES, "Permission denied")
-
-
-def test_the_header_comes_once(file):
-    """What comes first in a file is written with the first bytes that are appended, and never again."""
+def test_header_is_written_once(file):
+    """The header is written with the first bytes, and not again."""
     append(file, b"one", header=b"head ")
     append(file, b" two", header=b"head ")
     assert file.read_bytes() == b"head one two"
 
 
-@pytest.mark.parametrize("held", [None, b"", b"held"])
+@pytest.mark.parametrize("old", [None, b"", b"old"])
 @pytest.mark.parametrize("error", [None, OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
-def test_an_interrupted_write_is_taken_back(file, writes_that_stop, held, error):
-    """A write that stops half-way leaves the file ending where it ended: short, with an error or by Ctrl+C."""
-    if held is not None:
-        file.write_bytes(held)
+def test_partial_write_is_undone(file, writes_that_stop, old, error):
+    """A write that stops halfway, with or without an error, leaves the file as it was."""
+    if old is not None:
+        file.write_bytes(old)
     with writes_that_stop(error), pytest.raises(OSError if error is None else type(error)):
         append(file, b"an interaction", header=b"head ")
-    assert file.read_bytes() == (held or b"")
+    assert file.read_bytes() == (old or b"")
 
 
 @given(st.binary(max_size=20), st.binary(max_size=20), st.booleans())
 @hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_bring_to(file, data, whole, is_beginning):
-    """Whatever a file held, it holds what was asked afterwards, and nothing is beside it."""
-    whole = data[: len(whole)] if is_beginning else whole
-    file.write_bytes(data)
-    bring_to(whole, data, file)
-    assert file.read_bytes() == whole
-    assert names_in(file.parent) == ["x.yaml"]
+def test_change_to(file, old, new, is_prefix):
+    """The file has the new content, and nothing is left beside it."""
+    new = old[: len(new)] if is_prefix else new
+    file.write_bytes(old)
+    change_to(new, old, file)
+    assert file.read_bytes() == new
+    assert [entry.name for entry in file.parent.iterdir()] == ["x.yaml"]
 
 
-def test_a_torn_end_is_cut_off_in_place(file):
-    """Cutting off needs no room on a full disk, and no second file."""
+def test_torn_tail_is_truncated_in_place(file):
+    """Cutting off the end needs no space on a full disk and no second file."""
     file.write_bytes(b"whole, torn")
     inode = file.stat().st_ino
-    bring_to(b"whole", b"whole, torn", file)
+    change_to(b"whole", b"whole, torn", file)
     assert (file.stat().st_ino, file.read_bytes()) == (inode, b"whole")
 
 
-def test_replace_atomically(file, monkeypatch):
-    """A replacement that fails leaves the old bytes and no other file."""
-    file.write_bytes(b"old")
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "replace", refuse)
-        with pytest.raises(PermissionError):
-            replace_atomically(file, b"new")
-    assert names_in(file.parent) == ["x.yaml"]
-    assert file.read_bytes() == b"old"
-    file.chmod(0o640)
-    replace_atomically(file, b"new")
-    replace_atomically(file.with_name("y.yaml"), b"newer")
-    assert {one.name: one.read_bytes() for one in file.parent.iterdir()} == {"x.yaml": b"new", "y.yaml": b"newer"}
-    assert os.name == "nt" or file.stat().st_mode & 0o777 == 0o640
-
-
-def test_what_a_killed_process_left_is_cleared_away(file, monkeypatch):
-    """Only what was left of replacing this very file."""
-    monkeypatch.setattr(Path, "replace", refuse)
-    monkeypatch.setattr(Path, "unlink", lambda *_, **__: None)  # killed before it could
-    for one in (file, file.with_name("other.yaml")):
-        with pytest.raises(PermissionError):
-            replace_atomically(one, b"new")
-    monkeypatch.undo()
-    file.write_bytes(b"old")
-    clear_away(file)
-    left = names_in(file.parent)
-    assert len(left) == 2
-    assert "x.yaml" in left
-    assert any("other.yaml" in name for name in left)
-
-
-def test_a_stamp_tells_of_a_change(file):
-    """None without a file, the same while nobody touches it, another when somebody does."""
+def test_stamp_shows_changes(file):
+    """A stamp is None without a file, and changes only if the file does."""
     assert stamp_of(file) is None
     file.write_bytes(b"one")
     stamp = stamp_of(file)

@@ -1,9 +1,11 @@
-"""What is done when a cell, a `with` or the interpreter ends well: the new recording replaces the old one, say."""
+"""Recordings end without close(): after a cell, a `with`, or the interpreter."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import sys
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,176 +18,164 @@ from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.cassettes.recording import finishing
 from toolkit.core.errors import CassetteError
 
-PROLOGUE = """
+
+@pytest.fixture
+def path(tmp_path, interaction):
+    """A cassette with an old recording."""
+    path = tmp_path / "tour.yaml"
+    path.write_bytes(HEADER + encode(interaction(body=b"old")))
+    return path
+
+
+@pytest.fixture
+def at_exit(monkeypatch):
+    """Call the functions that would run at interpreter exit, as if nothing else had been recorded."""
+    functions = []
+    monkeypatch.setattr(finishing, "_parts_by_finish", {})
+    monkeypatch.setattr(finishing, "_shells", [])
+    monkeypatch.setattr(finishing, "atexit", SimpleNamespace(register=functions.append))
+    return lambda: [function() for function in functions]
+
+
+def record(cassette, path="/"):
+    answer = httpx.MockTransport(lambda _: httpx.Response(200, content=b"new"))
+    with httpx.Client(transport=cassette.transport(answer)) as client:
+        client.get("https://h.example" + path)
+
+
+def bodies(path):
+    """Return the bodies in a cassette and those in its part, each None without the file."""
+
+    def bodies_in(file):
+        if not file.exists():
+            return None
+        opened = contents.read(file.read_bytes(), source="")
+        return [opened.interaction(number).response.body.decode() for number in range(len(opened))]
+
+    return bodies_in(path), bodies_in(path.with_name("tour.part.yaml"))
+
+
+def test_with_succeeds(path, at_exit):
+    """At the end of a `with` the new recording is in place; later calls are added to it."""
+    with tk.Cassette(path, "all") as cassette:
+        record(cassette)
+        assert bodies(path) == (["old"], ["new"])
+    assert bodies(path) == (["new"], None)
+    record(cassette, "/more")
+    at_exit()
+    assert bodies(path) == (["new", "new"], None)
+
+
+def test_with_fails(path, at_exit):
+    """After an exception in a `with` the old recording stays, and the new one is left beside it."""
+    with suppress(ValueError), tk.Cassette(path, "all") as cassette:
+        record(cassette)
+        raise ValueError
+    at_exit()
+    assert bodies(path) == (["old"], ["new"])
+
+
+def test_abandoned_before_the_first_call(path, at_exit):
+    """Calls recorded after abandon() do not replace the old recording."""
+    cassette = tk.Cassette(path, "all")
+    cassette.abandon()
+    record(cassette)
+    at_exit()
+    assert bodies(path) == (["old"], ["new"])
+
+
+def test_nothing_recorded(path, at_exit):
+    """A recording without calls replaces nothing."""
+    tk.Cassette(path, "all").close()
+    at_exit()
+    assert bodies(path) == (["old"], None)
+
+
+def test_script_fails(path, at_exit, monkeypatch):
+    """After a script that ended in an exception the old recording stays."""
+    record(tk.Cassette(path, "all"))
+    monkeypatch.setattr(sys, "last_value", ValueError(), raising=False)
+    at_exit()
+    assert bodies(path) == (["old"], ["new"])
+
+
+def test_cells(path, at_exit, monkeypatch):
+    """In a notebook, the end of a cell that succeeded finishes a recording; a failed cell does not."""
+    registered = {}
+    shell = SimpleNamespace(events=SimpleNamespace(register=registered.__setitem__))
+    monkeypatch.setattr(finishing, "shell", lambda: shell)
+    succeed, fail = SimpleNamespace(success=True), SimpleNamespace(success=False)
+    cassette = tk.Cassette(path, "all")
+    record(cassette)
+    for result in (fail, None):
+        registered["post_run_cell"](result)
+        assert bodies(path) == (["old"], ["new"])
+    registered["post_run_cell"](succeed)
+    assert bodies(path) == (["new"], None)
+    record(cassette, "/more")
+    assert len(registered) == 1
+    rerun = tk.Cassette(path, "all")  # the cell that opened it runs again
+    assert bodies(path) == (["new", "new"], None)
+    record(rerun)
+    monkeypatch.setattr(sys, "last_value", ValueError(), raising=False)  # of any cell that failed
+    at_exit()
+    assert bodies(path) == (["new"], None)
+
+
+SCRIPT = """
+import os
 import sys
 import httpx
 import toolkit as tk
 
-answer = httpx.MockTransport(lambda request: httpx.Response(200, content=b"new"))
-
-def record(cassette, path="/"):
-    with httpx.Client(transport=cassette.transport(answer)) as client:
-        client.get("https://h.example" + path)
-
-"""
-
-
-@pytest.fixture
-def run(tmp_path, interaction, python):
-    """Runs a script beside a cassette; gives what the cassette holds afterwards, and the part if one is left."""
-    path, part = tmp_path / "tour.yaml", tmp_path / "tour.part.yaml"
-    path.write_bytes(HEADER + encode(interaction(body=b"old")))
-
-    def bodies(file):
-        held = contents.read(file.read_bytes(), source="")
-        return b" ".join(held.interaction(number).response.body for number in range(len(held))).decode()
-
-    def run(script, status=0):
-        told = python("-c", PROLOGUE + script, status=status)
-        return bodies(path), bodies(part) if part.exists() else None, told
-
-    return run
-
-
-def test_interpreter_ends_well(run):
-    """At the end of a script the new recording is in place, and not before."""
-    script = """
-cassette = tk.Cassette("./tour.yaml", "all")
-record(cassette)
-record(cassette, "/again")
-print(b"old" in open("tour.yaml", "rb").read())
-sys.exit()
-"""
-    assert run(script) == ("new new", None, "True\n")
-
-
-def test_with_ends_well(run):
-    """At the end of a `with` the new recording is in place; what comes after is added to it."""
-    script = """
-with tk.Cassette("./tour.yaml", "all") as cassette:
-    record(cassette)
-print(b"old" in open("tour.yaml", "rb").read())
-record(cassette, "/more")
-"""
-    assert run(script) == ("new new", None, "False\n")
-
-
-def test_with_fails(run):
-    """After an exception in a `with`, caught or not, the old recording stays and the new one is left beside it."""
-    script = """
-try:
-    with tk.Cassette("./tour.yaml", "all") as cassette:
-        record(cassette)
-        raise ValueError
-except ValueError:
-    pass
-"""
-    assert run(script)[:2] == ("old", "new")
-
-
-def test_script_fails(run):
-    """After a script that died of an exception, the same."""
-    script = """
-cassette = tk.Cassette("./tour.yaml", "all")
-record(cassette)
-raise ValueError
-"""
-    assert run(script, status=1)[:2] == ("old", "new")
-
-
-def test_killed(run):
-    """After a kill, the same: what was recorded until then is whole."""
-    script = """
-import os
-import secrets
-cassette = tk.Cassette("./tour.yaml", "all")
-record(cassette)
-os._exit(9)
-"""
-    assert run(script, status=9)[:2] == ("old", "new")
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="forking is POSIX")
-def test_forked_child_ends(run):
-    """What a process records anew is for that process to end, not for a child that was forked, lock or no lock."""
-    script = """
-import os
-import secrets
 os.environ["XDG_CACHE_HOME"] = "/dev/null/none"
 cassette = tk.Cassette("./tour.yaml", "all")
-record(cassette)
-if os.fork() == 0:
-    sys.exit()
-print(os.wait()[1], os.path.exists("tour.part.yaml"), flush=True)
-record(cassette, "/more")
+answer = httpx.MockTransport(lambda request: httpx.Response(200, content=b"new"))
+client = httpx.Client(transport=cassette.transport(answer))
+client.get("https://h.example/")
+if hasattr(os, "fork"):
+    if os.fork() == 0:
+        sys.exit()
+    os.wait()
+print(os.path.exists("tour.part.yaml"))
+client.get("https://h.example/more")
+if len(sys.argv) > 1:
+    raise ValueError
 """
-    assert run(script) == ("new new", None, "0 True\n")
 
 
-def test_abandoned_before_it_began(run):
-    """A recording that was given up is not put in place either when calls are recorded to it afterwards."""
-    script = """
-cassette = tk.Cassette("./tour.yaml", "all")
-cassette.abandon()
-record(cassette)
-"""
-    assert run(script)[:2] == ("old", "new")
+def test_interpreter_exits(path, python):
+    """A script finishes its recording when it exits, unless it failed; a forked child leaves it to its parent."""
+    assert python("-c", SCRIPT, "fail", status=1) == "True\n"
+    assert bodies(path) == (["old"], ["new", "new"])
+    assert python("-c", SCRIPT) == "True\n"
+    assert bodies(path) == (["new", "new"], None)
 
 
-def test_nothing_recorded(run):
-    """A recording of nothing replaces nothing."""
-    assert run('cassette = tk.Cassette("./tour.yaml", "all")')[:2] == ("old", None)
-
-
-def test_cells(run):
-    """In a notebook the end of a cell that ran well counts; a cell that failed waits for one that does not."""
-    script = """
-from IPython.core.interactiveshell import InteractiveShell
-
-shell = InteractiveShell.instance()
-shell.user_ns.update(tk=tk, record=record)
-
-def cell(source):
-    shell.run_cell(source, silent=False)
-    print(open("tour.yaml", "rb").read().count(b"new"))
-
-cell('cassette = tk.Cassette("./tour.yaml", "all"); record(cassette); 1 / 0')
-cell("1")
-cell('record(cassette, "/more")')
-cell('other = tk.Cassette("./tour.yaml", "all"); record(other)')
-"""
-    held, part, told = run(script)
-    assert (held, part) == ("new", None)
-    assert [line for line in told.splitlines() if line.isdigit()] == ["0", "1", "2", "1"]
-
-
-def test_each_is_finished(monkeypatch):
-    """One that cannot be finished does not keep the others from it, and is told; what was called off is not."""
-    finished = []
-    monkeypatch.setattr(finishing, "_waiting", {})
-    monkeypatch.setattr(finishing.atexit, "register", finished.append)
+def test_all_are_finished(at_exit):
+    """An error in one recording is a warning, and the others are finished; cancelled ones are not."""
+    calls = []
 
     def fail():
-        raise CassetteError("Cannot put it there.")
+        raise CassetteError("Cannot move it.")
 
     def finish():
-        finished.append("one")
+        calls.append("finish")
 
     def other():
-        finished.append("other")
+        calls.append("other")
 
     for callback in (fail, finish, other):
         finishing.finish_later(Path(callback.__name__), callback)
     finishing.cancel(other)
     finishing.cancel(other)
-    (at_exit,) = finished
-    with pytest.warns(UserWarning, match="Cannot put it there"):
+    with pytest.warns(UserWarning, match="Cannot move it"):
         at_exit()
-    assert finished == [at_exit, "one"]
+    assert calls == ["finish"]
 
 
-def test_a_cookie_that_was_echoed_before_it_was_set(tmp_path):
-    """Notebooks never close a cassette: the end of a cell looks for it in what was written before."""
+def test_cookie_that_was_echoed_before_it_was_set(tmp_path, at_exit):
+    """The end of a cell removes a cookie from what was written before it was known to be one."""
     cookie = secrets.token_urlsafe(24)
     answers = iter(
         [httpx.Response(200, text=f"hello {cookie}"), httpx.Response(200, headers={"Set-Cookie": f"s={cookie}"})]
@@ -197,4 +187,5 @@ def test_a_cookie_that_was_echoed_before_it_was_set(tmp_path):
         client.get("https://h.example/b")
     finishing._after_cell(SimpleNamespace(success=True))
     assert cookie not in cassette.path.read_text()
-    assert finishing._waiting == {}
+    assert finishing._parts_by_finish == {}
+    assert os.listdir(tmp_path) == ["tour.yaml"]  # noqa: PTH208 - names are enough

@@ -1,21 +1,19 @@
-"""How bytes reach the disk: appended in one write, or put in place of a file in one step; never half of either."""
+"""Append to a file completely or not at all, and notice when somebody else has changed it."""
 
 from __future__ import annotations
 
 import errno
 import os
-import tempfile
 from pathlib import Path
-from typing import Final
 
-# Inode, size and time of the last change of a file; None for one that is not there.
+from toolkit.local.files import write_atomically
+
+# Inode, size and modification time of a file; None if there is no file.
 Stamp = tuple[int, int, int] | None
-
-_UNFINISHED: Final = ".rewritten"
 
 
 def stamp_of(file: Path) -> Stamp:
-    """What tells whether somebody else has changed a file since."""
+    """Return a stamp that differs once somebody has changed the file."""
     try:
         status = file.stat()
     except FileNotFoundError:
@@ -24,61 +22,36 @@ def stamp_of(file: Path) -> Stamp:
 
 
 def append(file: Path, data: bytes, *, header: bytes) -> None:
-    """Add to the end of a file in one write; a short one is taken back.
+    """Append to a file in one write, and undo a partial write.
 
     Args:
-        header: what comes first in a file that is empty, or not there.
+        file: the file.
+        data: what to append.
+        header: written first if the file is empty or missing.
 
     Raises:
-        OSError: the disk is full, say; the file ends where it ended before.
+        OSError: if the data cannot be written, for example because the disk is full; the file is as before.
     """
     with file.open("ab", buffering=0) as stream:
-        before = stream.tell()
-        whole = data if before else header + data
+        size = stream.tell()
+        pending = data if size else header + data
         written: int | None = None
         try:
-            written = stream.write(whole)
+            written = stream.write(pending)
         finally:
-            if written != len(whole):
-                stream.truncate(before)
-    if written != len(whole):
+            if written != len(pending):
+                stream.truncate(size)
+    if written != len(pending):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def bring_to(whole: bytes, data: bytes, file: Path) -> None:
-    """Make a file that holds `data` hold `whole`: cut off its end if that is all, else replace it.
+def change_to(new: bytes, old: bytes, file: Path) -> None:
+    """Change the content of a file from `old` to `new`: by truncation if that suffices, which needs no disk space.
 
     Raises:
-        OSError: it cannot be written; the old bytes stay.
+        OSError: if the file cannot be written; the old content stays.
     """
-    if whole != data and data.startswith(whole):
-        os.truncate(file, len(whole))
-    elif whole != data:
-        replace_atomically(file, whole)
-
-
-def replace_atomically(path: Path, data: bytes) -> None:
-    """Replace a file in one step: readers see the old bytes or the new ones, never half.
-
-    Raises:
-        OSError: it cannot be written; the old bytes stay, and nothing beside them.
-    """
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=_UNFINISHED, dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            Path(name).chmod(path.stat().st_mode)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def clear_away(path: Path) -> None:
-    """Remove what a process that was killed left of replacing a file."""
-    for left in path.parent.iterdir():
-        if left.name.startswith(f".{path.name}.") and left.name.endswith(_UNFINISHED):
-            left.unlink(missing_ok=True)
+    if new != old and old.startswith(new):
+        os.truncate(file, len(new))
+    elif new != old:
+        write_atomically(file, new, durable=True)

@@ -1,4 +1,4 @@
-"""When a recording has ended well. Notebooks never call close(): a cell does, or the interpreter."""
+"""End recordings without a call of close(): after a notebook cell that succeeded, and at interpreter exit."""
 
 from __future__ import annotations
 
@@ -10,60 +10,60 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.core.errors import CassetteError
+from toolkit.core.ipython import shell
 from toolkit.core.warn import warn
 
-_waiting: dict[Callable[[], None], Path] = {}
+_parts_by_finish: dict[Callable[[], None], Path] = {}
 _shells: list[Any] = []
 
 
 def finish_later(part: Path, finish: Callable[[], None]) -> None:
-    """Call it after each cell that ran well, and when the interpreter exits well, until it is called off.
+    """Call `finish` after each cell that succeeds, and at a normal interpreter exit, until `cancel`.
 
     Args:
-        part: the file that is recorded until then.
-        finish: puts it in place.
+        part: the file that is being recorded.
+        finish: ends the recording for now, for example by moving the file into place.
     """
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    if shell is not None and not any(shell is one for one in _shells):
-        shell.events.register("post_run_cell", _after_cell)
-        _shells.append(shell)
-    if not _waiting:
+    running = shell()
+    if running is not None and not any(running is known for known in _shells):
+        running.events.register("post_run_cell", _after_cell)
+        _shells.append(running)
+    if not _parts_by_finish:
         atexit.register(_at_exit)
-    _waiting[finish] = part
+    _parts_by_finish[finish] = part
 
 
 def finish_now(part: Path) -> None:
-    """Finish now what this process still records there: the cell that opened it runs again."""
-    for finish, one in tuple(_waiting.items()):
-        if one == part:
+    """Finish what this process still records to a file, because the cell that opened it is running again."""
+    for finish, other in tuple(_parts_by_finish.items()):
+        if other == part:
             finish()
             cancel(finish)
 
 
 def cancel(finish: Callable[[], None]) -> None:
-    """Not any more."""
-    _waiting.pop(finish, None)
+    """Undo `finish_later`."""
+    _parts_by_finish.pop(finish, None)
 
 
 def _after_cell(result: Any) -> None:
-    if result is not None and result.success:  # an interrupted cell may have none
+    if result is not None and result.success:  # IPython may pass None for an interrupted cell
         _finish_all()
 
 
 def _at_exit() -> None:
-    # A script that died of an exception left this behind; in a notebook any cell that failed did.
+    # `last_value` is set if a script ended in an exception; in a notebook any failed cell sets it.
     if _shells or getattr(sys, "last_value", None) is None:
         _finish_all()
 
 
 def _finish_all() -> None:
-    for finish in tuple(_waiting):
+    for finish in tuple(_parts_by_finish):
         try:
             finish()
-        except CassetteError as error:  # nobody is there to catch it, and the others are to finish too
+        except CassetteError as error:  # nobody could catch it here, and the others must finish too
             warn(str(error))
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_waiting.clear)  # the parent's recordings are the parent's to end
+    os.register_at_fork(after_in_child=_parts_by_finish.clear)  # only the parent finishes its recordings

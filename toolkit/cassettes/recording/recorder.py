@@ -1,7 +1,6 @@
-"""The single way to the disk: complete interactions, checked for secrets, appended one by one.
+"""Write interactions to a cassette: scrubbed, checked for secrets, and appended one by one.
 
-A recording is append-only. What is written was leak-checked as the very bytes it is written in; when a secret
-becomes known later, what was written before is looked through for it.
+This is the only way to the disk, and recording is append-only: interaction 10,000 costs what interaction 1 did.
 """
 
 from __future__ import annotations
@@ -10,41 +9,38 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
 
 from toolkit.cassettes.format import layout
 from toolkit.cassettes.format.interactions import HEADER, Interaction
 from toolkit.cassettes.recording import appending, repair, writer_lock
+from toolkit.cassettes.recording.late_secrets import PendingCheck
 from toolkit.cassettes.recording.writer_lock import Claim
 from toolkit.core.errors import CassetteBusy, CassetteError, SecretLeak
 from toolkit.core.warn import warn
+from toolkit.local.files import remove_partials
 from toolkit.scrubbing import leak_check
 from toolkit.scrubbing.content_encodings import AFTER_THE_CALL
 from toolkit.scrubbing.scrubber import Scrubber
 
-# A service may set a new cookie with each answer, and each may hold new personal data: they are taken out where they
-# stand, and looked for elsewhere once, at the end, or the cost of an interaction would grow with the file.
-_OFTEN_NEW: Final = frozenset({"COOKIE", ""})
-
 
 def part_of(path: Path) -> Path:
-    """Where a recording that is to replace a file is kept until it ends well: beside the file, links followed."""
+    """Return the file beside a cassette to which its replacement is recorded, links resolved."""
     real = Path(os.path.realpath(path))
     return real.with_name(f"{real.stem}.part{real.suffix}")
 
 
 class Recorder:
-    """Appends interactions to one file, together with every other recorder of that file in this process.
+    """Appends interactions to a file, together with all other recorders of that file in this process.
 
     Args:
-        path: the file; made with its folder when the first interaction is complete. A link is followed.
-        scrubber: takes out the secrets that must not be in what is written.
-        anew: whether to record beside the file, to `part`, until `finish` replaces it. Otherwise what it holds
-            stays: a torn tail is cut off before the first append, and a file that is not laid out as we write
-            it, or holds a secret, is rewritten once, atomically.
+        path: the cassette. The file and its folder are made with the first interaction; a link is followed.
+        scrubber: removes secrets from what is written.
+        anew: record to `part`, beside the file, until `finish` replaces the file with it. Otherwise interactions are
+            added to the file. Before the first append, an incomplete last interaction is cut off, and a file that has
+            another layout or contains a secret is rewritten once, atomically.
 
     Attributes:
-        count: how many interactions were appended to the file as it is now.
+        count: number of interactions that this recorder added to the current file.
     """
 
     def __init__(self, path: Path, scrubber: Scrubber, *, anew: bool = False) -> None:
@@ -54,76 +50,74 @@ class Recorder:
         self._scrubber = scrubber
         self._anew = anew
         self._claim: Claim | None = None
-        self._made: list[Path] = []  # folders, as long as nothing is in them
-        self._is_unchecked = False  # whether a secret became known that what was written may hold
-        self._is_owed = False  # whether one did that is looked for when the recording ends
-        self._looked_for = 0  # how many secrets were known when this was last asked
-        self._is_checking = False
-        scrubber.known.subscribe(self._look_again)
+        self._new_folders: list[Path] = []  # made for the file, and empty until the first append succeeds
+        self._pending = PendingCheck(scrubber)
+        scrubber.known.subscribe(self._on_new_secrets)
 
     @property
     def needs_finishing(self) -> bool:
-        """Whether `finish` is to look for a secret in what was written before it was known."""
-        return self._is_owed
+        """True if `finish` must check what was written for a secret that became known later."""
+        return self._pending.is_due_at_finish
 
     def get_ready(self) -> None:
-        """Make sure, before a request is sent, that its answer can be recorded as far as can be told.
+        """Check, before a request is sent, that its response can probably be recorded.
 
         Raises:
-            CassetteBusy: another process records to the file.
-            CassetteError: it cannot be written.
+            CassetteBusy: if another process records to the file.
+            CassetteError: if the file cannot be written.
         """
         if self._claim is None or not self._claim.is_held:
-            with self._in_words():
+            with self._as_cassette_errors():
                 self._check_writable()
             self.claim()
 
     def claim(self) -> Claim:
-        """Have the file to record to until it is given up.
+        """Claim the file for this process until `release`.
 
         Raises:
-            CassetteBusy: another process records to it.
+            CassetteBusy: if another process records to it.
         """
         claim = self._claim
         if claim is None or not claim.is_held:
             claim = self._claim = writer_lock.acquire(self.path, self)
-            self._is_unchecked = True  # others may have written what holds secrets that only this one knows
+            self._pending.is_due = True  # others may have written secrets that only this recorder knows
         return claim
 
     def _check_writable(self) -> None:
-        folder = next((one for one in self.path.parents if one.exists()), self.path.parent)
+        folder = next((parent for parent in self.path.parents if parent.exists()), self.path.parent)
         for place in (folder,) if self._anew else (folder, self.path):
             if place.exists() and not (os.access(place, os.W_OK) and place.is_dir() == (place is folder)):
                 raise CassetteError(
-                    f"Cannot record to {self.path}: {place} cannot be written; nothing was sent.",
-                    'Mend its permissions, choose another cassette, or replay what is there with mode="none".',
+                    f"Cannot record to {self.path}: {place} is not writable; nothing was sent.",
+                    'Change its permissions, choose another cassette, or replay the recording with mode="none".',
+                    about="cassette",
                 )
 
     def release(self) -> None:
-        """Let another process record to it. Appending claims it again."""
+        """Let other processes record to the file. The next append claims it again."""
         claim, self._claim = self._claim, None
-        self._is_unchecked = False
+        self._pending.is_due = False
         if claim is not None:
-            with claim.lock:  # not in the midst of what another thread writes
+            with claim.lock:  # wait until other threads have finished writing
                 writer_lock.release(claim, self)
 
     def append(self, interaction: Interaction) -> None:
         """Scrub an interaction and write it.
 
         Raises:
-            CassetteBusy: another process records to the file.
-            SecretLeak: it cannot be checked, or would hold a known secret; nothing was written.
-            CassetteCorrupt: what the file holds by now is no cassette; it is left as it is.
-            CassetteError: the disk is full, or the folder cannot be written; what was recorded is intact.
+            CassetteBusy: if another process records to the file.
+            SecretLeak: if it cannot be checked, or would contain a known secret; nothing was written.
+            CassetteCorrupt: if the file is not a cassette by now; it is left as it is.
+            CassetteError: if the disk is full or the folder not writable; earlier recordings are intact.
         """
-        while not self._append(*self._checked(interaction)):
-            pass  # a secret became known in between
+        while not self._append(*self._encode_checked(interaction)):
+            pass  # a secret became known in the meantime
 
     def cut_torn_tail(self) -> bool:
-        """Cut off an interaction whose writing was interrupted, and leave no file in which there is no other.
+        """Cut off an incomplete last interaction, and remove the file if there is no other.
 
         Returns:
-            False when the file is not torn after all: another process is recording to it, or just ended a write.
+            False if the file is not torn after all: another process is recording to it, or has just ended a write.
         """
         try:
             claim = self.claim()
@@ -132,59 +126,60 @@ class Recorder:
         try:
             with claim.lock:
                 return self._cut_torn_tail(claim)
-        except OSError:  # the next append will tell
+        except OSError:  # the next append will report it
             return True
         finally:
             self.release()
 
     def _cut_torn_tail(self, claim: Claim) -> bool:
         data = self.path.read_bytes()
-        found = layout.lay_out(data)
-        if found is None or not found.is_torn:
+        file_layout = layout.lay_out(data)
+        if file_layout is None or not file_layout.is_torn:
             return False
         if claim.is_locked:
-            appending.bring_to(layout.appendable(found), data, self.path)
-            if not found.items:
+            appending.change_to(layout.appendable(file_layout), data, self.path)
+            if not file_layout.items:
                 self.path.unlink()
         return True
 
     def finish(self) -> None:
-        """Put what was recorded anew in place of the file, which stays this recorder's until it is given up.
+        """Check what must be checked at the end, and move a recording made anew into the place of the file.
+
+        The file stays claimed until `release`.
 
         Raises:
-            CassetteBusy: given up before, it is by now recorded to by another process.
-            CassetteError: it cannot be put there; it stays where it was recorded.
+            CassetteBusy: if it was released, and another process records to it by now.
+            CassetteError: if the recording cannot be moved; it stays where it was recorded.
         """
-        if self._is_owed and self._claim is not None:
-            self._is_unchecked, self._is_owed = True, False
-        if self._is_unchecked or (self._anew and self.count):
-            with self.claim().lock, self._in_words():
-                self._check_written()
+        if self._pending.is_due_at_finish and self._claim is not None:
+            self._pending.is_due, self._pending.is_due_at_finish = True, False
+        if self._pending.is_due or (self._anew and self.count):
+            with self.claim().lock, self._as_cassette_errors():
+                self._pending.run(self.claim())
                 if self._anew and self.count:
-                    self._put_in_place()
+                    self._move_into_place(self.claim())
 
-    def _put_in_place(self) -> None:
+    def _move_into_place(self, claim: Claim) -> None:
         try:
             self.part.replace(self.path)
         except OSError as error:
-            what = f"Cannot put {self.part} in place of {self.path}: {error.strerror}."
-            next_step = "Rename it by hand." if self.part.exists() else "It is gone: record it again."
-            raise CassetteError(what, next_step) from None
-        claim = self.claim()
+            what = f"Cannot move {self.part} to {self.path}: {error.strerror}."
+            next_step = "Rename it yourself." if self.part.exists() else "It is gone: record it again."
+            raise CassetteError(what, next_step, about="cassette") from None
         claim.is_anew = False
         claim.prepared.clear()
-        for one in claim.users:
-            if one.count:  # what it recorded was in there, too
-                one._anew = False  # noqa: SLF001 - of this class
+        for recorder in claim.recorders:
+            if recorder.count:  # its interactions were in the part too
+                recorder._anew = False  # noqa: SLF001 - of this class
 
-    def _checked(self, interaction: Interaction) -> tuple[bytes, int]:
-        """An interaction as the bytes to write, and how many secrets it was checked for."""
+    def _encode_checked(self, interaction: Interaction) -> tuple[bytes, int]:
+        """Return an interaction as it may be written, and the number of secrets that it was checked for."""
         known = self._scrubber.known
         where = f"The recording of {interaction.request.method} in {self.path.name}"
         while True:
             count = len(known)
             try:
-                item = repair.encoded(interaction, self._scrubber)
+                item = repair.encode_scrubbed(interaction, self._scrubber)
                 leak_check.check(item, known, where=where)
             except SecretLeak:
                 if len(known) == count:
@@ -193,38 +188,39 @@ class Recorder:
                 if len(known) == count:
                     return item, count
 
-    def _append(self, item: bytes, known: int) -> bool:
+    def _append(self, item: bytes, known_count: int) -> bool:
+        """Append an item; return False if it has to be checked again, for more than `known_count` secrets."""
         try:
             claim = self.claim()
-        except CassetteBusy as error:  # since the call was sent
-            what = f"Another process is recording to {self.path} by now; the call was made, and is not recorded."
+        except CassetteBusy as error:
+            what = f"Another process is recording to {self.path} by now; the call was made, but is not recorded."
             raise error.reworded(what, f"{AFTER_THE_CALL} {error.next_step}") from None
-        with claim.lock, self._in_words():
-            if not claim.is_held:  # given up in between
+        with claim.lock, self._as_cassette_errors():
+            if not claim.is_held:  # another thread released it in the meantime
                 return False
             file = self._prepare(claim)
-            if len(self._scrubber.known) != known:
+            if len(self._scrubber.known) != known_count:
                 return False
             self._write(claim, file, item)
             self.count += 1
             return True
 
     def _prepare(self, claim: Claim) -> Path:
-        """The file to append to; once, it is brought into a shape that can be, as it is at this moment."""
+        """Return the file to append to, after repairing it if it is new to us or somebody else has changed it."""
         claim.is_anew = claim.is_anew or self._anew
         file = self.part if claim.is_anew else self.path
         if file in claim.prepared and claim.prepared[file] == appending.stamp_of(file):
-            self._check_written()
+            self._pending.run(claim)
             return file
-        if file not in claim.prepared:  # a folder that vanishes later is not made again, but told
-            self._made = [folder for folder in (file.parent, *file.parent.parents) if not folder.exists()]
+        if file not in claim.prepared:  # once; a folder that vanishes later is reported, not made again
+            self._new_folders = [folder for folder in (file.parent, *file.parent.parents) if not folder.exists()]
             file.parent.mkdir(parents=True, exist_ok=True)
-            appending.clear_away(file)
+            remove_partials(file)
         data = b"" if appending.stamp_of(file) is None else file.read_bytes()
-        stays = file == self.path or file in claim.prepared or self.count > 0  # an abandoned recording may go on
-        whole = repair.mended(data, self._scrubber, source=str(file)) if stays else b""
-        appending.bring_to(whole, data, file)
-        self._is_unchecked = False
+        # A part that an interrupted recording left is overwritten; what we recorded ourselves is kept.
+        is_kept = file == self.path or file in claim.prepared or self.count > 0
+        appending.change_to(repair.repaired(data, self._scrubber, source=str(file)) if is_kept else b"", data, file)
+        self._pending.is_due = False
         claim.prepared[file] = appending.stamp_of(file)
         return file
 
@@ -234,82 +230,57 @@ class Recorder:
             appending.append(file, item, header=HEADER)
         except BaseException:
             if is_new:
-                self._leave_nothing(claim, file)
+                self._clean_up(claim, file)
             raise
         finally:
             if file in claim.prepared:
                 claim.prepared[file] = appending.stamp_of(file)
-        self._made.clear()
+        self._new_folders.clear()
         if is_new and self.count:
-            were = "interaction that was" if self.count == 1 else f"{self.count} interactions that were"
+            lost = "interaction that was" if self.count == 1 else f"{self.count} interactions that were"
             self.count = 0
-            warn(f"{file} vanished while it was recorded; it begins anew without the {were} in it.")
+            warn(f"{file} vanished during the recording; it starts again without the {lost} in it.")
 
-    def _leave_nothing(self, claim: Claim, file: Path) -> None:
-        """Remove the empty file, and the folders made for it."""
+    def _clean_up(self, claim: Claim, file: Path) -> None:
+        """Remove the empty file and the folders that were made for it."""
         with suppress(OSError):
             file.unlink(missing_ok=True)
-            for folder in self._made:
+            for folder in self._new_folders:
                 folder.rmdir()
-        if self._made:
-            del claim.prepared[file]  # the folders are to be made again
+        if self._new_folders:
+            del claim.prepared[file]  # so that the next append makes the folders again
 
     @contextmanager
-    def _in_words(self) -> Iterator[None]:
+    def _as_cassette_errors(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
             why = error.strerror or str(error)
-            raise CassetteError(f"Cannot record to {self.path}: {why}.", self._after(error)) from None
+            what = f"Cannot record to {self.path}: {why}."
+            raise CassetteError(what, self._next_step(error), about="cassette") from None
 
-    def _after(self, error: OSError) -> str:
-        """What to do next: not the call again, which was made and may have been an order."""
-        answer = "The answer, if one came, is this error's `response`."
+    def _next_step(self, error: OSError) -> str:
+        """Return the advice for a failed write. It never says to repeat the call, which may have been an order."""
+        answer = "The response, if there was one, is this error's `response`."
         if isinstance(error, FileNotFoundError) and not self.path.parent.exists():
-            return f"The folder is gone, and what was recorded in it: make it again. {answer}"
-        return f"What was recorded before is intact. Free space or mend the folder. {answer}"
+            return f"The folder is gone with all recordings in it; create it. {answer}"
+        return f"Everything recorded earlier is intact. Free some disk space or fix the folder. {answer}"
 
-    def _look_again(self) -> None:
-        """A secret became known: take it out of what was written before."""
-        claim, known = self._claim, self._scrubber.known
-        kinds, self._looked_for = {kind for _, kind in known.since(self._looked_for)}, len(known)
+    def _on_new_secrets(self) -> None:
+        """Remove secrets that have just become known from what was already written."""
+        can_wait, claim = self._pending.can_wait(), self._claim
         if claim is None or not claim.is_held or not claim.prepared:
-            return  # nothing was written yet, and _prepare looks through what is there
-        if kinds <= _OFTEN_NEW:
-            self._is_owed = True
+            return  # nothing was written yet, and `_prepare` checks what others wrote
+        if can_wait:
+            self._pending.is_due_at_finish = True
             return
         with claim.lock:
-            self._is_unchecked = True
-            if self._is_checking:
-                return
+            self._pending.is_due = True
             try:
-                self._check_written()
+                self._pending.run(claim)
             except (OSError, CassetteError) as error:
                 why = error.what if isinstance(error, CassetteError) else f"{error.strerror or error}."
                 warn(
-                    f"{self.path} holds a secret that became known only now, and could not be rewritten: {why} "
-                    "It is tried again before anything is added to it, and when the recording ends."
+                    f"{self.path} contains a secret that has only now become known, and could not be rewritten: {why} "
+                    "The toolkit will try again before the next interaction is recorded and when the recording ends."
                 )
-
-    def _check_written(self) -> None:
-        self._is_checking = True
-        try:
-            while self._is_unchecked:  # once more if others become known by their place in what is rewritten
-                self._is_unchecked = False
-                try:
-                    for file in tuple(self.claim().prepared):
-                        self._check_file(file)
-                except BaseException:
-                    self._is_unchecked = True
-                    raise
-        finally:
-            self._is_checking = False
-
-    def _check_file(self, file: Path) -> None:
-        try:
-            data = file.read_bytes()
-        except FileNotFoundError:
-            return
-        if repair.holds_secret(data, self._scrubber.known):
-            appending.replace_atomically(file, repair.mended(data, self._scrubber, source=str(file)))
-            self.claim().prepared[file] = appending.stamp_of(file)

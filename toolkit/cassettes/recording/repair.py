@@ -1,4 +1,4 @@
-"""What becomes of a file that is to be appended to: complete, laid out as we write it, and without known secrets."""
+"""Bring a cassette into a state that can be appended to: complete, in our layout, and without known secrets."""
 
 from __future__ import annotations
 
@@ -12,44 +12,47 @@ from toolkit.scrubbing import leak_check
 from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
 
 
-def encoded(interaction: Interaction, scrubber: Scrubber) -> bytes:
-    """An interaction as it may be written.
+def encode_scrubbed(interaction: Interaction, scrubber: Scrubber) -> bytes:
+    """Scrub an interaction, and return it as a block item.
 
     Raises:
-        SecretLeak: it cannot be checked for secrets.
+        SecretLeak: if it cannot be checked for secrets.
     """
     failure = interaction.failure
     if failure is None:
         request, response = scrubber.exchange(interaction.request, interaction.response)
         return interactions.encode(replace(interaction, request=request, response=response))
-    # Its message may name an address or hold a secret, as a body may.
-    told = replace(interaction.response, headers=(), body=failure.message.encode("utf-8", "replace"))
-    request, scrubbed = scrubber.exchange(interaction.request, told)
+    # The message of an error may contain an address or a secret, so it is scrubbed like a body.
+    as_body = replace(interaction.response, headers=(), body=failure.message.encode("utf-8", "replace"))
+    request, scrubbed = scrubber.exchange(interaction.request, as_body)
     message = scrubbed.body.decode("utf-8", "replace")
     return interactions.encode(replace(interaction, request=request, failure=replace(failure, message=message)))
 
 
-def mended(data: bytes, scrubber: Scrubber, *, source: str) -> bytes:
-    """What is to stay of a file's bytes, and can be appended to; none when it holds no interaction.
+def repaired(data: bytes, scrubber: Scrubber, *, source: str) -> bytes:
+    """Return the bytes of a file so that an item can be appended; empty if it has no complete interaction.
 
-    Interactions stand as they stood, unless something else laid them out or a known secret is in them.
+    Interactions keep their bytes unless the file has another layout or they contain a known secret.
 
     Raises:
-        CassetteCorrupt: it is no cassette.
-        SecretLeak: a secret cannot be taken out.
+        CassetteCorrupt: if the file is not a cassette.
+        SecretLeak: if a secret cannot be removed.
     """
-    held = contents.read(data, source=source)
+    opened = contents.read(data, source=source)
     while True:
-        known = len(scrubber.known)
-        whole = _mended_items(held, scrubber, source) if isinstance(held, Unparsed) else _laid_out(held, scrubber)
-        if len(scrubber.known) == known:  # else some are known by their place in a later interaction
+        known_count = len(scrubber.known)
+        if isinstance(opened, Unparsed):
+            result = _repaired_items(opened, scrubber, source)
+        else:
+            result = _encoded_anew(opened, scrubber)
+        if len(scrubber.known) == known_count:  # otherwise scrubbing an item revealed a secret that others may contain
             break
-    leak_check.check(whole, scrubber.known, where=f"{source}, as it is rewritten,")
-    return whole
+    leak_check.check(result, scrubber.known, where=f"{source}, as it is rewritten,")
+    return result
 
 
 def holds_secret(data: bytes, known: KnownSecrets) -> bool:
-    """Whether bytes of a file hold a known secret."""
+    """Return True if the bytes of a file contain a known secret."""
     try:
         leak_check.check(data, known, where="")
     except SecretLeak:
@@ -57,25 +60,26 @@ def holds_secret(data: bytes, known: KnownSecrets) -> bool:
     return False
 
 
-def _laid_out(held: contents.Contents, scrubber: Scrubber) -> bytes:
-    items = [encoded(held.interaction(number), scrubber) for number in range(len(held))]
+def _encoded_anew(opened: contents.Contents, scrubber: Scrubber) -> bytes:
+    items = [encode_scrubbed(opened.interaction(number), scrubber) for number in range(len(opened))]
     return HEADER + b"".join(items) if items else b""
 
 
-def _mended_items(held: Unparsed, scrubber: Scrubber, source: str) -> bytes:
-    whole = layout.appendable(held.layout)
-    if not holds_secret(whole, scrubber.known):
-        return whole
-    items = held.layout.items
+def _repaired_items(opened: Unparsed, scrubber: Scrubber, source: str) -> bytes:
+    complete = layout.appendable(opened.layout)
+    if not holds_secret(complete, scrubber.known):
+        return complete
+    items = opened.layout.items
     pieces = [HEADER]
     for number, item in enumerate(items):
-        piece = whole[item.start : item.end if number + 1 < len(items) else len(whole)]
+        piece = complete[item.start : item.end if number + 1 < len(items) else len(complete)]
         if holds_secret(piece, scrubber.known):
-            piece = encoded(held.interaction(number), scrubber)
+            piece = encode_scrubbed(opened.interaction(number), scrubber)
             if holds_secret(piece, scrubber.known):
                 raise SecretLeak(
-                    f"{source}, line {item.line}: the interaction there holds a secret that cannot be taken out.",
-                    "Remove that interaction, or the file, and change the secret if the file was passed on.",
+                    f"{source}, line {item.line}: the interaction there contains a secret that cannot be removed.",
+                    "Remove that interaction or the file, and change the secret if you have passed the file on.",
+                    about="cassette",
                 )
         pieces.append(piece)
     return b"".join(pieces)

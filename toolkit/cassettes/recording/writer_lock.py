@@ -1,7 +1,7 @@
-"""One process at a time records to a file; within it, whoever records to that file shares one claim to it.
+"""Let one process at a time record to a file. Within a process, all recorders of the file share one claim to it.
 
-The lock that other processes see is a file in the user's cache folder, not beside the cassette, where it would
-be litter in a repository. It is gone with its process. Where that folder cannot be used, nothing is locked.
+Other processes see the claim as a lock on a file in the user's cache folder; beside the cassette it would clutter the
+repository. The lock disappears with its process. If the cache folder cannot be used, nothing is locked.
 """
 
 from __future__ import annotations
@@ -18,33 +18,34 @@ from typing import Any, Final
 from toolkit.cassettes.recording.appending import Stamp
 from toolkit.core.errors import CassetteBusy
 from toolkit.local.files import private_folder
+from toolkit.local.folders import cache_folder
 from toolkit.local.locks import FileLock, try_lock
 
 
 class Claim:
-    """The right of this process to record to a file, and what its recorders of that file have to know in common.
+    """The right of this process to record to a file, and the state that its recorders of that file share.
 
     Attributes:
-        lock: held while the file is looked at, written or replaced.
-        is_anew: whether a recording that is to replace the file is under way beside it.
-        prepared: files that end where the next interaction may be appended, each as its stamp was then.
-        users: who records. The claim ends when the last of them gives it up, or is gone.
-        process: whose it is. A child that was forked from it has no part in it.
-        is_locked: whether other processes are kept out: nothing is locked where the cache folder cannot be used.
+        lock: to be held while the file is read, written or replaced.
+        is_anew: True while a recording that will replace the file is in progress beside it.
+        prepared: files that can be appended to, each with its stamp after our last write.
+        recorders: who uses the claim. It ends when the last of them releases it or is garbage-collected.
+        process: id of the process that made the claim. A forked child has no part in it.
+        is_locked: True if other processes are kept out; False if the cache folder cannot be used.
     """
 
-    def __init__(self, lock: FileLock | None, lock_file: Path | None) -> None:
+    def __init__(self, file_lock: FileLock | None, lock_file: Path | None) -> None:
         self.lock = threading.RLock()
         self.is_anew = False
         self.prepared: dict[Path, Stamp] = {}
-        self.users: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.recorders: weakref.WeakSet[Any] = weakref.WeakSet()
         self.process = os.getpid()
-        self.is_locked = lock is not None
-        self.end = weakref.finalize(self, _let_go, lock, lock_file, self.process)
+        self.is_locked = file_lock is not None
+        self.end = weakref.finalize(self, _unlock, file_lock, lock_file, self.process)
 
     @property
     def is_held(self) -> bool:
-        """Whether it is in force, and in this very process."""
+        """True if the claim is in force and belongs to this very process."""
         return self.end.alive and self.process == os.getpid()
 
 
@@ -53,58 +54,59 @@ class _Registry:
         self.claims: weakref.WeakValueDictionary[str, Claim] = weakref.WeakValueDictionary()
         self.lock = threading.Lock()
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._begin_anew)
+            os.register_at_fork(after_in_child=self._reset)
 
-    def _begin_anew(self) -> None:
-        # Another thread may have held the lock, and will not release it here.
+    def _reset(self) -> None:
+        # At the fork another thread may have held the lock; in the child nobody would release it.
         self.claims, self.lock = weakref.WeakValueDictionary(), threading.Lock()
 
 
 _registry: Final = _Registry()
 
 
-def acquire(file: Path, user: object) -> Claim:
-    """The claim of this process to a file, for one more user.
+def acquire(file: Path, recorder: object) -> Claim:
+    """Return this process's claim to a file, and add a recorder to it.
 
     Args:
-        file: its real path, links resolved.
+        file: the real path, links resolved.
+        recorder: who records.
 
     Raises:
-        CassetteBusy: another process has it.
+        CassetteBusy: if another process has a claim to the file.
     """
     with _registry.lock:
         claim = _registry.claims.get(_key(file))
         if claim is None or not claim.is_held:
             claim = _registry.claims[_key(file)] = Claim(*_lock(file))
-        claim.users.add(user)
+        claim.recorders.add(recorder)
         return claim
 
 
-def release(claim: Claim, user: object) -> None:
-    """End one user's part in a claim, and with the last one the claim."""
-    if not _ended_without(claim, user):
-        # Users that nobody has any more, such as the session of a cell that ran again, may live on in reference
-        # cycles. Outside of the lock, which what is collected may ask for.
+def release(claim: Claim, recorder: object) -> None:
+    """Remove a recorder from a claim, and end the claim with its last recorder."""
+    if not _ends_without(claim, recorder):
+        # Recorders that nobody uses any more may be alive in reference cycles, such as the session of a cell that ran
+        # again. Collect them outside the registry's lock, because their finalizers may need it.
         gc.collect()
-        _ended_without(claim, user)
+        _ends_without(claim, recorder)
 
 
-def _ended_without(claim: Claim, user: object) -> bool:
+def _ends_without(claim: Claim, recorder: object) -> bool:
     with _registry.lock:
-        claim.users.discard(user)
-        if not claim.users:
+        claim.recorders.discard(recorder)
+        if not claim.recorders:
             claim.end()
-        return not claim.users
+        return not claim.recorders
 
 
 def is_held_elsewhere(file: Path) -> bool:
-    """Whether another process records to a file now."""
+    """Return True if another process is recording to a file."""
     with _registry.lock:
         claim = _registry.claims.get(_key(file))
         if claim is not None and claim.is_held:
             return False
         try:
-            _let_go(*_lock(file), os.getpid())
+            _unlock(*_lock(file), os.getpid())
         except CassetteBusy:
             return True
         return False
@@ -123,23 +125,23 @@ def _lock(file: Path) -> tuple[FileLock | None, Path | None]:
     if lock is None:
         raise CassetteBusy(
             f"Another process is recording to {file}; nothing was sent.",
-            "Close that session or shut down that kernel, or record to a cassette of another name.",
+            "Close that session or shut down that kernel, or record to a cassette with another name.",
+            about="cassette",
         )
     return lock, lock_file
 
 
 def _folder() -> Path:
-    from platformdirs import user_cache_dir  # keeps platformdirs out of `import toolkit`
+    parent = cache_folder()
+    folder = parent / "recording"
+    private_folder(parent)
+    private_folder(folder)
+    return folder
 
-    parent = Path(user_cache_dir("service-access-toolkit", appauthor=False))
-    for folder in (parent, parent / "recording"):
-        private_folder(folder)
-    return parent / "recording"
 
-
-def _let_go(lock: FileLock | None, lock_file: Path | None, process: int) -> None:
-    if lock is None or lock_file is None or process != os.getpid():
+def _unlock(file_lock: FileLock | None, lock_file: Path | None, process: int) -> None:
+    if file_lock is None or lock_file is None or process != os.getpid():
         return
-    with suppress(OSError):  # Windows removes no file that is open; an empty one stays there
+    with suppress(OSError):  # Windows does not remove an open file; an empty one is left there
         lock_file.unlink(missing_ok=True)
-    lock.release()
+    file_lock.release()
