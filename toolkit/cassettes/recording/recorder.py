@@ -88,7 +88,7 @@ class Recorder:
         for place in (folder,) if self._anew else (folder, self.path):
             if place.exists() and not (os.access(place, os.W_OK) and place.is_dir() == (place is folder)):
                 raise CassetteError(
-                    f"Cannot record to {self.path}: {place} is not writable; nothing was sent.",
+                    f"Cannot record to {self.path}: {place} cannot be written; nothing was sent.",
                     'Change its permissions, choose another cassette, or replay the recording with mode="none".',
                     about="cassette",
                 )
@@ -164,7 +164,7 @@ class Recorder:
             self.part.replace(self.path)
         except OSError as error:
             what = f"Cannot move {self.part} to {self.path}: {error.strerror}."
-            next_step = "Rename it yourself." if self.part.exists() else "It is gone: record it again."
+            next_step = "Rename it by hand." if self.part.exists() else "It is gone: record it again."
             raise CassetteError(what, next_step, about="cassette") from None
         claim.is_anew = False
         claim.prepared.clear()
