@@ -1,7 +1,16 @@
-"""A local service to practise against: it implements the service document from the other side.
+"""A local server to practise with, which implements the other side of the service document.
 
-Everything it serves is made up. starlette and uvicorn, which carry it, are an extra of the toolkit and
-are imported when a service starts.
+Everything it serves is made up. It needs starlette and uvicorn, an extra of the toolkit that is imported when a
+service starts. A request travels like this:
+
+1. `server`: uvicorn on eight loopback ports, one for each address, in its own thread.
+2. `app`: the ASGI application finds the address by the port, counts the request, and takes a fault if one waits.
+3. `token_endpoint` answers token requests. It checks clients, `assertions` checks their JWTs, `tokens` issues tokens.
+4. `authentication` finds out who makes any other call, by key pair or token; `holders` knows all of them.
+5. `payloads` makes up the answer, the same in every run.
+
+`service` is what users hold: `start()`, `close()`, `settings`, `credentials`, `stats`, `faults`. `world` has its
+options, counts and state, and `faults` the failures that users inject.
 """
 
 from __future__ import annotations
@@ -25,18 +34,18 @@ def practice(
     port: int = 0,
     clock: Clock | None = None,
 ) -> PracticeService:
-    """A practice service, to be used in a `with` statement or started with `start()`.
+    """Return a practice service for a `with` statement, or to start with `start()`.
 
     Args:
-        accounts: how many accounts each broker partner has.
-        token_validity: how long a token is accepted, in seconds; the document's 15 minutes by default.
-        delay: seconds by which every answer is late.
-        token_delay: seconds by which answers of the token endpoints are late, on top of `delay`.
-        port: first of eight consecutive ports; 0 takes any free ones.
-        clock: where the service gets its time from; by default the machine's clock.
+        accounts: number of accounts of each broker partner, from 0 to 100,000.
+        token_validity: seconds for which a token is accepted, from 2 to 86,400; by default the document's 15 minutes.
+        delay: seconds to wait before every response.
+        token_delay: further seconds to wait before a response of the token endpoints.
+        port: first of eight consecutive ports, or 0 for any free ports.
+        clock: the time of the service; by default the system's clock.
 
     Raises:
-        ConfigurationError: a value is out of its range.
+        ConfigurationError: if a value is out of range; `about` is the argument.
     """
     options = Options(accounts=accounts, token_validity=token_validity, delay=delay, token_delay=token_delay)
     return PracticeService(options, port=port, clock=clock)

@@ -1,7 +1,7 @@
-"""The practice service as an ASGI application: a request in, a response out, no sockets.
+"""The practice service as an ASGI application, without sockets.
 
-Which address a request came to is told by the port it arrived at, so the application also runs in
-memory, with `httpx.ASGITransport`.
+The port of a request tells which address it was sent to, so the application also runs in memory, with
+`httpx.ASGITransport`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from starlette.responses import JSONResponse, Response
 
 from toolkit.core.document import BROKER_ACCOUNTS_PATH, TOKEN_PATH, TRADING_ACCOUNT_PATH, Environment, Interface
 from toolkit.practice_service import payloads
-from toolkit.practice_service.access import Access, RequestRefusedError
 from toolkit.practice_service.assertions import Assertions
+from toolkit.practice_service.authentication import Authenticator, RequestRefusedError
 from toolkit.practice_service.faults import ConnectionDroppedError, Fault
 from toolkit.practice_service.holders import Holder
 from toolkit.practice_service.token_endpoint import TokenEndpoint
@@ -46,18 +46,18 @@ class PracticeApp:
     """The ASGI application.
 
     Args:
-        world: what it works on.
-        addresses: port to name of the address that it serves.
+        world: options, counts and state.
+        addresses: names of addresses by port.
 
     Raises:
-        ConnectionDroppedError: out of a call, when a fault says to close the connection unanswered; the
-            server carries it out.
+        ConnectionDroppedError: from a call, if a fault says to close the connection without a response; the server
+            does that.
     """
 
     def __init__(self, world: World, addresses: Mapping[int, str]) -> None:
         self._world = world
         self._addresses = dict(addresses)
-        self._access = Access(world.holders, world.tokens)
+        self._authenticator = Authenticator(world.holders, world.tokens)
         self._token_endpoint = TokenEndpoint(world.holders, world.tokens, Assertions(world.clock))
         self._accounts_of: dict[str, list[dict[str, Any]]] = {}
         self._endpoints: dict[Interface, dict[str, dict[str, _Handler]]] = {
@@ -77,28 +77,28 @@ class PracticeApp:
             response = await self.respond(Request(scope, receive))
         except ClientDisconnect:
             return
-        # A Date by the clock handed in: from it a caller can tell how far its own is off.
+        # The Date header follows the clock of the service, so that callers can tell how far their own clock is off.
         response.headers["Date"] = format_datetime(self._world.clock.now(), usegmt=True)
         await response(scope, receive, send)
 
     async def respond(self, request: Request) -> Response:
-        """The answer to a request, once its delay is over.
+        """Return the response to a request, after its delay.
 
         Raises:
-            ConnectionDroppedError: a fault says not to answer.
+            ConnectionDroppedError: if a fault says not to respond.
         """
         try:
             name, host = self._address(request)
         except RequestRefusedError as refusal:
             return self._refused(refusal)
         is_token_request = name in _AUTH_ENVIRONMENTS and request.scope["path"] == TOKEN_PATH
-        self._world.stats.count_arrival(name, self._label(request, name), token_request=is_token_request)
+        self._world.stats.count_request(name, self._label(request, name), token_request=is_token_request)
         fault = self._world.faults.take("token" if is_token_request else "interfaces")
-        # The work comes before the delay: a token that travels slowly is older than it seems.
+        # The delay comes last: a token that arrives late is then older than it seems, as on a slow network.
         if fault is None:
             response = await self._answer(request, name, host, is_token_request=is_token_request)
         await asyncio.sleep(self._world.options.delay + is_token_request * self._world.options.token_delay)
-        return response if fault is None else self._faulty(fault)
+        return response if fault is None else self._fail(fault)
 
     async def _answer(self, request: Request, name: str, host: str, *, is_token_request: bool) -> Response:
         try:
@@ -109,25 +109,25 @@ class PracticeApp:
             return self._refused(refusal, is_token_request=is_token_request)
 
     def _address(self, request: Request) -> tuple[str, str]:
-        """Name of the address, and the host and port that the caller wrote for it.
+        """Return the name of the address, and the host and port as the caller wrote them.
 
-        Any other Host than this socket's own is refused: a page in a browser may have had its own name
-        resolved to this machine (DNS rebinding).
+        Foreign Host headers are refused: a web page could make its own host name resolve to this machine (DNS
+        rebinding).
         """
         port = (request.scope.get("server") or ("", None))[1]
         hosts = request.headers.getlist("host")
         host = hosts[0].lower() if len(hosts) == 1 else ""
         if port not in self._addresses or host not in (f"127.0.0.1:{port}", f"localhost:{port}"):
-            raise RequestRefusedError(421, "misdirected", "This Host is none of the practice service.")
+            raise RequestRefusedError(421, "misdirected", "This Host does not belong to the practice service.")
         return self._addresses[port], host
 
     def _label(self, request: Request, name: str) -> str:
         path, method = request.scope["path"], _method(request)
         if name in _AUTH_ENVIRONMENTS:
-            known = path == TOKEN_PATH and method == "POST"
+            is_known = path == TOKEN_PATH and method == "POST"
         else:
-            known = method in self._endpoints[_INTERFACES[name]].get(path, ())
-        return f"{method} {path}" if known else "other"
+            is_known = method in self._endpoints[_INTERFACES[name]].get(path, ())
+        return f"{method} {path}" if is_known else "other"
 
     async def _token(self, request: Request, environment: Environment, address: str) -> Response:
         if request.method != "POST":
@@ -139,17 +139,17 @@ class PracticeApp:
 
     async def _call(self, request: Request, name: str) -> Response:
         if name in _AUTH_ENVIRONMENTS:
-            raise RequestRefusedError(404, "not_found", f"This address has POST {TOKEN_PATH} only.")
-        # Who is calling comes first: a stranger does not learn what there is.
-        holder = self._access.holder(request.headers, name)
+            raise RequestRefusedError(404, "not_found", f"This address only has POST {TOKEN_PATH}.")
+        # Authentication comes first: strangers do not learn which paths exist.
+        holder = self._authenticator.holder(request.headers, name)
         handler = self._handler(request, self._endpoints[_INTERFACES[name]])
         return await handler(request, holder)
 
     def _handler(self, request: Request, endpoints: Mapping[str, Mapping[str, _Handler]]) -> _Handler:
         methods = endpoints.get(request.scope["path"])
         if methods is None:
-            listed = ", ".join(f"{method} {path}" for path, handlers in endpoints.items() for method in handlers)
-            raise RequestRefusedError(404, "not_found", f"There is no such path. This address has {listed}.")
+            endpoint_list = ", ".join(f"{method} {path}" for path, handlers in endpoints.items() for method in handlers)
+            raise RequestRefusedError(404, "not_found", f"There is no such path. This address has {endpoint_list}.")
         handler = methods.get(_method(request))
         if handler is None:
             raise _not_allowed([*methods, "HEAD"] if "GET" in methods else [*methods])
@@ -167,30 +167,32 @@ class PracticeApp:
         limit, status = _single(request, "limit"), _single(request, "status")
         if status is not None:
             if status not in payloads.STATUSES:
-                raise _bad_query(f"status is one of {', '.join(payloads.STATUSES)}.")
+                raise _bad_query(f"status must be one of {', '.join(payloads.STATUSES)}.")
             accounts = [account for account in accounts if account["status"] == status]
         if limit is not None:
             if not (limit.isascii() and limit.isdecimal() and 0 < len(limit) <= 9 and int(limit) > 0):
-                raise _bad_query("limit is a positive whole number.")
+                raise _bad_query("limit must be a positive whole number.")
             accounts = accounts[: int(limit)]
         return JSONResponse(accounts)
 
     async def _quotes(self, request: Request, holder: Holder) -> Response:
         del holder
-        given = _single(request, "symbols")
-        symbols = payloads.SYMBOLS if given is None else tuple(given.split(","))
-        if len(symbols) > payloads.SYMBOLS_AT_MOST or not all(payloads.SYMBOL.match(symbol) for symbol in symbols):
-            raise _bad_query(f"symbols is up to {payloads.SYMBOLS_AT_MOST} of one to six capital letters, with commas.")
+        text = _single(request, "symbols")
+        symbols = payloads.SYMBOLS if text is None else tuple(text.split(","))
+        if len(symbols) > payloads.MOST_SYMBOLS or not all(payloads.SYMBOL.match(symbol) for symbol in symbols):
+            raise _bad_query(
+                f"symbols must be up to {payloads.MOST_SYMBOLS} of one to six capital letters, with commas."
+            )
         return JSONResponse(payloads.quotes(symbols))
 
     async def _order(self, request: Request, holder: Holder) -> Response:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            raise RequestRefusedError(415, "unsupported_media_type", "An order is sent as application/json.")
+            raise RequestRefusedError(415, "unsupported_media_type", "An order must be sent as application/json.")
         body = await _read(request, _LARGEST_BODY)
         try:
             fields = json.loads(body)
         except (ValueError, RecursionError):
-            raise RequestRefusedError(400, "malformed", "The body is no JSON.") from None
+            raise RequestRefusedError(400, "malformed", "The body is not JSON.") from None
         try:
             order = payloads.order(holder.name, fields)
         except ValueError as error:
@@ -206,7 +208,7 @@ class PracticeApp:
             response.headers.append(name, value)
         return response
 
-    def _faulty(self, fault: Fault) -> Response:
+    def _fail(self, fault: Fault) -> Response:
         self._world.stats.count_fault()
         if fault.dropped:
             raise ConnectionDroppedError
@@ -215,24 +217,26 @@ class PracticeApp:
 
 
 async def _read(request: Request, limit: int) -> bytes:
-    """The body, of at most `limit` bytes."""
+    """Return the body, of at most `limit` bytes."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
         if len(body) > limit:
-            raise RequestRefusedError(413, "too_large", f"The body is over {limit} bytes.", [("Connection", "close")])
+            raise RequestRefusedError(
+                413, "too_large", f"The body has more than {limit} bytes.", [("Connection", "close")]
+            )
     return bytes(body)
 
 
 def _single(request: Request, name: str) -> str | None:
     values = request.query_params.getlist(name)
     if len(values) > 1:
-        raise _bad_query(f"{name} is given twice.")
+        raise _bad_query(f"{name} must not be given twice.")
     return values[0] if values else None
 
 
 def _method(request: Request) -> str:
-    """HEAD is answered as GET (RFC 9110 section 9.3.2); the server leaves the body out."""
+    """Return the method, with GET for HEAD (RFC 9110 section 9.3.2); the server leaves out the body."""
     return "GET" if request.method == "HEAD" else request.method
 
 

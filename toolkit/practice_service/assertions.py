@@ -1,4 +1,4 @@
-"""Client assertions checked: private_key_jwt per RFC 7523 section 3, from the service's side."""
+"""Check client assertions as an authorization server does: private_key_jwt of RFC 7523 section 3."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
     from toolkit.core.secret import Secret
     from toolkit.practice_service.holders import Client
 
-LONGEST_LIFETIME: Final = 600  # seconds; an assertion is for one request, so anything longer is a mistake
-LEEWAY: Final = 5  # seconds that a caller's clock may be ahead
+LONGEST_LIFETIME: Final = 600  # seconds; an assertion is for one request, so a longer lifetime is a mistake
+LEEWAY: Final = 5  # seconds by which the caller's clock may be ahead
 _LONGEST_JTI: Final = 256  # characters
-# PyJWT reads the machine's clock; these claims are checked here, by the clock handed in.
+# PyJWT would use the system's clock, so the claims are checked here with the clock of the service.
 _SIGNATURE_ONLY: Final = {f"verify_{claim}": False for claim in ("exp", "nbf", "iat", "aud", "iss", "sub", "jti")}
 _UNCHECKED: Final = {"verify_signature": False, **_SIGNATURE_ONLY}
 
 
 class AssertionInvalidError(Exception):
-    """The assertion does not identify the client; says which rule it breaks, without quoting it."""
+    """The assertion does not identify the client; says which rule is broken, without quoting the assertion."""
 
 
 class Assertions:
     """Checks assertions, and remembers each `jti` until its assertion has expired.
 
     Args:
-        clock: where the time comes from.
+        clock: the time of the service.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -38,21 +38,21 @@ class Assertions:
         self._used: dict[tuple[str, str], float] = {}  # (client ID, jti) to the assertion's exp
 
     def claimed_client_id(self, assertion: Secret) -> str:
-        """The `iss` of an assertion, not yet checked: only for finding the key to check it with.
+        """Return the unverified `iss` of an assertion, to find the key for its check.
 
         Raises:
-            AssertionInvalidError: it is no JWT, or names no issuer.
+            AssertionInvalidError: if it is not a JWT, or does not name an issuer.
         """
         issuer = _decoded(assertion, None, None, _UNCHECKED).get("iss")
         if not isinstance(issuer, str):
-            raise AssertionInvalidError("iss is missing or no text.")
+            raise AssertionInvalidError("iss is missing or not text.")
         return issuer
 
     def check(self, assertion: Secret, client: Client, audiences: Container[str]) -> None:
         """Accept an assertion once, from this client and for one of these audiences.
 
         Raises:
-            AssertionInvalidError: a rule of RFC 7523 section 3 is broken.
+            AssertionInvalidError: if a rule of RFC 7523 section 3 is broken.
         """
         claims = _decoded(assertion, client.public_key, [client.algorithm], _SIGNATURE_ONLY)
         _check_key_id(assertion, client)
@@ -66,22 +66,22 @@ class Assertions:
 
     def _use(self, client_id: str, jti: Any, expires: float, now: float) -> None:
         if not isinstance(jti, str) or not 0 < len(jti) <= _LONGEST_JTI:
-            raise AssertionInvalidError("jti is missing, too long or no text.")
+            raise AssertionInvalidError("jti is missing, too long or not text.")
         with self._lock:
             self._used = {used: end for used, end in self._used.items() if end > now}
             if (client_id, jti) in self._used:
-                raise AssertionInvalidError("this jti was used before; an assertion is good for one request.")
+                raise AssertionInvalidError("this jti was used already; an assertion is valid for one request.")
             self._used[client_id, jti] = expires
 
 
 def _decoded(assertion: Secret, key: Any, algorithms: list[str] | None, options: dict[str, bool]) -> dict[str, Any]:
-    import jwt  # late, as in toolkit.auth.keys
+    import jwt
 
     try:
         claims: dict[str, Any] = jwt.decode(assertion.reveal(), key, algorithms=algorithms, options=options)  # type: ignore[arg-type]
     except (jwt.PyJWTError, ValueError, RecursionError):
-        # Their messages may quote the assertion.
-        raise AssertionInvalidError("it is no JWT signed with the key and algorithm of this client.") from None
+        # The messages of these errors may quote the assertion.
+        raise AssertionInvalidError("it is not a JWT signed with the key and algorithm of this client.") from None
     return claims
 
 
@@ -89,23 +89,23 @@ def _check_key_id(assertion: Secret, client: Client) -> None:
     import jwt
 
     if jwt.get_unverified_header(assertion.reveal()).get("kid", client.key_id) != client.key_id:
-        raise AssertionInvalidError("kid is not that of the key of this client.")
+        raise AssertionInvalidError("kid is not the key ID of this client.")
 
 
 def _single_audience(aud: Any) -> str:
-    """The one audience; an empty text, which no address is, when there is not exactly one."""
+    """Return the audience, or an empty text, which is not an address, if there is not exactly one."""
     if isinstance(aud, list) and len(aud) == 1:
         aud = aud[0]
     return aud if isinstance(aud, str) else ""
 
 
 def _checked_times(claims: dict[str, Any], now: float) -> float:
-    """The `exp` in seconds since the epoch, once `exp`, `iat` and `nbf` are in order."""
+    """Check `exp`, `iat` and `nbf`, and return `exp` in seconds since the epoch."""
     expires = _seconds(claims, "exp")
     if expires is None:
         raise AssertionInvalidError("exp is missing.")
     if expires <= now:
-        raise AssertionInvalidError("exp is past.")
+        raise AssertionInvalidError("exp is in the past.")
     if expires > now + LONGEST_LIFETIME:
         raise AssertionInvalidError(f"exp is more than {LONGEST_LIFETIME} seconds ahead.")
     for name in ("iat", "nbf"):
@@ -115,10 +115,10 @@ def _checked_times(claims: dict[str, Any], now: float) -> float:
 
 
 def _seconds(claims: dict[str, Any], name: str) -> float | None:
-    """A NumericDate (RFC 7519 section 2), or None when the claim is absent."""
+    """Return a NumericDate (RFC 7519 section 2), or None if the claim is missing."""
     value = claims.get(name)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise AssertionInvalidError(f"{name} is no number of seconds.")
+        raise AssertionInvalidError(f"{name} is not a number of seconds.")
     return value

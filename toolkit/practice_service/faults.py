@@ -1,4 +1,4 @@
-"""Answers that go wrong on purpose, so that a caller's handling of them can be tried."""
+"""Failures on purpose, to try how a caller handles them."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import Final, Literal, get_args
 
 from toolkit.core.errors import ConfigurationError
 
-Place = Literal["token", "interfaces"]
+FaultPlace = Literal["token", "interfaces"]
 Body = Literal["json", "malformed", "html"]
 _NO_BODY: Final = frozenset({204, 205, 304})  # RFC 9110 section 15: these end with their headers
 
 
 class ConnectionDroppedError(Exception):
-    """A fault says to close the connection without an answer; for the server to carry out."""
+    """A fault says to close the connection without a response; the server does that."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One way to fail.
+    """A failure.
 
     Attributes:
-        status: HTTP status code of the answer.
+        status: HTTP status code of the response.
         body: "json" for an error object, "malformed" for JSON that breaks off, "html" for a page.
         retry_after: value of the Retry-After header (RFC 9110 section 10.2.3): seconds, or any text.
-        dropped: close the connection without an answer; the rest is then of no effect.
-        error: what the error object names, such as "invalid_scope" (RFC 6749 section 5.2).
+        dropped: close the connection without a response; the other attributes then have no effect.
+        error: error code of the error object, such as "invalid_scope" (RFC 6749 section 5.2).
     """
 
     status: int = 503
@@ -40,19 +40,26 @@ class Fault:
     def __post_init__(self) -> None:
         if not isinstance(self.status, int) or not 200 <= self.status <= 599 or self.status in _NO_BODY:
             raise ConfigurationError(
-                "A fault's status is not that of an answer with a body.",
-                "Use one from 200 to 599 but 204, 205 and 304.",
+                "The status of a fault is not that of a response with a body.",
+                "Use a number from 200 to 599 except 204, 205 and 304.",
+                about="status",
             )
         if self.body not in get_args(Body):
-            raise ConfigurationError("There is no such fault body.", f"Use one of {', '.join(get_args(Body))}.")
+            raise ConfigurationError(
+                "There is no such body of a fault.", f"Use one of {', '.join(get_args(Body))}.", about="body"
+            )
         if self.retry_after is not None and not _fits_header(str(self.retry_after)):
-            raise ConfigurationError("retry_after is not the text of a header.", "Use seconds, such as 2.")
+            raise ConfigurationError(
+                "retry_after is not a valid header.", "Use a number of seconds, such as 2.", about="retry_after"
+            )
         if not isinstance(self.error, str) or not self.error.isprintable():
-            raise ConfigurationError("A fault's error is no text.", "Use a code such as invalid_scope.")
+            raise ConfigurationError(
+                "The error of a fault is not printable text.", "Use a code such as invalid_scope.", about="error"
+            )
 
     @property
     def content(self) -> bytes:
-        """The body of the answer."""
+        """The body of the response."""
         if self.body == "html":
             return f"<!DOCTYPE html>\n<title>{self.status}</title>\n<h1>A fault on purpose</h1>\n".encode()
         if self.body == "malformed":
@@ -65,16 +72,16 @@ class Fault:
 
 
 class Faults:
-    """The faults still to come, for the token endpoints and for the other interfaces apart.
+    """The faults to come, separate for the token endpoints and the other interfaces.
 
-    Faults of one place happen in the order in which they were injected. Safe to use from any thread
+    The faults of a place happen in the order in which they were injected. All methods can be called from any thread
     while the service runs.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        # Each fault with how many requests it is still for; None is for good.
-        self._queues: dict[str, deque[tuple[Fault, int | None]]] = {place: deque() for place in get_args(Place)}
+        # Each fault with the number of requests that it is still for; None means until cleared.
+        self._queues: dict[str, deque[tuple[Fault, int | None]]] = {place: deque() for place in get_args(FaultPlace)}
 
     def __repr__(self) -> str:
         with self._lock:
@@ -83,7 +90,7 @@ class Faults:
 
     def inject(
         self,
-        place: Place,
+        place: FaultPlace,
         status: int = 503,
         *,
         body: Body = "json",
@@ -92,34 +99,36 @@ class Faults:
         error: str = "fault",
         times: int | None = 1,
     ) -> None:
-        """Let the next `times` requests to a place fail; with `times=None` all of them, until `clear()`.
+        """Let the next requests to a place fail.
 
         Args:
             place: "token" for the token endpoints, "interfaces" for everything else.
-            status: HTTP status code of the answer.
+            status: HTTP status code of the response.
             body: "json", "malformed" (JSON that breaks off) or "html".
-            retry_after: value of a Retry-After header.
-            dropped: close the connection without an answer instead.
-            error: what the error object names, such as "invalid_scope".
-            times: how many requests.
+            retry_after: value of the Retry-After header.
+            dropped: close the connection without a response instead.
+            error: error code of the error object, such as "invalid_scope".
+            times: number of requests, or None for all requests until `clear()`.
 
         Raises:
-            ConfigurationError: a value is none that can be sent, or there is no such place.
+            ConfigurationError: if a value cannot be sent, or there is no such place; `about` is the argument.
         """
         fault = Fault(status, body, retry_after, dropped, error)
         if times is not None and (not isinstance(times, int) or times < 1):
-            raise ConfigurationError("times is not a number of requests.", "Use 1 or more, or None for all of them.")
+            raise ConfigurationError(
+                "times is not a number of requests.", "Use 1 or more, or None for all requests.", about="times"
+            )
         with self._lock:
             self._queue(place).append((fault, times))
 
-    def clear(self, place: Place | None = None) -> None:
-        """Forget the faults of a place, or all of them."""
+    def clear(self, place: FaultPlace | None = None) -> None:
+        """Remove the faults of a place, or by default all faults."""
         with self._lock:
             for queue in self._queues.values() if place is None else (self._queue(place),):
                 queue.clear()
 
-    def take(self, place: Place) -> Fault | None:
-        """The fault for the request at hand, now used up once; None when it is to go well."""
+    def take(self, place: FaultPlace) -> Fault | None:
+        """Take and return the fault for a request, or None if it should succeed."""
         with self._lock:
             queue = self._queue(place)
             if not queue:
@@ -133,7 +142,9 @@ class Faults:
 
     def _queue(self, place: str) -> deque[tuple[Fault, int | None]]:
         if place not in self._queues:
-            raise ConfigurationError("There is no such place for a fault.", f"Use one of {', '.join(self._queues)}.")
+            raise ConfigurationError(
+                "There is no such place for a fault.", f"Use one of {', '.join(self._queues)}.", about="place"
+            )
         return self._queues[place]
 
 

@@ -1,8 +1,8 @@
-"""Who may call the practice service, with credentials made up anew for every service.
+"""The account holders of the practice service, with new credentials for every service.
 
-Two holders for each environment: accounts for `live` and `paper`, correspondents for the broker
-environments (section 1, rule 5 of the service document). The first correspondent of an environment
-has a client secret and a client key, as section 5.1 accepts both.
+Each environment has two: accounts for `live` and `paper`, correspondents for the broker environments (section 1,
+rule 5 of the service document). The first correspondent of an environment has both a client secret and a client key,
+because section 5.1 accepts both.
 """
 
 from __future__ import annotations
@@ -29,32 +29,32 @@ _KEY_ID_PREFIXES: Final = MappingProxyType({Environment.LIVE: "AK", Environment.
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """An account, or a correspondent with many accounts.
+    """An account, or a correspondent with several accounts.
 
     Attributes:
-        name: what it is called here; payloads are made up from it.
-        environment: the one environment that it is in.
+        name: a name from which its payloads are made up.
+        environment: its environment.
     """
 
     name: str
     environment: Environment
 
     def may_call(self, address_name: str) -> bool:
-        """Whether section 1 of the service document gives it this address."""
+        """Return True if section 1 of the service document allows this address."""
         return address_name in self.environment.rules.addresses.values()
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """One registered client of a correspondent: what the service knows to recognise it by.
+    """A registered client of a correspondent, as the service knows it.
 
     Attributes:
-        client_id: the client ID; no secret.
-        holder: whose client it is.
-        secret: its client secret, or None for a client with a key.
-        public_key: the public half of its key, or None for a client with a secret.
-        algorithm: the one JWS algorithm that its assertions are signed with; empty without a key.
-        key_id: the `kid` of its key; None without a key.
+        client_id: the client ID, which is not a secret.
+        holder: the correspondent.
+        secret: the client secret, or None for a client with a key.
+        public_key: the public key, or None for a client with a secret.
+        algorithm: the JWS algorithm of its assertions; empty without a key.
+        key_id: the `kid` of its key, or None without a key.
     """
 
     client_id: str
@@ -66,16 +66,18 @@ class Client:
 
 
 class _ByName(dict[str, Credentials]):
-    """Credentials by name; who asks for others is told the names that there are."""
+    """Credentials by name; the error for an unknown name lists the names."""
 
     def __missing__(self, name: object) -> Credentials:
         raise ConfigurationError(
-            f"The practice service has no credentials called {excerpt(repr(name))}.", f"Names: {', '.join(self)}."
+            f"The practice service does not have credentials called {excerpt(repr(name))}.",
+            f"Names: {', '.join(self)}.",
+            about="name",
         )
 
 
 class Holders:
-    """All holders, their credentials as their users have them, and as the service knows them."""
+    """All account holders, with their credentials as users have them and as the service knows them."""
 
     def __init__(self) -> None:
         self._key_pairs: list[tuple[KeyPair, Holder]] = []
@@ -88,18 +90,18 @@ class Holders:
         return f"<Holders of {len(self.credentials)} credentials>"
 
     def with_key_pair(self, key_id: Secret, secret_key: Secret) -> Holder | None:
-        """Whose key pair this is, or None.
+        """Return the owner of a key pair, or None.
 
-        Every pair is compared in full, in constant time: how long it takes tells nothing.
+        All pairs are compared, each in constant time, so that the duration does not reveal anything.
         """
-        found = None
+        owner = None
         for pair, holder in self._key_pairs:
             if (key_id == pair.key_id) & (secret_key == pair.secret_key):
-                found = holder
-        return found
+                owner = holder
+        return owner
 
     def client(self, environment: Environment, client_id: str) -> Client | None:
-        """The client of this ID in this environment, or None."""
+        """Return the client with this ID in this environment, or None."""
         return self._clients.get((environment, client_id))
 
     def _register(self) -> Iterator[Credentials]:
@@ -144,13 +146,13 @@ class Holders:
 
 
 def _client_id(name: str) -> str:
-    """A client ID is no secret: it is the same in every run, so that a notebook may show it."""
+    """Return a client ID, the same in every run, so that notebooks can show it: it is not a secret."""
     return f"practice-{name}"
 
 
 def _new_private_key(environment: Environment) -> Any:
-    """P-256 (ES256) for the live partner and Ed25519 (EdDSA) for the sandbox, to practise with both."""
-    from cryptography.hazmat.primitives.asymmetric import ec, ed25519  # late, as in toolkit.auth.keys
+    """Return a P-256 key (ES256) for the live partner or an Ed25519 key (EdDSA) for the sandbox."""
+    from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
     if environment is Environment.BROKER_LIVE:
         return ec.generate_private_key(ec.SECP256R1())

@@ -1,8 +1,7 @@
-"""Payloads of the practice service's own making.
+"""Payloads of the practice service. The service document does not show any, so each says `"made_up": true`.
 
-The service document does not show any, so each record says `"made_up": true`. The same arguments give
-the same payload in every run: no clock, no randomness, and no address in it. Amounts of money,
-prices and quantities are decimal text; instants are RFC 3339 text in UTC.
+The same arguments give the same payload in every run, without clock, randomness or addresses. Amounts, prices and
+quantities are decimal text; instants are RFC 3339 text in UTC.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Any, Final
 
 STATUSES: Final = ("open", "restricted", "closed")
 SYMBOLS: Final = ("ALFA", "BRVO", "CHRL", "DLTA", "ECHO", "FXTR", "GOLF", "HOTL")
-SYMBOLS_AT_MOST: Final = 50
+MOST_SYMBOLS: Final = 50
 SYMBOL: Final = re.compile(r"[A-Z]{1,6}\Z")
 SIDES: Final = ("buy", "sell")
 _QUANTITY: Final = re.compile(r"(?=.*[1-9])[0-9]{1,9}(\.[0-9]{1,6})?\Z", re.ASCII)
@@ -29,9 +28,9 @@ _CITIES: Final = (("Lisbon", "PT"), ("Osaka", "JP"), ("Montréal", "CA"), ("Bost
 
 
 def account(holder: str, number: int) -> dict[str, Any]:
-    """Account `number` (from 0) of a holder.
+    """Return account `number` (from 0) of a holder.
 
-    `equity` is `cash` and the market values of `positions` together; a closed account has neither.
+    `equity` is the sum of `cash` and the market values of `positions`; a closed account has neither.
     """
 
     def pick(field: str, upper: int) -> int:
@@ -65,27 +64,27 @@ def account(holder: str, number: int) -> dict[str, Any]:
 
 
 def quotes(symbols: Sequence[str]) -> dict[str, Any]:
-    """A quote for each symbol, in the order asked for."""
+    """Return a quote for each symbol, in this order."""
     return {"quotes": [_quote(symbol) for symbol in symbols], "made_up": True}
 
 
 def order(holder: str, fields: Any) -> dict[str, Any]:
-    """The order that a holder's JSON body asks for; the same body gives the same order.
+    """Return the accepted order for the JSON body of a holder.
 
     Raises:
-        ValueError: it is no object of `symbol`, `side` and `quantity`; names the field, not its value.
+        ValueError: if it is not an object of valid `symbol`, `side` and `quantity`; names the field, not its value.
     """
     if not isinstance(fields, Mapping) or set(fields) != _ORDER_FIELDS:
-        raise ValueError("An order is a JSON object with the fields symbol, side and quantity.")
+        raise ValueError("An order must be a JSON object with the fields symbol, side and quantity.")
     symbol, side, quantity = fields["symbol"], fields["side"], fields["quantity"]
     if not isinstance(symbol, str) or not SYMBOL.match(symbol):
-        raise ValueError("symbol is one to six capital letters.")
+        raise ValueError("symbol must be one to six capital letters.")
     if not isinstance(side, str) or side not in SIDES:
-        raise ValueError("side is buy or sell.")
+        raise ValueError("side must be buy or sell.")
     if isinstance(quantity, int) and not isinstance(quantity, bool) and 0 < quantity < 10**9:
         quantity = str(quantity)
     if not isinstance(quantity, str) or not _QUANTITY.match(quantity):
-        raise ValueError("quantity is a positive whole number, or decimal text such as 1.5.")
+        raise ValueError("quantity must be a positive whole number, or decimal text such as 1.5.")
     return {
         "id": str(_identifier(f"{holder}/order/{symbol}/{side}/{quantity}")),
         "symbol": symbol,
@@ -126,7 +125,7 @@ def _price(symbol: str) -> Decimal:
 
 
 def _account_number(holder: str, number: int) -> str:
-    """Nine digits or more, unique within a holder; every fourth has a leading zero."""
+    """Return nine digits or more, unique for the holder; every fourth number has a leading zero."""
     first = 0 if number % 4 == 0 else 1 + _number(f"{holder}/{number}/digit", 9)
     return f"{first}{_number(f'{holder}/branch', 100):02d}{number:06d}"
 
@@ -136,7 +135,7 @@ def _identifier(label: str) -> uuid.UUID:
 
 
 def _number(label: str, upper: int) -> int:
-    """A number from 0 to `upper` exclusive, drawn from a digest: the same on every Python version."""
+    """Return a number from 0 to `upper` (exclusive), taken from a digest and so the same in every Python version."""
     return int.from_bytes(hashlib.sha256(label.encode()).digest()[:8], "big") % upper
 
 

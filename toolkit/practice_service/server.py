@@ -1,6 +1,6 @@
-"""The practice service on real sockets: one uvicorn server in a thread of its own.
+"""The practice service on real sockets: a uvicorn server in its own thread.
 
-A thread with its own event loop serves callers inside a running loop, such as a notebook's, too.
+The thread has its own event loop, so that callers inside a running loop, such as a notebook's, are served too.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
 
 HOST: Final = "127.0.0.1"
 _TRANSPORT: Final = "transport"
-_KEEP_ALIVE: Final = 30  # seconds; longer than httpx keeps an idle connection, so that it is the one to close it
+_KEEP_ALIVE: Final = 30  # seconds; longer than httpx keeps an idle connection, so that httpx closes it
 _START_TIMEOUT: Final = 30.0  # seconds
 
 
 def listen(count: int, first_port: int) -> list[socket.socket]:
-    """Listening sockets on loopback, on consecutive ports from `first_port`, or on free ones if that is 0.
+    """Return listening loopback sockets on consecutive ports from `first_port`, or on free ports if it is 0.
 
     Raises:
-        ConfigurationError: a port is taken.
+        ConfigurationError: if a port is taken.
     """
     sockets: list[socket.socket] = []
     try:
         for number in range(count):
             port = first_port and first_port + number
-            # asyncio turns Nagle's algorithm off only where the protocol is named; with it on, every
-            # answer in two segments waits some 40 ms for a delayed acknowledgement.
+            # asyncio turns Nagle's algorithm off only for sockets that name their protocol; with it, a response
+            # in two segments waits some 40 ms for a delayed acknowledgement.
             listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
             sockets.append(listening)
             if os.name == "posix":
-                # A port is free again at once; on Windows this option would let others take it over.
+                # Lets a port be used again at once. On Windows the option would let other processes take it over.
                 listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind((HOST, port))
             listening.listen()
@@ -51,7 +51,8 @@ def listen(count: int, first_port: int) -> list[socket.socket]:
             opened.close()
         raise ConfigurationError(
             f"The practice service cannot listen on port {port}: {error.strerror}.",
-            f"Give another base port with {count} free ports, or port=0 for any.",
+            f"Choose a first port with {count} free ports, or port=0 for any free ports.",
+            about="port",
         ) from None
     return sockets
 
@@ -60,8 +61,8 @@ class ServerThread:
     """Serves an ASGI application on sockets until it is closed.
 
     Args:
-        app: the application; a ConnectionDroppedError out of it closes the connection.
-        sockets: listening sockets, which belong to the server from here on.
+        app: the application; if it raises ConnectionDroppedError, the connection is closed.
+        sockets: listening sockets, which belong to the server from now on.
     """
 
     def __init__(self, app: ASGIApp, sockets: list[socket.socket]) -> None:
@@ -71,18 +72,18 @@ class ServerThread:
         self._thread = threading.Thread(target=self._run, name="practice-service", daemon=True)
 
     def start(self) -> None:
-        """Serve; returns when it does.
+        """Start serving, and return once the server is ready.
 
         Raises:
-            Exception: whatever kept it from starting.
+            Exception: if it cannot start.
         """
         self._thread.start()
         self._started.result(_START_TIMEOUT)
 
     def close(self) -> None:
-        """Stop serving: unanswered requests are dropped. Closing again does nothing."""
+        """Stop serving and drop open requests. Closing again does nothing."""
         self._server.should_exit = True
-        # The garbage collector may close it on any thread, this one included.
+        # The garbage collector may call this on any thread, the server's own included.
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join()
 
@@ -105,19 +106,19 @@ class ServerThread:
 
 
 class _Server(uvicorn.Server):
-    """A uvicorn server that tells when it serves."""
+    """A uvicorn server that reports when it is ready."""
 
     def __init__(self, config: uvicorn.Config, started: Future[None]) -> None:
         super().__init__(config)
-        self._when_started = started
+        self._ready = started
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        self._when_started.set_result(None)
+        self._ready.set_result(None)
 
 
 class _Protocol(H11Protocol):
-    """HTTP/1.1 that hands the application its connection's transport."""
+    """HTTP/1.1 that passes the transport of a connection to the application."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -126,7 +127,7 @@ class _Protocol(H11Protocol):
 
 def _config(app: ASGIApp) -> uvicorn.Config:
     return uvicorn.Config(
-        _dropping(app),
+        _with_drops(app),
         http=_Protocol,
         ws="none",
         loop="asyncio",
@@ -143,8 +144,8 @@ def _config(app: ASGIApp) -> uvicorn.Config:
     )
 
 
-def _dropping(app: ASGIApp) -> Any:
-    """The application, with ConnectionDroppedError carried out."""
+def _with_drops(app: ASGIApp) -> Any:
+    """Return the application wrapped so that ConnectionDroppedError closes the connection."""
 
     async def call(scope: Scope, receive: Receive, send: Send) -> None:
         try:

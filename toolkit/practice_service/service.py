@@ -1,4 +1,4 @@
-"""The practice service as its users hold it: start it, call it, look at it, steer it."""
+"""The practice service as users hold it: start it, call it, inspect it and make it fail."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ if TYPE_CHECKING:
     from toolkit.practice_service.server import ServerThread
     from toolkit.practice_service.world import Stats
 
-_LOWEST_PORT: Final = 1024  # those below take privileges
+_LOWEST_PORT: Final = 1024  # lower ports need privileges
 _HIGHEST_PORT: Final = 65536 - len(ADDRESS_NAMES)
 
 
 class PracticeService:
-    """A local service that implements the service document from the other side.
+    """A local server that implements the other side of the service document.
 
-    Use it in a `with` statement, or call `start()` and, if you like, `close()`. It listens on loopback
-    only, eight ports for eight addresses, in a thread of its own. While the toolkit is offline it
-    listens nowhere: its addresses are the symbolic ones of recordings, its counts stay zero.
+    Use it in a `with` statement, or call `start()` and, if you like, `close()`. It listens on eight loopback ports,
+    one for each address, in its own thread. While the toolkit is offline it does not listen at all: its addresses
+    are the symbolic addresses of recordings, and its counts stay zero.
 
     Args:
         options: accounts, token validity and delays.
-        port: first of eight consecutive ports, in the order of the document's address table; 0 takes
-            any free ones.
-        clock: where the service gets its time from; by default the machine's clock.
+        port: first of eight consecutive ports, in the order of the document's address table, or 0 for any free ports.
+        clock: the time of the service; by default the system's clock.
 
     Raises:
-        ConfigurationError: the port is out of range.
+        ConfigurationError: if the port is out of range.
     """
 
     def __init__(self, options: Options, *, port: int = 0, clock: Clock | None = None) -> None:
         if not isinstance(port, int) or not (port == 0 or _LOWEST_PORT <= port <= _HIGHEST_PORT):
             raise ConfigurationError(
-                "port is no base of eight ports.",
-                f"Give one from {_LOWEST_PORT} to {_HIGHEST_PORT}, or 0 for any free ones.",
+                "port cannot be the first of eight ports.",
+                f"Use a number from {_LOWEST_PORT} to {_HIGHEST_PORT}, or 0 for any free ports.",
+                about="port",
             )
         self._world = World(clock or SystemClock(), options)
         self._port = port
@@ -65,10 +65,10 @@ class PracticeService:
         self.close()
 
     def start(self) -> Self:
-        """Start serving, unless it already does or the toolkit is offline. After `close()` it starts anew.
+        """Start serving, unless it already runs or the toolkit is offline. It can start again after `close()`.
 
         Raises:
-            ConfigurationError: a port is taken, or starlette or uvicorn is not installed.
+            ConfigurationError: if a port is taken, or starlette or uvicorn is not installed.
         """
         if self._server is not None:
             return self
@@ -77,14 +77,14 @@ class PracticeService:
             self._state = "offline"
             return self
         self._server, addresses = _serve(self._world, self._port)
-        # A notebook never closes anything: the server ends with this object, or with the process.
+        # Notebooks do not call close(): the server ends with this object, or with the process.
         weakref.finalize(self, self._server.close)
         self._settings = _settings(addresses)
         self._state = "running"
         return self
 
     def close(self) -> None:
-        """Stop serving and drop what is unanswered. Closing again does nothing."""
+        """Stop serving and drop open requests. Closing again does nothing."""
         server, self._server = self._server, None
         if server is not None:
             server.close()
@@ -95,7 +95,7 @@ class PracticeService:
         """Settings with the eight addresses of this service.
 
         Raises:
-            ConfigurationError: it was never started.
+            ConfigurationError: if it was never started.
         """
         if self._settings is None:
             raise ConfigurationError(
@@ -105,44 +105,46 @@ class PracticeService:
 
     @property
     def credentials(self) -> Mapping[str, Credentials]:
-        """Credentials that this service, and no other, accepts; by name."""
+        """The credentials that this service accepts, by name; no other service accepts them."""
         return self._world.holders.credentials
 
     @property
     def stats(self) -> Stats:
-        """What reached the service so far."""
+        """Counts of the requests so far."""
         return self._world.stats
 
     @property
     def faults(self) -> Faults:
-        """What is to go wrong; inject and clear at any time."""
+        """The failures to come; inject and clear them at any time."""
         return self._world.faults
 
     def url(self, address_name: str) -> str:
-        """The address of this name, such as "broker_sandbox", without a trailing slash.
+        """Return the URL of an address, such as "broker_sandbox", without a trailing slash.
 
         Raises:
-            ConfigurationError: there is no such address, or the service was never started.
+            ConfigurationError: if there is no such address, or the service was never started.
         """
         if address_name not in ADDRESS_NAMES:
-            raise ConfigurationError("There is no such address.", f"Names: {', '.join(ADDRESS_NAMES)}.")
+            raise ConfigurationError(
+                "There is no such address.", f"Names: {', '.join(ADDRESS_NAMES)}.", about="address_name"
+            )
         return self.settings.addresses[address_name]
 
     def revoke_tokens(self) -> None:
-        """Forget every token issued so far: calls that bear one are answered with 401."""
+        """Revoke all tokens issued so far: calls with them are answered with 401."""
         self._world.tokens.revoke_all()
 
 
 def _settings(addresses: Mapping[str, str]) -> Settings:
-    """These addresses, and the project's own cassettes folder."""
-    here = Settings.load()
-    return Settings(addresses, cassettes=here.cassettes, project=here.project)
+    """Return settings with these addresses and the cassettes folder of the project."""
+    own = Settings.load()
+    return Settings(addresses, cassettes=own.cassettes, project=own.project)
 
 
 def _serve(world: World, port: int) -> tuple[ServerThread, dict[str, str]]:
-    """A running server, and its addresses by name."""
+    """Start a server; return it and its URLs by name of the address."""
     try:
-        from toolkit.practice_service.app import PracticeApp  # starlette and uvicorn are an extra
+        from toolkit.practice_service.app import PracticeApp
         from toolkit.practice_service.server import HOST, ServerThread, listen
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in {"starlette", "uvicorn"}:
@@ -151,6 +153,7 @@ def _serve(world: World, port: int) -> tuple[ServerThread, dict[str, str]]:
             f"The practice service needs {error.name}, which is not installed.",
             "Install the extra: pip install 'service-access-toolkit[practice]', "
             "or in a checkout pip install '.[practice]'.",
+            about="practice",
         ) from None
     sockets = listen(len(ADDRESS_NAMES), port)
     names = dict(zip((listening.getsockname()[1] for listening in sockets), ADDRESS_NAMES, strict=True))

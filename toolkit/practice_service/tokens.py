@@ -1,4 +1,4 @@
-"""Access tokens of the practice service: issued, recognised, expired (sections 2 and 5.1)."""
+"""Issue and recognise the access tokens of the practice service (sections 2 and 5.1)."""
 
 from __future__ import annotations
 
@@ -21,52 +21,52 @@ _TOKEN_BYTES: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Grant:
-    """What a token stands for: whose it is, and when it ends."""
+class IssuedToken:
+    """The owner and the end of a token."""
 
     holder: Holder
     expires_at: datetime
 
 
 class Tokens:
-    """The tokens that are still good. Only their digests are kept.
+    """The tokens that are still valid. Only their digests are kept.
 
     Args:
-        validity: how long a token is accepted, in seconds; at least 2.
-        clock: where the time comes from.
+        validity: seconds for which a token is accepted; at least 2.
+        clock: the time of the service.
     """
 
     def __init__(self, validity: float, clock: Clock) -> None:
         self._validity = validity
         self._clock = clock
         self._lock = threading.Lock()
-        self._grants: dict[bytes, Grant] = {}
+        self._issued: dict[bytes, IssuedToken] = {}
 
     def issue(self, holder: Holder) -> dict[str, Any]:
-        """A new token, as the token response of section 2.
+        """Issue a token and return the token response of section 2.
 
-        `expires_in` is a whole number of seconds and, as the document says, slightly under the validity.
+        `expires_in` is a whole number of seconds and, as in the document, slightly under the validity.
         """
         token, now = secrets.token_urlsafe(_TOKEN_BYTES), self._clock.now()
-        grant = Grant(holder, now + timedelta(seconds=self._validity))
+        issued = IssuedToken(holder, now + timedelta(seconds=self._validity))
         with self._lock:
-            self._grants = {digest: kept for digest, kept in self._grants.items() if kept.expires_at > now}
-            self._grants[_digest(token)] = grant
+            self._issued = {digest: other for digest, other in self._issued.items() if other.expires_at > now}
+            self._issued[_digest(token)] = issued
         return {"access_token": token, "expires_in": math.ceil(self._validity) - 1, "token_type": TOKEN_TYPE}
 
     def holder_of(self, token: Secret) -> Holder | None:
-        """Whose token this is; None when it was never issued, is revoked or has expired.
+        """Return the owner of a token, or None if it was never issued, was revoked or has expired.
 
-        Looked up by its digest, so how long it takes tells nothing about a token.
+        The token is looked up by its digest, so that the duration does not reveal anything about it.
         """
         with self._lock:
-            grant = self._grants.get(_digest(token.reveal()))
-        return grant.holder if grant and self._clock.now() < grant.expires_at else None
+            issued = self._issued.get(_digest(token.reveal()))
+        return issued.holder if issued and self._clock.now() < issued.expires_at else None
 
     def revoke_all(self) -> None:
-        """Forget every token: calls that bear one are refused from now on."""
+        """Revoke all tokens."""
         with self._lock:
-            self._grants.clear()
+            self._issued.clear()
 
 
 def _digest(token: str) -> bytes:

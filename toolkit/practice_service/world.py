@@ -1,5 +1,4 @@
-"""What a practice service works on, and how its users chose it to behave."""
-# MERGE: What reached the practice service, counted.
+"""The state of a practice service: its options, its counts, and everything the application works with."""
 
 from __future__ import annotations
 
@@ -19,24 +18,24 @@ if TYPE_CHECKING:
 
 
 class Stats:
-    """Counts of requests; safe to read and reset from any thread while the service runs.
+    """Counts of requests. They can be read and reset from any thread while the service runs.
 
-    A request counts as a token request or a call when it arrives, however it is then answered; one
-    with a foreign Host is refused and counts as neither.
+    A request counts as a token request or a call when it arrives, whatever the response. A request with a foreign
+    Host header is refused and counts as neither.
 
     Attributes:
         token_requests: requests to a token endpoint.
         calls: all other requests.
-        refused: requests that the service answered with a 4xx of its own.
+        refused: requests that the service answered with a 4xx status, faults not included.
         faulted: requests that met a fault.
-        by_endpoint: arrivals by address and endpoint, such as `broker GET /v1/accounts`; what is no
-            endpoint counts as `broker other`, as a path may hold anything.
+        by_endpoint: requests by address and endpoint, such as `broker GET /v1/accounts`. Requests to unknown
+            endpoints count as `broker other`, because a path may hold anything.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._totals: Counter[str] = Counter()
-        self._arrivals: Counter[str] = Counter()
+        self._requests: Counter[str] = Counter()
 
     def __repr__(self) -> str:
         return (
@@ -63,18 +62,18 @@ class Stats:
     @property
     def by_endpoint(self) -> dict[str, int]:
         with self._lock:
-            return dict(sorted(self._arrivals.items()))
+            return dict(sorted(self._requests.items()))
 
     def reset(self) -> None:
         """Set every count to zero."""
         with self._lock:
             self._totals.clear()
-            self._arrivals.clear()
+            self._requests.clear()
 
-    def count_arrival(self, address_name: str, endpoint: str, *, token_request: bool) -> None:
+    def count_request(self, address_name: str, endpoint: str, *, token_request: bool) -> None:
         with self._lock:
             self._totals["token_requests" if token_request else "calls"] += 1
-            self._arrivals[f"{address_name} {endpoint}"] += 1
+            self._requests[f"{address_name} {endpoint}"] += 1
 
     def count_refusal(self) -> None:
         with self._lock:
@@ -89,24 +88,24 @@ class Stats:
             return self._totals[name]
 
 
-_ACCOUNTS_AT_MOST: Final = 100_000
-_SHORTEST_VALIDITY: Final = 2  # seconds; expires_in is a whole number below it, and not zero
+_MOST_ACCOUNTS: Final = 100_000
+_SHORTEST_VALIDITY: Final = 2  # seconds; expires_in is a whole number below it and above zero
 _LONGEST_VALIDITY: Final = 86_400  # seconds
 _LONGEST_DELAY: Final = 3_600  # seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a practice service behaves, where its users may choose.
+    """The options of a practice service.
 
     Attributes:
-        accounts: how many accounts a correspondent has, up to 100,000.
-        token_validity: how long a token is accepted, in seconds: from 2 to a day.
-        delay: seconds by which every answer is late, up to an hour.
-        token_delay: seconds by which answers of the token endpoints are late, on top of `delay`.
+        accounts: number of accounts of each broker partner, up to 100,000.
+        token_validity: seconds for which a token is accepted, from 2 to a day.
+        delay: seconds to wait before every response, up to an hour.
+        token_delay: further seconds to wait before a response of the token endpoints, up to an hour.
 
     Raises:
-        ConfigurationError: a value is out of its range.
+        ConfigurationError: if a value is out of range; `about` is its name.
     """
 
     accounts: int = 25
@@ -117,9 +116,9 @@ class Options:
     def __post_init__(self) -> None:
         if not isinstance(self.accounts, int):
             raise ConfigurationError(
-                "accounts is not a whole number.", "Give how many accounts to make up, such as 25."
+                "accounts is not a whole number.", "Pass the number of accounts, such as 25.", about="accounts"
             )
-        _check_range("accounts", self.accounts, 0, _ACCOUNTS_AT_MOST)
+        _check_range("accounts", self.accounts, 0, _MOST_ACCOUNTS)
         _check_range("token_validity", self.token_validity, _SHORTEST_VALIDITY, _LONGEST_VALIDITY)
         _check_range("delay", self.delay, 0, _LONGEST_DELAY)
         _check_range("token_delay", self.token_delay, 0, _LONGEST_DELAY)
@@ -127,15 +126,15 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What the application works on; shared with whoever runs it, who may look in and steer.
+    """Everything the application works with, shared with the code that runs and inspects it.
 
     Attributes:
-        clock: where the time comes from, for the Date header too.
-        options: accounts, validity and delays.
-        holders: who may call.
-        stats: what reached the service.
-        faults: what is to go wrong.
-        tokens: what was issued.
+        clock: the time of the service, also for the Date header.
+        options: accounts, token validity and delays.
+        holders: the account holders and their credentials.
+        stats: counts of requests.
+        faults: the failures to come.
+        tokens: the tokens that were issued.
     """
 
     clock: Clock
@@ -151,6 +150,8 @@ class World:
 
 def _check_range(name: str, value: float, least: float, most: float) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ConfigurationError(f"{name} is not a number.", f"Give one from {least} to {most}.")
+        raise ConfigurationError(f"{name} is not a number.", f"Pass a number from {least} to {most}.", about=name)
     if not least <= value <= most:
-        raise ConfigurationError(f"{name} is {value}.", f"Give a number from {least} to {most}.")
+        raise ConfigurationError(
+            f"{name} is {value}, out of range.", f"Pass a number from {least} to {most}.", about=name
+        )

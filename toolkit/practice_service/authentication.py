@@ -1,9 +1,8 @@
-"""Who is calling an interface: the legacy flow and bearer tokens, from the service's side.
+"""Find out who is calling an interface of the practice service, by key pair or bearer token.
 
-Section 1, rule 5 of the service document: credentials of one account or environment are not accepted
-by another. The market data interface takes each caller's own flow.
+Credentials of one account or environment are not accepted by another (section 1, rule 5 of the service document).
+The market data interface takes each caller's own flow.
 """
-# MERGE: What the practice service sees of a request, and how it refuses one.
 
 from __future__ import annotations
 
@@ -22,23 +21,23 @@ if TYPE_CHECKING:
 
 
 class RequestHeaders(Protocol):
-    """Header fields by name, in any letter case."""
+    """Header fields by name; case does not matter."""
 
     def getlist(self, key: str, /) -> list[str]:
-        """All values of one name, in order."""
+        """Return all values of a header field, in order."""
         ...
 
 
 class RequestRefusedError(Exception):
     """A request that is answered with an error status.
 
-    The texts are the service's own: nothing that the caller sent may go into them.
+    Its texts must not quote anything that the caller sent.
 
     Attributes:
-        status: HTTP status code of the answer.
-        error: error code; at the token endpoint one of RFC 6749 section 5.2.
-        message: what is wrong, for the person who reads it; without quotes and backslashes, which
-            RFC 6749 section 5.2 keeps out of an `error_description`.
+        status: HTTP status code of the response.
+        error: error code; at the token endpoint one of those in RFC 6749 section 5.2.
+        message: what is wrong, for people; without quotes and backslashes, which RFC 6749 section 5.2 does not
+            allow in an `error_description`.
         headers: names and values of further response headers.
     """
 
@@ -50,7 +49,7 @@ class RequestRefusedError(Exception):
         self.headers = tuple(headers)
 
 
-class Access:
+class Authenticator:
     """Recognises callers by their key pair (section 5.2) or their token (section 5.1)."""
 
     def __init__(self, holders: Holders, tokens: Tokens) -> None:
@@ -58,17 +57,18 @@ class Access:
         self._tokens = tokens
 
     def holder(self, headers: RequestHeaders, address_name: str) -> Holder:
-        """Who is calling this address.
+        """Return who is calling this address.
 
         Raises:
-            RequestRefusedError: 401; nobody who may call it, or credentials given in two ways or by half.
+            RequestRefusedError: with 401 if the credentials are missing, incomplete, sent in two ways, or not
+                accepted at this address.
         """
         authorization = headers.getlist("authorization")
         key_ids, secret_keys = (headers.getlist(name) for name in header_names())
         if not authorization and not key_ids and not secret_keys:
-            raise _unauthorized(address_name, "This call carries no credentials.")
+            raise _unauthorized(address_name, "This call does not carry credentials.")
         if authorization and (key_ids or secret_keys):
-            raise _unauthorized(address_name, "This call carries credentials in two ways; send them in one.")
+            raise _unauthorized(address_name, "This call carries credentials in two ways; send them in only one way.")
         if authorization:
             holder, bearer = self._by_authorization(authorization, address_name)
         elif len(key_ids) == len(secret_keys) == 1:
@@ -80,17 +80,17 @@ class Access:
         return holder
 
     def _by_authorization(self, values: list[str], address_name: str) -> tuple[Holder | None, bool]:
-        """The holder, or None, and whether a bearer token was shown."""
+        """Return the holder or None, and True if there was a bearer token."""
         scheme, _, credentials = values[0].partition(" ")
         credentials = credentials.strip(" ")
         if len(values) == 1 and scheme.lower() == "bearer" and credentials:
             return self._tokens.holder_of(Secret(credentials)), True
         if len(values) == 1 and scheme.lower() == "basic":
             return self._by_basic(credentials), False
-        raise _unauthorized(address_name, "The Authorization header is none that is understood here.")
+        raise _unauthorized(address_name, "This kind of Authorization header is not understood here.")
 
     def _by_basic(self, credentials: str) -> Holder | None:
-        """The key ID is the user name and the secret key the password (RFC 7617 section 2)."""
+        """Return the holder: the key ID is the user name, the secret key the password (RFC 7617 section 2)."""
         try:
             text = base64.b64decode(credentials, validate=True).decode("utf-8")
         except (binascii.Error, ValueError):
@@ -100,7 +100,7 @@ class Access:
 
 
 def _unauthorized(address_name: str, message: str, *, bearer: bool = False) -> RequestRefusedError:
-    """A 401 with the schemes that the address takes; `invalid_token` only when there was one (RFC 6750 section 3.1)."""
+    """Return a 401 with the schemes of the address; `invalid_token` only for a token (RFC 6750 section 3.1)."""
     challenges = []
     if _takes(address_name, CredentialKind.KEY_PAIR):
         challenges.append(f'Basic realm="{address_name}", charset="UTF-8"')

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import json
+import secrets
+
+import httpx
+import pytest
+from practice_requests import TOKEN_PATH, assertion_form, auth_address, claims_for, encoded, signed
+
+
+def to_whole_second(clock):
+    """Move the clock to a whole second, which a NumericDate can express."""
+    clock.advance(1 - clock.now().microsecond / 1_000_000)
+    assert clock.now().microsecond == 0
+
+
+@pytest.mark.parametrize("name", ["broker-key", "sandbox-key"])
+def test_valid_assertions(http, service, clock, name):
+    """Both audiences are accepted, as text or as a list of one; `client_id`, `iat` and `kid` are optional."""
+    credentials = service.credentials[name]
+    address = service.url(auth_address(credentials))
+    url = address + TOKEN_PATH
+    for changes in ({}, {"aud": address}, {"aud": [url]}, {"iat": None}, {"nbf": 0}):
+        claims = claims_for(service, credentials, clock, **changes)
+        for client_id in (credentials.client_id, None):
+            fresh = signed(credentials, {**claims, "jti": secrets.token_hex(8)}, kid=credentials.key_id)
+            form = assertion_form(credentials, fresh, client_id=client_id)
+            assert http.post(url, data=form).status_code == 200, (changes, client_id)
+    without_kid = signed(credentials, claims_for(service, credentials, clock))
+    assert http.post(url, data=assertion_form(credentials, without_kid)).status_code == 200
+
+
+def test_audience_with_the_host_of_the_caller(http, service, clock):
+    """The audience may have the host as the caller wrote it, such as localhost."""
+    credentials = service.credentials["broker-key"]
+    url = service.url("auth").replace("127.0.0.1", "localhost") + TOKEN_PATH
+    form = assertion_form(credentials, signed(credentials, claims_for(service, credentials, clock, aud=url)))
+    headers = {"Host": httpx.URL(url).netloc.decode()}
+    assert http.post(service.url("auth") + TOKEN_PATH, data=form, headers=headers).status_code == 200
+
+
+def claim_mistakes(service, clock):
+    now = clock.now().timestamp()
+    url = service.url("auth") + TOKEN_PATH
+    return {
+        "iss of another client": {"iss": "practice-broker-secret"},
+        "sub of another client": {"sub": "practice-broker-secret"},
+        "iss missing": {"iss": None},
+        "iss not text": {"iss": 1},
+        "sub missing": {"sub": None},
+        "sub not text": {"sub": ["practice-broker-key"]},
+        "aud of the other environment": {"aud": service.url("auth_sandbox") + TOKEN_PATH},
+        "aud of the broker interface": {"aud": service.url("broker")},
+        "aud with a slash": {"aud": url + "/"},
+        "aud missing": {"aud": None},
+        "aud of two": {"aud": [url, service.url("auth")]},
+        "aud of none": {"aud": []},
+        "aud nested": {"aud": [[url]]},
+        "aud not text": {"aud": 1},
+        "exp missing": {"exp": None},
+        "exp now": {"exp": int(now)},
+        "exp past": {"exp": int(now) - 60},
+        "exp far ahead": {"exp": int(now) + 601},
+        "exp text": {"exp": str(int(now) + 60)},
+        "exp true": {"exp": True},
+        "exp infinite": {"exp": float("inf")},
+        "exp not a number": {"exp": float("nan")},
+        "iat ahead": {"iat": int(now) + 6},
+        "iat text": {"iat": "now"},
+        "iat true": {"iat": True},
+        "nbf ahead": {"nbf": int(now) + 6},
+        "jti missing": {"jti": None},
+        "jti empty": {"jti": ""},
+        "jti not text": {"jti": 7},
+        "jti endless": {"jti": "x" * 300},
+    }
+
+
+def test_claim_mistakes(http, service, clock):
+    """Each claim of RFC 7523 section 3 is checked."""
+    to_whole_second(clock)
+    credentials = service.credentials["broker-key"]
+    for mistake, changes in claim_mistakes(service, clock).items():
+        claims = claims_for(service, credentials, clock, **changes)
+        form = assertion_form(credentials, signed(credentials, claims))
+        response = http.post(service.url("auth") + TOKEN_PATH, data=form)
+        assert (response.status_code, response.json()["error"]) == (401, "invalid_client"), mistake
+
+
+def test_limits_of_times(http, service, clock):
+    """`exp` may be up to ten minutes ahead, and `iat` up to five seconds."""
+    to_whole_second(clock)
+    credentials = service.credentials["broker-key"]
+    now = int(clock.now().timestamp())
+    for changes in ({"exp": now + 600}, {"exp": now + 1}, {"iat": now + 5}, {"iat": 0}):
+        claims = claims_for(service, credentials, clock, **changes)
+        form = assertion_form(credentials, signed(credentials, claims))
+        assert http.post(service.url("auth") + TOKEN_PATH, data=form).status_code == 200, changes
+
+
+def signature_mistakes(service, clock):
+    credentials, other = service.credentials["broker-key"], service.credentials["sandbox-key"]
+    claims = claims_for(service, credentials, clock)
+    valid = signed(credentials, claims)
+    header, payload, signature = valid.split(".")
+    changed = encoded(json.dumps({**claims, "exp": claims["exp"] + 1}).encode()).decode()
+    unsigned = encoded(json.dumps({"alg": "none"}).encode()).decode() + f".{payload}."
+    return {
+        "not a JWT": "x",
+        "a signature of another key": signed(other, claims),
+        "a header that lies about the algorithm": signed(credentials, claims, alg="EdDSA"),
+        "a symmetric algorithm": signed(credentials, claims, alg="HS256"),
+        "no algorithm": unsigned,
+        "no signature": f"{header}.{payload}.",
+        "a changed payload": f"{header}.{changed}.{signature}",
+        "claims that are not an object": signed(credentials, [claims]),
+        "another kid": signed(credentials, claims, kid="sandbox-key-1"),
+        "an unknown critical header": signed(credentials, claims, crit=["x"], x=1),
+        "endless nesting": f"{header}.{encoded(b'[' * 30_000).decode()}.{signature}",
+    }
+
+
+def test_signature_mistakes(http, service, clock):
+    """Only the registered key with its algorithm is accepted."""
+    credentials = service.credentials["broker-key"]
+    for mistake, assertion in signature_mistakes(service, clock).items():
+        response = http.post(service.url("auth") + TOKEN_PATH, data=assertion_form(credentials, assertion))
+        assert (response.status_code, response.json()["error"]) == (401, "invalid_client"), mistake
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"client_assertion_type": None}, "invalid_request"),
+        ({"client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:saml2-bearer"}, "invalid_request"),
+        ({"client_secret": "x"}, "invalid_request"),
+        ({"client_id": "practice-broker-secret"}, "invalid_client"),
+        ({"grant_type": "password"}, "unsupported_grant_type"),
+    ],
+)
+def test_form_of_an_assertion(http, service, clock, changes, error):
+    """Type, client ID and method must agree with the assertion."""
+    credentials = service.credentials["broker-key"]
+    form = assertion_form(credentials, signed(credentials, claims_for(service, credentials, clock)), **changes)
+    assert http.post(service.url("auth") + TOKEN_PATH, data=form).json()["error"] == error
+
+
+def test_assertion_for_a_client_with_a_secret(http, service, clock):
+    """A client without a key cannot be identified by a signature."""
+    credentials, secret_client = service.credentials["broker-key"], service.credentials["broker-secret"]
+    name = secret_client.client_id
+    claims = claims_for(service, credentials, clock, iss=name, sub=name)
+    form = assertion_form(credentials, signed(credentials, claims), client_id=name)
+    assert http.post(service.url("auth") + TOKEN_PATH, data=form).json()["error"] == "invalid_client"
+
+
+def test_replayed_assertion(http, service, clock):
+    """A `jti` is refused a second time, also in another assertion, until the first assertion has expired."""
+    credentials = service.credentials["broker-key"]
+    url = service.url("auth") + TOKEN_PATH
+
+    def ask(**changes):
+        claims = claims_for(service, credentials, clock, jti="once", **changes)
+        return http.post(url, data=assertion_form(credentials, signed(credentials, claims))).status_code
+
+    assert ask() == 200
+    assert ask() == 401
+    assert ask(exp=int(clock.now().timestamp()) + 61) == 401
+    clock.advance(61)
+    assert ask() == 200
+
+
+def test_refused_assertion_keeps_its_jti(http, service, clock):
+    """A refused assertion does not use up its `jti`."""
+    credentials = service.credentials["broker-key"]
+    url = service.url("auth") + TOKEN_PATH
+    claims = claims_for(service, credentials, clock)
+    refused = signed(credentials, {**claims, "exp": claims["iat"] - 1})
+    assert http.post(url, data=assertion_form(credentials, refused)).status_code == 401
+    assert http.post(url, data=assertion_form(credentials, signed(credentials, claims))).status_code == 200

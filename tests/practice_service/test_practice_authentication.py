@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import base64
+
+import pytest
+from practice_requests import ALLOWED, CLIENTS, KEY_PAIRS, PATHS, TOKEN_PATH, basic, get, own_headers, token_form
+
+from toolkit.practice_service import practice
+
+
+@pytest.mark.parametrize("address", PATHS)
+@pytest.mark.parametrize("name", ALLOWED)
+def test_scope_of_credentials(http, service, clock, name, address):
+    """All credentials work at their own interfaces (section 1) and are refused at all others."""
+    response = get(http, service, name, clock, address)
+    assert response.status_code == (200 if address in ALLOWED[name] else 401)
+
+
+@pytest.mark.parametrize("address", ["auth", "auth_sandbox"])
+@pytest.mark.parametrize("name", CLIENTS)
+def test_client_of_the_other_environment(http, service, clock, name, address):
+    """A client is unknown to the token endpoint of the other environment."""
+    form = token_form(service, service.credentials[name], clock, at=address)
+    response = http.post(service.url(address) + TOKEN_PATH, data=form)
+    assert response.status_code == (200 if address in ALLOWED[name] else 401)
+
+
+@pytest.mark.parametrize("address", ["auth", "auth_sandbox"])
+@pytest.mark.parametrize("name", KEY_PAIRS)
+def test_key_pair_at_the_token_endpoint(http, service, clock, name, address):
+    """A key pair does not get a token, however it is sent."""
+    pair = service.credentials[name]
+    url = service.url(address) + TOKEN_PATH
+    form = {
+        "grant_type": "client_credentials",
+        "client_id": pair.key_id.reveal(),
+        "client_secret": pair.secret_key.reveal(),
+    }
+    assert http.post(url, data=form).status_code == 401
+    assert http.post(url, data={"grant_type": "client_credentials"}, headers={"Authorization": basic(pair)}).is_error
+    headers = own_headers(http, service, pair, clock)
+    assert http.post(url, data={"grant_type": "client_credentials"}, headers=headers).is_error
+
+
+def test_accounts_of_account_holders(http, service, clock):
+    """Each account holder sees its own account."""
+    addresses = {"live": "trading_live", "live-2": "trading_live", "paper": "trading_paper", "paper-2": "trading_paper"}
+    accounts = [get(http, service, name, clock, address).json()["id"] for name, address in addresses.items()]
+    assert len(set(accounts)) == 4
+
+
+def test_accounts_of_correspondents(http, service, clock):
+    """Both credentials of a correspondent see the same accounts, and other correspondents see other accounts."""
+    seen = {
+        name: {row["id"] for row in get(http, service, name, clock, address).json()}
+        for names, address in ((CLIENTS[:3], "broker"), (CLIENTS[3:], "broker_sandbox"))
+        for name in names
+    }
+    assert seen["broker-secret"] == seen["broker-key"]
+    assert seen["sandbox-secret"] == seen["sandbox-key"]
+    distinct = [seen[name] for name in ("broker-secret", "broker-2", "sandbox-secret", "sandbox-2")]
+    assert len(set.union(*distinct)) == sum(map(len, distinct)) == 100
+
+
+def test_credentials_of_another_service(http, service, clock):
+    """Key pairs and tokens of one service are not accepted by another."""
+    with practice(clock=clock) as other:
+        for name, address in (("live", "trading_live"), ("broker-secret", "broker")):
+            headers = own_headers(http, service, service.credentials[name], clock)
+            assert http.get(other.url(address) + PATHS[address], headers=headers).status_code == 401
+
+
+@pytest.mark.parametrize("name", KEY_PAIRS)
+def test_both_schemes_of_the_legacy_flow(http, service, clock, name):
+    """HTTP Basic and the two headers identify the same account."""
+    pair = service.credentials[name]
+    url = service.url("trading_live" if name.startswith("live") else "trading_paper") + "/v2/account"
+    by_basic = http.get(url, headers={"Authorization": basic(pair)})
+    by_headers = http.get(url, headers=own_headers(http, service, pair, clock))
+    assert by_basic.status_code == by_headers.status_code == 200
+    assert by_basic.content == by_headers.content
+
+
+def legacy_mistakes(service):
+    pair, other = service.credentials["live"], service.credentials["live-2"]
+    key_id, secret_key = pair.key_id.reveal(), pair.secret_key.reveal()
+    headers = [("SVC-API-KEY-ID", key_id), ("SVC-API-SECRET-KEY", secret_key)]
+    return {
+        "nothing": [],
+        "both schemes": [*headers, ("Authorization", basic(pair))],
+        "the key ID alone": headers[:1],
+        "the secret key alone": headers[1:],
+        "Basic and half of the headers": [*headers[:1], ("Authorization", basic(pair))],
+        "a header twice": [*headers, headers[1]],
+        "Basic twice": [("Authorization", basic(pair))] * 2,
+        "another holder's secret key": [headers[0], ("SVC-API-SECRET-KEY", other.secret_key.reveal())],
+        "another holder's secret key in Basic": [("Authorization", basic(pair, secret_key=other.secret_key.reveal()))],
+        "a cut secret key": [headers[0], ("SVC-API-SECRET-KEY", secret_key[:-1])],
+        "empty headers": [("SVC-API-KEY-ID", ""), ("SVC-API-SECRET-KEY", "")],
+        "Basic without base64": [("Authorization", f"Basic {key_id}:{secret_key}")],
+        "Basic with a character too many": [("Authorization", basic(pair)[:10] + "!" + basic(pair)[10:])],
+        "Basic without a colon": [("Authorization", "Basic " + base64.b64encode(key_id.encode()).decode())],
+        "Basic that is not text": [("Authorization", "Basic /////w==")],
+        "Bearer": [("Authorization", f"Bearer {secret_key}")],
+        "no scheme": [("Authorization", secret_key)],
+        "another prefix": [("XYZ-API-KEY-ID", key_id), ("XYZ-API-SECRET-KEY", secret_key)],
+    }
+
+
+def test_malformed_key_pairs(http, service):
+    """Anything but one key pair sent in one way gets 401 and the scheme that is accepted."""
+    for mistake, headers in legacy_mistakes(service).items():
+        response = http.get(service.url("trading_live") + "/v2/account", headers=headers)
+        assert response.status_code == 401, mistake
+        assert response.headers["www-authenticate"].startswith('Basic realm="trading_live"'), mistake
+
+
+def test_bearer_challenges(http, service):
+    """A refused token gets `invalid_token`, missing credentials only the scheme (RFC 6750)."""
+    url = service.url("broker") + "/v1/accounts"
+    assert http.get(url).headers["www-authenticate"] == 'Bearer realm="broker"'
+    shown = http.get(url, headers={"Authorization": "Bearer x"}).headers["www-authenticate"]
+    assert shown == 'Bearer realm="broker", error="invalid_token"'
+
+
+def test_challenges_of_market_data(http, service):
+    """Market data takes each caller's own flow, and its sandbox only tokens."""
+    both = http.get(service.url("market_data") + PATHS["market_data"]).headers.get_list("www-authenticate")
+    assert [challenge.partition(" ")[0] for challenge in both] == ["Basic", "Bearer"]
+    sandbox = http.get(service.url("market_data_sandbox") + PATHS["market_data"]).headers.get_list("www-authenticate")
+    assert [challenge.partition(" ")[0] for challenge in sandbox] == ["Bearer"]
+
+
+def test_token_and_key_pair_together(http, service, clock):
+    """A call with two credentials is refused, even if each alone would do."""
+    headers = own_headers(http, service, service.credentials["broker-secret"], clock)
+    headers |= own_headers(http, service, service.credentials["live"], clock)
+    assert http.get(service.url("market_data") + PATHS["market_data"], headers=headers).status_code == 401
+
+
+@pytest.mark.parametrize("address", PATHS)
+def test_strangers(http, service, address):
+    """Without credentials all paths and methods get 401."""
+    for method, path in (("GET", PATHS[address]), ("GET", "/nothing"), ("DELETE", PATHS[address])):
+        assert http.request(method, service.url(address) + path).status_code == 401

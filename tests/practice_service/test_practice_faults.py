@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+
+import httpx
+import pytest
+from practice_requests import ask_token, get, own_headers
+
+from toolkit.core.errors import ConfigurationError
+from toolkit.practice_service import practice
+
+
+def test_status_and_retry_after(http, service, clock):
+    """Only the next request meets the fault, with its status and Retry-After header."""
+    service.faults.inject("token", 429, retry_after=7)
+    credentials = service.credentials["broker-secret"]
+    response = ask_token(http, service, credentials, clock)
+    assert (response.status_code, response.headers["retry-after"]) == (429, "7")
+    assert response.json()["error"] == "fault"
+    assert ask_token(http, service, credentials, clock).status_code == 200
+
+
+def test_malformed_json_and_pages(http, service, clock):
+    """A body may break off or be HTML, with any status."""
+    service.faults.inject("interfaces", 200, body="malformed")
+    service.faults.inject("interfaces", 502, body="html")
+    broken, page = (get(http, service, "live", clock, "trading_live") for _ in range(2))
+    assert broken.headers["content-type"] == "application/json"
+    with pytest.raises(json.JSONDecodeError):
+        broken.json()
+    assert (broken.status_code, page.status_code) == (200, 502)
+    assert page.headers["content-type"].startswith("text/html")
+
+
+@pytest.mark.parametrize("place", ["token", "interfaces"])
+def test_dropped_connection(http, service, clock, place):
+    """The caller gets a transport error, and the next request succeeds."""
+    credentials = service.credentials["broker-secret"]
+    headers = own_headers(http, service, credentials, clock)
+    service.faults.inject(place, dropped=True)
+
+    def ask():
+        if place == "token":
+            return ask_token(http, service, credentials, clock)
+        return http.get(service.url("broker") + "/v1/accounts", headers=headers)
+
+    with pytest.raises(httpx.TransportError):
+        ask()
+    assert ask().status_code == 200
+    assert service.stats.faulted == 1
+
+
+def test_dropped_connection_sends_nothing(service):
+    """Not even a status line is sent."""
+    service.faults.inject("interfaces", dropped=True)
+    url = httpx.URL(service.url("broker"))
+    with socket.create_connection((url.host, url.port), timeout=20) as connection:
+        connection.sendall(f"GET /v1/accounts HTTP/1.1\r\nHost: {url.netloc.decode()}\r\n\r\n".encode())
+        assert connection.recv(100) == b""
+
+
+def test_order_and_number(http, service, clock):
+    """Faults of a place queue up, other places are not affected, and clear() ends a permanent fault."""
+    service.faults.inject("interfaces", 500, times=2)
+    service.faults.inject("interfaces", 503, times=None)
+    statuses = [get(http, service, "live", clock, "trading_live").status_code for _ in range(5)]
+    assert statuses == [500, 500, 503, 503, 503]
+    assert ask_token(http, service, service.credentials["broker-key"], clock).status_code == 200
+    service.faults.clear("token")
+    assert get(http, service, "live", clock, "trading_live").status_code == 503
+    service.faults.clear()
+    assert get(http, service, "live", clock, "trading_live").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"status": 204},
+        {"status": 100},
+        {"status": 600},
+        {"status": "503"},
+        {"body": "xml"},
+        {"retry_after": "a\r\nb"},
+        {"times": 0},
+        {"place": "broker"},
+    ],
+)
+def test_malformed_faults(service, fault):
+    """A malformed fault is refused where it is injected."""
+    with pytest.raises(ConfigurationError):
+        service.faults.inject(**{"place": "token", **fault})
+    assert service.faults.take("token") is None
+
+
+def test_delays(http, clock):
+    """During a delay other calls are answered, and closing does not wait for it."""
+    outcome = []
+    with practice(token_delay=3600, clock=clock) as service:
+        credentials = service.credentials["broker-secret"]
+
+        def ask():
+            try:
+                with httpx.Client(trust_env=False, timeout=60) as own:
+                    outcome.append(ask_token(own, service, credentials, clock))
+            except httpx.TransportError as error:
+                outcome.append(error)
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        while asking.is_alive() and not service.stats.token_requests:
+            time.sleep(0.001)
+        assert get(http, service, "live", clock, "trading_live").status_code == 200
+    asking.join(30)
+    assert [type(result).__name__ for result in outcome] in (["RemoteProtocolError"], ["ReadError"])

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+from decimal import Decimal
+from itertools import chain
+
+import pytest
+from practice_requests import PATHS, get, own_headers
+
+from toolkit.core.clock import ManualClock
+from toolkit.practice_service import practice
+
+
+def test_same_in_every_run(http, service, clock):
+    """Another service at another time gives the same accounts, quotes and orders."""
+    later = ManualClock()
+    later.advance(1_000_000)
+
+    def payloads(of, at):
+        order = {"symbol": "ALFA", "side": "buy", "quantity": "1.5"}
+        headers = own_headers(http, of, of.credentials["broker-secret"], at)
+        return [
+            get(http, of, "live", at, "trading_live").content,
+            get(http, of, "broker-secret", at, "broker").content,
+            get(http, of, "sandbox-2", at, "market_data_sandbox").content,
+            http.post(of.url("broker") + "/v1/practice/orders", json=order, headers=headers).content,
+        ]
+
+    with practice(clock=later) as other:
+        assert payloads(service, clock) == payloads(service, clock) == payloads(other, later)
+
+
+def test_accounts(http, service, clock):
+    """Fields vary, sums add up, each account says that it is made up, and none names an address."""
+    response = get(http, service, "broker-secret", clock, "broker")
+    accounts = response.json()
+    assert len(accounts) == 25
+    assert all(account["made_up"] is True for account in accounts)
+    assert "http" not in response.text
+    assert "127.0.0.1" not in response.text
+    numbers = [account["account_number"] for account in accounts]
+    assert len(set(numbers)) == 25
+    assert all(number.isdecimal() for number in numbers)
+    assert {number.startswith("0") for number in numbers} == {True, False}
+    assert {account["status"] for account in accounts} == {"open", "restricted", "closed"}
+    assert {account["closed_on"] is None for account in accounts} == {True, False}
+    assert {bool(account["positions"]) for account in accounts} == {True, False}
+    for account in accounts:
+        values = sum(Decimal(position["market_value"]) for position in account["positions"])
+        assert Decimal(account["equity"]) == Decimal(account["cash"]) + values
+
+
+def test_filter_and_limit(http, service, clock):
+    """`status` filters, `limit` cuts the result, and both keep the order."""
+
+    def ids(**query):
+        return [row["id"] for row in get(http, service, "sandbox-secret", clock, "broker_sandbox", params=query).json()]
+
+    everything = ids()
+    by_status = {status: ids(status=status) for status in ("open", "restricted", "closed")}
+    assert sorted(chain.from_iterable(by_status.values())) == sorted(everything)
+    assert ids(limit=3) == everything[:3]
+    assert ids(limit=1000) == everything
+    assert ids(limit=2, status="open") == by_status["open"][:2]
+
+
+@pytest.mark.parametrize(
+    "query", ["limit=0", "limit=-1", "limit=x", "limit=", "status=", "status=x", "limit=1&limit=2"]
+)
+def test_malformed_query(http, service, clock, query):
+    """A malformed filter gets 400."""
+    assert get(http, service, "broker-secret", clock, "broker", path=f"/v1/accounts?{query}").status_code == 400
+
+
+def test_number_of_accounts(http, clock):
+    """The first accounts are the same however many there are."""
+    with practice(accounts=3, clock=clock) as few, practice(accounts=0, clock=clock) as none:
+        three = get(http, few, "broker-secret", clock, "broker").json()
+        assert len(three) == 3
+        assert get(http, none, "broker-secret", clock, "broker").json() == []
+        with practice(accounts=5, clock=clock) as more:
+            assert get(http, more, "broker-secret", clock, "broker").json()[:3] == three
+
+
+def test_quotes(http, service, clock):
+    """Quotes keep the order of the symbols; by default there are some."""
+    path = PATHS["market_data"]
+    some = get(http, service, "paper", clock, "market_data", path=path).json()["quotes"]
+    two = get(http, service, "broker-key", clock, "market_data", path=f"{path}?symbols=ECHO,ALFA").json()["quotes"]
+    assert [quote["symbol"] for quote in two] == ["ECHO", "ALFA"]
+    assert all(quote in some for quote in two)
+    assert all(Decimal(quote["bid"]) < Decimal(quote["ask"]) for quote in some)
+    assert get(http, service, "paper", clock, "market_data", path=f"{path}?symbols=a").status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("name", "url"), [("live", "trading_live /v2/practice/orders"), ("sandbox-2", "broker_sandbox /v1/practice/orders")]
+)
+def test_orders(http, service, clock, name, url):
+    """The same order gives the same response, another order another."""
+    address, path = url.split()
+    headers = own_headers(http, service, service.credentials[name], clock)
+    first, again, another = (
+        http.post(
+            service.url(address) + path, json={"symbol": "GOLF", "side": "sell", "quantity": quantity}, headers=headers
+        )
+        for quantity in (2, "2", 3)
+    )
+    assert first.status_code == 201
+    assert first.content == again.content
+    assert first.json()["id"] != another.json()["id"]
+    assert first.json()["made_up"] is True
+
+
+@pytest.mark.parametrize(
+    ("content", "status"),
+    [
+        (b"{", 400),
+        (b"[" * 100_000, 400),
+        (b"\xff", 400),
+        (b"[]", 422),
+        (b"{}", 422),
+        (b'{"symbol": "A", "side": "buy", "quantity": 0}', 422),
+        (b'{"symbol": "A", "side": "buy", "quantity": true}', 422),
+        (b'{"symbol": "A", "side": "buy", "quantity": "0.0"}', 422),
+        (b'{"symbol": "A", "side": ["buy"], "quantity": 1}', 422),
+        (b'{"symbol": "a", "side": "buy", "quantity": 1}', 422),
+        (b'{"symbol": "A", "side": "buy", "quantity": 1, "x": 1}', 422),
+        (b" " * 1_100_000, 413),
+    ],
+)
+def test_malformed_orders(http, service, clock, content, status):
+    """Malformed JSON, wrong fields and endless bodies get different statuses."""
+    headers = own_headers(http, service, service.credentials["live"], clock) | {"Content-Type": "application/json"}
+    response = http.post(service.url("trading_live") + "/v2/practice/orders", content=content, headers=headers)
+    assert response.status_code == status

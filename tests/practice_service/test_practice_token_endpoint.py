@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import base64
+
+import httpx
+import pytest
+from practice_requests import CLIENTS, FORM_TYPE, TOKEN_PATH, ask_token, get, own_headers, token_form
+
+from toolkit.practice_service import practice
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_token_response(http, service, clock, name):
+    """The token response has the three fields of section 2, `expires_in` under 15 minutes, and is not cached."""
+    response = ask_token(http, service, service.credentials[name], clock)
+    fields = response.json()
+    assert set(fields) == {"access_token", "expires_in", "token_type"}
+    assert fields["token_type"] == "Bearer"
+    assert fields["expires_in"] == 899
+    assert response.headers["cache-control"] == "no-store"
+
+
+def test_second_token(http, service, clock):
+    """A second token is new and does not end the first."""
+    credentials = service.credentials["broker-secret"]
+    first, second = (own_headers(http, service, credentials, clock) for _ in range(2))
+    assert first != second
+    for headers in (first, second):
+        assert http.get(service.url("broker") + "/v1/accounts", headers=headers).status_code == 200
+
+
+def test_end_of_a_token(http, service, clock):
+    """A token is accepted until the end of its validity."""
+    headers = own_headers(http, service, service.credentials["sandbox-key"], clock)
+    url = service.url("broker_sandbox") + "/v1/accounts"
+    clock.advance(899.999)
+    assert http.get(url, headers=headers).status_code == 200
+    clock.advance(0.001)
+    refused = http.get(url, headers=headers)
+    assert refused.status_code == 401
+    assert 'error="invalid_token"' in refused.headers["www-authenticate"]
+
+
+def test_chosen_validity(http, clock):
+    """A shorter validity shows in `expires_in` and takes effect."""
+    with practice(token_validity=2.5, clock=clock) as service:
+        response = ask_token(http, service, service.credentials["broker-2"], clock)
+        assert response.json()["expires_in"] == 2
+        headers = {"Authorization": f"Bearer {response.json()['access_token']}"}
+        clock.advance(2.5)
+        assert http.get(service.url("broker") + "/v1/accounts", headers=headers).status_code == 401
+
+
+def test_revoked_token(http, service, clock):
+    """After `revoke_tokens()` an earlier token gets 401 and a new token works."""
+    headers = own_headers(http, service, service.credentials["broker-secret"], clock)
+    service.revoke_tokens()
+    assert http.get(service.url("broker") + "/v1/accounts", headers=headers).status_code == 401
+    assert get(http, service, "broker-secret", clock, "broker").status_code == 200
+
+
+def form_mistakes(service):
+    """Return token requests with one mistake: changes of the form, further headers, status, error code."""
+    client = service.credentials["broker-secret"]
+    in_header = {"Authorization": "Basic " + base64.b64encode(b"a:b").decode()}
+    pair = {"SVC-API-KEY-ID": "a", "SVC-API-SECRET-KEY": "b"}
+    return {
+        "secret in a header": ({"client_secret": None}, in_header, 401, "invalid_client"),
+        "secret in a header too": ({}, in_header, 400, "invalid_request"),
+        "bearer": ({"client_secret": None}, {"Authorization": "Bearer x"}, 401, "invalid_client"),
+        "key pair": ({"client_secret": None}, pair, 401, "invalid_client"),
+        "key pair too": ({}, pair, 400, "invalid_request"),
+        "no grant type": ({"grant_type": None}, {}, 400, "invalid_request"),
+        "empty grant type": ({"grant_type": ""}, {}, 400, "invalid_request"),
+        "other grant type": ({"grant_type": "password"}, {}, 400, "unsupported_grant_type"),
+        "grant type twice": ({"grant_type": ["client_credentials"] * 2}, {}, 400, "invalid_request"),
+        "unknown field twice": ({"scope": ["a", "b"]}, {}, 400, "invalid_request"),
+        "no client ID": ({"client_id": None}, {}, 400, "invalid_request"),
+        "no secret": ({"client_secret": None}, {}, 401, "invalid_client"),
+        "empty secret": ({"client_secret": ""}, {}, 401, "invalid_client"),
+        "wrong secret": ({"client_secret": client.client_secret.reveal()[:-1]}, {}, 401, "invalid_client"),
+        "unknown client": ({"client_id": "nobody"}, {}, 401, "invalid_client"),
+        "another client": ({"client_id": "practice-broker-2"}, {}, 401, "invalid_client"),
+        "client with a key": ({"client_id": "practice-broker-key"}, {}, 401, "invalid_client"),
+        "two methods": ({"client_assertion": "x"}, {}, 400, "invalid_request"),
+        "too large": ({"scope": "x" * 70_000}, {}, 413, "too_large"),
+    }
+
+
+def test_form_mistakes(http, service, clock):
+    """Each mistake has the status and error code of RFC 6749 section 5.2, and no response is cached."""
+    url = service.url("auth") + TOKEN_PATH
+    valid = token_form(service, service.credentials["broker-secret"], clock)
+    for mistake, (changes, headers, status, error) in form_mistakes(service).items():
+        form = {name: value for name, value in {**valid, **changes}.items() if value is not None}
+        response = http.post(url, data=form, headers=headers)
+        assert (response.status_code, response.json()["error"]) == (status, error), mistake
+        assert response.headers["cache-control"] == "no-store", mistake
+    assert http.post(url, data=valid).status_code == 200
+
+
+def test_challenge_for_a_header(http, service):
+    """The 401 for an Authorization header names the scheme of that header (RFC 6749 section 5.2)."""
+    url = service.url("auth") + TOKEN_PATH
+    for scheme in ("Basic", "Bearer"):
+        response = http.post(
+            url, data={"grant_type": "client_credentials"}, headers={"Authorization": f"{scheme} YTpi"}
+        )
+        assert response.headers["www-authenticate"].startswith(scheme)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "content"),
+    [
+        ("application/json", b'{"grant_type": "client_credentials"}'),
+        (FORM_TYPE, b"grant_type"),
+        (FORM_TYPE, b"grant_type=%FF"),
+        (FORM_TYPE, b"grant_type=\xff"),
+        (FORM_TYPE, b"&".join(b"f%d=1" % number for number in range(50))),
+        ("multipart/form-data; boundary=x", b"--x--"),
+        ("", b"grant_type=client_credentials"),
+    ],
+)
+def test_malformed_forms(http, service, content_type, content):
+    """Anything but a well-formed form is an invalid request."""
+    response = http.post(service.url("auth") + TOKEN_PATH, content=content, headers={"Content-Type": content_type})
+    assert (response.status_code, response.json()["error"]) == (400, "invalid_request")
+
+
+def test_charset_and_unknown_fields(http, service, clock):
+    """The content type may have a charset, and unknown fields are ignored (RFC 6749 section 3.2)."""
+    form = {**token_form(service, service.credentials["broker-secret"], clock), "scope": "x"}
+    content = httpx.Request("POST", "http://localhost", data=form).read()
+    headers = {"Content-Type": FORM_TYPE + "; charset=UTF-8"}
+    assert http.post(service.url("auth") + TOKEN_PATH, content=content, headers=headers).status_code == 200
+
+
+def test_query_of_the_token_url(http, service, clock):
+    """A query is refused: credentials in a URL would get into logs."""
+    form = token_form(service, service.credentials["broker-secret"], clock)
+    url = service.url("auth") + TOKEN_PATH
+    assert http.post(url, params={"client_id": form["client_id"]}, data=form).json()["error"] == "invalid_request"
