@@ -57,7 +57,7 @@ def public_pem(private_key):
 
 def jwk(private_key, **more):
     kinds = {rsa.RSAPrivateKey: RSAAlgorithm, ec.EllipticCurvePrivateKey: ECAlgorithm}
-    algorithm = next((found for kind, found in kinds.items() if isinstance(private_key, kind)), OKPAlgorithm)
+    algorithm = next((kinds[kind] for kind in kinds if isinstance(private_key, kind)), OKPAlgorithm)
     return json.dumps({**algorithm.to_jwk(private_key, as_dict=True), **more})
 
 
@@ -102,10 +102,10 @@ def assert_shows_nothing_of(error, material):
     assert not [run for run in runs(material) if run in text]
 
 
-def refusal(given_key, **options):
+def refusal(private_key, **options):
     """The error for a private key that is refused."""
     with pytest.raises(ConfigurationError) as caught:
-        as_signer(given_key, **options)
+        as_signer(private_key, **options)
     assert caught.value.next_step
     assert caught.value.about
     return caught.value

@@ -103,8 +103,9 @@ def test_jti_is_fresh():
 
 def test_assertion_is_a_secret():
     """An assertion is a Secret, because it gets a token for a minute."""
-    made = client_assertion(as_signer(key("P-256")), client_id="c", audience="a", now=NOW, new_jti=lambda: "jti")
-    assert isinstance(made, Secret)
+    signer = as_signer(key("P-256"))
+    result = client_assertion(signer, client_id="c", audience="a", now=NOW, new_jti=lambda: "jti")
+    assert isinstance(result, Secret)
 
 
 def test_header_type():

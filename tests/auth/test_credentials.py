@@ -108,8 +108,12 @@ def test_not_pickled(make):
 @pytest.mark.parametrize("make", MAKERS)
 def test_repr(make):
     """Credentials show their class, profile and environment."""
-    made = make(name="my-desk")
-    assert repr(made) == str(made) == f"<{type(made).__name__} 'my-desk' for {made.environment}>"
+    credentials = make(name="my-desk")
+    assert (
+        repr(credentials)
+        == str(credentials)
+        == f"<{type(credentials).__name__} 'my-desk' for {credentials.environment}>"
+    )
 
 
 def test_attributes():
@@ -124,7 +128,7 @@ def test_attributes():
         "ES256",
         "token-endpoint",
     )
-    assert [made.kind for made in (pair, secret, private)] == list(CredentialKind)
+    assert [credentials.kind for credentials in (pair, secret, private)] == list(CredentialKind)
     assert key_pair().scheme == "headers"
     assert (private.assertion_typ, private.assertion_lifetime) == ("JWT", 60)
     assert secret.form_fields == private.form_fields == {}
@@ -134,11 +138,11 @@ def test_attributes():
 def test_form_fields(make):
     """Further form fields are kept as an immutable copy."""
     given_fields = {"scope": "accounts.read accounts.write"}
-    made = make(form_fields=given_fields)
+    credentials = make(form_fields=given_fields)
     given_fields["scope"] = "other"
-    assert made.form_fields == {"scope": "accounts.read accounts.write"}
+    assert credentials.form_fields == {"scope": "accounts.read accounts.write"}
     with pytest.raises(TypeError):
-        made.form_fields["scope"] = "other"
+        credentials.form_fields["scope"] = "other"
     for wrong in ({"client_secret": CANARY}, {"scope": "a\nb"}, "scope=a"):
         with pytest.raises(ConfigurationError, match="form field"):
             make(form_fields=wrong)
@@ -146,8 +150,8 @@ def test_form_fields(make):
 
 def test_assertion_options():
     """Type and lifetime of assertions are kept; wrong ones are refused."""
-    made = client_key(assertion_typ="client-authentication+jwt", assertion_lifetime=300)
-    assert (made.assertion_typ, made.assertion_lifetime) == ("client-authentication+jwt", 300)
+    credentials = client_key(assertion_typ="client-authentication+jwt", assertion_lifetime=300)
+    assert (credentials.assertion_typ, credentials.assertion_lifetime) == ("client-authentication+jwt", 300)
     assert client_key(assertion_typ=None).assertion_typ is None
     for wrong in ({"assertion_typ": ""}, {"assertion_typ": 5}, {"assertion_lifetime": 0}, {"assertion_lifetime": True}):
         with pytest.raises(ConfigurationError, match="assertion"):
@@ -204,33 +208,35 @@ def test_unknown_environment(environment):
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"),
+    ("misspelt", "meant"),
     [("papper", "paper"), ("Paper", "paper"), ("broker_sandbox", "broker-sandbox"), ("BROKER LIVE", "broker-live")],
 )
-def test_misspelt_environment(given, meant):
+def test_misspelt_environment(misspelt, meant):
     """The error for a misspelt environment suggests the nearest and lists them all."""
-    with pytest.raises(ConfigurationError, match=f"There is no environment '{given}'") as caught:
-        as_environment(given)
+    with pytest.raises(ConfigurationError, match=f"There is no environment '{misspelt}'") as caught:
+        as_environment(misspelt)
     assert caught.value.next_step.startswith(f"Did you mean {meant}? Choose one of live, paper, ")
 
 
-@pytest.mark.parametrize("given", ["production", "", "x" * 5000, "\u202egnitset"])
-def test_environment_that_resembles_none(given):
+@pytest.mark.parametrize("environment", ["production", "", "x" * 5000, "\u202egnitset"])
+def test_environment_that_resembles_none(environment):
     """Nothing is suggested for a name that resembles no environment, which is shown short and safe to print."""
     with pytest.raises(ConfigurationError) as caught:
-        as_environment(given)
+        as_environment(environment)
     assert caught.value.next_step.startswith("Choose one of live, ")
     assert caught.value.what.isprintable()
     assert len(caught.value.what) < 80
 
 
 @pytest.mark.parametrize(
-    "given", [5, None, b"paper", ["paper"], Secret(CANARY)], ids=lambda given: type(given).__name__
+    "environment", [5, None, b"paper", ["paper"], Secret(CANARY)], ids=lambda value: type(value).__name__
 )
-def test_environment_that_is_not_text(given):
+def test_environment_that_is_not_text(environment):
     """The error for an environment that is not text names its type."""
-    with pytest.raises(ConfigurationError, match=f"is a name, not an object of type {type(given).__name__}") as caught:
-        as_environment(given)
+    with pytest.raises(
+        ConfigurationError, match=f"is a name, not an object of type {type(environment).__name__}"
+    ) as caught:
+        as_environment(environment)
     assert all(name in caught.value.next_step for name in Environment)
 
 
@@ -282,11 +288,11 @@ def make(specification, incidental):
 @st.composite
 def pairs(draw):
     """Two specifications, unrelated or with at most one different field."""
-    one, other = draw(SPECIFICATIONS), draw(SPECIFICATIONS)
-    if one[0] is other[0] and draw(st.booleans()):
-        changed = draw(st.integers(1, len(one) - 1))
-        other = (*one[:changed], other[changed], *one[changed + 1 :])
-    return one, other
+    first, second = draw(SPECIFICATIONS), draw(SPECIFICATIONS)
+    if first[0] is second[0] and draw(st.booleans()):
+        changed = draw(st.integers(1, len(first) - 1))
+        second = (*first[:changed], second[changed], *first[changed + 1 :])
+    return first, second
 
 
 @given(pairs(), INCIDENTAL, INCIDENTAL)
@@ -296,10 +302,10 @@ def pairs(draw):
 @example(((ClientSecret, "broker-live", "a", "b"), (ClientSecret, "broker-sandbox", "a", "b")), *SAME)
 def test_fingerprint(pair, incidental, other_incidental):
     """Fingerprints are equal if and only if the credentials are, whatever the profile name and the form of the key."""
-    one, other = pair
-    fingerprints = make(one, incidental).fingerprint(), make(other, other_incidental).fingerprint()
-    assert (fingerprints[0] == fingerprints[1]) == (one == other)
-    assert make(one, incidental).fingerprint() == make(one, other_incidental).fingerprint()
+    first, second = pair
+    fingerprints = make(first, incidental).fingerprint(), make(second, other_incidental).fingerprint()
+    assert (fingerprints[0] == fingerprints[1]) == (first == second)
+    assert make(first, incidental).fingerprint() == make(first, other_incidental).fingerprint()
 
 
 @given(SPECIFICATIONS, INCIDENTAL)
@@ -323,10 +329,10 @@ def test_fingerprint_of_form_fields(make):
 @given(pairs(), INCIDENTAL, INCIDENTAL)
 def test_token_identity(pair, incidental, other_incidental):
     """The bytes that a token depends on are equal if and only if the credentials are, and hold the secret."""
-    one, other = make(pair[0], incidental), make(pair[1], other_incidental)
-    assert (one.token_identity() == other.token_identity()) == (pair[0] == pair[1])
-    assert (one.token_identity() == other.token_identity()) == (one.fingerprint() == other.fingerprint())
-    assert next(iter(one.secrets()))[1].reveal().encode() in one.token_identity()
+    first, second = make(pair[0], incidental), make(pair[1], other_incidental)
+    assert (first.token_identity() == second.token_identity()) == (pair[0] == pair[1])
+    assert (first.token_identity() == second.token_identity()) == (first.fingerprint() == second.fingerprint())
+    assert next(iter(first.secrets()))[1].reveal().encode() in first.token_identity()
 
 
 def test_token_identity_of_a_signer():
@@ -469,7 +475,7 @@ FIELDS = [
 
 @pytest.mark.parametrize(("make", "argument", "words"), FIELDS)
 def test_bad_text(make, argument, words):
-    """Text that cannot be sent is refused when credentials are made; the error names the argument, not the text."""
+    """Text that cannot be sent is refused by the constructor; the error names the argument, not the text."""
     for bad in BAD_TEXTS.values():
         if bad is None and (make, argument) == (client_key, "key_id"):
             continue  # a key without an ID
@@ -489,10 +495,10 @@ def test_bad_text(make, argument, words):
 def test_any_text(text):
     """Any text makes credentials that can be sent, or raises a ToolkitError."""
     try:
-        made = key_pair(key_id=text, secret_key=text)
+        credentials = key_pair(key_id=text, secret_key=text)
     except ToolkitError:
         return
-    assert made.key_id.reveal() == text
+    assert credentials.key_id.reveal() == text
     text.encode("ascii")
     assert text == text.strip() != ""
 
@@ -530,19 +536,19 @@ def test_profile_name_is_checked(make):
 @pytest.mark.parametrize("make", MAKERS)
 def test_immutable(make):
     """No attribute of credentials can be changed or removed, including their kind."""
-    made = make()
-    for attribute in (*vars(made), "kind", "secrets"):
+    credentials = make()
+    for attribute in (*vars(credentials), "kind", "secrets"):
         with pytest.raises(AttributeError, match="immutable"):
-            setattr(made, attribute, "x")
+            setattr(credentials, attribute, "x")
         with pytest.raises(AttributeError, match="immutable"):
-            delattr(made, attribute)
+            delattr(credentials, attribute)
 
 
 @pytest.mark.parametrize("make", MAKERS)
 def test_copies_are_the_credentials_themselves(make):
     """A copy is the same object, so that no second place holds the secrets."""
-    made = make()
-    assert copy.copy(made) is copy.deepcopy([made])[0] is made
+    credentials = make()
+    assert copy.copy(credentials) is copy.deepcopy([credentials])[0] is credentials
 
 
 def test_private_key_forms(tmp_path):
@@ -557,9 +563,11 @@ def test_private_key_forms(tmp_path):
 
 def test_algorithm_and_key_id_of_the_key():
     """Algorithm and key ID are those of the Signer, which assertions will have."""
-    made = client_key(private_key=ECAlgorithm.to_jwk(key(), as_dict=False)[:-1] + ', "kid": "from-jwk"}')
+    credentials = client_key(private_key=ECAlgorithm.to_jwk(key(), as_dict=False)[:-1] + ', "kid": "from-jwk"}')
     assert (
-        (made.key_id, made.algorithm) == ("from-jwk", "ES256") == (made.private_key.key_id, made.private_key.algorithm)
+        (credentials.key_id, credentials.algorithm)
+        == ("from-jwk", "ES256")
+        == (credentials.private_key.key_id, credentials.private_key.algorithm)
     )
     assert client_key(private_key=key_of_kind("RSA"), algorithm="PS512").algorithm == "PS512"
     with pytest.raises(ConfigurationError, match="does not fit"):

@@ -13,7 +13,9 @@ PUBLIC = {"kty", "crv", "x", "y", "n", "e", "kid", "alg", "use", "key_ops"}
 
 
 def jwks(*members, **more):
-    return json.dumps({"keys": [json.loads(each) if isinstance(each, str) else each for each in members], **more})
+    return json.dumps(
+        {"keys": [json.loads(member) if isinstance(member, str) else member for member in members], **more}
+    )
 
 
 def public(private_key, **more):
@@ -21,7 +23,7 @@ def public(private_key, **more):
 
 
 def private_parts(text):
-    """The members that hold the private half, a line each."""
+    """The members of the private half, one on each line."""
     return "\n".join(str(value) for name, value in json.loads(text).items() if name not in PUBLIC)
 
 
@@ -29,8 +31,8 @@ def private_parts(text):
 def test_jwk(kind):
     """A JWK is taken as text, as bytes, with space around it, and as a mapping."""
     text = jwk(key(kind))
-    for given_key in (text, text.encode(), f"\n {text}\n", json.loads(text)):
-        assert as_signer(given_key).identity() == identity(kind)
+    for private_key in (text, text.encode(), f"\n {text}\n", json.loads(text)):
+        assert as_signer(private_key).identity() == identity(kind)
 
 
 @pytest.mark.parametrize("kind", DEFAULTS)

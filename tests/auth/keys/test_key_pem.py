@@ -48,7 +48,7 @@ BEFORE = [
 
 
 @functools.cache
-def made(name):
+def pem_of(name):
     form, kind, passphrase = PEMS[name]
     return pem(key(kind), form, LOCK if passphrase else None)
 
@@ -57,8 +57,8 @@ def made(name):
 def test_pem_formats(name):
     """PKCS#8, PKCS#1 and SEC 1 are taken, and their encrypted forms with the passphrase."""
     _, kind, passphrase = PEMS[name]
-    assert as_signer(made(name), passphrase=passphrase).identity() == identity(kind)
-    assert as_signer(Secret(made(name)), passphrase=passphrase and Secret(passphrase)).algorithm == DEFAULTS[kind]
+    assert as_signer(pem_of(name), passphrase=passphrase).identity() == identity(kind)
+    assert as_signer(Secret(pem_of(name)), passphrase=passphrase and Secret(passphrase)).algorithm == DEFAULTS[kind]
 
 
 @given(st.sampled_from(sorted(PEMS)), st.sampled_from(BREAKS), st.sampled_from(BEFORE), st.sampled_from(["", '"', ","]))
@@ -68,21 +68,21 @@ def test_pem_formats(name):
 def test_mangled_pem(name, line_break, before, after):
     """The same key is read, whatever became of the line breaks and whatever stands around it."""
     _, kind, passphrase = PEMS[name]
-    mangled = before + made(name).replace("\n", line_break) + after
+    mangled = before + pem_of(name).replace("\n", line_break) + after
     assert as_signer(mangled, passphrase=passphrase).identity() == identity(kind)
 
 
 @pytest.mark.parametrize("line_break", ["\n", "", "\\n"])
 def test_pem_with_several_blocks(line_break):
     """The private key beside certificates and a public key is taken, also if it stands there twice."""
-    text = "".join((certificate_pem(), made("PKCS#8 P-256"), public_pem(key("P-256")), certificate_pem("P-384")))
+    text = "".join((certificate_pem(), pem_of("PKCS#8 P-256"), public_pem(key("P-256")), certificate_pem("P-384")))
     assert as_signer(text.replace("\n", line_break)).identity() == identity("P-256")
     assert as_signer((text + text).replace("\n", line_break)).identity() == identity("P-256")
 
 
 def test_pem_with_two_private_keys():
     """A PEM with two private keys is refused."""
-    both = made("PKCS#8 P-256") + made("PKCS#8 RSA")
+    both = pem_of("PKCS#8 P-256") + pem_of("PKCS#8 RSA")
     error = refusal(both)
     assert error.what == "This PEM holds several private keys."
     assert_shows_nothing_of(error, both)
@@ -103,26 +103,26 @@ def test_legacy_encryption_of_openssl(kind, command):
 @pytest.mark.parametrize("name", [name for name in PEMS if "encrypted" in name])
 def test_missing_and_wrong_passphrase(name):
     """The error for a missing passphrase, and the one for a wrong one, shows neither key nor passphrase."""
-    missing, wrong = refusal(made(name)), refusal(made(name), passphrase="QXZ0123456789QXZ0123456789")
+    missing, wrong = refusal(pem_of(name)), refusal(pem_of(name), passphrase="QXZ0123456789QXZ0123456789")
     assert "encrypted with a passphrase" in missing.what
     assert "passphrase=" in missing.next_step
     assert wrong.what == "The private key cannot be decrypted with this passphrase."
     for error in (missing, wrong):
         assert error.about == "passphrase"
-        assert_shows_nothing_of(error, made(name) + "\nQXZ0123456789QXZ0123456789")
+        assert_shows_nothing_of(error, pem_of(name) + "\nQXZ0123456789QXZ0123456789")
 
 
 @pytest.mark.parametrize("name", ["PKCS#8 P-256", "PKCS#8 RSA", "PKCS#1", "SEC 1"])
 def test_passphrase_with_an_unencrypted_pem(name):
     """A passphrase with a key that is not encrypted is refused."""
-    error = refusal(made(name), passphrase="QXZ0123456789QXZ")
+    error = refusal(pem_of(name), passphrase="QXZ0123456789QXZ")
     assert error.what == "A passphrase was given, and the private key is not encrypted."
-    assert_shows_nothing_of(error, made(name) + "\nQXZ0123456789QXZ")
+    assert_shows_nothing_of(error, pem_of(name) + "\nQXZ0123456789QXZ")
 
 
 def test_unsupported_encryption():
     """The error for an unknown cipher tells how to use another."""
-    text = made("encrypted PKCS#1").replace("AES-256-CBC", "ARIA-256-CBC")
+    text = pem_of("encrypted PKCS#1").replace("AES-256-CBC", "ARIA-256-CBC")
     assert "cipher that is not supported" in refusal(text, passphrase=PASSPHRASE).what
     assert "openssl pkcs8" in refusal(text, passphrase=PASSPHRASE).next_step
 
@@ -148,24 +148,24 @@ BAD_PEMS = {
         lambda: f"-----BEGIN X9.42 DH PARAMETERS-----\n{MII}\n-----END X9.42 DH PARAMETERS-----",
         "does not hold a private key.",
     ),
-    "damaged": (lambda: made("PKCS#8 P-256").replace("\nMI", "\nIM"), "PEM of the private key cannot be read"),
-    "no base64": (lambda: made("PKCS#8 P-256").replace("\nMI", "\n%I"), "PEM of the private key cannot be read"),
+    "damaged": (lambda: pem_of("PKCS#8 P-256").replace("\nMI", "\nIM"), "PEM of the private key cannot be read"),
+    "no base64": (lambda: pem_of("PKCS#8 P-256").replace("\nMI", "\n%I"), "PEM of the private key cannot be read"),
     "empty": (
         lambda: "-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----",
         "PEM of the private key cannot be read",
     ),
     "cut within": (
-        lambda: made("PKCS#8 RSA")[:600] + "\n-----END PRIVATE KEY-----",
+        lambda: pem_of("PKCS#8 RSA")[:600] + "\n-----END PRIVATE KEY-----",
         "PEM of the private key cannot be read",
     ),
-    "cut at its end": (lambda: made("PKCS#8 RSA")[:-20], "is cut off"),
-    "another end": (lambda: made("PKCS#8 RSA").replace("END PRIVATE", "END RSA PRIVATE"), "is cut off"),
+    "cut at its end": (lambda: pem_of("PKCS#8 RSA")[:-20], "is cut off"),
+    "another end": (lambda: pem_of("PKCS#8 RSA").replace("END PRIVATE", "END RSA PRIVATE"), "is cut off"),
     "OpenSSH": (
         lambda: f"-----BEGIN OPENSSH PRIVATE KEY-----\n{MII}\n-----END OPENSSH PRIVATE KEY-----",
         "in the format of OpenSSH",
     ),
     "damaged headers": (
-        lambda: made("encrypted PKCS#1").replace("DEK-Info", "DEK-Nothing"),
+        lambda: pem_of("encrypted PKCS#1").replace("DEK-Info", "DEK-Nothing"),
         "lines Proc-Type and DEK-Info",
     ),
     "small RSA": (lambda: pem(key("small RSA")), "1024 bits"),
@@ -201,7 +201,7 @@ def test_bad_der():
 def test_secrets_of_a_pem(name):
     """The block as it was given and as it was rebuilt count as secrets, and so does the passphrase."""
     _, kind, passphrase = PEMS.get(name, (None, "P-256", None))
-    text = made(name) if name in PEMS else certificate_pem() + made("PKCS#8 P-256")
+    text = pem_of(name) if name in PEMS else certificate_pem() + pem_of("PKCS#8 P-256")
     block = text[text.index("-----BEGIN ", len(text) - len(text.split("-----END CERTIFICATE-----")[-1])) :].strip()
     mangled = block.replace("\n", "\\n")
     texts = [(name, secret.reveal()) for name, secret in as_signer(mangled, passphrase=passphrase).secrets()]

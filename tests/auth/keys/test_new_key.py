@@ -54,19 +54,19 @@ def test_algorithms_of_new_keys(monkeypatch):
 @pytest.mark.parametrize("algorithm", ["ES256", "ES384", "ES512", "EdDSA", "PS256"])
 def test_halves_of_a_new_key_belong_together(algorithm):
     """Both forms of the public half verify what the private half signs; nothing private is in the JWK."""
-    made = new_key(algorithm)
-    signer = as_signer(made.private_pem, algorithm=algorithm)
+    pair = new_key(algorithm)
+    signer = as_signer(pair.private_pem, algorithm=algorithm)
     implementation = jwt.get_algorithm_by_name(algorithm)
     for public in (
-        implementation.prepare_key(made.public_pem.encode()),
-        jwt.PyJWK.from_dict(dict(made.public_jwk)).key,
+        implementation.prepare_key(pair.public_pem.encode()),
+        jwt.PyJWK.from_dict(dict(pair.public_jwk)).key,
     ):
         assert implementation.verify(b"data", public, signer.sign(b"data"))
         assert not implementation.verify(b"other", public, signer.sign(b"data"))
-    assert set(made.public_jwk) <= {"kty", "crv", "x", "y", "n", "e", "kid", "alg", "use"}
-    assert (made.public_jwk["kid"], made.public_jwk["alg"], made.public_jwk["use"]) == (made.key_id, algorithm, "sig")
-    assert made.key_id == made.thumbprint == thumbprint(made.public_jwk)
-    assert "PRIVATE" not in repr(made)
+    assert set(pair.public_jwk) <= {"kty", "crv", "x", "y", "n", "e", "kid", "alg", "use"}
+    assert (pair.public_jwk["kid"], pair.public_jwk["alg"], pair.public_jwk["use"]) == (pair.key_id, algorithm, "sig")
+    assert pair.key_id == pair.thumbprint == thumbprint(pair.public_jwk)
+    assert "PRIVATE" not in repr(pair)
 
 
 def test_new_keys_differ():
@@ -76,9 +76,9 @@ def test_new_keys_differ():
 
 def test_key_id_of_a_new_key():
     """A given key ID replaces the thumbprint; one that cannot be sent is refused."""
-    made = new_key(key_id="desk 1")
-    assert (made.key_id, made.public_jwk["kid"]) == ("desk 1", "desk 1")
-    assert made.thumbprint == thumbprint(made.public_jwk) != "desk 1"
+    pair = new_key(key_id="desk 1")
+    assert (pair.key_id, pair.public_jwk["kid"]) == ("desk 1", "desk 1")
+    assert pair.thumbprint == thumbprint(pair.public_jwk) != "desk 1"
     with pytest.raises(ConfigurationError, match="key ID"):
         new_key(key_id="a\nb")
 
@@ -92,11 +92,11 @@ def test_unknown_algorithm_of_a_new_key(algorithm):
 
 def test_encrypted_new_key():
     """A private half that was made with a passphrase is decrypted only with it."""
-    made = new_key("EdDSA", passphrase=Secret("correct horse"))
-    assert "ENCRYPTED" in made.private_pem.reveal()
-    assert as_signer(made.private_pem, passphrase="correct horse").algorithm == "EdDSA"
+    pair = new_key("EdDSA", passphrase=Secret("correct horse"))
+    assert "ENCRYPTED" in pair.private_pem.reveal()
+    assert as_signer(pair.private_pem, passphrase="correct horse").algorithm == "EdDSA"
     with pytest.raises(ConfigurationError, match="encrypted with a passphrase"):
-        as_signer(made.private_pem)
+        as_signer(pair.private_pem)
 
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="needs modes of files")
@@ -130,8 +130,8 @@ def test_nothing_is_overwritten(tmp_path):
     file.write_text("before")
     link.symlink_to(file)
     dangling.symlink_to(tmp_path / "nothing")
-    for each in (file, link, dangling, tmp_path):
-        assert "something of that name already" in refused(each)
+    for path in (file, link, dangling, tmp_path):
+        assert "something of that name already" in refused(path)
     assert file.read_text() == "before"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["dangling", "file", "link"]
 
