@@ -17,6 +17,7 @@ from toolkit.tables.charts.figure import (
     INK,
     RED,
     Picture,
+    Source,
     need,
     nothing_to_show,
     picture,
@@ -35,7 +36,7 @@ _DWARFING: Final = 10  # times the largest balance, from where on the bar of all
 
 
 def balances(
-    accounts: pd.DataFrame, by: str | None = None, *, amount: str | None = None, source: str | None = None
+    accounts: pd.DataFrame, by: str | None = None, *, amount: str | None = None, source: Source = None
 ) -> Picture:
     """Balances as bars, the largest first; of more than eight, seven and the sum of the others.
 

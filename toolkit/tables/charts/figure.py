@@ -8,7 +8,7 @@ import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from toolkit.core.errors import ConfigurationError, TabulationError
 from toolkit.core.escaping import excerpt
@@ -207,10 +207,15 @@ class HasTables(Protocol):
     def tokens(self) -> pd.DataFrame: ...
 
 
-def source_of(given: str | None, *tables: pd.DataFrame) -> str:
-    """Live or replayed, and of when, in words: as given, or as a table says of itself."""
-    told = given or next((str(table.attrs[ATTRIBUTE]) for table in tables if ATTRIBUTE in table.attrs), UNKNOWN)
-    return excerpt(told, 120)
+Source: TypeAlias = HasTables | str | None
+
+
+def source_of(source: Source, *tables: pd.DataFrame) -> str:
+    """Return where the figures come from, live or replayed and of when: as given, or as a table notes it."""
+    if isinstance(source, HasTables):
+        return source_of(None, source.calls())
+    noted = (str(table.attrs[ATTRIBUTE]) for table in tables if ATTRIBUTE in table.attrs)
+    return excerpt(source or next(noted, UNKNOWN), 120)
 
 
 def need_session(session: object, function: str) -> None:

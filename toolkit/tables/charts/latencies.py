@@ -11,6 +11,7 @@ from toolkit.tables.charts.figure import (
     INK,
     HasTables,
     Picture,
+    Source,
     draw_legend,
     draw_marks,
     need,
@@ -30,7 +31,7 @@ _WIDE: Final = 50  # longest over shortest, from where on a logarithmic scale sh
 
 
 def call_latencies(
-    session: HasTables | None = None, *, calls: pd.DataFrame | None = None, source: str | None = None
+    session: HasTables | None = None, *, calls: pd.DataFrame | None = None, source: Source = None
 ) -> Picture:
     """How long each call took, by endpoint, the slowest first.
 
@@ -55,10 +56,10 @@ def call_latencies(
         raise TypeError("call_latencies takes a session, or calls=session.calls()")
     need(calls, "method", "path", "status", "elapsed")
     finished = calls[calls["elapsed"].notna()]
-    source = source_of(source, calls)
+    words = source_of(source or session, calls)
     title = f"How long calls took: {count_text(len(finished), 'call')}"
     lines = _lines(finished)
-    with picture(title, height=0.42 * max(len(lines), 2), source=source) as (figure, axes):
+    with picture(title, height=0.42 * max(len(lines), 2), source=words) as (figure, axes):
         if not lines:
             nothing_to_show(axes, "No call was finished.")
             return figure

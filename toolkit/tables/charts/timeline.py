@@ -19,6 +19,7 @@ from toolkit.tables.charts.figure import (
     INK,
     HasTables,
     Picture,
+    Source,
     draw_legend,
     draw_marks,
     need,
@@ -41,7 +42,7 @@ def token_timeline(
     *,
     tokens: pd.DataFrame | None = None,
     calls: pd.DataFrame | None = None,
-    source: str | None = None,
+    source: Source = None,
 ) -> Picture:
     """When each access token was valid, and which calls were made with it.
 
@@ -75,8 +76,8 @@ def token_timeline(
     title = (
         f"Tokens and their calls: {count_text(len(tokens), 'token')}, {count_text(int(tokens['calls'].sum()), 'call')}"
     )
-    source = source_of(source, tokens, calls)
-    with picture(title, height=0.45 * max(len(lanes), 2), source=source) as (figure, axes):
+    words = source_of(source or session, tokens, calls)
+    with picture(title, height=0.45 * max(len(lanes), 2), source=words) as (figure, axes):
         if not lanes:
             nothing_to_show(axes, "No call was authorized by an access token.")
             return figure
