@@ -20,7 +20,7 @@ from toolkit.core.clock import ManualClock
 from toolkit.core.document import ADDRESS_NAMES
 from toolkit.core.errors import ConfigurationError
 from toolkit.practice_service import Fault, practice
-from toolkit.practice_service.app import PracticeApp
+from toolkit.practice_service.asgi import PracticeApp
 from toolkit.practice_service.server import ServerThread, listen
 from toolkit.practice_service.world import World
 
@@ -195,7 +195,7 @@ def test_light_import():
 def test_missing_extra(monkeypatch, missing):
     """Without the extra, the error names what to install."""
     monkeypatch.setitem(sys.modules, missing, None)
-    for module in ("app", "server"):
+    for module in ("asgi", "server"):
         monkeypatch.delitem(sys.modules, f"toolkit.practice_service.{module}")
     with pytest.raises(ConfigurationError, match=missing) as caught:
         practice().start()

@@ -3,7 +3,8 @@
 - `project` finds the project folder, and ignores settings files that another user may have planted.
 - `settings` reads `toolkit.toml` and the TOOLKIT_* variables: addresses, header prefix, cassettes folder, offline mode.
 - `folders` names the user's cache and configuration folders.
-- `files` writes files whole or not at all, keeps private files private, and reads them in bounds.
+- `files` writes files whole or not at all, and reads text that may hold secrets.
+- `private_files` opens files of this user only, never through a link, and closes folders to others.
 - `locks` gives one process at a time the right to a file.
 
 Credentials are not read here: see `toolkit.auth.profiles`.

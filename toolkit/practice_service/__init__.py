@@ -4,7 +4,7 @@ Everything it serves is made up. It needs starlette and uvicorn, an extra of the
 service starts. A request travels like this:
 
 1. `server`: uvicorn on eight loopback ports, one for each address, in its own thread.
-2. `app`: the ASGI application finds the address by the port, counts the request, and takes a fault if one waits.
+2. `asgi`: the ASGI application finds the address by the port, counts the request, and takes a fault if one waits.
 3. `token_endpoint` answers token requests. It checks clients, `assertions` checks their JWTs, `tokens` issues tokens.
 4. `authentication` finds out who makes any other call, by key pair or token; `holders` knows all of them.
 5. `payloads` makes up the answer, the same in every run.

@@ -144,7 +144,7 @@ def _settings(addresses: Mapping[str, str]) -> Settings:
 def _serve(world: World, port: int) -> tuple[ServerThread, dict[str, str]]:
     """Start a server; return it and its URLs by name of the address."""
     try:
-        from toolkit.practice_service.app import PracticeApp
+        from toolkit.practice_service.asgi import PracticeApp
         from toolkit.practice_service.server import HOST, ServerThread, listen
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in {"starlette", "uvicorn"}:

@@ -343,10 +343,10 @@ def test_deleted_file(path, scrubber, interaction):
 def test_partial_files_are_removed(path, scrubber, interaction):
     """The next recording removes what a process left that was killed while it replaced the file."""
     path.parent.mkdir(parents=True)
-    for name in (".tour.yaml.abc123.part", ".other.yaml.abc123.part", ".tour.yaml.mine"):
+    for name in (".tour.yaml.0123abcd.part", ".other.yaml.0123abcd.part", ".tour.yaml.mine"):
         (path.parent / name).write_bytes(b"half")
     Recorder(path, scrubber).append(interaction())
-    left = {".other.yaml.abc123.part", ".tour.yaml.mine", "tour.yaml"}
+    left = {".other.yaml.0123abcd.part", ".tour.yaml.mine", "tour.yaml"}
     assert set(os.listdir(path.parent)) == left  # noqa: PTH208 - names are enough
 
 

@@ -16,15 +16,8 @@ from toolkit.auth.profiles.profile import Profile
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.warn import warn
-from toolkit.local.files import (
-    LinkInTheWay,
-    is_open_to_others,
-    private_folder,
-    read_text,
-    refuse_link,
-    shown,
-    write_private,
-)
+from toolkit.local.files import read_text, shown, write_private
+from toolkit.local.private_files import LinkInTheWay, is_open_to_others, private_folder, refuse_link
 
 if TYPE_CHECKING:
     from toolkit.auth.credentials import Credentials

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Final
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.local.files import open_own, private_folder, read_private, shown
+from toolkit.local.files import shown
+from toolkit.local.private_files import open_own, private_folder, read_private
 
 _APPLICATION: Final = "service-access-toolkit"
 _FILE: Final = "pseudonyms.key"

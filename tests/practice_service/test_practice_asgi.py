@@ -7,7 +7,7 @@ import httpx
 import pytest
 from practice_requests import PATHS, TOKEN_PATH, assertion_form, basic, claims_for, get, own_headers, signed, token_form
 
-from toolkit.practice_service.app import PracticeApp
+from toolkit.practice_service.asgi import PracticeApp
 from toolkit.practice_service.faults import ConnectionDroppedError
 from toolkit.practice_service.world import World
 

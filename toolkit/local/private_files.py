@@ -1,0 +1,153 @@
+"""Files and folders of one user: never opened through a link, closed to others, and opened without waiting.
+
+Errors are OSErrors, which each caller puts into its own words.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import Final
+
+_OTHERS: Final = 0o077
+_JUNCTION: Final = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT, [MS-FSCC] section 2.1.2.1
+_NO_FOLLOW: Final[int] = getattr(os, "O_NOFOLLOW", 0)
+# Non-blocking, because opening a pipe would otherwise wait for its other end.
+_OPENING: Final[int] = (
+    _NO_FOLLOW
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_BINARY", 0)
+    | getattr(os, "O_NOINHERIT", 0)
+)
+_UNFIT_WHEN_OPENED: Final = frozenset({errno.ELOOP, errno.EMLINK, errno.EISDIR, errno.ENXIO, errno.ENOTDIR})
+_LINK_WHEN_OPENED: Final = frozenset({errno.ELOOP, errno.EMLINK})  # EMLINK on FreeBSD
+
+
+class UnfitFile(OSError):
+    """Not a plain file or folder that belongs to this user: `filename` says where, `strerror` what it is."""
+
+
+class LinkInTheWay(UnfitFile):
+    """A link is where a file or folder should be."""
+
+
+def read_private(file: Path, limit: int) -> bytes | None:
+    """Return the content of a private file, or None if there is none that can be trusted.
+
+    A link, a folder, a pipe, another user's file, an unreadable file, and one of more than `limit` bytes count as
+    missing.
+
+    Raises:
+        OSError: if the disk fails.
+    """
+    try:
+        descriptor = open_own(file, os.O_RDONLY)
+    except (FileNotFoundError, PermissionError, UnfitFile):
+        return None
+    with os.fdopen(descriptor, "rb") as stream:
+        data = stream.read(limit + 1)
+    return data if len(data) <= limit else None
+
+
+def open_own(file: Path, flags: int) -> int:
+    """Open a plain file that belongs to this user, never through a link, and without ever waiting.
+
+    A file that is created gets the permissions 0600. The checks look at the opened file, so that nobody can
+    exchange it between check and use.
+
+    Raises:
+        LinkInTheWay: if the path is a link.
+        UnfitFile: if it is anything else but a plain file of this user.
+        OSError: if it cannot be opened.
+    """
+    if not _NO_FOLLOW:
+        refuse_link(file)
+    try:
+        descriptor = os.open(file, flags | _OPENING, 0o600)
+    except OSError as error:
+        if error.errno in _LINK_WHEN_OPENED:
+            raise LinkInTheWay(errno.ELOOP, "it is a link", str(file)) from None
+        if error.errno in _UNFIT_WHEN_OPENED:
+            raise UnfitFile(error.errno, "it is not a plain file", str(file)) from None
+        raise
+    try:
+        _check_opened(descriptor, file)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def private_folder(folder: Path) -> None:
+    """Make a folder that only its user may enter, or close an existing folder to others.
+
+    Raises:
+        LinkInTheWay: if it is a link.
+        OSError: if it cannot be made, or is not a folder.
+    """
+    refuse_link(folder)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if is_open_to_others(folder):
+        folder.chmod(0o700)
+
+
+def is_own_folder(folder: Path) -> bool:
+    """Return True if the folder exists.
+
+    Raises:
+        LinkInTheWay: if it is a link.
+        UnfitFile: if it is not a folder, or belongs to another user.
+        OSError: if the disk does not say.
+    """
+    refuse_link(folder)
+    try:
+        status = os.lstat(folder)
+    except FileNotFoundError:
+        return False
+    if not stat.S_ISDIR(status.st_mode):
+        raise UnfitFile(errno.ENOTDIR, "it is not a folder", str(folder))
+    if not _is_own(status):
+        raise UnfitFile(errno.EPERM, "it belongs to another user", str(folder))
+    return True
+
+
+def is_open_to_others(file: Path) -> bool:
+    """Return True if the permissions let other users do something with a file; always False on Windows."""
+    try:
+        return os.name == "posix" and bool(stat.S_IMODE(file.stat().st_mode) & _OTHERS)
+    except OSError:  # gone since it was read
+        return False
+
+
+def refuse_link(path: Path) -> None:
+    """Raise if a path is a link, dangling or not; a Windows junction counts as a link.
+
+    Raises:
+        LinkInTheWay: if it is a link.
+        OSError: if the disk does not say.
+    """
+    try:
+        status = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    if stat.S_ISLNK(status.st_mode) or getattr(status, "st_reparse_tag", 0) == _JUNCTION:
+        raise LinkInTheWay(errno.ELOOP, "it is a link", str(path))
+
+
+def _check_opened(descriptor: int, file: Path) -> None:
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        raise UnfitFile(errno.EINVAL, "it is not a plain file", str(file))
+    if not _is_own(status):
+        raise UnfitFile(errno.EPERM, "it belongs to another user", str(file))
+    if not _NO_FOLLOW and not os.path.samestat(status, os.lstat(file)):
+        raise LinkInTheWay(errno.ELOOP, "it is a link", str(file))
+
+
+def _is_own(status: os.stat_result) -> bool:
+    # Windows reports user 0 for every file; there the permissions of the folder keep others out.
+    return sys.platform == "win32" or status.st_uid == os.geteuid()
