@@ -1,4 +1,8 @@
+"""One Chromium and one JupyterLab for all tests that a worker runs in this folder."""
+
 from __future__ import annotations
+
+import asyncio
 
 import pytest
 from jupyterlab_driver import Lab, browser, chromium, need_browser, notebooks_in
@@ -7,36 +11,55 @@ from toolkit.practice_service import practice
 from toolkit.session.session import Session
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory):
-    """A JupyterLab of the module's own."""
-    need_browser()
-    with Lab(tmp_path_factory.mktemp("lab")) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def tour(lab):
-    """A cassette named "tour" in the folder of the notebooks, and a project file beside it."""
-    (lab.root / "toolkit.toml").write_text("")
-    path = lab.root / "cassettes" / "tour.yaml"
-    with practice() as service:
-        credentials = service.credentials["sandbox-secret"]
-        with Session(credentials=credentials, cassette=path, settings=service.settings) as session:
-            session.accounts()
-    return path
-
-
-@pytest.fixture(scope="module")
-def chrome():
-    """A browser for the pages of the module; closed before asyncio is used by others."""
+@pytest.fixture(scope="session")
+def shared_chrome():
+    """The browser, and the event loop that playwright runs in this thread."""
     need_browser()
     with browser(chromium()) as running:
+        loop = asyncio.get_running_loop()
+        asyncio._set_running_loop(None)
+        yield running, loop
+        asyncio._set_running_loop(loop)
+
+
+@pytest.fixture
+def chrome(shared_chrome):
+    """The browser. Outside of tests that use it, playwright's loop must not seem to run, or asyncio refuses others."""
+    running, loop = shared_chrome
+    asyncio._set_running_loop(loop)
+    yield running
+    asyncio._set_running_loop(None)
+
+
+@pytest.fixture
+def page(chrome):
+    """An empty page, in which an uncaught error fails the test."""
+    context = chrome.new_context()
+    page = context.new_page()
+    page.set_default_timeout(10_000)
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    yield page
+    context.close()
+    assert errors == [], errors
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory):
+    """A JupyterLab with a project file, and a cassette named "tour", in the folder of its notebooks."""
+    need_browser()
+    root = tmp_path_factory.mktemp("lab")
+    (root / "toolkit.toml").write_text("")
+    with practice() as service:
+        credentials, path = service.credentials["sandbox-secret"], root / "cassettes" / "tour.yaml"
+        with Session(credentials=credentials, cassette=path, settings=service.settings) as session:
+            session.accounts()
+    with Lab(root) as running:
         yield running
 
 
 @pytest.fixture
 def open_notebook(lab, chrome):
-    """Writes a notebook and opens it in JupyterLab."""
+    """A function that writes a notebook and opens it in JupyterLab."""
     with notebooks_in(lab, chrome) as open_one:
         yield open_one

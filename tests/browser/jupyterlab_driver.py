@@ -14,9 +14,9 @@ import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-import disk_search
 import nbformat
 import pytest
+from nbformat.sign import NotebookNotary
 
 import toolkit
 
@@ -42,19 +42,19 @@ _PATIENCE = 60  # seconds; for a machine that is busy with other things
 
 
 def chromium():
-    """The path of Chromium, or None: that in the variable CHROMIUM, else the usual place, else the search path."""
-    asked = os.environ.get("CHROMIUM")
-    if asked:
-        return asked if Path(asked).exists() else None
+    """Return the path of Chromium, or None: the variable CHROMIUM, else the usual place, else the search path."""
+    path = os.environ.get("CHROMIUM")
+    if path:
+        return path if Path(path).exists() else None
     return _CHROMIUM if Path(_CHROMIUM).exists() else shutil.which("chromium")
 
 
 def need_browser(*packages):
-    """Skip where a package or the browser is missing. The gate installs all of them: there that is a failure."""
+    """Skip if a package or the browser is missing; in the gate, which installs them, fail."""
     missing = [] if chromium() else ["Chromium (the variable CHROMIUM may hold its path)"]
     for name in ("jupyterlab", "playwright", *packages):
         try:
-            version(name)  # a module called notebook is found in any case: the folder of tests
+            version(name)  # importing would find the folder tests/notebook
         except PackageNotFoundError:
             missing.append(name)
     if missing:
@@ -102,7 +102,7 @@ class Lab:
 
     @property
     def log(self):
-        """What the server and its kernels log."""
+        """The log of the server and its kernels."""
         return self._home / "lab.log"
 
     def write_notebook(self, name, *cells):
@@ -112,16 +112,12 @@ class Lab:
         nbformat.write(notebook, self.root / name)
 
     def trust(self, name):
-        """Sign a notebook as one that was executed here."""
-        command = [sys.executable, "-m", "jupyter", "trust", str(self.root / name)]
-        subprocess.run(command, env=self._environment(), check=True, capture_output=True)
+        """Sign a notebook, as `jupyter trust` does."""
+        notary = NotebookNotary(data_dir=str(self._home / "data"))
+        notary.sign(nbformat.read(self.root / name, as_version=4))
 
     def address(self, name):
         return f"{self._url}lab/tree/{name}?reset&token={self._token}"
-
-    def files_with(self, *texts):
-        """Files below the root that hold one of these texts in any form."""
-        return disk_search.files_with(self.root, *texts)
 
     def _environment(self):
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("TOOLKIT_", "JUPYTER"))}
@@ -154,16 +150,16 @@ class Lab:
             )
 
     def _wait_for_url(self):
-        def told():
+        def has_url():
             for file in (self._home / "runtime").glob("jpserver-*.json"):
                 with contextlib.suppress(ValueError):  # half written
                     self._url = json.loads(file.read_text())["url"]
             return self._url
 
-        self._wait_until(told)
+        self._wait_until(has_url)
 
     def _wait_until(self, is_ready):
-        """Wait for the server; one that does not start is stopped, and what it logged is told."""
+        """Wait for the server; if it does not start, stop it and raise with the end of its log."""
         deadline = time.monotonic() + _PATIENCE
         while time.monotonic() < deadline and self._process.poll() is None:
             if is_ready():
@@ -210,17 +206,17 @@ class Notebook:
         self._wait_for_kernel()
 
     def run_all(self):
-        """Run every cell, and wait until the kernel has nothing left to do."""
+        """Run every cell, and wait until the kernel is idle."""
         self.command("notebook:run-all-cells")
         self._wait_for_kernel()
 
     def save(self):
-        """Save with widget state; the notebook as it is on disk."""
+        """Save with widget state, and return the notebook as it is on disk."""
         self.command("docmanager:save")
         return nbformat.read(self.lab.root / self.name, as_version=4)
 
     def autosave(self):
-        """Change the notebook, and have JupyterLab save it when its clock says so."""
+        """Change the notebook, and let JupyterLab's autosave write it."""
         file = self.lab.root / self.name
         before = file.stat().st_mtime_ns
         self.command("notebook:insert-cell-below")
@@ -248,7 +244,7 @@ class Notebook:
         )
 
     def kernel(self, code):
-        """What code prints in the kernel; it is in no cell and no history."""
+        """Run code in the kernel, outside of cells and history, and return what it prints."""
         return self.page.evaluate(
             """async (code) => {
               const kernel = window.jupyterapp.shell.currentWidget.context.sessionContext.session.kernel;
@@ -289,7 +285,13 @@ def browser(executable):
 
 @contextlib.contextmanager
 def notebooks_in(lab, chrome, *, errors_of_its_own=()):
-    """Writes notebooks and opens each in a page of its own; an uncaught error of ours in a page fails the test."""
+    """Provide a function that writes a notebook and opens it; uncaught errors in its page fail the test.
+
+    Args:
+        lab: the server.
+        chrome: the browser.
+        errors_of_its_own: texts of errors that the front end itself causes.
+    """
     opened = []
 
     def open_one(name, *cells):

@@ -1,4 +1,4 @@
-"""What somebody does with a panel in a notebook: chooses, types, connects, reads."""
+"""What a user does with a panel in a notebook: choose, type, connect, read."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ CONNECTED = "Connected. The service accepts these credentials"
 
 
 def status(notebook, words):
-    """Wait until the panel says so."""
+    """Wait until the panel has this status."""
     notebook.panel.get_by_role("status").get_by_text(words).wait_for()
 
 
 def alert(notebook, words):
-    """Wait until the panel complains so."""
+    """Wait until the panel shows this problem."""
     notebook.panel.get_by_role("alert").get_by_text(words).wait_for()
 
 
@@ -37,22 +37,22 @@ def choose(notebook, control, label):
 
 
 def wait_for_choice(notebook, control, label):
-    """Wait until the kernel has made this choice in a control, as it does when one above it changes."""
+    """Wait until the kernel has made this choice, as it does when a control above it changes."""
     option = notebook.panel.get_by_label(control, exact=True).locator("option:checked")
     option.filter(has_text=label).wait_for(state="attached")
 
 
 def reveal(notebook, expression):
-    """A secret of the practice service in the notebook's kernel."""
+    """Return a secret of the practice service in the notebook's kernel."""
     return notebook.kernel(f"print({expression}, end='')")
 
 
 def private_key(notebook, name):
-    """The private key of practice credentials in the form that services hand out."""
+    """Return the private key of practice credentials in the form that services hand out."""
     data = reveal(notebook, f"service.credentials[{name!r}].secrets()[0][1].reveal()")
     return f"-----BEGIN PRIVATE KEY-----\n{textwrap.fill(data, 64)}\n-----END PRIVATE KEY-----\n"
 
 
 def pem_of(key, encryption=None):
-    """A private key as text."""
+    """Return a private key as text."""
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption or NoEncryption()).decode()

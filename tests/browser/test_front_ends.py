@@ -9,7 +9,7 @@ import socket
 from types import SimpleNamespace
 
 import pytest
-from disk_search import files_with, pem_pieces
+from canaries import assert_absent
 from jupyterlab_driver import Lab, need_browser, notebooks_in
 from panel_driver import CONNECTED, PANEL, SERVICE, alert, choose, connect, private_key, status
 
@@ -159,7 +159,7 @@ def hard_to_read(notebook):
         .response
     )
     assert found["passes"], "nothing was looked at"
-    return [f"{node['html']}: {node['failureSummary']}" for each in found["violations"] for node in each["nodes"]]
+    return [f"{node['html']}: {node['failureSummary']}" for rule in found["violations"] for node in rule["nodes"]]
 
 
 def test_a_replay_runs_from_top_to_bottom_and_outlives_a_reload_in_notebook_7(open_notebook):
@@ -191,7 +191,7 @@ def test_typed_and_chosen_credentials_connect_in_notebook_7(open_notebook, noteb
     connect(notebook)
     status(notebook, f"{CONNECTED}: 25 accounts.")
     notebook.save()
-    assert [file for piece in pem_pieces(key) for file in files_with(notebook7.root, piece)] == []
+    assert_absent(notebook7.root, key, layers=0)
     choose(notebook, "Credentials", "new client secret …")
     notebook.command("apputils:change-theme", {"theme": "JupyterLab Dark"})
     notebook.page.wait_for_function("() => document.body.dataset.jpThemeLight === 'false'")
@@ -265,7 +265,7 @@ def test_a_replay_runs_from_top_to_bottom_in_voila(visit, voila):
 def test_the_first_visitor_of_voila_is_not_the_owner_either(visit, voila):
     """In a kernel that was started before anybody asked, of which Voila says less."""
     visitor = visit("waiting.ipynb")
-    alert(visitor, "are not offered to its visitors")
+    alert(visitor, "are not offered to visitors")
     check_nothing_of_the_owners_is_shown(visitor, voila)
     choose(visitor, "Mode", "replay · nothing is sent")
     visitor.panel.get_by_label("Client ID").wait_for(state="detached")

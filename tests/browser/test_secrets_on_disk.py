@@ -1,4 +1,4 @@
-"""What was typed into a panel is in no file: notebook, widget state, checkpoint, export, history, log, workspace."""
+"""No file holds what was typed into a panel: notebook, widget state, checkpoint, export, history, log, workspace."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 import secrets
 from pathlib import Path
 
+from canaries import assert_absent, files_with, pieces
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, load_pem_private_key
-from disk_search import files_with, pem_pieces
 from nbconvert import HTMLExporter
 from panel_driver import (
     CONNECTED,
@@ -24,17 +24,17 @@ from panel_driver import (
     wait_for_choice,
 )
 
-# What is typed into an ordinary widget is saved with the notebook. Where it is not found, the search proves nothing.
+# What is typed into an ordinary widget is saved with the notebook. If the search misses it, the search proves nothing.
 PLANTED = "import ipywidgets\nplanted = ipywidgets.Password(description='Planted')\nplanted"
 NAME = "typed.ipynb"
 
 
 class Typist:
-    """Types into the panel of a notebook, and looks for all that was typed.
+    """Types into the panel of a notebook, and searches for everything that was typed.
 
     Attributes:
         notebook: the notebook, with a panel and an ordinary widget below it.
-        typed: what must be found nowhere.
+        typed: texts that must not be found anywhere.
     """
 
     def __init__(self, notebook):
@@ -48,36 +48,38 @@ class Typist:
 
     def paste(self, label, pem):
         """Paste a private key into a field, by way of the clipboard."""
-        self.typed += pem_pieces(pem)
+        self.typed += pieces(pem)
         self.notebook.page.evaluate("(text) => navigator.clipboard.writeText(text)", pem)
         self.notebook.panel.get_by_label(label, exact=True).focus()
         self.notebook.page.keyboard.press("ControlOrMeta+V")
 
     def choose_file(self, file, pem):
         """Choose a file with a private key, which is outside of what is searched."""
-        self.typed += pem_pieces(pem)
+        self.typed += pieces(pem)
         file.write_text(pem)
         self.notebook.panel.get_by_label("Private key file").set_input_files(file)
 
     def look(self, save):
-        """Save the notebook as it is now, export it, and search everything."""
+        """Save the notebook as it is now, and search everything; what is typed into the ordinary widget is found."""
         planted = secrets.token_hex(20)
         self.notebook.page.get_by_label("Planted").last.fill(planted)
         save()
-        html, _ = HTMLExporter().from_filename(self.root / NAME)
-        (self.root / "typed.html").write_text(html)
-        assert {Path(NAME), Path("typed.html"), Path(".home/lab.log")} <= {*files_with(self.root, planted)}
+        assert {Path(NAME), Path(".home/lab.log")} <= {*files_with(self.root, planted)}
         self.search()
 
     def search(self):
         """Search every file, and what the page stores."""
-        assert files_with(self.root, *self.typed) == []
         stored = json.dumps(self.notebook.page.context.storage_state())
-        assert [text for text in self.typed if text in stored] == []
+        assert_absent([self.root, stored], self.typed, layers=0)
+
+    def export(self):
+        """Write the saved notebook as HTML."""
+        html, _ = HTMLExporter().from_filename(self.root / NAME)
+        (self.root / "typed.html").write_text(html)
 
 
-def test_nothing_that_is_typed_into_a_panel_reaches_the_disk(open_notebook, tour, tmp_path):
-    """Typed and abandoned, refused, accepted, saved by hand and by the clock, exported, opened again."""
+def test_nothing_that_is_typed_into_a_panel_reaches_the_disk(open_notebook, tmp_path):
+    """Typed and abandoned, refused, accepted, saved by hand and by autosave, exported, opened again."""
     notebook = open_notebook(NAME, SERVICE, PANEL.format("'paper'"), PLANTED)
     notebook.run_all()
     typist = Typist(notebook)
@@ -87,21 +89,21 @@ def test_nothing_that_is_typed_into_a_panel_reaches_the_disk(open_notebook, tour
     choose(notebook, "Credentials", "new key pair …")
     typist.fill("Secret key", secrets.token_hex(20))
     typist.look(notebook.save)
+    typist.export()
     assert list(notebook.lab.root.rglob(".ipynb_checkpoints/typed*.ipynb"))
 
-    notebook.open()  # as reloading the page does
-    status(notebook, "Not connected to what is chosen above: press Connect.")
+    notebook.open()  # reloads the page
+    status(notebook, "What is chosen above is not connected yet")
     assert notebook.panel.get_by_label("Secret key").input_value() == ""
-    typist.look(notebook.save)
+    notebook.save()
     notebook.command("kernelmenu:shutdown")  # writes the history of what was executed
-    assert Path(".home/ipython/profile_default/history.sqlite") in files_with(
-        notebook.lab.root, PLANTED.splitlines()[1]
-    )
+    history = files_with(notebook.lab.root, PLANTED.splitlines()[1])
+    assert Path(".home/ipython/profile_default/history.sqlite") in history
     typist.search()
 
 
 def key_pair(typist, _):
-    """With the keyboard only."""
+    """Type it with the keyboard only, after a wrong one."""
     notebook = typist.notebook
     key_id, secret_key = key_pair_of_practice(notebook)
     typist.fill("Key ID", secrets.token_hex(10))
@@ -109,7 +111,6 @@ def key_pair(typist, _):
     typist.look(notebook.autosave)
     connect(notebook)
     alert(notebook, "status 401")
-    typist.look(notebook.save)
     typist.typed += [key_id, secret_key]
     notebook.panel.get_by_label("Key ID").fill("")
     notebook.panel.get_by_label("Key ID").focus()
@@ -123,14 +124,13 @@ def key_pair(typist, _):
 
 
 def client_secret(typist, _):
-    """A wrong one first: the words stand beside the field, which was emptied."""
+    """Type a wrong one first: it is emptied, and words stand beside it."""
     notebook = typist.notebook
     choose(notebook, "Environment", "broker-sandbox · sandbox broker partner")
     wait_for_choice(notebook, "Credentials", "new client secret …")
     client_id, field = notebook.panel.get_by_label("Client ID"), notebook.panel.get_by_label("Client secret")
     client_id.fill("practice-sandbox-secret")
     typist.fill("Client secret", secrets.token_hex(20))
-    typist.look(notebook.autosave)
     connect(notebook)
     alert(notebook, "refused the credentials: status 401")
     assert (client_id.input_value(), field.input_value()) == ("practice-sandbox-secret", "")
@@ -138,35 +138,27 @@ def client_secret(typist, _):
     typist.fill("Client secret", reveal(notebook, "service.credentials['sandbox-secret'].client_secret.reveal()"))
     connect(notebook)
     status(notebook, f"{CONNECTED}: 25 accounts.")
-    typist.look(notebook.save)
 
 
 def pasted_key(typist, _):
-    """Into the masked field, by way of the clipboard; another one first."""
+    """Paste a wrong key into the masked field, by way of the clipboard, then the right one."""
     notebook = typist.notebook
     start_a_client_key(notebook, "practice-sandbox-key")
     typist.paste("Private key", pem_of(ec.generate_private_key(ec.SECP256R1())))
     typist.look(notebook.autosave)
     connect(notebook)
     alert(notebook, "refused the credentials: status 401")
-    typist.look(notebook.save)
     typist.paste("Private key", private_key(notebook, "sandbox-key"))
     connect(notebook)
     notebook.panel.get_by_text("default · client key · sandbox broker partner").wait_for()
-    typist.look(notebook.save)
 
 
 def chosen_key(typist, folder):
-    """As a file, for an environment whose calls would reach a real account."""
+    """Choose a file, for an environment whose calls would reach a real account."""
     notebook = typist.notebook
     choose(notebook, "Environment", "broker-live · live broker partner")
     wait_for_choice(notebook, "Credentials", "new client secret …")
     start_a_client_key(notebook, "practice-broker-key")
-    typist.choose_file(folder / "wrong.pem", pem_of(ec.generate_private_key(ec.SECP256R1())))
-    typist.look(notebook.autosave)
-    connect(notebook)
-    alert(notebook, "refused the credentials: status 401")
-    typist.look(notebook.save)
     typist.choose_file(folder / "key.pem", private_key(notebook, "broker-key"))
     connect(notebook)
     notebook.panel.get_by_text("default · client key · live broker partner").wait_for()
@@ -175,7 +167,7 @@ def chosen_key(typist, folder):
 
 
 def encrypted_key(typist, folder):
-    """The field for a passphrase appears when the key says so, and the key need not be given again."""
+    """Choose an encrypted key: the field for a passphrase appears, and the key need not be chosen again."""
     notebook = typist.notebook
     passphrase, wrong = secrets.token_hex(20), secrets.token_hex(20)
     typist.typed += [passphrase, wrong]
@@ -198,7 +190,7 @@ def encrypted_key(typist, folder):
 
 
 def asked_below_the_cell(typist):
-    """As `panel.connect()` does it, in the front end's own field for unseen input."""
+    """Answer the questions of `panel.connect()`, in the front end's own field for unseen input."""
     notebook = typist.notebook
     choose(notebook, "Environment", "paper · paper account")
     wait_for_choice(notebook, "Credentials", "default · key pair, in this notebook")
@@ -212,7 +204,6 @@ def asked_below_the_cell(typist):
         field.press("Enter")
     status(notebook, f"{CONNECTED}: 1 account.")
     typist.typed += texts
-    typist.look(notebook.save)
 
 
 def key_pair_of_practice(notebook):
@@ -220,7 +211,7 @@ def key_pair_of_practice(notebook):
 
 
 def start_a_client_key(notebook, client_id):
-    choose(notebook, "Credentials", "new client secret …")  # away from the key before
+    choose(notebook, "Credentials", "new client secret …")  # forgets the previous key
     choose(notebook, "Credentials", "new client key …")
     notebook.panel.get_by_label("Private key", exact=True).wait_for()
     notebook.panel.get_by_label("Client ID").fill(client_id)

@@ -1,4 +1,4 @@
-"""A notebook that asks for secrets when it is executed holds none of them, and neither do logs and history."""
+"""A notebook that asks for secrets while it is executed holds none of them, and neither do logs and history."""
 
 from __future__ import annotations
 
@@ -10,17 +10,22 @@ from pathlib import Path
 
 import nbclient
 import nbformat
-from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, load_pem_private_key
-from disk_search import files_with, pem_pieces
+from canaries import assert_absent, files_with
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
 from nbconvert import HTMLExporter
-from panel_driver import pem_of
 
 import toolkit
 from toolkit.practice_service import practice
 
 
 def test_nothing_that_is_asked_for_reaches_an_executed_notebook(tmp_path, monkeypatch, caplog):
-    """nbclient stores widget state; the answers go the way of a front end that shows no fields."""
+    """nbclient stores widget state, and the panels ask below the cell as for a front end that shows no fields."""
     root, key_file = tmp_path / "notebooks", tmp_path / "key.pem"
     root.mkdir()
     profile = root / ".ipython" / "profile_default"
@@ -57,7 +62,7 @@ def test_nothing_that_is_asked_for_reaches_an_executed_notebook(tmp_path, monkey
     assert "MESSAGE TYPE:execute_request" in (root / "kernel.log").read_text()
     names = ("paper", "sandbox-secret", "sandbox-key")
     typed = [text.reveal() for name in names for _, text in service.credentials[name].secrets()]
-    assert files_with(root, *typed, passphrase, *pem_pieces(pem_of(loaded)), *pem_pieces(encrypted)) == []
+    assert_absent(root, [*typed, passphrase, pem_of(loaded), encrypted])
 
 
 ASKING = [
@@ -74,7 +79,7 @@ ASKING = [
 
 
 def execute(notebook, folder, answers, **options):
-    """Execute a notebook; its questions get these answers, one after the other."""
+    """Execute a notebook, and answer its questions in this order."""
     tasks = []
 
     async def answer():
@@ -100,3 +105,8 @@ def execute(notebook, folder, answers, **options):
         on_notebook_complete=stop,
     )
     client.execute(env=dict(os.environ), **options)
+
+
+def pem_of(key, encryption=None):
+    """Return a private key as text."""
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption or NoEncryption()).decode()

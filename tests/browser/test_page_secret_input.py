@@ -1,0 +1,120 @@
+"""The page's part of the fields for secrets: it keeps texts to itself and sends them when it is asked."""
+
+from __future__ import annotations
+
+import pytest
+from bare_page import BareWidget
+
+from toolkit.notebook.panel.secret_input import SecretInput
+
+KEY_PAIR = [
+    {"name": "key_id", "label": "Key ID", "masked": True, "isKey": False},
+    {"name": "secret_key", "label": "Secret key", "masked": True, "isKey": False},
+]
+CLIENT_KEY = [
+    {"name": "client_id", "label": "Client ID", "masked": False, "isKey": False},
+    {"name": "private_key", "label": "Private key", "masked": True, "isKey": True},
+]
+SLOW_FILES = """() => {
+  const read = File.prototype.text;
+  File.prototype.text = async function () {
+    if (this.name.startsWith("slow")) await new Promise((done) => setTimeout(done, 300));
+    if (this.name.startsWith("broken")) throw new Error("cannot be read");
+    return read.call(this);
+  };
+}"""
+
+
+@pytest.fixture
+def open_fields(page):
+    """A function that shows fields in an empty page."""
+    return lambda fields: BareWidget(page, SecretInput, fields=fields, problems={})
+
+
+def answer(widget, number=1):
+    """Ask as the kernel does, and return the texts that the page sends."""
+    widget.receive(type="ask", number=number)
+    widget.page.wait_for_function("(number) => widget.sent.some(([{number: n}]) => n === number)", arg=number)
+    return next(texts for content, texts in widget.sent if content == {"type": "texts", "number": number})
+
+
+def test_texts_are_sent_once_for_each_question(open_fields):
+    """Asking twice with the same number is one question; Enter asks the kernel to connect."""
+    widget = open_fields(KEY_PAIR)
+    widget.page.get_by_label("Key ID").fill("one")
+    widget.page.get_by_label("Secret key").fill("two")
+    widget.page.get_by_label("Secret key").press("Enter")
+    assert widget.sent == [[{"type": "submit"}, []]]
+    assert answer(widget) == ["one", "two"]
+    widget.receive(type="ask", number=1)
+    assert answer(widget, 2) == ["one", "two"]
+    assert len(widget.sent) == 3
+
+
+def test_fields_are_emptied_when_the_kernel_says_so(open_fields):
+    """Named fields alone, or those that are no longer shown; Escape empties a field by hand."""
+    widget = open_fields(KEY_PAIR)
+    key_id, secret_key = widget.page.get_by_label("Key ID"), widget.page.get_by_label("Secret key")
+    for field in (key_id, secret_key):
+        field.fill("typed")
+    widget.receive(type="forget", names=["secret_key"])
+    assert (key_id.input_value(), secret_key.input_value()) == ("typed", "")
+    widget.change(fields=CLIENT_KEY)
+    widget.change(fields=KEY_PAIR)
+    assert key_id.input_value() == ""
+    key_id.fill("typed")
+    key_id.press("Escape")
+    assert key_id.input_value() == ""
+    assert answer(widget) == ["", ""]
+
+
+def test_a_field_that_stays_keeps_its_file(open_fields, tmp_path):
+    """A field for a passphrase may appear below it."""
+    widget = open_fields(CLIENT_KEY)
+    (tmp_path / "key.pem").write_text("fake key")
+    widget.page.get_by_label("Private key file").set_input_files(tmp_path / "key.pem")
+    assert answer(widget) == ["", "fake key"]
+    passphrase = {"name": "passphrase", "label": "Passphrase", "masked": True, "isKey": False}
+    widget.change(fields=[*CLIENT_KEY, passphrase])
+    assert widget.page.get_by_label("Private key file").evaluate("(file) => file.files.length") == 1
+    assert answer(widget, 2) == ["", "fake key", ""]
+
+
+def test_the_key_that_was_chosen_last_is_sent(open_fields, tmp_path):
+    """A file that is refused, or read more slowly than a later choice, does not take its place."""
+    widget = open_fields(CLIENT_KEY)
+    widget.page.evaluate(SLOW_FILES)
+    file, typed = widget.page.get_by_label("Private key file"), widget.page.get_by_label("Private key", exact=True)
+    paths = {name: tmp_path / f"{name}.pem" for name in ("slow", "fast", "broken", "large")}
+    for name, path in paths.items():
+        path.write_text(f"fake key {name}" + "x" * (100_000 if name == "large" else 0))
+
+    def sent(number, *names):
+        for name in names:
+            file.set_input_files(paths[name])
+        if names[-1] in ("broken", "large"):
+            widget.page.get_by_text("This file").wait_for()
+        return answer(widget, number)[1]
+
+    assert sent(1, "slow", "fast") == "fake key fast"
+    assert sent(2, "fast", "large") == ""
+    assert sent(3, "fast", "broken") == ""
+    assert sent(4, "slow") == "fake key slow"
+    file.set_input_files(paths["slow"])
+    typed.fill("typed meanwhile")
+    assert answer(widget, 5)[1] == "typed meanwhile"
+
+
+def test_a_problem_stands_beside_its_field(open_fields):
+    """The field is marked as invalid, described by the words, and focused unless the user went on elsewhere."""
+    widget = open_fields(KEY_PAIR)
+    field = widget.page.get_by_label("Secret key")
+    widget.change(problems={"secret_key": "It is empty."})
+    assert widget.page.get_by_role("alert").filter(has_text="It is empty.").is_visible()
+    assert field.get_attribute("aria-invalid") == "true"
+    described = "(input) => document.getElementById(input.getAttribute('aria-describedby')).textContent"
+    assert field.evaluate(described) == "It is empty."
+    assert field.evaluate("(input) => document.activeElement === input")
+    widget.page.get_by_role("button", name="Elsewhere").focus()
+    widget.change(problems={"key_id": "It is empty."})
+    assert widget.page.evaluate("() => document.activeElement.textContent") == "Elsewhere"

@@ -1,0 +1,99 @@
+"""The page's part of the session view: the token's countdown, a kernel that is gone, and the keyboard."""
+
+from __future__ import annotations
+
+import pytest
+from bare_page import BareWidget
+
+from toolkit.core.document import Environment
+from toolkit.notebook.panel.choices import Mode
+from toolkit.notebook.panel.display import Facts, summary_html
+from toolkit.notebook.panel.session_view import SessionView
+
+LIVE = summary_html(Facts(Environment.BROKER_SANDBOX, Mode.LIVE, has_tokens=True))
+START = "2026-05-12T09:30:00Z"
+ABSENT = "The kernel does not answer"
+
+
+@pytest.fixture
+def view(page):
+    """A view of a connected session, in a page with a clock that the test moves."""
+    page.clock.install(time=START)
+    page.clock.pause_at("2026-05-12T09:31:00Z")
+    widget = BareWidget(page, SessionView, status="Connected.", tone="good", html=LIVE)
+    page.clock.run_for(10)
+    return widget
+
+
+def test_a_live_token_is_counted_down(view):
+    """The kernel sends its lifetime once; after the end the page says that the next call renews it."""
+    left = view.page.locator(".toolkit-left")
+    assert view.sent == [[{"type": "hello"}, []]]
+    assert left.inner_text() == "…"
+    view.receive(type="token", remaining=94.5, lifetime=890)
+    assert left.inner_text() == "1:35 of 14:50 left"
+    view.page.clock.run_for(30_000)
+    assert left.inner_text() == "1:05 of 14:50 left"
+    assert view.page.get_by_role("progressbar").get_attribute("aria-valuenow") == "7"
+    view.page.clock.run_for(70_000)
+    assert left.inner_text() == "expired; the next call gets a new one"
+
+
+def test_the_age_of_a_recording_is_added(view):
+    """The saved HTML holds the instant only."""
+    view.change(html='recorded <time datetime="2026-02-11T09:30:00Z">11 February 2026</time>')
+    view.page.get_by_text("11 February 2026 (2 months ago)").wait_for()
+
+
+def test_a_kernel_that_does_not_answer_is_noticed(view):
+    """The page asks when somebody points at the panel, and takes the words back when an answer comes."""
+    absent = view.page.get_by_text(ABSENT)
+    view.page.clock.run_for(3_000)
+    assert not absent.is_visible()
+    view.page.clock.run_for(2_000)
+    assert absent.is_visible()
+    view.receive(type="token", remaining=None)
+    assert not absent.is_visible()
+    view.page.evaluate("() => { window.isClosed = true }")
+    view.page.get_by_label("Mode").focus()
+    view.page.clock.run_for(10)
+    assert absent.is_visible()
+
+
+def test_a_panel_of_an_earlier_kernel_says_so(view):
+    """Front ends mark its widgets; a token is no longer counted down."""
+    view.receive(type="token", remaining=95, lifetime=890)
+    view.page.evaluate("() => document.querySelector('.toolkit-panel').classList.add('jupyter-widgets-disconnected')")
+    view.page.evaluate("() => widget.emit('comm_live_update')")
+    view.page.clock.run_for(10)
+    assert view.page.get_by_role("status").first.inner_text().startswith("This panel belongs to an earlier kernel.")
+    assert not view.page.get_by_role("progressbar").is_visible()
+    assert not view.page.get_by_text(ABSENT).is_visible()
+
+
+def test_letters_typed_into_the_panel_are_no_commands_to_the_notebook(view):
+    """JupyterLab's shortcuts are off for the control that has the focus."""
+    view.page.get_by_label("Mode").focus()
+    assert view.page.evaluate("() => document.activeElement.dataset.lmSuppressShortcuts") == "true"
+
+
+def test_the_button_gets_the_focus_back_after_its_work(view):
+    """It loses the focus while it is disabled."""
+    button = view.page.get_by_role("button", name="Connect")
+    button.focus()
+    button.evaluate("(button) => { button.disabled = true; button.blur() }")
+    assert view.page.evaluate("() => document.activeElement === document.body")
+    button.evaluate("(button) => { button.disabled = false }")
+    assert view.page.evaluate("() => document.activeElement.textContent") == "Connect"
+
+
+def test_a_press_counts_though_the_button_moves(view):
+    """Words above the button may go between press and release."""
+    button = view.page.get_by_role("button", name="Connect")
+    button.evaluate("(button) => button.addEventListener('click', () => { window.isPressed = true })")
+    view.page.locator(".words").evaluate("(words) => { words.style.height = '300px' }")
+    button.hover()
+    view.page.mouse.down()
+    view.page.locator(".words").evaluate("(words) => words.remove()")
+    view.page.mouse.up()
+    assert view.page.evaluate("() => window.isPressed")
