@@ -12,14 +12,11 @@ from urllib.parse import parse_qs, quote
 
 import httpx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import toolkit
 from toolkit.auth.authorizers import KeyPairAuthorizer, TokenAuthorizer
 from toolkit.auth.credentials import KeyPair
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
-from toolkit.auth.tokens.token import Token
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.replay.matching import Identity
 from toolkit.core.addresses import Address
@@ -39,7 +36,7 @@ from toolkit.local.settings import Settings
 from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
 from toolkit.session.scope import Scope
 from toolkit.session.sending import InterfaceTransport, Sender
-from toolkit.session.token_requests import TokenExchange, TokenNumbers
+from toolkit.session.token_requests import TokenExchange
 from toolkit.transport.flow import Read, WhichLoop
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
@@ -752,23 +749,6 @@ def test_shared_token_is_known(make_credentials, service):
     assert len(service.token_requests) == 1
     assert second.known.scrub_text(f"echo {service.issued[0]}") == "echo <ACCESS_TOKEN>"
     assert [call.authorized_by.token for call in second.sender.ledger.calls()] == [1]
-
-
-TOKENS = st.builds(
-    Token,
-    access_token=st.text(min_size=1, max_size=2).map(Secret),
-    issued_at=st.just(START),
-    expires_at=st.integers(1, 3).map(lambda seconds: START + timedelta(seconds=seconds)),
-)
-
-
-@given(st.integers(0, 5), st.lists(TOKENS, max_size=12))
-def test_numbers(after, tokens):
-    """Tokens are numbered in the order in which they are met, each once, after those of the cassette."""
-    numbers = TokenNumbers(after=after)
-    given_numbers = [numbers.number(token) for token in tokens]
-    in_order = list(dict.fromkeys(tokens))
-    assert given_numbers == [after + 1 + in_order.index(token) for token in tokens]
 
 
 # With a cassette

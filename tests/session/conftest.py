@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import pytest
+
+import toolkit as tk
+from toolkit.auth.tokens.single_flight import MemoryTokenStore
+
+
+@pytest.fixture
+def open_session(settings, service, make_credentials):
+    """Opens a session on the service within this process, by default with credentials and a token store of its own."""
+
+    def opened(holder="broker-sandbox", kind=None, /, *, is_async=False, **options):
+        options = {"settings": settings, "transport": service, "token_store": MemoryTokenStore(), **options}
+        if "credentials" not in options:
+            options["credentials"] = make_credentials(holder, kind)
+        return (tk.AsyncSession if is_async else tk.Session)(**options)
+
+    return opened
+
+
+@pytest.fixture
+def replayed(settings):
+    """Opens a replay of a cassette, without credentials and without a network."""
+
+    def opened(cassette="c", **options):
+        return tk.Session(cassette=cassette, mode="none", settings=settings, **options)
+
+    return opened

@@ -1,0 +1,56 @@
+"""Calls of sessions of both kinds, for tests."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import toolkit as tk
+
+BOTH = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+PATHS = {"trading": "/v2/account", "market_data": "/v2/quotes", "broker": "/v1/accounts"}
+CLIENTS = tuple(PATHS)
+
+
+def own_client(session):
+    """Return the name of the client for the accounts call."""
+    return "trading" if session.environment in ("live", "paper") else "broker"
+
+
+def call(session, path=None, client=None, **request):
+    """Return the response to a GET, by default that for the accounts, through a session of either kind."""
+    client = client or own_client(session)
+    return finished(getattr(session, client).get(path or PATHS[client], **request))
+
+
+def finished(value):
+    """Return a value, or what an awaitable gives."""
+    return asyncio.run(_awaited(value)) if inspect.isawaitable(value) else value
+
+
+async def _awaited(awaitable):
+    return await awaitable
+
+
+def in_threads(count, work):
+    """Return what `work(number)` returns or raises in as many threads that start together."""
+    start = threading.Barrier(count)
+
+    def run(number):
+        start.wait()
+        try:
+            return work(number)
+        except tk.ToolkitError as error:
+            return error
+
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(run, range(count)))
+
+
+def bearer(request):
+    """Return the token that a request was sent with."""
+    return request.headers["Authorization"].removeprefix("Bearer ")

@@ -1,0 +1,115 @@
+"""accounts(): a table, or an error that says what happened and repeats no secret."""
+
+from __future__ import annotations
+
+import pickle
+
+import httpx
+import pytest
+from session_calls import BOTH, finished
+
+import toolkit as tk
+from toolkit.core.clock import ManualClock
+
+
+@BOTH
+@pytest.mark.parametrize("environment", ["paper", "broker-sandbox"])
+def test_accounts(open_session, service, environment, is_async):
+    """accounts() sends the call of section 4.2 for its holder with the parameters, and returns a table."""
+    service.answer = lambda request: service.reply([{"id": "1", "cash": "2.50"}])
+    frame = finished(open_session(environment, is_async=is_async).accounts(status="open"))
+    assert frame.to_dict("list") == {"id": ["1"], "cash": [2.5]}
+    path = "/v2/account" if environment == "paper" else "/v1/accounts"
+    assert [request.url.raw_path.decode() for request in service.calls] == [f"{path}?status=open"]
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["numbers", "dtypes", "records"])
+def test_arguments_of_tabulate(open_session, service, name, is_async):
+    """An argument of `tabulate` is not sent to the service unnoticed; the error shows where it belongs."""
+    session = open_session("paper", is_async=is_async)
+    with pytest.raises(tk.ConfigurationError) as caught:
+        finished(session.accounts(**{name: "decimal"}))
+    assert caught.value.about == name
+    assert f"tk.tabulate(response, {name}=...)" in caught.value.next_step
+    assert service.requests == []
+
+
+@pytest.mark.parametrize(
+    ("status", "is_async"),
+    [(status, number % 2 == 1) for number, status in enumerate([400, 401, 403, 404, 429, 500, 503])],
+)
+def test_error_status(open_session, service, status, is_async):
+    """An error status raises a ServiceError with the status, the response and the service's message."""
+    service.answer = lambda request: service.reply({"message": "QXZ is a whole number"}, status)
+    with pytest.raises(tk.ServiceError) as caught:
+        finished(open_session("paper", is_async=is_async).accounts())
+    assert caught.value.status == status
+    assert caught.value.what.endswith("It says: QXZ is a whole number")
+    assert caught.value.response.json() == {"message": "QXZ is a whole number"}
+    again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301 - made here
+    assert (again.status, again.response) == (status, None)
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", [], {}, {"message": 7}, {"detail": " "}, "QXZ", b"[" * 9_999])
+def test_error_status_without_a_message(open_session, service, body):
+    """A response without a message in a usual field is not quoted."""
+    service.answer = lambda request: service.reply(body, 400)
+    with pytest.raises(tk.ServiceError) as caught:
+        open_session("paper").accounts()
+    assert "It says" not in caught.value.what
+
+
+def test_secret_that_an_invisible_character_divides(open_session, service):
+    """Secrets are removed from a message after its invisible characters."""
+    session = open_session("paper")
+    secret = session.credentials.secret_key.reveal()
+    service.answer = lambda request: service.reply({"message": f"{secret[:5]}\u200b{secret[5:]} is wrong"}, 400)
+    with pytest.raises(tk.ServiceError) as caught:
+        session.accounts()
+    assert secret not in caught.value.what
+    assert "is wrong" in caught.value.what
+
+
+def test_replayed_error(open_session, replayed, service):
+    """An error that comes from a recording says so; the live error does not."""
+    service.answer = lambda request: service.reply({}, 503)
+    with open_session("paper", cassette="refused") as session, pytest.raises(tk.ServiceError) as live:
+        session.accounts()
+    with pytest.raises(tk.ServiceError, match=r"replayed from refused\.yaml") as caught:
+        replayed("refused").accounts()
+    assert caught.value.status == live.value.status == 503
+    assert "replayed" not in str(live.value)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("failure", "place"),
+    [
+        (httpx.ConnectError, "answer"),
+        (httpx.ReadTimeout, "answer_token"),
+        (httpx.RemoteProtocolError, "answer"),
+        (httpx.ProxyError, "answer_token"),
+    ],
+)
+def test_unreachable(open_session, service, failure, place, is_async):
+    """If the service or its token endpoint cannot be reached, accounts() raises Unreachable."""
+
+    def fail(request):
+        raise failure("QXZ")
+
+    setattr(service, place, fail)
+    with pytest.raises(tk.Unreachable) as caught:
+        finished(open_session(is_async=is_async, clock=ManualClock()).accounts())
+    assert "QXZ" not in str(caught.value)
+
+
+@BOTH
+def test_unreadable(open_session, service, is_async):
+    """A response that cannot be decoded, or is not JSON, raises an error of ours as well."""
+    service.answer = lambda request: service.reply(b"no gzip", headers={"Content-Encoding": "gzip"})
+    with pytest.raises(tk.ServiceError, match="read"):
+        finished(open_session("paper", is_async=is_async).accounts())
+    service.answer = lambda request: service.reply(b"<html>")
+    with pytest.raises(tk.TabulationError):
+        finished(open_session("paper", is_async=is_async).accounts())

@@ -1,0 +1,236 @@
+"""One token for all: however many threads, tasks and sessions share credentials, and whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from session_calls import bearer, call, in_threads
+
+import toolkit as tk
+from toolkit.auth.tokens.single_flight import MemoryTokenStore
+from toolkit.auth.tokens.token import Token
+from toolkit.core.clock import ManualClock
+from toolkit.core.secret import Secret
+from toolkit.session.token_requests import TokenNumbers
+
+START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
+PATH = "/v1/accounts"
+
+
+class Slow:
+    """A token endpoint that answers after others had time to ask as well, and refuses the first requests.
+
+    Args:
+        refusals: how many requests are refused.
+        status: status of a refusal.
+    """
+
+    def __init__(self, service, *, refusals=0, status=400):
+        self.service, self.refusals, self.status = service, refusals, status
+
+    def __call__(self, request):
+        is_refused = len(self.service.token_requests) <= self.refusals
+        threading.Event().wait(0.05)
+        return self._reply(is_refused)
+
+    async def awaited(self, request):
+        is_refused = len(self.service.token_requests) <= self.refusals
+        await asyncio.sleep(0.05)
+        return self._reply(is_refused)
+
+    def _reply(self, is_refused):
+        return self.service.reply({}, self.status) if is_refused else self.service.token_reply()
+
+
+@pytest.mark.parametrize("sessions", [1, 4])
+def test_threads(open_session, make_credentials, service, sessions):
+    """32 threads make one token request, on one session or on several with the same credentials."""
+    service.answer_token = Slow(service)
+    options = {"credentials": make_credentials("broker-sandbox"), "token_store": MemoryTokenStore()}
+    opened = [open_session(**options) for _ in range(sessions)]
+    responses = in_threads(32, lambda number: call(opened[number % sessions]))
+    assert [response.status_code for response in responses] == [200] * 32
+    assert len(service.token_requests) == 1
+    assert {bearer(request) for request in service.calls} == set(service.issued)
+
+
+def test_threads_after_expiry(open_session, service):
+    """After the token has expired, 32 threads make one more token request."""
+    clock = ManualClock(START)
+    session = open_session(clock=clock)
+    call(session)
+    clock.advance(1000)
+    service.answer_token = Slow(service)
+    in_threads(32, lambda number: call(session))
+    assert len(service.token_requests) == 2
+
+
+def test_threads_after_revocation(open_session, service):
+    """After the token was revoked, 32 threads make one more token request, and each call is answered."""
+    session = open_session()
+    call(session)
+    service.answer = lambda request: service.reply({}, 401 if bearer(request) == service.issued[0] else 200)
+    service.answer_token = Slow(service)
+    assert {response.status_code for response in in_threads(32, lambda number: call(session))} == {200}
+    assert len(service.token_requests) == 2
+
+
+def test_refused_token_requests(open_session, service):
+    """Only the thread that made a token request gets its error; the next one in the queue makes the next request."""
+    service.answer_token = Slow(service, refusals=2)
+    session = open_session()
+    outcomes = in_threads(8, lambda number: call(session))
+    assert sum(isinstance(outcome, tk.TokenRefused) for outcome in outcomes) == 2
+    assert sum(isinstance(outcome, httpx.Response) for outcome in outcomes) == 6
+    assert len(service.token_requests) == 3
+
+
+def test_token_request_that_is_repeated(open_session, service):
+    """While one thread repeats a token request to a service in trouble, all others wait."""
+    service.answer_token = Slow(service, refusals=2, status=503)
+    session = open_session(clock=ManualClock())
+    assert [response.status_code for response in in_threads(8, lambda number: call(session))] == [200] * 8
+    assert len(service.token_requests) == 3
+
+
+def test_tasks(open_session, service):
+    """100 tasks make one token request."""
+    service.answer_token = Slow(service).awaited
+
+    async def main():
+        session = open_session(is_async=True)
+        return await asyncio.gather(*(session.broker.get(PATH) for _ in range(100)))
+
+    assert [response.status_code for response in asyncio.run(main())] == [200] * 100
+    assert len(service.token_requests) == 1
+
+
+def test_cancelled_tasks(open_session, service):
+    """If the task that asks is cancelled, its request goes on for the others; a cancelled waiter cancels nobody."""
+    service.answer_token = Slow(service).awaited
+
+    async def main():
+        session = open_session(is_async=True)
+        tasks = [asyncio.create_task(session.broker.get(PATH)) for _ in range(10)]
+        await asyncio.sleep(0.02)
+        assert len(service.token_requests) == 1
+        for task in (tasks[0], tasks[5]):
+            task.cancel()
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    outcomes = asyncio.run(main())
+    assert [type(outcomes[number]) for number in (0, 5)] == [asyncio.CancelledError] * 2
+    assert sum(isinstance(outcome, httpx.Response) for outcome in outcomes) == 8
+    assert len(service.token_requests) == 1
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_time_limits_below_the_time_of_a_token_request(open_session, service, count):
+    """If callers give up before the token arrives, later callers use it: the request was not in vain."""
+    service.answer_token = Slow(service).awaited
+
+    async def main():
+        session = open_session(is_async=True)
+        outcomes = []
+        for _ in range(4):
+            calls = (asyncio.wait_for(session.broker.get(PATH), 0.03) for _ in range(count))
+            outcomes.append(await asyncio.gather(*calls, return_exceptions=True))
+        return outcomes
+
+    first, *_, last = asyncio.run(main())
+    assert all(isinstance(outcome, TimeoutError) for outcome in first)
+    assert all(isinstance(outcome, httpx.Response) for outcome in last)
+    assert len(service.token_requests) == 1
+
+
+@pytest.mark.parametrize(("timeout", "seconds"), [(2.5, 2.5), (httpx.Timeout(7, connect=1), 7), (None, 30)])
+def test_timeout(open_session, service, timeout, seconds):
+    """The session's timeout holds for token requests too, which are never without one."""
+    call(open_session(timeout=timeout))
+    assert service.token_requests[0].extensions["timeout"]["read"] == seconds
+
+
+def test_loop_that_ends_during_a_token_request(open_session, service):
+    """If an event loop ends while its task asks for a token, nobody waits for that token forever."""
+    service.answer_token = Slow(service).awaited
+    session = open_session(is_async=True)
+
+    async def main():
+        asyncio.create_task(session.broker.get(PATH))  # noqa: RUF006 - dropped on purpose
+        await asyncio.sleep(0.02)
+
+    asyncio.run(main())
+    assert call(session).status_code == 200
+    assert len(service.token_requests) == 2
+
+
+def test_sync_call_on_the_thread_of_a_loop(open_session, make_credentials, service):
+    """A sync call on the thread of the loop whose task asks for a token does not hang: it asks for itself."""
+    options = {"credentials": make_credentials("broker-sandbox"), "token_store": MemoryTokenStore()}
+    other = type(service)()
+
+    async def main():
+        session = open_session(is_async=True, **options)
+        service.answer_token = Slow(service).awaited
+        task = asyncio.create_task(session.broker.get(PATH))
+        await asyncio.sleep(0.02)
+        return open_session(transport=other, **options).broker.get(PATH), await task
+
+    assert [response.status_code for response in asyncio.run(main())] == [200, 200]
+    assert (len(service.token_requests), len(other.token_requests)) == (1, 1)
+
+
+def test_threads_beside_a_loop(open_session, make_credentials, service):
+    """Threads wait for the token that a task is asking for, while its loop goes on."""
+    options = {"credentials": make_credentials("broker-sandbox"), "token_store": MemoryTokenStore()}
+    other = type(service)()
+
+    async def main():
+        session = open_session(is_async=True, **options)
+        service.answer_token = Slow(service).awaited
+        task = asyncio.create_task(session.broker.get(PATH))
+        await asyncio.sleep(0.02)
+        beside = open_session(transport=other, **options)
+        threads = [asyncio.to_thread(beside.broker.get, PATH) for _ in range(4)]
+        return await asyncio.gather(task, *threads)
+
+    assert [response.status_code for response in asyncio.run(main())] == [200] * 5
+    assert (len(service.token_requests), len(other.token_requests)) == (1, 0)
+
+
+def test_sessions_of_a_process(settings, service, make_credentials):
+    """Sessions share tokens in this process unless they have a token store or a clock of their own."""
+    credentials = make_credentials("broker-sandbox")
+    options = {"credentials": credentials, "settings": settings, "transport": service}
+    for session in (tk.Session(**options), tk.Session(**options), tk.AsyncSession(**options)):
+        call(session)
+    assert len(service.token_requests) == 1
+    call(tk.Session(**options, clock=ManualClock(START)))
+    call(tk.Session(**options, token_store=MemoryTokenStore()))
+    assert len(service.token_requests) == 3
+    other = tk.ClientSecret("client-1", "QXZ-other-secret", environment="broker-sandbox")
+    call(tk.Session(**{**options, "credentials": other}))
+    assert len(service.token_requests) == 4
+
+
+TOKENS = st.builds(
+    Token,
+    access_token=st.text(min_size=1, max_size=2).map(Secret),
+    issued_at=st.just(START),
+    expires_at=st.integers(1, 3).map(lambda seconds: START + timedelta(seconds=seconds)),
+)
+
+
+@given(st.integers(0, 5), st.lists(TOKENS, max_size=12))
+def test_token_numbers(after, tokens):
+    """Tokens are numbered in the order in which a session meets them, after those of its cassette."""
+    numbers = TokenNumbers(after=after)
+    result = [numbers.number(token) for token in tokens]
+    in_order = list(dict.fromkeys(tokens))
+    assert result == [after + 1 + in_order.index(token) for token in tokens]
