@@ -138,7 +138,9 @@ def test_all_that_failed(path, counting):
     with pytest.raises(ValueError, match=r"^$"):
         fail()
     assert (bodies_in(path), bodies_in(part)) == (["/a 1"], ["/b 2", "/b 3"])
-    with pytest.warns(UserWarning, match=r"tour\.part\.yaml is left from an interrupted recording .* rename it to tour\.yaml"):
+    with pytest.warns(
+        UserWarning, match=r"tour\.part\.yaml is left from an interrupted recording .* rename it to tour\.yaml"
+    ):
         again = Cassette(path, "all")
     get(again, counting, "/c")
     assert bodies_in(part) == ["/c 4"]

@@ -13,7 +13,7 @@ import pytest
 
 import toolkit as tk
 from toolkit.verification import Outcome, Verdict, verify
-from toolkit.verification.kernel_environment import Surroundings
+from toolkit.verification.kernel_environment import KernelEnvironment
 from toolkit.verification.normalize import RunResult
 from toolkit.verification.run_notebook import run_notebook
 
@@ -76,9 +76,9 @@ def test_cells_run_again_in_reverse_order(path: Path, tmp_path: Path) -> None:
 def run(content: dict[str, Any], folder: Path, place: Path) -> RunResult:
     """What the cells give, as `toolkit verify` runs them: in replay, with the network shut."""
     (place / "shared").mkdir()
-    surroundings = Surroundings.make(place / "run", place / "shared")
+    environment = KernelEnvironment.create(place / "run", place / "shared")
     return asyncio.run(
-        run_notebook(content, folder, surroundings, patience=60, outside=os.environ, at_cell=lambda _: None)
+        run_notebook(content, folder, environment, timeout=60, variables=os.environ, at_cell=lambda _: None)
     )
 
 
@@ -86,7 +86,7 @@ def run(content: dict[str, Any], folder: Path, place: Path) -> RunResult:
 def test_a_notebook_says_what_it_is_for_and_where_to_go_next(path: Path) -> None:
     """It begins with what one learns and that it runs offline, and ends with its neighbours and the README."""
     cells = nbformat.read(path, as_version=4).cells
-    assert "You learn " in cells[0].source
+    assert "You will learn " in cells[0].source
     assert "offline" in cells[0].source or "no network" in cells[0].source
     number = NOTEBOOKS.index(path)
     neighbours = {one.name for one in (*NOTEBOOKS[max(number - 1, 0) : number], *NOTEBOOKS[number + 1 : number + 2])}

@@ -1,6 +1,15 @@
-"""Notebooks that give today what they gave when they were stored: run in replay, compared byte by byte.
+"""Verify notebooks: run them in replay and compare their outputs with the stored ones, byte for byte.
 
-`verify` does it; a `Verdict` says what became of one notebook.
+`verify` runs several notebooks at once. For each of them, in this order:
+
+1. `notebook_files` finds and reads the file, and refuses what is not a Python notebook of format 4;
+2. `kernel_environment` prepares folders and variables for a kernel without the user's secrets;
+3. `run_notebook` starts a fresh kernel (`in_kernel/` is what runs inside it, without a network) and runs the cells;
+4. `normalize` removes from the outputs what depends on the run or the machine: addresses, folders, times;
+5. `comparing` lists the differences from the stored notebook, and `diff` shows each of them as lines;
+6. `verdict` holds the result of one notebook, with the library versions that the outputs were made with.
+
+With `update`, `verifier` stores the new outputs if a second run gives the same ones.
 """
 
 from toolkit.verification.verdict import (

@@ -1,4 +1,4 @@
-"""What differs between a notebook as it is stored and as it should be."""
+"""List the differences between a stored notebook and the notebook as it should be stored."""
 
 from __future__ import annotations
 
@@ -18,51 +18,52 @@ from toolkit.verification.verdict import CellPlace, Difference, Kind
 
 _MOST_LAYOUT: Final = 20  # lines
 _MISSING: Final = object()
-# What JupyterLab and others write beside the results when somebody saves; what is stored anew has none of it.
-_OF_CELLS: Final = frozenset({"execution", "ExecuteTime", "trusted"})
-_OF_LANGUAGE: Final = frozenset(
+# Metadata that JupyterLab and other editors add when they save. We never store it.
+_EDITOR_KEYS_OF_CELLS: Final = frozenset({"execution", "ExecuteTime", "trusted"})
+_EDITOR_KEYS_OF_LANGUAGE: Final = frozenset(
     {"codemirror_mode", "file_extension", "mimetype", "nbconvert_exporter", "pygments_lexer", "version"}
 )
-_VIEW: Final = "application/vnd.jupyter.widget-view+json"
+_WIDGET_VIEW: Final = "application/vnd.jupyter.widget-view+json"
 
 
 def differences(stored: StoredNotebook, data: bytes, expected: Mapping[str, Any]) -> tuple[Difference, ...]:
-    """What is stored otherwise than it should be, in the order of the file; none when the bytes are the same.
+    """Return the differences in the order of the file; none if the bytes are the same.
 
     Args:
-        data: the bytes as they should be.
-        expected: their content.
+        stored: the notebook as it is stored.
+        data: its bytes as they should be.
+        expected: the content of `data`.
     """
     if stored.data == data:
         return ()
-    others_widgets = _are_of_another_run(stored.content["metadata"], expected["metadata"])
-    found = [*_of_cells(stored.cells, expected["cells"]), *_of_notebook(stored.content, expected)]
-    if others_widgets:
-        found = [_editors(one) if _is_about_widgets(one) else one for one in found]
-    is_editors = all(one.kind is Kind.EDITOR for one in found)
-    if not found or (is_editors and _without_editors(stored, expected, others_widgets=others_widgets) != data):
-        found.append(_of_layout(stored.data, data))  # such as true that is 1 now, which are equal here
-    return tuple(found)
+    editor_widgets = _come_from_an_editor(stored.content["metadata"], expected["metadata"])
+    result = [*_of_cells(stored.cells, expected["cells"]), *_of_notebook(stored.content, expected)]
+    if editor_widgets:
+        result = [_as_editors(item) if _is_about_widgets(item) else item for item in result]
+    is_editors = all(item.kind is Kind.EDITOR for item in result)
+    if not result or (is_editors and _without_editor_data(stored, expected, editor_widgets=editor_widgets) != data):
+        result.append(_layout_difference(stored.data, data))  # for example true and 1, which are equal in Python
+    return tuple(result)
 
 
-def _without_editors(stored: StoredNotebook, expected: Mapping[str, Any], *, others_widgets: bool) -> bytes:
-    """What is stored, as it would be written without what an editor keeps."""
+def _without_editor_data(stored: StoredNotebook, expected: Mapping[str, Any], *, editor_widgets: bool) -> bytes:
+    """Return the bytes of the stored notebook without an editor's metadata."""
     content = copy.deepcopy(stored.content)
-    if not content["metadata"].get("language_info", {}).keys().isdisjoint(_OF_LANGUAGE):
+    if not content["metadata"].get("language_info", {}).keys().isdisjoint(_EDITOR_KEYS_OF_LANGUAGE):
         content["metadata"]["language_info"] = expected["metadata"]["language_info"]
     for cell, after in zip(content["cells"], expected["cells"], strict=True):
         cell["metadata"] = without_times(cell["metadata"])
         for old, new in zip(cell.get("outputs", ()), after.get("outputs", ()), strict=False):
-            if others_widgets and _VIEW in old.get("data", {}) and _VIEW in new.get("data", {}):
-                old["data"][_VIEW] = new["data"][_VIEW]
-    if others_widgets:
+            if editor_widgets and _WIDGET_VIEW in old.get("data", {}) and _WIDGET_VIEW in new.get("data", {}):
+                old["data"][_WIDGET_VIEW] = new["data"][_WIDGET_VIEW]
+    if editor_widgets:
         content["metadata"].pop("widgets", None)
-        content["metadata"] |= {name: it for name, it in expected["metadata"].items() if name == "widgets"}
+        content["metadata"] |= {name: value for name, value in expected["metadata"].items() if name == "widgets"}
     return as_bytes(content)
 
 
-def _results(metadata: Mapping[str, Any]) -> list[str]:
-    """What the widgets of a run show, whatever they are called."""
+def _widget_results(metadata: Mapping[str, Any]) -> list[str]:
+    """Return what the widgets of a run show, whatever their identifiers."""
     models = [
         _mapping(_mapping(model).get("state"))
         for state in _mapping(metadata.get("widgets")).values()
@@ -71,13 +72,14 @@ def _results(metadata: Mapping[str, Any]) -> list[str]:
     return [_json([name, model[name]]) for model in models for name in ("outputs", "value") if model.get(name)]
 
 
-def _are_of_another_run(stored: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
-    """Whether the widgets are stored as an editor's run named them, at random, or not at all."""
+def _come_from_an_editor(stored: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
+    """Return True if the stored widgets have the random identifiers of an editor's run, or are not stored."""
     if "widgets" not in stored:
         return True
     before, after = _models(stored), _models(expected)
-    shown = Counter(_results(expected)) - Counter(_results(stored))  # an editor may keep those of earlier runs, too
-    return bool(before) and before.isdisjoint(after) and not shown
+    # An editor may keep the widgets of earlier runs as well, so only missing ones count.
+    missing = Counter(_widget_results(expected)) - Counter(_widget_results(stored))
+    return bool(before) and before.isdisjoint(after) and not missing
 
 
 def _models(metadata: Mapping[str, Any]) -> set[str]:
@@ -86,13 +88,13 @@ def _models(metadata: Mapping[str, Any]) -> set[str]:
 
 
 def _is_about_widgets(difference: Difference) -> bool:
-    if difference.place.endswith(f", {_VIEW}"):
-        return {line[:1] for line in difference.diff} >= {"-", "+"}  # none is gone
+    if difference.place.endswith(f", {_WIDGET_VIEW}"):
+        return {line[:1] for line in difference.diff} >= {"-", "+"}  # a view on both sides
     is_gone = difference.place == "metadata/widgets" and not any(line[:1] == "+" for line in difference.diff)
     return difference.place.startswith("metadata/widgets") and not is_gone
 
 
-def _editors(difference: Difference) -> Difference:
+def _as_editors(difference: Difference) -> Difference:
     return replace(difference, kind=Kind.EDITOR)
 
 
@@ -109,8 +111,8 @@ def _of_cells(stored: Sequence[dict[str, Any]], expected: Sequence[dict[str, Any
                 yield Difference("execution count", Kind.METADATA, place, diff)
             yield from _of_outputs(place, before["outputs"], after["outputs"])
         for name in sorted({*before, *after} - {"outputs", "execution_count"}):
-            for one in _of_metadata(name, before.get(name, _MISSING), after.get(name, _MISSING), place):
-                yield _editors(one) if _is_below("metadata", _OF_CELLS, one) else one
+            for item in _of_metadata(name, before.get(name, _MISSING), after.get(name, _MISSING), place):
+                yield _as_editors(item) if _is_below("metadata", _EDITOR_KEYS_OF_CELLS, item) else item
 
 
 def _of_outputs(place: CellPlace, stored: Sequence[Any], expected: Sequence[Any]) -> Iterator[Difference]:
@@ -118,10 +120,10 @@ def _of_outputs(place: CellPlace, stored: Sequence[Any], expected: Sequence[Any]
         name = f"output {number + 1}"
         before = stored[number] if number < len(stored) else None
         after = expected[number] if number < len(expected) else None
-        if before is None or after is None or _sort(before) != _sort(after):
-            diff = tuple(line for sign, it in (("-", before), ("+", after)) if it for line in _summary(sign, it))
-            what = "is new" if before is None else "is gone" if after is None else "is of another kind"
-            yield Difference(f"{name} {what}", Kind.DATA, place, diff)
+        if before is None or after is None or _type_of(before) != _type_of(after):
+            diff = tuple(line for sign, out in (("-", before), ("+", after)) if out for line in _summary(sign, out))
+            change = "is new" if before is None else "is gone" if after is None else "has another type"
+            yield Difference(f"{name} {change}", Kind.DATA, place, diff)
             continue
         yield from _of_one_output(place, name, before, after)
 
@@ -129,27 +131,29 @@ def _of_outputs(place: CellPlace, stored: Sequence[Any], expected: Sequence[Any]
 def _of_one_output(
     place: CellPlace, name: str, before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> Iterator[Difference]:
-    shown, shown_now = before.get("data", {}), after.get("data", {})
-    for form in sorted({*shown, *shown_now}):
-        if shown.get(form) != shown_now.get(form):
-            yield _difference(f"{name}, {form}", place, shown.get(form), shown_now.get(form), form)
+    old_data, new_data = before.get("data", {}), after.get("data", {})
+    for mime_type in sorted({*old_data, *new_data}):
+        old, new = old_data.get(mime_type), new_data.get(mime_type)
+        if old != new:
+            yield _difference(f"{name}, {mime_type}", place, old, new, mime_type)
     if "text" in before and before["text"] != after["text"]:
         stream = before["name"]
-        found = _difference(f"{name}, {stream}", place, before["text"], after["text"], "text/plain")
-        # What libraries warn of on stderr is worded by them.
-        yield found if stream == "stdout" else Difference(found.place, Kind.PRESENTATION, place, found.diff, found.hint)
+        difference = _difference(f"{name}, {stream}", place, before["text"], after["text"], "text/plain")
+        # The words of warnings on stderr belong to the libraries.
+        yield difference if stream == "stdout" else replace(difference, kind=Kind.PRESENTATION)
     for key in sorted({*before, *after} - {"data", "text"}):
         if before.get(key, _MISSING) != after.get(key, _MISSING):
             kind = Kind.DATA if key in {"ename", "evalue"} else Kind.PRESENTATION
             kind = Kind.METADATA if key in {"metadata", "execution_count"} else kind
-            old, new = ("\n".join(it) if isinstance(it, list) else it for it in (before.get(key), after.get(key)))
+            old, new = (
+                "\n".join(part) if isinstance(part, list) else part for part in (before.get(key), after.get(key))
+            )
             yield Difference(f"{name}, {key}", kind, place, diff_lines(old, new, "text/plain"), hint_at(old, new))
 
 
-def _difference(where: str, place: CellPlace, before: Any, after: Any, form: str) -> Difference:
-    return Difference(
-        where, kind_of(before, after, form), place, diff_lines(before, after, form), hint_at(before, after)
-    )
+def _difference(name: str, place: CellPlace, before: Any, after: Any, mime_type: str) -> Difference:
+    lines = diff_lines(before, after, mime_type)
+    return Difference(name, kind_of(before, after, mime_type), place, lines, hint_at(before, after))
 
 
 def _of_notebook(stored: Mapping[str, Any], expected: Mapping[str, Any]) -> Iterator[Difference]:
@@ -163,19 +167,19 @@ def _of_notebook(stored: Mapping[str, Any], expected: Mapping[str, Any]) -> Iter
                     "source",
                     Kind.SOURCE,
                     cell_place(list(cells), number),
-                    hint="It changed after the outputs were stored, or is new.",
+                    hint="The cell changed after the outputs were stored, or is new.",
                 )
         for identifier in sorted(set(map(str, sources[0])) - set(identifiers)):
-            yield Difference(f"source of a cell {identifier} that is gone", Kind.SOURCE)
+            yield Difference(f"source of a removed cell {identifier}", Kind.SOURCE)
     for name in sorted({*stored, *expected} - {"cells", "metadata"}):
         yield from _of_metadata(name, stored.get(name, _MISSING), expected.get(name, _MISSING))
     before, after = stored["metadata"], expected["metadata"]
     for name in sorted({*before, *after}):
         old, new = before.get(name, _MISSING), after.get(name, _MISSING)
         if name == LABEL and isinstance(sources[0], Mapping) and isinstance(old, Mapping):
-            old, new = ({key: it for key, it in value.items() if key != "sources"} for value in (old, new))
-        for one in _of_metadata(f"metadata/{name}", old, new):
-            yield _editors(one) if _is_below("metadata/language_info", _OF_LANGUAGE, one) else one
+            old, new = ({key: item for key, item in value.items() if key != "sources"} for value in (old, new))
+        for item in _of_metadata(f"metadata/{name}", old, new):
+            yield _as_editors(item) if _is_below("metadata/language_info", _EDITOR_KEYS_OF_LANGUAGE, item) else item
 
 
 def _is_below(path: str, names: frozenset[str], difference: Difference) -> bool:
@@ -183,19 +187,19 @@ def _is_below(path: str, names: frozenset[str], difference: Difference) -> bool:
 
 
 def _part(notebook: Mapping[str, Any], name: str) -> Any:
-    ours = notebook["metadata"].get(LABEL)
-    return ours.get(name) if isinstance(ours, Mapping) else None
+    entry = notebook["metadata"].get(LABEL)
+    return entry.get(name) if isinstance(entry, Mapping) else None
 
 
 def _of_metadata(path: str, before: Any, after: Any, cell: CellPlace | None = None) -> Iterator[Difference]:
-    """What differs in a tree of metadata, by path."""
+    """Yield the differences in a tree of metadata; the place is the path in the tree."""
     if before == after:
         return
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for name in sorted({*before, *after}):
             yield from _of_metadata(f"{path}/{name}", before.get(name, _MISSING), after.get(name, _MISSING), cell)
         return
-    lines = (f"{sign}{_json(it)}" for sign, it in (("-", before), ("+", after)) if it is not _MISSING)
+    lines = (f"{sign}{_json(value)}" for sign, value in (("-", before), ("+", after)) if value is not _MISSING)
     yield Difference(path, Kind.METADATA, cell, tuple(lines))
 
 
@@ -203,29 +207,29 @@ def _json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
-def _sort(output: Mapping[str, Any]) -> tuple[object, object]:
+def _type_of(output: Mapping[str, Any]) -> tuple[object, object]:
     return output["output_type"], output.get("name")
 
 
 def _summary(sign: str, output: Mapping[str, Any]) -> Iterator[str]:
     text = output.get("text") or output.get("data", {}).get("text/plain") or output.get("evalue") or ""
     shown = text if isinstance(text, str) else _json(text)
-    named = output.get("name") or ", ".join(sorted(output.get("data", {}))) or output.get("ename") or ""
-    yield f"{sign}[{output['output_type']}: {named}]"
+    label = output.get("name") or ", ".join(sorted(output.get("data", {}))) or output.get("ename") or ""
+    yield f"{sign}[{output['output_type']}: {label}]"
     for line in shown.splitlines():
         yield f"{sign}{line}"
 
 
-def _of_layout(stored: bytes, data: bytes) -> Difference:
-    before, after = (each.decode(errors="replace").split("\n") for each in (stored, data))
+def _layout_difference(stored: bytes, data: bytes) -> Difference:
+    before, after = (content.decode(errors="replace").split("\n") for content in (stored, data))
     lines = [
         line
         for line in difflib.unified_diff(before, after, lineterm="", n=0)
         if not line.startswith(("---", "+++", "@@"))
     ]
     return Difference(
-        "how the JSON is written",
+        "layout of the JSON",
         Kind.LAYOUT,
         diff=tuple(lines[:_MOST_LAYOUT]),
-        hint="The content is the same: indents, order, escapes or line ends differ.",
+        hint="The content is the same: indentation, order, escapes or line ends differ.",
     )

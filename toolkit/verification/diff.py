@@ -1,4 +1,4 @@
-"""Two forms of one output, as lines that show what differs, and whether that is a result or how it looks."""
+"""Show two forms of one output as a diff, and decide whether they differ in a result or only in how it looks."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import hashlib
 import html
 import json
 import re
-from importlib.util import find_spec
-from io import BytesIO
 from typing import Any, Final
 
 from toolkit.verification.verdict import Kind
@@ -24,136 +22,82 @@ _INSTANT: Final = re.compile(r"\b(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d(?:[.,]\d
 _UUID: Final = re.compile(r"\b[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}\b")
 
 
-def diff_lines(stored: Any, now: Any, form: str) -> tuple[str, ...]:
-    """What differs between two values of a MIME type, "-" stored and "+" now; None stands for one that is not there.
+def diff_lines(stored: Any, new: Any, mime_type: str) -> tuple[str, ...]:
+    """Return the lines of a diff of two values of a MIME type; None stands for a missing value.
 
-    Text by lines, HTML by tags, pictures by size and pixels, anything else as JSON.
+    Text is compared by line, HTML by tag, images by size in bytes and digest, anything else as JSON.
     """
-    if _is_picture(form) and isinstance(stored or "", str) and isinstance(now or "", str):
-        return _picture_lines(stored, now)
-    if isinstance(stored, str) and isinstance(now, str) and stored.endswith("\n") and now.endswith("\n"):
-        stored, now = stored[:-1], now[:-1]
-    before, after = (_lines(value, form) for value in (stored, now))
-    lines = list(difflib.unified_diff(before, after, "stored", "now", lineterm="", n=_CONTEXT))
+    if _is_image(mime_type) and isinstance(stored or "", str) and isinstance(new or "", str):
+        return tuple(f"{sign}{_describe_image(value)}" for sign, value in (("-", stored), ("+", new)) if value)
+    if isinstance(stored, str) and isinstance(new, str) and stored.endswith("\n") and new.endswith("\n"):
+        stored, new = stored[:-1], new[:-1]
+    before, after = (_lines(value, mime_type) for value in (stored, new))
+    lines = list(difflib.unified_diff(before, after, "stored", "new", lineterm="", n=_CONTEXT))
     return tuple(line for line in lines[2:] if not line.startswith("@@")) if len(lines) > 2 else ()
 
 
-def kind_of(stored: Any, now: Any, form: str) -> Kind:
-    """Whether two values of a MIME type differ in what they say, or only in how they show it.
+def kind_of(stored: Any, new: Any, mime_type: str) -> Kind:
+    """Return whether two values of a MIME type differ in a result or only in presentation.
 
-    The words and numbers of a text or page are what it says; space, rules, tags and styles are not, nor is
-    an object's `<repr>`, or whether a form is there besides the plain text. Of two pictures nobody can tell.
+    The words and numbers of a text or page are its results. White space, rules, tags and styles are presentation, and
+    so are an object's `<repr>` and a form beside the plain text. Nobody can tell for two images: they have a kind of
+    their own.
     """
-    if _is_picture(form) and isinstance(stored, str) and isinstance(now, str):
-        return _kind_of_pictures(stored, now)
-    if not form.startswith("text/") or (form != "text/plain" and (stored is None or now is None)):
+    if _is_image(mime_type) and isinstance(stored, str) and isinstance(new, str):
+        return Kind.IMAGE
+    if not mime_type.startswith("text/") or (mime_type != "text/plain" and (stored is None or new is None)):
         return Kind.PRESENTATION
-    if not isinstance(stored, str) or not isinstance(now, str):
+    if not isinstance(stored, str) or not isinstance(new, str):
         return Kind.DATA
-    if form == "text/plain" and _REPR.fullmatch(stored) and _REPR.fullmatch(now):
+    if mime_type == "text/plain" and _REPR.fullmatch(stored) and _REPR.fullmatch(new):
         return Kind.PRESENTATION
-    return Kind.PRESENTATION if _words(stored, form) == _words(now, form) else Kind.DATA
+    return Kind.PRESENTATION if _words(stored, mime_type) == _words(new, mime_type) else Kind.DATA
 
 
-def hint_at(stored: Any, now: Any) -> str:
-    """Why two texts may differ at every run, in words; empty when nothing tells."""
-    if not isinstance(stored, str) or not isinstance(now, str):
+def hint_at(stored: Any, new: Any) -> str:
+    """Return why two texts may differ at every run; empty if there is no sign of that."""
+    if not isinstance(stored, str) or not isinstance(new, str):
         return ""
-    for pattern, what in (
-        (_ADDRESS, "a memory address, which is another one in each run; give the object a repr, or do not show it"),
-        (_UUID, "a random identifier, which is another one in each run"),
-        (_INSTANT, "the time of the run, it seems; session.now() is the recording's"),
+    for pattern, reason in (
+        (_ADDRESS, "a memory address, which changes with each run; give the object a repr, or do not show it"),
+        (_UUID, "a random identifier, which changes with each run"),
+        (_INSTANT, "what looks like the time of the run; session.now() is the time of the recording"),
     ):
-        if pattern.search(now) and pattern.sub("", stored) == pattern.sub("", now):
-            return f"It holds {what}."
+        if pattern.search(new) and pattern.sub("", stored) == pattern.sub("", new):
+            return f"It contains {reason}."
     return ""
 
 
-def _words(text: str, form: str) -> list[object]:
-    if form == "text/html":
+def _words(text: str, mime_type: str) -> list[object]:
+    if mime_type == "text/html":
         text = html.unescape(_TAG.sub(" ", _STYLE.sub(" ", text)))
-    return [_value(word) for word in _WORD.findall(text)]
+    return [_number_or_word(word) for word in _WORD.findall(text)]
 
 
-def _value(word: str) -> object:
+def _number_or_word(word: str) -> object:
     try:
         return float(word)
     except ValueError:
         return word
 
 
-def _lines(value: Any, form: str) -> list[str]:
+def _lines(value: Any, mime_type: str) -> list[str]:
     if value is None:
         return []
     if not isinstance(value, str):
         return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False).splitlines()
-    by_tags = form == "text/html" or form.endswith("+xml")
-    # A text's last line end shows as a line of its own, or two texts that differ in it alone would look the same.
-    return (re.sub(r">\s*<", ">\n<", value) if by_tags else value).split("\n")
+    is_markup = mime_type == "text/html" or mime_type.endswith("+xml")
+    # Split rather than splitlines: two texts that differ only in their last line end must not look the same.
+    return (re.sub(r">\s*<", ">\n<", value) if is_markup else value).split("\n")
 
 
-def _is_picture(form: str) -> bool:
-    return form.startswith("image/") and not form.endswith("+xml")
+def _is_image(mime_type: str) -> bool:
+    return mime_type.startswith("image/") and not mime_type.endswith("+xml")
 
 
-def _picture_lines(stored: str | None, now: str | None) -> tuple[str, ...]:
-    lines = [f"{sign}{_portrait(value)}" for sign, value in (("-", stored), ("+", now)) if value is not None]
-    if stored is not None and now is not None:
-        lines.append(f" {_pixels(stored, now)}")
-    return tuple(lines)
-
-
-def _portrait(encoded: str) -> str:
-    data = _decoded(encoded)
-    size = "" if (picture := _opened(data)) is None else f"{picture.width}x{picture.height} pixels, "
-    return f"{size}{len(data):,} bytes, sha256 {hashlib.sha256(data).hexdigest()[:16]}"
-
-
-def _kind_of_pictures(stored: str, now: str) -> Kind:
-    before, after = (_opened(_decoded(each)) for each in (stored, now))
-    if before is None or after is None:
-        return Kind.PRESENTATION if find_spec("PIL") is None else Kind.DATA
-    return Kind.PRESENTATION if before.size == after.size and not _changed_pixels(before, after) else Kind.PICTURE
-
-
-def _pixels(stored: str, now: str) -> str:
-    if find_spec("PIL") is None:
-        return "the pixels cannot be compared: Pillow is not installed"
-    before, after = (_opened(_decoded(each)) for each in (stored, now))
-    if before is None or after is None:
-        return f"what {'is stored' if before is None else 'came out now'} is no picture that can be opened"
-    if before.size != after.size:
-        return "the sizes differ"
-    count, total = _changed_pixels(before, after), before.width * before.height
-    return f"{count:,} of {total:,} pixels differ" if count else "no pixel differs: the same picture, packed otherwise"
-
-
-def _changed_pixels(before: Any, after: Any) -> int:
-    """How many pixels differ between two pictures of one size."""
-    from PIL import ImageChops  # comes with matplotlib, which is an extra
-
-    difference = ImageChops.difference(before.convert("RGBA"), after.convert("RGBA"))
-    bands = [band.point(lambda level: 255 if level else 0) for band in difference.split()]
-    changed = bands[0]
-    for band in bands[1:]:
-        changed = ImageChops.lighter(changed, band)
-    return int(changed.histogram()[255])
-
-
-def _opened(data: bytes) -> Any:
-    """A picture, or None."""
+def _describe_image(encoded: str) -> str:
     try:
-        from PIL import Image  # comes with matplotlib, which is an extra
-
-        picture = Image.open(BytesIO(data), formats=["PNG", "JPEG", "GIF", "WEBP"])
-        picture.load()
-    except Exception:  # noqa: BLE001 - a broken picture raises whatever its format's reader does
-        return None
-    return picture
-
-
-def _decoded(encoded: str) -> bytes:
-    try:
-        return base64.b64decode(encoded)
+        data = base64.b64decode(encoded)
     except ValueError:
-        return encoded.encode()
+        data = encoded.encode()
+    return f"{len(data):,} bytes, sha256 {hashlib.sha256(data).hexdigest()[:16]}"

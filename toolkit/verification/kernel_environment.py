@@ -1,7 +1,7 @@
-"""What surrounds a kernel that verifies: an environment without the user's secrets, and folders of its own.
+"""The environment of a kernel that verifies: variables without the user's secrets, and folders of its own.
 
-Nothing of the environment is handed on but what an allow-list names. The home, configuration and cache
-folders are empty ones, so that neither saved credentials nor start-up files nor a history are found there.
+The kernel gets only the variables of an allow-list. Its home, configuration and cache folders are empty, so it finds
+neither saved credentials nor start-up files nor a history.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Final
 
 IN_KERNEL: Final = Path(__file__).resolve().parent / "in_kernel"
 _BOOTSTRAP: Final = IN_KERNEL / "bootstrap"
-# Where programs and libraries are found, and what Windows needs to start a process at all.
-_HANDED_ON: Final = (
+# Where programs and libraries are, and what Windows needs to start a process.
+_ALLOWED_VARIABLES: Final = (
     "PATH",
     "LD_LIBRARY_PATH",
     "DYLD_LIBRARY_PATH",
@@ -31,18 +31,18 @@ _HANDED_ON: Final = (
     "NUMBER_OF_PROCESSORS",
     "PROCESSOR_ARCHITECTURE",
 )
-_LONGEST_SOCKET: Final = 100  # bytes of a socket's path; the least that systems allow is 103
+_LONGEST_SOCKET: Final = 100  # bytes of a socket's path; every system allows at least 103
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """Folders of one kernel.
+class KernelEnvironment:
+    """Folders and variables of one kernel.
 
     Attributes:
         home: its home folder, empty at first.
-        temporary: for its temporary files.
-        channels: how the paths of its sockets begin.
-        shared: for what kernels of one run may share, such as matplotlib's list of fonts.
+        temporary: the folder of its temporary files.
+        channels: the prefix of the paths of its sockets.
+        shared: a folder that the kernels of one run share, for example for matplotlib's list of fonts.
     """
 
     home: Path
@@ -51,30 +51,29 @@ class Surroundings:
     shared: Path
 
     @classmethod
-    def make(cls, folder: Path, shared: Path) -> Surroundings:
-        """Folders below `folder`, which is new and this user's alone."""
-        made = cls(folder / "home", folder / "tmp", folder / "k", shared)
-        for each in (made.home, made.temporary):
-            each.mkdir(parents=True)
-        return made
+    def create(cls, folder: Path, shared: Path) -> KernelEnvironment:
+        """Create the folders below `folder`, which is new and belongs to this user only."""
+        environment = cls(folder / "home", folder / "tmp", folder / "k", shared)
+        for path in (environment.home, environment.temporary):
+            path.mkdir(parents=True)
+        return environment
 
     @property
     def transport(self) -> str:
-        """Of the kernel's channels: "ipc", sockets in the file system, where the system has room for their names."""
+        """Transport of the kernel's channels: "ipc" (sockets in the file system) if their paths are short enough."""
         fits = len(os.fsencode(self.channels)) + 2 <= _LONGEST_SOCKET
         return "ipc" if os.name == "posix" and fits else "tcp"
 
-    def environment(self, outside: Mapping[str, str]) -> dict[str, str]:
-        """The whole environment of the kernel, made of the one outside."""
+    def variables(self, outside: Mapping[str, str]) -> dict[str, str]:
+        """Return all environment variables of the kernel, made from those of this process."""
         home = str(self.home)
         user_base = {"PYTHONUSERBASE": site.getuserbase()} if site.ENABLE_USER_SITE else {"PYTHONNOUSERSITE": "1"}
-        # Absolute, for the kernel's working directory is another one.
-        search_path = [os.path.abspath(each) for each in outside.get("PYTHONPATH", "").split(os.pathsep) if each]  # noqa: PTH100
+        # Absolute, because the kernel has another working directory.
+        search_path = [os.path.abspath(path) for path in outside.get("PYTHONPATH", "").split(os.pathsep) if path]  # noqa: PTH100
         return {
-            **{name: outside[name] for name in _HANDED_ON if name in outside},
+            **{name: outside[name] for name in _ALLOWED_VARIABLES if name in outside},
             **user_base,
             "PYTHONPATH": os.pathsep.join([str(_BOOTSTRAP), *search_path]),
-            "NOTEBOOK_CHANNELS": self.transport,
             "TOOLKIT_OFFLINE": "1",
             "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",
             "HOME": home,
@@ -91,21 +90,21 @@ class Surroundings:
             "JUPYTER_RUNTIME_DIR": str(self.temporary),
             "MPLCONFIGDIR": str(self.shared),
             **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(self.temporary)),
-            # The same on every machine and at every hour.
+            # The same on every machine and at any time.
             "PYTHONHASHSEED": "0",
             "PYTHONUTF8": "1",
             "LC_ALL": "C.UTF-8",
             "TZ": "UTC",
             "COLUMNS": "80",
             "LINES": "24",
-            "SOURCE_DATE_EPOCH": "946684800",  # 1 January 2000; what a picture says it was made on
+            "SOURCE_DATE_EPOCH": "946684800",  # 1 January 2000, the date in images
             "IPYKERNEL_CELL_NAME": "<cell>",
-            "PYTHONDONTWRITEBYTECODE": "1",  # a notebook may lie in a folder that is not to be written to
+            "PYTHONDONTWRITEBYTECODE": "1",  # the notebook's folder may be read-only
         }
 
-    def places(self, notebook: Path, project: Path) -> dict[str, str]:
-        """Folders of this machine or this run that an output may name, and what stands for it; longest first."""
-        named = {
+    def placeholders(self, notebook: Path, project: Path) -> dict[str, str]:
+        """Return folders of this machine or run that outputs may name, with their placeholders; longest first."""
+        placeholders = {
             **{sysconfig.get_path(name): "<python>" for name in ("stdlib", "platstdlib")},
             **{sysconfig.get_path(name): "<packages>" for name in ("purelib", "platlib")},
             sys.prefix: "<python>",
@@ -115,10 +114,10 @@ class Surroundings:
             str(self.home): "~",
         }
         if project == notebook.parent:
-            named[str(project)] = "<project>"
+            placeholders[str(project)] = "<project>"
         elif project in notebook.parent.parents:
-            named[str(notebook.parent)] = f"<project>/{notebook.parent.relative_to(project).as_posix()}"
-        for folder, stands_for in list(named.items()):
-            named[os.path.realpath(folder)] = stands_for
-        worth_it = {folder: named[folder] for folder in named if len(Path(folder).parts) > 1}
-        return dict(sorted(worth_it.items(), key=lambda item: -len(item[0])))
+            placeholders[str(notebook.parent)] = f"<project>/{notebook.parent.relative_to(project).as_posix()}"
+        for folder, placeholder in list(placeholders.items()):
+            placeholders[os.path.realpath(folder)] = placeholder
+        specific = {folder: text for folder, text in placeholders.items() if len(Path(folder).parts) > 1}
+        return dict(sorted(specific.items(), key=lambda item: -len(item[0])))

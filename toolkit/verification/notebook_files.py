@@ -1,26 +1,32 @@
-"""Notebooks as they lie on the disk: found, read, and written anew."""
+"""Find notebooks on the disk, read them, and replace them."""
 
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
+from toolkit.local.files import write_atomically
 
 SUFFIX: Final = ".ipynb"
+_NAME_NOTEBOOKS: Final = "Name notebooks, or folders with notebooks."
+_SAVE_AGAIN: Final = "Open it in JupyterLab and save it, or restore it from the repository."
+_RESTORE: Final = "Restore it from the repository."
 _LARGEST: Final = 200_000_000  # bytes
-_PASSED_OVER: Final = frozenset({".ipynb_checkpoints", "__pycache__", "node_modules", "site-packages"})
+_SKIPPED_FOLDERS: Final = frozenset({".ipynb_checkpoints", "__pycache__", "node_modules", "site-packages"})
 
 
 class NotANotebook(Exception):
-    """The content of a file is no notebook that can be run here; says why, and what to do."""
+    """A file is not a notebook that can be run here.
+
+    Attributes:
+        what: the reason.
+        next_step: what to do about it.
+    """
 
     def __init__(self, what: str, next_step: str) -> None:
         super().__init__(what)
@@ -29,11 +35,11 @@ class NotANotebook(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StoredNotebook:
-    """A notebook's content.
+    """The bytes and the content of a notebook.
 
     Attributes:
-        data: the very bytes, with the line ends that a repository has (see `_with_plain_line_ends`).
-        content: the same, parsed; texts that the file holds line by line are joined.
+        data: the bytes, with the line ends of a repository (see `_with_plain_line_ends`).
+        content: the parsed bytes; texts that the file stores line by line are joined.
     """
 
     data: bytes
@@ -45,35 +51,39 @@ class StoredNotebook:
 
 
 def find_notebooks(paths: Iterable[Path | str]) -> list[Path]:
-    """The notebooks among files and below folders, each once, in order; checkpoints and hidden folders are none.
+    """Return the notebooks among files and below folders, each once, without checkpoints and hidden folders.
 
     Raises:
-        ConfigurationError: a path does not exist, is no notebook, or is a folder without any.
+        ConfigurationError: if a path does not exist, is not a notebook, or is a folder without notebooks.
     """
-    found: dict[Path, None] = {}
+    notebooks: dict[Path, None] = {}
     for path in map(Path, paths):
         if path.is_dir():
-            below = sorted(each for each in path.rglob(f"*{SUFFIX}") if each.is_file() and not _is_hidden(each, path))
+            below = sorted(file for file in path.rglob(f"*{SUFFIX}") if file.is_file() and not _is_hidden(file, path))
             if not below:
-                raise ConfigurationError(f"There is no notebook in {path}.", "Name a folder that has some, or a file.")
-            found |= dict.fromkeys(below)
+                raise ConfigurationError(
+                    f"There are no notebooks in {path}.", "Name a notebook, or a folder with notebooks.", about="paths"
+                )
+            notebooks |= dict.fromkeys(below)
         elif not path.exists():
-            raise ConfigurationError(f"{path} does not exist.", "Name notebooks, or folders with notebooks.")
+            raise ConfigurationError(f"{path} does not exist.", _NAME_NOTEBOOKS, about="paths")
         elif path.suffix != SUFFIX or not path.is_file():
-            raise ConfigurationError(f"{path} is no notebook.", f"Name files that end in {SUFFIX}, or folders.")
+            raise ConfigurationError(
+                f"{path} is not a notebook.", f"Name files that end in {SUFFIX}, or folders.", about="paths"
+            )
         else:
-            found[path] = None
-    if not found:
-        raise ConfigurationError("No notebook is named.", "Name notebooks, or folders with notebooks.")
-    once = {path.resolve(): path for path in reversed(found)}
-    return [path for path in found if once[path.resolve()] is path]
+            notebooks[path] = None
+    if not notebooks:
+        raise ConfigurationError("There are no notebooks to verify.", _NAME_NOTEBOOKS, about="paths")
+    first_names = {path.resolve(): path for path in reversed(notebooks)}
+    return [path for path in notebooks if first_names[path.resolve()] is path]
 
 
 def read_notebook(path: Path) -> StoredNotebook:
-    """A notebook's bytes and their content.
+    """Read a notebook.
 
     Raises:
-        NotANotebook: it cannot be read, or is no notebook of format 4 in Python.
+        NotANotebook: if it cannot be read, or is not a Python notebook of format 4.
     """
     try:
         if path.stat().st_size > _LARGEST:
@@ -87,61 +97,61 @@ def read_notebook(path: Path) -> StoredNotebook:
 
 
 def parse_notebook(data: bytes) -> StoredNotebook:
-    """The content of a notebook's bytes.
+    """Parse the bytes of a notebook.
 
     Raises:
-        NotANotebook: they are no notebook of format 4 in Python.
+        NotANotebook: if they are not a Python notebook of format 4.
     """
     try:
-        content = _parsed(data)
+        content = _parse_json(data)
         _check_language(content)
-        return StoredNotebook(data, _valid(content))
+        return StoredNotebook(data, _validated(content))
     except RecursionError:
-        raise NotANotebook("It is nested too deep to be read.", "Restore it from the repository.") from None
+        raise NotANotebook("It is nested too deeply.", _RESTORE) from None
 
 
-def _parsed(data: bytes) -> Any:
-    """The JSON of a file, all of which can be written again."""
+def _parse_json(data: bytes) -> Any:
+    """Return the JSON of a file if all of it can be written again."""
     try:
         content = json.loads(data)
-        json.dumps(content, ensure_ascii=False).encode()  # JSON can spell half a character, which UTF-8 cannot hold
+        json.dumps(content, ensure_ascii=False).encode()  # JSON can contain a lone surrogate, which UTF-8 cannot
     except json.JSONDecodeError as error:
-        conflict = b"\n<<<<<<< " in data
+        has_conflict = b"\n<<<<<<< " in data
         raise NotANotebook(
             f"Line {error.lineno} is not JSON: {error.msg}.",
-            "It holds conflicts of a merge; settle them." if conflict else "Restore it from the repository.",
+            "It contains merge conflicts; resolve them." if has_conflict else _RESTORE,
         ) from None
     except UnicodeDecodeError:
-        raise NotANotebook("It is not JSON in UTF-8.", "Restore it from the repository.") from None
+        raise NotANotebook("It is not JSON in UTF-8.", _RESTORE) from None
     except UnicodeEncodeError as error:
-        half = f"\\u{ord(error.object[error.start]):04x}"
+        surrogate = f"\\u{ord(error.object[error.start]):04x}"
         raise NotANotebook(
-            f"It holds half a character, {half}, which UTF-8 cannot hold.",
-            "Search the file for it, and write the whole character or none.",
+            f"It contains half a character, {surrogate}, which UTF-8 cannot represent.",
+            "Search the file for it, and write the whole character or remove it.",
         ) from None
-    except ValueError:  # the one that is left: Python reads no number of thousands of digits
+    except ValueError:  # Python does not read numbers of thousands of digits
         raise NotANotebook(
-            "It holds a number of too many digits to be read.", "Write it as a text, or restore the file."
+            "It contains a number with too many digits.", "Write it as a text, or restore the file."
         ) from None
     return content
 
 
 def _check_language(content: Any) -> None:
-    """Refuse what is no notebook of format 4, or one in another language than Python."""
+    """Raise NotANotebook unless this is a notebook of format 4 in Python."""
     if not isinstance(content, dict) or not isinstance(content.get("cells"), list) or content.get("nbformat") != 4:
-        raise NotANotebook("It is no notebook of format 4.", "Open it in JupyterLab and save it.")
+        raise NotANotebook("It is not a notebook of format 4.", "Open it in JupyterLab and save it.")
     metadata = content.get("metadata")
-    of_language = [metadata.get(key) for key in ("kernelspec", "language_info")] if isinstance(metadata, dict) else []
-    for named, key in zip(of_language, ("language", "name"), strict=False):
-        language = named.get(key) if isinstance(named, dict) else None
+    languages = [metadata.get(key) for key in ("kernelspec", "language_info")] if isinstance(metadata, dict) else []
+    for entry, key in zip(languages, ("language", "name"), strict=False):
+        language = entry.get(key) if isinstance(entry, dict) else None
         if isinstance(language, str) and language.lower() not in {"python", "python3", "ipython"}:
-            raise NotANotebook(f"Its language is {excerpt(language, 40)}.", "Notebooks in Python can be verified.")
+            raise NotANotebook(f"Its language is {excerpt(language, 40)}.", "Only Python notebooks can be verified.")
 
 
-def _valid(content: dict[str, Any]) -> dict[str, Any]:
-    """The content with its texts joined, every cell with an id, found in keeping with the notebook format."""
-    import nbformat  # an extra, and slow to load
-    from nbformat.v4.rwbase import rejoin_lines  # likewise
+def _validated(content: dict[str, Any]) -> dict[str, Any]:
+    """Return the content with joined texts and an id in each cell, after validating it against the notebook format."""
+    import nbformat
+    from nbformat.v4.rwbase import rejoin_lines
 
     try:
         notebook = rejoin_lines(nbformat.from_dict(content))  # type: ignore[no-untyped-call]
@@ -150,26 +160,26 @@ def _valid(content: dict[str, Any]) -> dict[str, Any]:
     except nbformat.ValidationError as error:
         place = "/".join(map(str, getattr(error, "absolute_path", ()) or ())) or "its top level"
         raise NotANotebook(
-            f"It is not in keeping with the notebook format, at {excerpt(place)}.",
-            "Open it in JupyterLab and save it, or restore it from the repository.",
+            f"It does not follow the notebook format, at {excerpt(place)}.",
+            _SAVE_AGAIN,
         ) from None
     except (AssertionError, AttributeError, KeyError, TypeError, ValueError):  # such as a format of 4.0
         raise NotANotebook(
-            "It is not in keeping with the notebook format.",
-            "Open it in JupyterLab and save it, or restore it from the repository.",
+            "It does not follow the notebook format.",
+            _SAVE_AGAIN,
         ) from None
     return dict(notebook)
 
 
 def _name_cells(notebook: Any) -> None:
-    """Give an id to each cell that has none or another's: by its number, the same every time."""
+    """Give an id to each cell without a unique one: derived from its number, so the same every time."""
     if notebook.get("nbformat_minor", 0) < 5:
         return
-    taken = set()
+    used = set()
     for number, cell in enumerate(notebook["cells"], start=1):
-        if not isinstance(cell.get("id"), str) or cell["id"] in taken:
-            cell["id"] = next(name for name in _names(number) if name not in taken)
-        taken.add(cell["id"])
+        if not isinstance(cell.get("id"), str) or cell["id"] in used:
+            cell["id"] = next(name for name in _names(number) if name not in used)
+        used.add(cell["id"])
 
 
 def _names(number: int) -> Iterable[str]:
@@ -181,43 +191,37 @@ def _names(number: int) -> Iterable[str]:
 
 
 def replace_notebook(path: Path, read: bytes, data: bytes) -> None:
-    """Put new bytes in place of those that were read: all of them, or none; through a link, to what it leads to.
+    """Replace a notebook in one step; a link is followed.
+
+    Args:
+        path: the notebook.
+        read: its bytes when it was read.
+        data: the new bytes.
 
     Raises:
-        ConfigurationError: the file changed meanwhile, or cannot be written.
+        ConfigurationError: if the file has changed since it was read, or cannot be written.
     """
     target = path.resolve()
     try:
         if _with_plain_line_ends(target.read_bytes()) != read:
             raise ConfigurationError(
-                f"{path} changed while it was verified; it is left as it is.", "Save it, then run this again."
+                f"{path} changed while it was verified, so it was not updated.", "Run this again.", about="paths"
             )
-        descriptor, partial = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-        try:
-            with os.fdopen(descriptor, "wb") as stream:
-                stream.write(data)
-                stream.flush()
-                os.fsync(stream.fileno())
-            Path(partial).chmod(target.stat().st_mode & 0o777)
-            Path(partial).replace(target)
-        except BaseException:
-            with suppress(OSError):
-                Path(partial).unlink(missing_ok=True)
-            raise
+        write_atomically(target, data, durable=True)
     except OSError as error:
         raise ConfigurationError(
-            f"{path} cannot be written: {error.strerror}.", "Check the file and its permissions."
+            f"{path} cannot be written: {error.strerror}.", "Check the file and its permissions.", about="paths"
         ) from None
 
 
 def _with_plain_line_ends(data: bytes) -> bytes:
-    r"""The bytes with "\n" for "\r\n" if every line ends so, as git checks a file out on Windows.
+    r"""Return the bytes with "\n" for "\r\n" if every line ends so, as in a checkout on Windows.
 
-    Line ends within a notebook's texts are escaped, so these are of the file's layout alone.
+    Line ends in the texts of a notebook are escaped, so these belong to the layout of the file only.
     """
     return data.replace(b"\r\n", b"\n") if b"\r\n" in data and data.count(b"\r\n") == data.count(b"\n") else data
 
 
 def _is_hidden(path: Path, below: Path) -> bool:
     folders = path.relative_to(below).parts[:-1]
-    return any(name in _PASSED_OVER or name.startswith(".") for name in folders)
+    return any(name in _SKIPPED_FOLDERS or name.startswith(".") for name in folders)

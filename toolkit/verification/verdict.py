@@ -1,5 +1,4 @@
-"""Versions of the libraries that shape outputs: stored with them, and compared with those that run."""
-# MERGE: What `verify` says of a notebook.
+"""The result of verifying one notebook, with the library versions that its outputs were made with."""
 
 from __future__ import annotations
 
@@ -11,9 +10,23 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
+# Libraries that shape outputs; their versions are stored with the outputs.
+_LIBRARIES: Final = (
+    "service-access-toolkit",
+    "anywidget",
+    "ipykernel",
+    "ipython",
+    "ipywidgets",
+    "matplotlib",
+    "numpy",
+    "pandas",
+    "pyarrow",
+)
+_OWN_NAME: Final = {"service-access-toolkit": "toolkit"}
+
 
 class Outcome(StrEnum):
-    """What became of a notebook."""
+    """The result of one notebook in one word."""
 
     SAME = "same"
     DIFFERS = "differs"
@@ -23,7 +36,7 @@ class Outcome(StrEnum):
 
     @property
     def is_good(self) -> bool:
-        """Whether the notebook is now stored as it runs."""
+        """True if the notebook is now stored as it runs."""
         return self in (Outcome.SAME, Outcome.UPDATED)
 
 
@@ -31,7 +44,7 @@ class Kind(StrEnum):
     """What a difference is about."""
 
     DATA = "data"
-    PICTURE = "picture"
+    IMAGE = "image"
     PRESENTATION = "presentation"
     EDITOR = "the editor's own"
     SOURCE = "source"
@@ -44,8 +57,8 @@ class CellPlace:
     """A cell, as a reader finds it.
 
     Attributes:
-        number: from 1, of all cells.
-        first_line: of its source.
+        number: position among all cells, from 1.
+        first_line: the first line of its source.
     """
 
     number: int
@@ -57,14 +70,14 @@ class CellPlace:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that is stored otherwise than it came out.
+    """One difference between a stored notebook and its run.
 
     Attributes:
         place: what differs, such as "output 2, text/html".
         kind: what it is about.
-        cell: the cell it belongs to; None for the notebook's own metadata and layout.
-        diff: lines of both in the manner of a unified diff, "-" stored and "+" now; unescaped.
-        hint: why it may differ at every run; empty when nothing tells.
+        cell: the cell; None for the notebook's own metadata and layout.
+        diff: lines of a unified diff, "-" stored and "+" new; not escaped.
+        hint: why it may differ at every run; empty if unknown.
     """
 
     place: str
@@ -79,9 +92,9 @@ class Failure:
     """Why a notebook could not be run to its end.
 
     Attributes:
-        what: what happened, in words.
+        what: what happened.
         next_step: what to do about it.
-        cell: the cell that it happened in; None before the first.
+        cell: the cell that it happened in; None before the first cell.
     """
 
     what: str
@@ -91,12 +104,12 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class VersionChange:
-    """A library that the outputs were made with in another version than the one that runs.
+    """A library whose version is not the one that the outputs were made with.
 
     Attributes:
-        name: of the library, or "python".
-        stored: the version that the notebook names; None when it names none.
-        running: the version here; None when it is not installed.
+        name: the library, or "python".
+        stored: the version that the notebook names; None if it names none.
+        running: the version here; None if the library is not installed.
     """
 
     name: str
@@ -106,17 +119,17 @@ class VersionChange:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of one notebook.
+    """The result of verifying one notebook.
 
     Attributes:
-        path: the notebook, as it was asked for.
-        outcome: in one word.
-        cells: how many cells it has.
-        seconds: how long it ran.
-        differences: what is stored otherwise than it came out, in order. For `UNSTABLE`, between two runs; for
-            `SAME`, what an editor keeps in the file beside the results.
-        failure: why it could not be run to its end; None when it was.
-        versions: libraries whose versions are not those that the outputs were made with.
+        path: the notebook, as the caller named it.
+        outcome: the result in one word.
+        cells: number of cells.
+        seconds: duration of the verification.
+        differences: differences from the stored notebook, in order. For `UNSTABLE`, differences between two runs; for
+            `SAME`, metadata that an editor added.
+        failure: why it could not be run to its end; None if it could.
+        versions: libraries whose versions are not the ones that the outputs were made with.
     """
 
     path: Path
@@ -129,42 +142,41 @@ class Verdict:
 
     @property
     def in_presentation_only(self) -> bool:
-        """Whether what differs is how results look, and none of the results.
+        """True if the notebook differs in how results look, and in none of the results.
 
-        A picture with other pixels counts as that only if libraries have other versions.
+        An image with other pixels counts as presentation only if library versions differ.
         """
-        looks = {Kind.PRESENTATION, Kind.PICTURE} if self.versions else {Kind.PRESENTATION}
-        kinds = {each.kind for each in self.differences} - {Kind.EDITOR}
-        return bool(kinds) and kinds <= looks
-
-
-_LIBRARIES: Final = ("anywidget", "ipykernel", "ipython", "ipywidgets", "matplotlib", "numpy", "pandas", "pyarrow")
+        presentation = {Kind.PRESENTATION, Kind.IMAGE} if self.versions else {Kind.PRESENTATION}
+        kinds = {difference.kind for difference in self.differences} - {Kind.EDITOR}
+        return bool(kinds) and kinds <= presentation
 
 
 def running_versions() -> dict[str, str]:
-    """Of Python, the toolkit, and whichever of the libraries are installed, by name."""
-    found = {"python": platform.python_version(), "toolkit": version("service-access-toolkit")}
+    """Return the versions of Python, the toolkit and the installed libraries that shape outputs, by name."""
+    versions = {"python": platform.python_version()}
     for name in _LIBRARIES:
         try:
-            found[name] = version(name)
+            versions[_OWN_NAME.get(name, name)] = version(name)
         except PackageNotFoundError:
             continue
-    return dict(sorted(found.items()))
+    return dict(sorted(versions.items()))
 
 
-def changes(stored: Mapping[str, str], running: Mapping[str, str]) -> tuple[VersionChange, ...]:
-    """Libraries in another version than stored, by name; none where no versions are stored."""
+def version_changes(stored: Mapping[str, str], running: Mapping[str, str]) -> tuple[VersionChange, ...]:
+    """Return the libraries whose versions differ, by name; none if the notebook names no versions."""
     if not stored:
         return ()
-    names = sorted({*stored, *running})
-    pairs = ((name, stored.get(name), running.get(name)) for name in names)
-    return tuple(VersionChange(*each) for each in pairs if each[1] != each[2])
+    return tuple(
+        VersionChange(name, stored.get(name), running.get(name))
+        for name in sorted({*stored, *running})
+        if stored.get(name) != running.get(name)
+    )
 
 
-def describe_changes(found: tuple[VersionChange, ...]) -> str:
-    """One library after the other, as in "made with pandas 3.1.0, here 3.2.1"; empty when none changed."""
+def describe_changes(changes: tuple[VersionChange, ...]) -> str:
+    """Describe the changes, as in "made with pandas 3.1.0, here 3.2.1"; empty if there are none."""
     return "; ".join(
-        f"made {f'with {each.name} {each.stored}' if each.stored else f'without {each.name}'}, "
-        f"here {each.running or 'it is not installed'}"
-        for each in found
+        f"made {f'with {change.name} {change.stored}' if change.stored else f'without {change.name}'}, "
+        f"here {change.running or 'it is not installed'}"
+        for change in changes
     )

@@ -1,4 +1,4 @@
-"""Verifies notebooks: runs several at once, compares each with its file, and on request writes it anew."""
+"""Verify notebooks: run several at once, compare each with its file, and store the new outputs on request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
 from toolkit.local.project import find_project
 from toolkit.verification.comparing import differences
-from toolkit.verification.kernel_environment import Surroundings
+from toolkit.verification.kernel_environment import KernelEnvironment
 from toolkit.verification.normalize import as_bytes, normal_form, stored_versions
 from toolkit.verification.notebook_files import (
     NotANotebook,
@@ -34,21 +34,21 @@ from toolkit.verification.notebook_files import (
     replace_notebook,
 )
 from toolkit.verification.run_notebook import NotebookFailed, need_kernels, run_notebook
-from toolkit.verification.verdict import Difference, Failure, Kind, Outcome, Verdict, changes, running_versions
+from toolkit.verification.verdict import Difference, Failure, Kind, Outcome, Verdict, running_versions, version_changes
 
 TIMEOUT: Final = 120.0  # seconds for a cell
-_LONGEST: Final = 500  # characters of an error's message
+_LONGEST_MESSAGE: Final = 500  # characters
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a verification is.
+    """How far the verification of one notebook is.
 
     Attributes:
-        path: the notebook that something happened to.
-        cell: the cell that begins, from 1; None when the notebook is done.
-        cells: how many it has.
-        verdict: when it is done.
+        path: the notebook.
+        cell: the cell that starts, from 1; None if the notebook is finished.
+        cells: number of cells.
+        verdict: the result of a finished notebook.
     """
 
     path: Path
@@ -66,45 +66,49 @@ def verify(
     watch: Callable[[Progress], None] = lambda _: None,
     stopping: Callable[[], None] = lambda: None,
 ) -> list[Verdict]:
-    """Run notebooks in replay, each in a fresh kernel, and compare what they give with what is stored.
+    """Run notebooks in replay, each in a fresh kernel, and compare their outputs with the stored ones.
 
-    The network is shut to them, and they see neither the environment nor the home folder of whoever runs
-    this. Their code runs all the same: that is no sandbox.
+    The kernels have no network, and see neither the environment variables nor the home folder of the user. Their code
+    runs nevertheless: this is not a sandbox.
 
     Args:
         paths: notebooks, and folders with notebooks.
-        update: write those anew that differ, provided that two runs of them give the same.
-        jobs: how many run at once; by default as many as there are processors.
-        timeout: seconds for each cell, rounded up to whole ones.
-        watch: told of every cell that begins and every notebook that is done.
-        stopping: told of an interrupt, before the seconds that it takes to end the kernels.
+        update: store the new outputs of notebooks that differ, if a second run gives the same ones.
+        jobs: number of notebooks to run at once; by default one per processor.
+        timeout: seconds for each cell, rounded up to whole seconds.
+        watch: called for each cell that starts and each notebook that is finished.
+        stopping: called on an interrupt, before the kernels are stopped, which takes seconds.
 
     Returns:
         A verdict for each notebook, in order.
 
     Raises:
-        ConfigurationError: a path is none of a notebook, an argument makes no sense, or the extra is missing.
+        ConfigurationError: if a path does not lead to a notebook, an argument is out of range, or the extra `lab` is
+            not installed.
     """
     notebooks = find_notebooks(paths)
-    if not math.isfinite(timeout) or timeout <= 0 or (jobs is not None and jobs < 1):
+    if not math.isfinite(timeout) or timeout <= 0:
         raise ConfigurationError(
-            "The timeout and the number of jobs are above 0, and finite.", "Leave them out, or name others."
+            "The timeout must be above 0 and finite.", "Leave it out, or give a number of seconds.", about="timeout"
         )
+    if jobs is not None and jobs < 1:
+        raise ConfigurationError("The number of jobs must be above 0.", "Leave it out, or give another.", about="jobs")
     need_kernels()
     at_once = min(jobs or _processors(), len(notebooks))
     with tempfile.TemporaryDirectory(prefix="verify-", ignore_cleanup_errors=True) as folder:
-        # Resolved, as programs that ask for their own folder see it.
-        verifying = _Verifying(Path(folder).resolve(), update, timeout, watch, stopping)
-        return _run(lambda: verifying.all(notebooks, at_once))
+        # Resolved, because programs that ask for their own folder see the resolved path.
+        verification = _Verification(Path(folder).resolve(), update, timeout, watch, stopping)
+        return _run(lambda: verification.verify_all(notebooks, at_once))
 
 
 @dataclass
-class _Verifying:
-    """One verification.
+class _Verification:
+    """One call of `verify`.
 
     Attributes:
-        folder: for everything that its kernels write.
-        others: all that is handed in to `verify`.
+        folder: the folder for everything that its kernels write.
+        update, timeout, watch, stopping: the arguments of `verify`.
+        versions: versions of the libraries in use.
     """
 
     folder: Path
@@ -115,90 +119,91 @@ class _Verifying:
     versions: dict[str, str] = field(default_factory=running_versions)
     _runs: int = 0
 
-    async def all(self, notebooks: list[Path], at_once: int) -> list[Verdict]:
-        """The verdicts on all notebooks, so many at once."""
-        work = asyncio.create_task(self._all(notebooks, at_once))
+    async def verify_all(self, notebooks: list[Path], at_once: int) -> list[Verdict]:
+        """Return the verdicts on all notebooks."""
+        work = asyncio.create_task(self._verify_all(notebooks, at_once))
         try:
-            return await asyncio.shield(work)  # without it, an interrupt would be told of here after the clearing up
+            return await asyncio.shield(work)  # so that an interrupt arrives here before the clean-up
         except asyncio.CancelledError:
             self.stopping()
             work.cancel()
             await asyncio.wait([work])
             raise
 
-    async def _all(self, notebooks: list[Path], at_once: int) -> list[Verdict]:
+    async def _verify_all(self, notebooks: list[Path], at_once: int) -> list[Verdict]:
         (self.folder / "shared").mkdir()
-        # What is needed next takes about as long to load; in a thread, so that an interrupt is told of meanwhile.
+        # nbclient takes seconds to load, too; in a thread, so that an interrupt arrives meanwhile.
         await asyncio.gather(self._list_fonts(), asyncio.to_thread(import_module, "nbclient"))
-        places = asyncio.Semaphore(at_once)
+        slots = asyncio.Semaphore(at_once)
 
-        async def one(path: Path) -> Verdict:
-            async with places:
-                verdict = await self.one(path)
+        async def verify_in_turn(path: Path) -> Verdict:
+            async with slots:
+                verdict = await self.verify_one(path)
             self.watch(Progress(path, None, verdict.cells, verdict))
             return verdict
 
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(path)) for path in notebooks]
+            tasks = [group.create_task(verify_in_turn(path)) for path in notebooks]
         return [task.result() for task in tasks]
 
-    async def one(self, path: Path) -> Verdict:
-        """The verdict on one notebook; whatever goes wrong with it, the others have theirs."""
+    async def verify_one(self, path: Path) -> Verdict:
+        """Return the verdict on one notebook. An error belongs to this notebook and does not stop the others."""
         started = time.monotonic()
         verdict = Verdict(path, Outcome.FAILED)
         try:
             stored = read_notebook(path)
-            known = stored_versions(stored.content)
-            verdict = replace(verdict, cells=len(stored.cells), versions=changes(known, self.versions))
-            outcome, found = await self._compared(path, stored, known or self.versions)
-            verdict = replace(verdict, outcome=outcome, differences=found)
-        except Exception as error:  # noqa: BLE001 - a notebook may be odd in ways that nobody thought of
+            versions = stored_versions(stored.content)
+            verdict = replace(verdict, cells=len(stored.cells), versions=version_changes(versions, self.versions))
+            outcome, difference = await self._compare(path, stored, versions or self.versions)
+            verdict = replace(verdict, outcome=outcome, differences=difference)
+        except Exception as error:  # noqa: BLE001 - a notebook may be odd in unforeseen ways
             verdict = replace(verdict, failure=_failure(error))
         return replace(verdict, seconds=time.monotonic() - started)
 
-    async def _compared(
+    async def _compare(
         self, path: Path, stored: StoredNotebook, versions: Mapping[str, str]
     ) -> tuple[Outcome, tuple[Difference, ...]]:
-        given = await self._given(path, stored)
-        expected = given(versions)
-        found = differences(stored, as_bytes(expected), expected)
-        if not found or not self.update:
-            is_same = all(each.kind is Kind.EDITOR for each in found)
-            return Outcome.SAME if is_same else Outcome.DIFFERS, found
-        # Only a second run shows that what is about to be stored will be the same tomorrow.
-        once = as_bytes(given(self.versions))
-        again = (await self._given(path, stored))(self.versions)
-        unstable = differences(parse_notebook(once), as_bytes(again), again)
+        normalize = await self._run_once(path, stored)
+        expected = normalize(versions)
+        changed = differences(stored, as_bytes(expected), expected)
+        if not changed or not self.update:
+            is_same = all(difference.kind is Kind.EDITOR for difference in changed)
+            return Outcome.SAME if is_same else Outcome.DIFFERS, changed
+        # Only a second run shows that the outputs about to be stored will be the same tomorrow.
+        first = as_bytes(normalize(self.versions))
+        second = (await self._run_once(path, stored))(self.versions)
+        unstable = differences(parse_notebook(first), as_bytes(second), second)
         if unstable:
             return Outcome.UNSTABLE, unstable
-        replace_notebook(path, stored.data, once)
-        return Outcome.UPDATED, found
+        replace_notebook(path, stored.data, first)
+        return Outcome.UPDATED, changed
 
-    async def _given(self, path: Path, stored: StoredNotebook) -> Callable[[Mapping[str, str]], dict[str, Any]]:
-        """Runs a notebook; makes its normal form with given versions."""
-        surroundings = self._surroundings()
-        folder, places = _places(path, surroundings)
+    async def _run_once(self, path: Path, stored: StoredNotebook) -> Callable[[Mapping[str, str]], dict[str, Any]]:
+        """Run a notebook and return a function that gives its normal form with the versions passed to it."""
+        environment = self._new_environment()
+        notebook, project = _locate(path)
+        placeholders = environment.placeholders(notebook, project)
         result = await run_notebook(
             stored.content,
-            folder,
-            surroundings,
-            patience=self.timeout,
-            outside=os.environ,
+            notebook.parent,
+            environment,
+            timeout=self.timeout,
+            variables=os.environ,
             at_cell=lambda number: self.watch(Progress(path, number + 1, len(stored.cells))),
         )
-        return lambda versions: normal_form(stored.content, result, places=places, versions=versions)
+        return lambda versions: normal_form(stored.content, result, places=placeholders, versions=versions)
 
-    def _surroundings(self) -> Surroundings:
+    def _new_environment(self) -> KernelEnvironment:
         self._runs += 1
-        return Surroundings.make(self.folder / str(self._runs), self.folder / "shared")
+        return KernelEnvironment.create(self.folder / str(self._runs), self.folder / "shared")
 
     async def _list_fonts(self) -> None:
-        """Let matplotlib list this machine's fonts once for all kernels; it would say so in a cell if it took long."""
+        """Let matplotlib list the fonts once for all kernels; a slow listing would print a message in a cell."""
         if find_spec("matplotlib") is None:
             return
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-c", "import matplotlib.font_manager"),
-            env=self._surroundings().environment(os.environ),
+            env=self._new_environment().variables(os.environ),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -212,53 +217,53 @@ class _Verifying:
 
 
 def _failure(error: Exception) -> Failure:
-    """What went wrong with a notebook, in words."""
+    """Describe why a notebook could not be verified."""
     if isinstance(error, NotebookFailed):
         return error.failure
     if isinstance(error, (NotANotebook, ConfigurationError)):
         return Failure(error.what, error.next_step)
     return Failure(
-        excerpt(f"It could not be verified: {type(error).__name__}: {error}", _LONGEST),
-        "Open it in JupyterLab, run and save it; if this stays, report it with the notebook.",
+        excerpt(f"It could not be verified: {type(error).__name__}: {error}", _LONGEST_MESSAGE),
+        "Open it in JupyterLab, run and save it. If that does not help, report it with the notebook.",
     )
 
 
 def _run(work: Callable[[], Coroutine[Any, Any, list[Verdict]]]) -> list[Verdict]:
-    """What a coroutine gives; in a thread of its own where a loop runs in this one already, as in a notebook."""
+    """Run a coroutine; in a thread of its own if this thread has a running loop already, as in a notebook."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work())
-    task: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = Future()
+    started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = Future()
     result: Future[list[Verdict]] = Future()
 
     async def tracked() -> list[Verdict]:
-        task.set_result((asyncio.get_running_loop(), asyncio.current_task()))
+        started.set_result((asyncio.get_running_loop(), asyncio.current_task()))
         return await work()
 
     def target() -> None:
         try:
             result.set_result(asyncio.run(tracked()))
-        except BaseException as error:  # noqa: BLE001 - whatever it is belongs to who waits
+        except BaseException as error:  # noqa: BLE001 - raised again in the waiting thread
             result.set_exception(error)
 
     thread = threading.Thread(target=target, name="toolkit-verify")
     thread.start()
     try:
         return result.result()
-    except BaseException:  # an interrupt, which this thread alone is told of
-        loop, running = task.result()
-        if running is not None:
-            with suppress(RuntimeError):  # closed already
-                loop.call_soon_threadsafe(running.cancel)
+    except BaseException:  # an interrupt, which only this thread receives
+        loop, task = started.result()
+        if task is not None:
+            with suppress(RuntimeError):  # the loop is closed already
+                loop.call_soon_threadsafe(task.cancel)
         thread.join()
         raise
 
 
-def _places(path: Path, surroundings: Surroundings) -> tuple[Path, dict[str, str]]:
-    """The folder a notebook is in, through links, and what stands for folders in its outputs."""
+def _locate(path: Path) -> tuple[Path, Path]:
+    """Return a notebook, through links, and its project folder."""
     notebook = path.resolve()
-    return notebook.parent, surroundings.places(notebook, find_project(notebook.parent))
+    return notebook, find_project(notebook.parent)
 
 
 def _processors() -> int:

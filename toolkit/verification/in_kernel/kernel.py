@@ -1,8 +1,8 @@
 # ruff: noqa: INP001 - a script of its own, which Python is pointed to
-"""Starts the kernel of a notebook that is verified; run as a script, in the kernel's own process.
+"""Start the kernel of a notebook that is verified; run as a script in the kernel's own process.
 
-It makes repeatable what Jupyter makes anew in each process, and imports nothing of the toolkit, so that a
-notebook finds Python as any kernel does.
+It makes repeatable what Jupyter creates anew in each process. It imports nothing of the toolkit, so that a notebook
+finds Python as in any other kernel.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from typing import Any
 
 
 def repeat_identifiers() -> None:
-    """Give `uuid.uuid4` a sequence of its own for each module that calls it, the same in every run.
+    """Let `uuid.uuid4` return the same sequence in each run, one sequence per calling module.
 
-    Widgets, pandas Styler, matplotlib's SVG and others name things by it, and the names are in the outputs.
-    By module, so that one caller more does not shift what others get. A forked child gets true ones again.
+    Widgets, pandas Styler, matplotlib's SVG and others use it for names that end up in outputs. Because each module has
+    its own sequence, an additional caller does not change the names of the others. A forked child gets random ones.
     """
-    true_uuid4 = uuid.uuid4
+    random_uuid4 = uuid.uuid4
     first_process = os.getpid()
     sequences: dict[str, random.Random] = {}
 
     def uuid4() -> uuid.UUID:
         if os.getpid() != first_process:
-            return true_uuid4()
-        caller = str(sys._getframe(1).f_globals.get("__name__"))  # noqa: SLF001 - the caller's name costs nothing
-        sequence = sequences.setdefault(caller, random.Random(f"uuid4 of {caller}"))  # noqa: S311 - names, no secrets
+            return random_uuid4()
+        caller = str(sys._getframe(1).f_globals.get("__name__"))  # noqa: SLF001 - the cheapest way to the caller's name
+        sequence = sequences.setdefault(caller, random.Random(f"uuid4 of {caller}"))  # noqa: S311 - names, not secrets
         return uuid.UUID(int=sequence.getrandbits(128), version=4)
 
     uuid.uuid4 = uuid4
 
 
 def name_cells_by_number() -> None:
-    """Let a cell's code be "<cell 3>" in warnings and tracebacks, rather than a temporary file of this process."""
-    from ipykernel.compiler import XCachingCompiler  # after the identifiers
+    """Call a cell's code "<cell 3>" in warnings and tracebacks, instead of a temporary file of this process."""
+    from ipykernel.compiler import XCachingCompiler  # must come after the identifiers
 
     def get_code_name(_: object, _raw: str, _transformed: str, number: int) -> str:
         return f"<cell {number}>"
@@ -47,10 +47,10 @@ def name_cells_by_number() -> None:
 
 def main() -> None:
     """Run the kernel with the arguments of this script."""
-    del sys.path[0]  # the folder of this script, which a notebook has no business with
+    del sys.path[0]  # the folder of this script, which a notebook must not import from
     repeat_identifiers()
     name_cells_by_number()
-    from ipykernel.kernelapp import launch_new_instance  # last
+    from ipykernel.kernelapp import launch_new_instance
 
     launch_new_instance()
 

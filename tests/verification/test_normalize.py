@@ -1,4 +1,4 @@
-"""The stored form: what is a run's or a machine's own is gone, everything else is there."""
+"""The stored form of a notebook: without anything that depends on the run or the machine, and otherwise complete."""
 
 import base64
 import html
@@ -16,7 +16,7 @@ from toolkit.verification.normalize import (
     normal_form,
     normal_output,
     without_places,
-    without_remarks,
+    without_png_metadata,
     without_times,
 )
 from toolkit.verification.notebook_files import parse_notebook
@@ -36,23 +36,23 @@ def png(*extra):
 
 
 @pytest.mark.parametrize("end", ["", "\n"])
-def test_a_picture_loses_its_remarks_and_nothing_else(end):
-    """Versions and times in a PNG go, its pixels stay; how Jupyter ends the base64 stays too."""
-    remarks = chunk(b"tEXt", b"Software\0Matplotlib version 3.1"), chunk(b"tIME", b"\x07\xea\x0b\x14\0\0\0")
-    encoded = base64.b64encode(png(*remarks)).decode() + end
-    assert without_remarks(encoded) == base64.b64encode(png()).decode() + end
+def test_without_png_metadata(end):
+    """A PNG loses versions and times and keeps its pixels; the base64 ends as before."""
+    metadata = chunk(b"tEXt", b"Software\0Matplotlib version 3.1"), chunk(b"tIME", b"\x07\xea\x0b\x14\0\0\0")
+    encoded = base64.b64encode(png(*metadata)).decode() + end
+    assert without_png_metadata(encoded) == base64.b64encode(png()).decode() + end
 
 
 @given(st.binary(max_size=60), st.integers(0, 60))
-def test_any_text_in_place_of_a_picture_is_taken(data, cut):
-    """What is no PNG, or half of one, is stored as it is or cut short, never an error."""
+def test_any_text_in_place_of_a_png(data, cut):
+    """Text that is not a PNG, or part of one, never raises an error."""
     for each in (data, png()[:cut], png() + data):
-        without_remarks(base64.b64encode(each).decode())
-    without_remarks(data.decode("latin-1"))
+        without_png_metadata(base64.b64encode(each).decode())
+    without_png_metadata(data.decode("latin-1"))
 
 
-def test_folders_of_this_machine_are_named_by_what_they_are():
-    """Longest first, as whole names, also right behind a colour; other names that begin so stay."""
+def test_without_places():
+    """Folders are replaced longest first and as whole names, also after a colour; names with the same start stay."""
     places = {"/home/ann/proj/nb": "<notebooks>", "/home/ann": "~"}
     texts = ["/home/ann/proj/nb/x.py", "\x1b[32m/home/ann/a.py\x1b[39m", "'/home/ann'", "/home/anna", "x/home/ann"]
     told = ["<notebooks>/x.py", "\x1b[32m~/a.py\x1b[39m", "'~'", "/home/anna", "x/home/ann"]
@@ -60,8 +60,8 @@ def test_folders_of_this_machine_are_named_by_what_they_are():
     assert without_places("/x", {}) == "/x"
 
 
-def test_what_stands_for_a_folder_is_no_tag_in_a_page_or_picture():
-    """HTML and SVG, an Output widget's too, hold it escaped; plain text, and what has no angle brackets, as it is."""
+def test_placeholders_are_escaped_in_markup():
+    """Placeholders are escaped in HTML and SVG, also in Output widgets, and stay as they are in plain text."""
     places = {"/home/ann/proj": "<project>", "/home/ann": "~"}
     shown = {
         "text/plain": "/home/ann/proj/a.csv",
@@ -79,28 +79,28 @@ def test_what_stands_for_a_folder_is_no_tag_in_a_page_or_picture():
 
 
 @given(st.lists(st.sampled_from(["/a/b", "/a", "<td>", "&", "'", "x", "/", ".", " ", "\x1b[32m", "project"])))
-def test_folders_are_found_in_a_page_as_they_are_in_its_text(parts):
-    """Escaping a text and naming its folders is the same in either order."""
+def test_order_of_escaping_and_replacing(parts):
+    """Escaping a text and replacing its folders gives the same in either order."""
     places, text = {"/a/b": "<project>", "/a": "<a&b>"}, "".join(parts)
     assert without_places({"text/html": html.escape(text)}, places) == {
         "text/html": html.escape(without_places(text, places))
     }
 
 
-def test_a_default_repr_has_no_address():
-    """An address is another one in each run; other hexadecimal numbers are results."""
+def test_without_addresses():
+    """Memory addresses of default reprs are removed; other hexadecimal numbers are results and stay."""
     given_data = {"text/plain": "<Styler at 0x7fa40bb8fc90> 0x7fa40bb8fc90"}
     normal = normal_output({"output_type": "display_data", "data": given_data, "metadata": {}}, {})
     assert normal["data"]["text/plain"] == "<Styler at 0x...> 0x7fa40bb8fc90"
 
 
-def test_times_and_trust_leave_a_cells_metadata():
-    """When a cell ran is of one run, and trust of one user; tags are the author's."""
+def test_without_times():
+    """Execution times and trust are removed from a cell's metadata; tags stay."""
     assert without_times({"execution": {}, "ExecuteTime": {}, "trusted": True, "tags": ["x"]}) == {"tags": ["x"]}
 
 
-def test_the_stored_form_is_what_the_run_gave():
-    """Outputs and counts are the run's, kernel and language are fixed, a widget state is kept when there is one."""
+def test_normal_form():
+    """Outputs and counts come from the run, kernel and language are fixed, and existing widget state is kept."""
     result = RunResult({0: CellResult([{"output_type": "stream", "name": "stdout", "text": "x\n"}], 1)})
     normal = normal_form(NOTEBOOK, result, places={}, versions={"pandas": "1"})
     assert normal["cells"][0]["outputs"][0]["text"] == "x\n"
@@ -113,8 +113,8 @@ def test_the_stored_form_is_what_the_run_gave():
     assert with_state["metadata"]["widgets"] == {"state": 1}
 
 
-def test_a_cell_that_was_told_not_to_run_keeps_what_it_has():
-    """Its outputs and count are stored as they were, to the byte, while others are the run's or empty."""
+def test_normal_form_of_skipped_cell():
+    """A skipped cell keeps its outputs and count to the byte."""
     output = {"output_type": "stream", "name": "stdout", "text": "<x at 0x7fa40bb8fc90> in /home/ann\n"}
     kept = {**CODE, "outputs": [output], "execution_count": 7}
     notebook = {**NOTEBOOK, "cells": [kept, {**kept, "id": "b"}]}
@@ -123,7 +123,7 @@ def test_a_cell_that_was_told_not_to_run_keeps_what_it_has():
 
 
 def test_writing_and_reading_is_stable():
-    """What is written is read as it was, and written as the same bytes."""
+    """A written notebook is read as it was, and written as the same bytes."""
     result = RunResult({0: CellResult([{"output_type": "stream", "name": "stdout", "text": "ä\nb"}], 1)})
     data = as_bytes(normal_form(NOTEBOOK, result, places={}, versions={}))
     read = parse_notebook(data)

@@ -1,6 +1,6 @@
-"""Notebooks that are really run: what passes, what differs, what fails, what is left behind.
+"""Notebooks that run in real kernels: which are the same, differ or fail, and what is left behind.
 
-A kernel takes a second to start, so notebooks of many cells are run once and asked about many times.
+A kernel takes a second to start, so notebooks of many cells run once and serve many tests.
 """
 
 import asyncio
@@ -16,16 +16,16 @@ import time
 from pathlib import Path
 
 import pytest
+from notebook_files import odd_notebooks, write_notebook
 
 import toolkit
 from toolkit.core.errors import ConfigurationError
 from toolkit.verification import Kind, Outcome, verify
 from toolkit.verification.normalize import CellResult, RunResult
-from toolkit.verification.run_notebook import raised
+from toolkit.verification.run_notebook import describe_error
 from toolkit.verification.verdict import CellPlace
-from toolkit.verification.verifier import _Verifying
+from toolkit.verification.verifier import _Verification
 
-pytest.importorskip("nbclient")
 SECRET = "AWS_SECRET_ACCESS_KEY"
 
 LOOKS = (
@@ -46,7 +46,7 @@ LOOKS = (
     "slider.value = 7",
     "",
 )
-PICTURES = (
+IMAGES = (
     "import matplotlib.pyplot as plt\nplt.plot([1, 3, 2])",
     "%config InlineBackend.figure_formats = ['svg']\nplt.plot([1, 3, 2]);",
 )
@@ -60,8 +60,8 @@ SHUT = (
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory, write_notebook, odd_notebooks):
-    """A project with notebooks of every sort and the shipped recording."""
+def folder(tmp_path_factory):
+    """Make a project with notebooks of every sort and the bundled recording."""
     folder = tmp_path_factory.mktemp("project")
     (folder / "pyproject.toml").touch()
     cassettes = folder / "cassettes"
@@ -75,28 +75,28 @@ def folder(tmp_path_factory, write_notebook, odd_notebooks):
     write_notebook(folder / "bad" / "calls.ipynb", "import httpx\nhttpx.get('http://127.0.0.1:9')")
     write_notebook(folder / "bad" / "misses.ipynb", "import toolkit as tk\ntk.Session(cassette='none-such').accounts()")
     write_notebook(folder / "bad" / "clock.ipynb", "import time", "print(time.time_ns())")
-    for name, content in {**odd_notebooks, "torn": '{"cells": ['}.items():
+    for name, content in {**odd_notebooks(), "torn": '{"cells": ['}.items():
         (folder / "bad" / f"{name}.ipynb").write_text(content)
     return folder
 
 
 @pytest.fixture(scope="module")
 def updated(folder):
-    """All of them with update=True, once: the verdicts by name, and what was told of the progress."""
-    told = []
+    """Verify all notebooks once with update=True; return the verdicts by name, and the progress."""
+    progress = []
     secret = secrets.token_hex(16)
     os.environ[SECRET] = secret
     try:
-        verdicts = verify([folder / "good", folder / "bad"], update=True, watch=told.append)
+        verdicts = verify([folder / "good", folder / "bad"], update=True, watch=progress.append)
     finally:
         del os.environ[SECRET]
     assert secret not in "".join(path.read_text() for path in folder.rglob("*.ipynb"))
-    return {verdict.path.stem: verdict for verdict in verdicts}, told
+    return {verdict.path.stem: verdict for verdict in verdicts}, progress
 
 
 @pytest.fixture(scope="module")
 def good(folder, updated):
-    """Stored contents of the notebooks that were updated, by name."""
+    """Return the stored contents of the updated notebooks by name."""
     return {path.stem: json.loads(path.read_text()) for path in (folder / "good").iterdir()}
 
 
@@ -108,8 +108,8 @@ def text_of(output):
     return "".join(output.get("text") or output["data"]["text/plain"])
 
 
-def test_what_is_updated_is_the_same_afterwards(folder, updated):
-    """Verified right after the update, and in a folder that nobody may write to, everything is the same."""
+def test_updated_notebooks_are_the_same(folder, updated):
+    """After an update, in a read-only folder, every notebook is the same."""
     verdicts, _ = updated
     assert [verdicts[name].outcome for name in ("looks", "shut")] == [Outcome.UPDATED] * 2
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
@@ -119,13 +119,15 @@ def test_what_is_updated_is_the_same_afterwards(folder, updated):
         again = verify([good])
     finally:
         good.chmod(0o755)
-    assert [(each.outcome, each.differences, each.failure) for each in again] == [(Outcome.SAME, (), None)] * 2
+    assert [(verdict.outcome, verdict.differences, verdict.failure) for verdict in again] == [
+        (Outcome.SAME, (), None)
+    ] * 2
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
 
 @pytest.mark.usefixtures("updated")
-def test_one_changed_byte_of_an_output_is_named(folder, good, tmp_path):
-    """A digit of a stored table changed, and a version: the cell, the output, the lines, and what changed are said."""
+def test_changed_byte_is_named(folder, good, tmp_path):
+    """A changed digit of a stored table is reported with its cell, output, lines and library versions."""
     file = tmp_path / "shut.ipynb"
     data = (folder / "good" / "shut.ipynb").read_bytes()
     running = good["shut"]["metadata"]["toolkit"]["versions"]["pandas"]
@@ -138,12 +140,12 @@ def test_one_changed_byte_of_an_output_is_named(folder, good, tmp_path):
     assert difference.place == "output 1, text/plain"
     assert difference.kind is Kind.DATA
     assert difference.diff == ("-('1', 'UTD', ['.ipython'])", "+('1', 'UTC', ['.ipython'])")
-    assert [(each.name, each.stored, each.running) for each in verdict.versions] == [("pandas", "0.1", running)]
+    assert [(change.name, change.stored, change.running) for change in verdict.versions] == [("pandas", "0.1", running)]
     assert file.read_bytes() == changed
 
 
-def test_what_jupyter_makes_anew_is_stored_in_one_form(good):
-    """No address, time, identifier of one run, or folder of this machine is in what is stored."""
+def test_stored_form_is_repeatable(good):
+    """Stored outputs hold no address, time or identifier of a run, nor a folder of this machine."""
     looks = good["looks"]
     stored = json.dumps(looks)
     assert text_of(outputs(looks, 9)[0]) == "<object at 0x...>"
@@ -155,15 +157,15 @@ def test_what_jupyter_makes_anew_is_stored_in_one_form(good):
     assert looks["metadata"]["language_info"] == {"name": "python"}
 
 
-def test_streams_are_whole_and_warnings_name_the_cell(good):
-    """Printed lines come as one text a stream, and code is named by its cell's number."""
+def test_streams_and_warnings(good):
+    """Printed lines are one text per stream, and warnings name the cell by its number."""
     out, err = outputs(good["looks"], 2)
     assert (out["name"], text_of(out)) == ("stdout", "out\n")
     assert text_of(err).startswith("err\n<cell 1>:4: UserWarning: careful\n")
     assert text_of(outputs(good["looks"], 3)[0]).startswith("{")
 
 
-def test_a_traceback_shows_the_lines_of_the_right_cells(good):
+def test_traceback_names_the_right_cell(good):
     """Code of an earlier cell is quoted from that cell."""
     (error,) = outputs(good["looks"], 12)
     shown = "\n".join(error["traceback"])
@@ -172,8 +174,8 @@ def test_a_traceback_shows_the_lines_of_the_right_cells(good):
     assert "In[10]" in shown
 
 
-def test_widgets_are_named_the_same_and_their_state_is_compared(good):
-    """The view in the output is that of the state that is stored, which holds what a later cell set."""
+def test_widget_state(good):
+    """The view in an output belongs to the stored state, which includes changes by later cells."""
     (shown,) = outputs(good["looks"], 6)
     model = shown["data"]["application/vnd.jupyter.widget-view+json"]["model_id"]
     state = good["looks"]["metadata"]["widgets"]["application/vnd.jupyter.widget-state+json"]["state"]
@@ -181,16 +183,16 @@ def test_widgets_are_named_the_same_and_their_state_is_compared(good):
     assert "widgets" not in good["shut"]["metadata"]
 
 
-def test_a_recording_replays(good):
-    """The toolkit finds the project's cassette, without credentials and settings."""
+def test_recording_replays(good):
+    """The toolkit finds the project's cassette without credentials and settings."""
     assert text_of(outputs(good["looks"], 14)[0]).startswith("(")
 
 
-def test_no_secret_and_no_network_is_there(good):
-    """The environment, the network, the keyring, the home folder and the history are none of the user's."""
+def test_kernel_has_no_secrets_and_no_network(good):
+    """Variables, network, keyring, home folder and history are not the user's."""
     shown = [text_of(outputs(good["shut"], number)[0]) for number in range(1, 6)]
     assert shown[0] == "[]"
-    assert "the network is shut" in shown[1]
+    assert "there is no network" in shown[1]
     assert shown[2] == "'keyring.backends.null'"
     assert shown[3] == "('1', 'UTC', ['.ipython'])"
     assert shown[4] == "':memory:'"
@@ -200,13 +202,13 @@ def test_no_secret_and_no_network_is_there(good):
     ("name", "cell", "words", "next_step"),
     [
         ("raises", 3, "ValueError: invalid literal for int() with base 10: 'abc' (line 2)", "JupyterLab"),
-        ("ends", 1, "The kernel ended in it.", "JupyterLab"),
-        ("calls", 1, "the network is shut", "replay a recording"),
+        ("ends", 1, "The kernel died in this cell.", "JupyterLab"),
+        ("calls", 1, "there is no network", "Replay a recording"),
         ("misses", 1, "CassetteMiss: ", "TOOLKIT_OFFLINE"),
     ],
 )
-def test_what_fails_is_told_in_words(updated, name, cell, words, next_step):
-    """The cell by its number, the error by its last line, what to do; no traceback."""
+def test_failure_is_described(updated, name, cell, words, next_step):
+    """A failure names the cell, the last line of the error and what to do, without a traceback."""
     verdicts, _ = updated
     failure = verdicts[name].failure
     assert verdicts[name].outcome is Outcome.FAILED
@@ -217,8 +219,8 @@ def test_what_fails_is_told_in_words(updated, name, cell, words, next_step):
 
 
 @pytest.mark.parametrize("name", ["torn", "half", "digits", "nested", "float"])
-def test_an_odd_file_fails_alone(updated, name):
-    """The others are run all the same."""
+def test_odd_file_fails_alone(updated, name):
+    """A file that cannot be read fails, and the others run."""
     verdicts, _ = updated
     assert verdicts[name].outcome is Outcome.FAILED
     assert verdicts[name].failure.what.startswith(("Line 1 is not JSON", "It "))
@@ -226,8 +228,8 @@ def test_an_odd_file_fails_alone(updated, name):
     assert verdicts[name].failure.cell is None
 
 
-def test_what_nobody_thought_of_fails_alone(tmp_path, write_notebook, monkeypatch):
-    """An error of any type is that of its notebook, with the type and what to do; the other one has its verdict."""
+def test_unforeseen_error_fails_alone(tmp_path, monkeypatch):
+    """An unforeseen error belongs to its notebook; the other notebook has its verdict."""
 
     async def run_notebook(content, *arguments, **options):
         if content["cells"][0]["source"] == "odd":
@@ -243,8 +245,8 @@ def test_what_nobody_thought_of_fails_alone(tmp_path, write_notebook, monkeypatc
     assert (plain.outcome, plain.failure) == (Outcome.DIFFERS, None)
 
 
-def test_a_cell_that_is_told_not_to_run_keeps_what_it_shows(tmp_path, write_notebook):
-    """What somebody stored in it stays through an update, whatever it is, and compares as the same."""
+def test_skipped_cell_keeps_its_outputs(tmp_path):
+    """Outputs of a skipped cell stay through an update and compare as the same."""
     file = write_notebook(tmp_path / "a.ipynb", ("1 / 0", "skip-execution"), "2")
     content = json.loads(file.read_text())
     shown = {"output_type": "stream", "name": "stdout", "text": [f"<x at 0x7fa40bb8fc90> in {tmp_path}\n"]}
@@ -255,39 +257,38 @@ def test_a_cell_that_is_told_not_to_run_keeps_what_it_shows(tmp_path, write_note
     skipped, ran = json.loads(file.read_text())["cells"]
     assert (skipped["outputs"], skipped["execution_count"]) == ([shown], 7)
     assert ran["execution_count"] == 1
-    assert [(each.outcome, each.differences) for each in verify([file])] == [(Outcome.SAME, ())]
+    assert [(again.outcome, again.differences) for again in verify([file])] == [(Outcome.SAME, ())]
 
 
-def test_what_is_another_at_every_run_is_not_written(folder, updated):
-    """An update that would not verify is refused, with what differs between two runs."""
+def test_unstable_notebook_is_not_updated(folder, updated):
+    """An update whose second run differs is refused, with the differences between the two runs."""
     verdicts, _ = updated
     assert verdicts["clock"].outcome is Outcome.UNSTABLE
-    assert [each.cell.number for each in verdicts["clock"].differences] == [2]
+    assert [difference.cell.number for difference in verdicts["clock"].differences] == [2]
     assert '"outputs": []' in (folder / "bad" / "clock.ipynb").read_text()
 
 
-def test_progress_is_told_cell_by_cell(updated):
-    """Each cell that begins and each notebook that is done."""
-    verdicts, told = updated
-    of_raises = [each.cell for each in told if each.path.stem == "raises"]
-    assert of_raises == [1, 2, 3, None]
-    done = [each.verdict for each in told if each.cell is None]
-    assert sorted(each.path.stem for each in done) == sorted(verdicts)
+def test_progress_of_verification(updated):
+    """Progress is reported for each cell that starts and each notebook that is finished."""
+    verdicts, events = updated
+    assert [event.cell for event in events if event.path.stem == "raises"] == [1, 2, 3, None]
+    finished = [event.verdict for event in events if event.cell is None]
+    assert sorted(verdict.path.stem for verdict in finished) == sorted(verdicts)
 
 
-def test_pictures_are_the_same_bytes(tmp_path, write_notebook):
-    """Drawn twice in two processes, a PNG and an SVG are the same, and name no version."""
+def test_images_are_repeatable(tmp_path):
+    """A PNG and an SVG drawn in two processes are the same bytes."""
     pytest.importorskip("matplotlib")
-    file = write_notebook(tmp_path / "a.ipynb", *PICTURES)
+    file = write_notebook(tmp_path / "a.ipynb", *IMAGES)
     (verdict,) = verify([file], update=True)
     assert verdict.outcome is Outcome.UPDATED
-    png, svg = (each["outputs"][-1]["data"] for each in json.loads(file.read_text())["cells"])
+    png, svg = (cell["outputs"][-1]["data"] for cell in json.loads(file.read_text())["cells"])
     assert "image/png" in png
     assert "image/svg+xml" in svg
 
 
-def test_a_cell_that_hangs_is_named(tmp_path, write_notebook):
-    """After the seconds it may take, the cell is told, and its kernel is gone."""
+def test_hanging_cell(tmp_path):
+    """A cell that exceeds its time is named, and its kernel is stopped."""
     file = write_notebook(
         tmp_path / "hangs.ipynb",
         "import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\nwhile True: time.sleep(0.01)",
@@ -298,8 +299,8 @@ def test_a_cell_that_hangs_is_named(tmp_path, write_notebook):
     assert is_gone(int((tmp_path / "pid").read_text()))
 
 
-def test_it_works_within_a_running_loop(tmp_path, write_notebook):
-    """In a notebook, which has a loop of its own, it is called like anywhere else."""
+def test_verify_within_a_running_loop(tmp_path):
+    """In a notebook, which has a running loop, `verify` is called as anywhere else."""
     file = write_notebook(tmp_path / "a.ipynb", "1")
 
     async def call():
@@ -309,7 +310,7 @@ def test_it_works_within_a_running_loop(tmp_path, write_notebook):
 
 
 def is_gone(process):
-    """Whether a process that is no child of ours has ended, or is about to be buried."""
+    """Return True once a process that is not a child of ours has ended."""
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
         try:
@@ -322,8 +323,8 @@ def is_gone(process):
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_ends_the_kernels_and_leaves_nothing(tmp_path, write_notebook, number):
-    """Ctrl+C, or CI's request to end: no kernel, no child of it, no temporary file, no traceback stays."""
+def test_interrupt_stops_everything(tmp_path, number):
+    """After Ctrl+C or SIGTERM no kernel, child process, temporary file or traceback is left."""
     code = (
         "import os, pathlib, subprocess, time\n"
         "child = subprocess.Popen(['sleep', '600'])\n"
@@ -345,37 +346,37 @@ def test_an_interrupt_ends_the_kernels_and_leaves_nothing(tmp_path, write_notebo
                 assert running.poll() is None, running.stdout.read()
                 time.sleep(0.05)
             running.send_signal(number)
-            said, _ = running.communicate(timeout=60)
+            output, _ = running.communicate(timeout=60)
         finally:
             running.kill()
     assert running.returncode not in (0, 1, 2)
-    assert "Traceback" not in said
-    assert said.count("Stopping; the kernels are ended.\n") == 1
-    assert [is_gone(int(each)) for each in (tmp_path / "pids").read_text().split()] == [True, True]
+    assert "Traceback" not in output
+    assert output.count("Stopping the kernels.\n") == 1
+    assert [is_gone(int(process)) for process in (tmp_path / "pids").read_text().split()] == [True, True]
     assert list(temporary.iterdir()) == []
 
 
 @pytest.mark.parametrize("meanwhile", ["libraries are loaded", "a notebook runs"])
-def test_an_interrupt_is_told_of_at_once(tmp_path, write_notebook, monkeypatch, meanwhile):
-    """Before libraries are loaded to their end, and before a kernel is ended, which take seconds."""
+def test_interrupt_is_reported_at_once(tmp_path, monkeypatch, meanwhile):
+    """An interrupt is reported before libraries have loaded and before kernels have stopped."""
     file = write_notebook(tmp_path / "a.ipynb", "1")
-    began, told, in_time = threading.Event(), threading.Event(), []
+    began, reported, in_time = threading.Event(), threading.Event(), []
 
     def load(name):
         if meanwhile == "libraries are loaded":
             began.set()
-            in_time.append(told.wait(5))
+            in_time.append(reported.wait(5))
 
     async def run_notebook(*arguments, **options):
         began.set()
         try:
             await asyncio.sleep(60)
         finally:
-            in_time.append(told.is_set())
+            in_time.append(reported.is_set())
 
     async def interrupted():
-        verifying = _Verifying(tmp_path, update=False, timeout=9, watch=lambda _: None, stopping=told.set)
-        task = asyncio.create_task(verifying.all([file], 1))
+        verification = _Verification(tmp_path, update=False, timeout=9, watch=lambda _: None, stopping=reported.set)
+        task = asyncio.create_task(verification.verify_all([file], 1))
         await asyncio.to_thread(began.wait)
         task.cancel()
         await task
@@ -387,11 +388,11 @@ def test_an_interrupt_is_told_of_at_once(tmp_path, write_notebook, monkeypatch, 
     assert in_time == [True]
 
 
-def test_arguments_that_make_no_sense_are_refused(tmp_path, write_notebook, monkeypatch):
-    """A timeout of nothing or without end, no jobs, and a missing extra are told before anything runs."""
+def test_wrong_arguments(tmp_path, monkeypatch):
+    """Wrong timeouts, wrong numbers of jobs and a missing extra are refused before anything runs."""
     file = write_notebook(tmp_path / "a.ipynb", "1")
     for wrong in ({"timeout": 0}, {"timeout": math.inf}, {"timeout": math.nan}, {"jobs": 0}):
-        with pytest.raises(ConfigurationError, match="above 0"):
+        with pytest.raises(ConfigurationError, match="must be above 0"):
             verify([file], **wrong)
     monkeypatch.setattr("toolkit.verification.run_notebook.find_spec", lambda _: None)
     with pytest.raises(ConfigurationError, match="nbclient and ipykernel are not installed") as refused:
@@ -399,11 +400,13 @@ def test_arguments_that_make_no_sense_are_refused(tmp_path, write_notebook, monk
     assert "pip install" in refused.value.next_step
 
 
-def test_an_error_is_told_by_its_last_line():
-    """Where the cell's own line is known it is told; of an error of the toolkit, its second line is the next step."""
+def test_describe_error():
+    """The line of the cell is named if it is known; the second line of a toolkit error is the next step."""
     place = CellPlace(4, "x")
-    shown = raised(place, "KeyError", "'a'", "\x1b[36mCell \x1b[32mIn[2]\x1b[32m, line 7\x1b[39m\n")
+    shown = describe_error(place, "KeyError", "'a'", "\x1b[36mCell \x1b[32mIn[2]\x1b[32m, line 7\x1b[39m\n")
     assert shown.what == "KeyError: 'a' (line 7)"
-    assert raised(place, "KeyError", "", "").what == "KeyError"
-    ours = raised(place, "CassetteMiss", "Nothing matches.\nRecord it.", "CassetteMiss: Nothing matches.\nRecord it.")
+    assert describe_error(place, "KeyError", "", "").what == "KeyError"
+    ours = describe_error(
+        place, "CassetteMiss", "Nothing matches.\nRecord it.", "CassetteMiss: Nothing matches.\nRecord it."
+    )
     assert (ours.what, ours.next_step) == ("CassetteMiss: Nothing matches.", "Record it.")
