@@ -139,7 +139,7 @@ def test_wrong_paths(run, tmp_path, monkeypatch):
     monkeypatch.setattr(toolkit.verification, "verify", true_verify)
     done = CliRunner().invoke(app, [str(tmp_path)])
     assert (done.exit_code, done.stderr.count("\n")) == (2, 2)
-    assert "There is no notebook in" in done.stderr.replace("\n", " ")
+    assert "There are no notebooks in" in done.stderr.replace("\n", " ")
 
 
 @pytest.mark.parametrize("seconds", ["inf", "nan", "0"])
