@@ -141,7 +141,7 @@ def typed(monkeypatch, *answers):
         return answer
 
     monkeypatch.setattr(keys, "can_ask", lambda: True)
-    monkeypatch.setattr(keys, "ask_unseen", ask)
+    monkeypatch.setattr("getpass.getpass", ask)
 
 
 def test_passphrase(tmp_path, monkeypatch):
@@ -161,7 +161,7 @@ def test_passphrase(tmp_path, monkeypatch):
     [
         (["QXZ0123456789QXZ", "QXZ0123456789"], "differ"),
         (["", ""], "is empty"),
-        ([EOFError()], "there was no answer"),
+        ([EOFError()], "no more input"),
         ([__import__("getpass").GetPassWarning()], "would be seen"),
     ],
 )

@@ -799,7 +799,7 @@ def answers(monkeypatch, *texts):
         asked.append(question)
         return waiting.pop(0)
 
-    monkeypatch.setattr("toolkit.notebook.panel.connecting.ask_unseen", prompt)
+    monkeypatch.setattr("getpass.getpass", prompt)
     return asked
 
 

@@ -1,8 +1,9 @@
-"""A home, a project and a keyring of the test's own: the real ones are never looked at."""
+"""A home folder, a project and a keyring for each test, in place of the real ones."""
 
 from __future__ import annotations
 
 import os
+import traceback
 
 import keyring
 import pytest
@@ -26,7 +27,7 @@ ADDRESSES = {
 
 
 class MemoryKeyring(KeyringBackend):
-    """A keyring as strict as that of Windows: 1,280 characters an entry. `broken` makes each call of that name fail."""
+    """A keyring as strict as that of Windows, with 1,280 characters for an entry. Calls named in `broken` fail."""
 
     priority = 5
 
@@ -56,7 +57,7 @@ class MemoryKeyring(KeyringBackend):
 
 @pytest.fixture(autouse=True)
 def no_keyring():
-    """By default there is no keyring, as on a server."""
+    """Set no keyring, as on a server."""
     before = keyring.get_keyring()
     keyring.set_keyring(null.Keyring())
     yield
@@ -65,7 +66,7 @@ def no_keyring():
 
 @pytest.fixture
 def memory_keyring(no_keyring):
-    """A system keyring that works."""
+    """Set a system keyring that works."""
     backend = MemoryKeyring()
     keyring.set_keyring(backend)
     return backend
@@ -73,26 +74,26 @@ def memory_keyring(no_keyring):
 
 @pytest.fixture(autouse=True)
 def home(tmp_path, monkeypatch):
-    """A home folder of the test's own, and no variable of ours."""
+    """Give the test a home folder, and remove our variables."""
     folder = tmp_path / "home"
     folder.mkdir()
     for variable in [name for name in os.environ if name.startswith("TOOLKIT_")]:
         monkeypatch.delenv(variable)
     for variable in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(variable, str(folder))
-    monkeypatch.setattr("platformdirs.user_config_dir", lambda name, appauthor=None: str(folder / ".config" / name))
+    monkeypatch.setattr("platformdirs.user_config_dir", lambda name, **_: str(folder / ".config" / name))
     return folder
 
 
 @pytest.fixture
 def folder(home):
-    """The folder of saved profiles, made when something is saved."""
+    """Return the folder of saved profiles, which need not exist."""
     return home / ".config" / "service-access-toolkit" / "profiles"
 
 
 @pytest.fixture
 def project(home, monkeypatch):
-    """A project folder, and the working directory."""
+    """Return a project folder, which is the working directory."""
     folder = home / "project"
     folder.mkdir()
     (folder / "toolkit.toml").touch()
@@ -102,8 +103,24 @@ def project(home, monkeypatch):
 
 @pytest.fixture
 def settings(project):
-    """Settings with every address."""
+    """Return settings with every address."""
     return Settings(ADDRESSES, project=project)
+
+
+@pytest.fixture(scope="session")
+def locals_of():
+    """Return a function that finds the local variables of the toolkit's frames, as a verbose traceback shows them."""
+
+    def find(error):
+        shown = []
+        while error is not None:
+            for frame, _ in traceback.walk_tb(error.__traceback__):
+                if frame.f_globals["__name__"].startswith("toolkit."):
+                    shown.append(f"{frame.f_code.co_qualname}: {frame.f_locals!r}")
+            error = error.__cause__ or error.__context__
+        return shown
+
+    return find
 
 
 def pem(key) -> str:
@@ -121,11 +138,11 @@ KEYS = {
 
 @pytest.fixture(scope="session")
 def keys():
-    """One private key of each kind that signs."""
+    """Return a private key of each kind that signs."""
     return KEYS
 
 
 @pytest.fixture(scope="session")
 def key_text():
-    """A private key as PEM text."""
+    """Return a private key as PEM text."""
     return pem(KEYS["p256"])

@@ -12,13 +12,13 @@ VARIABLES = {"TOOLKIT_LIVE__A_KEY_ID": "PK-1", "TOOLKIT_LIVE__A_SECRET_KEY": "se
 
 
 def test_survey(memory_keyring, settings, project):
-    """Every place is named, those that count more before the others, and only the first is what one gets."""
+    """Every place is listed in the order in which places count, and only the first is used."""
     for name in ("a", "b"):
         save_credentials(KeyPair("PK-2", "secret-2", environment="live"), name, settings=settings)
     (project / ".env").write_text("TOOLKIT_LIVE__A_KEY_ID=PK-3\nTOOLKIT_LIVE__A_SECRET_KEY=secret-3\n")
-    found = survey(settings, VARIABLES)
-    assert all(isinstance(each.outcome, Profile) for each in found)
-    assert [(each.name, each.outcome.source, each.comes_first) for each in found] == [
+    listed = survey(settings, VARIABLES)
+    assert all(isinstance(each.outcome, Profile) for each in listed)
+    assert [(each.name, each.outcome.source, each.comes_first) for each in listed] == [
         ("a", "environment variables", True),
         ("a", ".env", False),
         ("a", "keyring", False),
@@ -26,16 +26,16 @@ def test_survey(memory_keyring, settings, project):
     ]
 
 
-def test_survey_of_what_is_broken(settings):
-    """What is half given stands there with what is wrong, and still comes first."""
-    (found,) = survey(settings, {"TOOLKIT_PAPER_KEY_ID": "kanari-5f1d"})
-    assert isinstance(found.outcome, ConfigurationError)
-    assert (found.environment, found.name, found.comes_first) == ("paper", "default", True)
-    assert "kanari" not in repr(found)
+def test_survey_of_incomplete_profile(settings):
+    """An incomplete profile is listed with what is wrong, and still comes first."""
+    (listed,) = survey(settings, {"TOOLKIT_PAPER_KEY_ID": "kanari-5f1d"})
+    assert isinstance(listed.outcome, ConfigurationError)
+    assert (listed.environment, listed.name, listed.comes_first) == ("paper", "default", True)
+    assert "kanari" not in repr(listed)
 
 
-def test_survey_stops_at_a_place_that_cannot_be_read(settings, project):
-    """A .env as a whole that cannot be read hides what else there is: that is said."""
+def test_unreadable_place(settings, project):
+    """A .env that cannot be read is an error, because the profiles in it are unknown."""
     (project / ".env").write_bytes(b"\xff")
     with pytest.raises(ConfigurationError, match=r"Cannot read .*\.env"):
         survey(settings, VARIABLES)

@@ -1,30 +1,45 @@
 from __future__ import annotations
 
-import traceback
-
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from toolkit.auth.profiles.document import Document, Marker, parse, render, render_marker
+from toolkit.auth.profiles.document import (
+    ClosedDocument,
+    Document,
+    check_binding,
+    origins_of,
+    parse,
+    render,
+    render_closed,
+)
+from toolkit.auth.profiles.earlier import EarlierEntry
 from toolkit.auth.profiles.fields import FIELDS
-from toolkit.auth.profiles.keyring import Entry
-from toolkit.core.document import ADDRESS_NAMES, CredentialKind
+from toolkit.auth.profiles.keyring import SealedText
+from toolkit.core.document import ADDRESS_NAMES, CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError, UnsafeAddress
 from toolkit.core.secret import Secret
+from toolkit.local.settings import Settings
 
 ORIGINS = '[origins]\nauth = "https://auth.example.com"\n'
+addresses = st.dictionaries(
+    st.sampled_from(ADDRESS_NAMES),
+    st.sampled_from(["https://a.example", "https://a.example/v1", "https://b.example", "https://a.example:444"]),
+)
+
+
+def parsed(text):
+    return parse(text if isinstance(text, Secret) else Secret(text), "the file", "Fix it.")
 
 
 def refusal(text, kind=ConfigurationError):
     with pytest.raises(kind) as caught:
-        parse(text, "the file", "live/a")
+        parsed(text)
     assert "the file" in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
-    for frame, _ in traceback.walk_tb(caught.value.__traceback__.tb_next):
-        assert "hush" not in repr(frame.f_locals)
-    return str(caught.value)
+    return caught.value
 
 
 @given(
@@ -34,36 +49,39 @@ def refusal(text, kind=ConfigurationError):
     ),
 )
 def test_rendered_is_parsed(values, origins):
-    """What is rendered is parsed to the same, whatever characters a value has."""
+    """A rendered document is parsed to an equal one, whatever characters a value has."""
     document = Document({field: Secret(text) for field, text in values.items()}, origins)
-    assert parse(render(document).reveal(), "the file", "live/a") == document
+    assert parsed(render(document)) == document
 
 
-@given(st.sampled_from(CredentialKind), st.from_regex(r"[0-9a-f]{16}", fullmatch=True), st.integers(1, 100))
-def test_rendered_marker_is_parsed(kind, token, pieces):
-    """What is said of the keyring is read back."""
-    marker = Marker(kind, Entry("live/a", token, pieces))
-    assert parse(render_marker(marker), "the file", "live/a") == marker
+@pytest.mark.parametrize("kind", CredentialKind)
+def test_closed_document(kind):
+    """A document that takes the keyring to read is parsed without it, whether sealed or of an earlier version."""
+    sealed = SealedText("gAAAAABk")
+    assert parsed(render_closed(kind, sealed)) == ClosedDocument(kind, sealed)
+    earlier = parsed(f'kind = "{kind}"\nkeyring = "0123456789abcdef"\npieces = 3\n')
+    assert earlier == ClosedDocument(kind, EarlierEntry("0123456789abcdef", 3))
 
 
 def test_address_with_path():
-    """A person may write a whole address: its origin counts."""
-    document = parse('key_id = "k"\n[origins]\nauth = "HTTPS://Auth.example.com:443/v1/"', "the file", "live/a")
+    """If a person writes a whole address, its origin counts."""
+    document = parsed('key_id = "k"\n[origins]\nauth = "HTTPS://Auth.example.com:443/v1/"')
     assert document.origins == {"auth": "https://auth.example.com"}
 
 
 @pytest.mark.parametrize("origins", ["", "[origins]", "origins = 3", '[origins]\nfoo = "https://a.example"'])
 def test_without_origins(origins):
-    """A file that does not say where its credentials may go is refused, and told how to say it."""
-    told = refusal(f'key_id = "k"\n{origins}')
+    """A file that does not say where its credentials may go is refused, and the error tells how to write it."""
+    told = str(refusal(f'key_id = "k"\n{origins}'))
     assert "[origins]" in told
     assert 'auth = "https://' in told
 
 
 @pytest.mark.parametrize("origin", ["http://auth.example.com", "https://user:hush@auth.example.com"])
-def test_unsafe_origin(origin):
-    """An origin is as safe as an address."""
-    assert "hush" not in refusal(f'key_id = "k"\n[origins]\nauth = "{origin}"', UnsafeAddress)
+def test_unsafe_origin(origin, locals_of):
+    """An origin must be as safe as an address."""
+    error = refusal(f'key_id = "k"\n[origins]\nauth = "{origin}"', UnsafeAddress)
+    assert "hush" not in f"{error} {locals_of(error)}"
 
 
 @pytest.mark.parametrize(
@@ -79,27 +97,58 @@ def test_unsafe_origin(origin):
         "[hush]\n[hush]",
         "x = " + "[" * 5000 + "hush",
         "keyring = true",
-        'kind = "hush"\nkeyring = "0123456789abcdef"\npieces = 1',
+        'sealed = "hush"',
+        'kind = "hush"\nsealed = "x"',
+        'kind = ["hush"]\nsealed = "x"',
+        'kind = "key pair"\nsealed = 5',
+        'kind = "key pair"\nsealed = "x"\nkey_id = "hush"',
         'kind = "key pair"\nkeyring = "hush"\npieces = 1',
         'kind = "key pair"\nkeyring = "0123456789abcdef"\npieces = 0',
-        'kind = "key pair"\nkeyring = "0123456789abcdef"\npieces = 1000000',
-        'kind = "key pair"\nkeyring = "0123456789abcdef"\npieces = "1"',
-        'kind = "key pair"\nkeyring = "0123456789abcdef"\npieces = true',
-        'kind = "key pair"\nkeyring = "0123456789abcdef"\npieces = 1\nkey_id = "hush"',
-        'kind = ["hush"]\nkeyring = "0123456789abcdef"\npieces = 1',
     ],
 )
-def test_malformed(text):
-    """What is no profile is refused, and nothing of it is quoted."""
-    assert "hush" not in refusal(text)
+def test_malformed(text, locals_of):
+    """A text that is not a profile is refused and not quoted."""
+    error = refusal(text)
+    assert "hush" not in f"{error} {locals_of(error)}"
 
 
 @given(st.text(max_size=20), st.text(max_size=20))
 def test_any_text(before, after):
-    """Any text is a profile or is refused, and nothing of it is quoted."""
+    """Any text is a profile or is refused, and is not quoted."""
     told = ""
     try:
-        parse(f"{before}kanari-5f1d{after}", "the file", "live/a")
+        parsed(f"{before}kanari-5f1d{after}")
     except ToolkitError as error:
         told = f"{error!r} {error} {error.__cause__} {error.__context__}"
     assert "kanari" not in told
+
+
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(Environment), addresses, addresses)
+def test_binding(project, environment, then, now):
+    """Credentials may be used if each address that is set now has the origin that it had when they were saved."""
+    then, now = Settings(then, project=project), Settings(now, project=project)
+    names = set(environment.rules.addresses.values())
+    if not names & then.addresses.keys():
+        with pytest.raises(ConfigurationError):
+            origins_of(environment, then)
+        return
+    origins = {
+        name: {str(each.address(name).origin) for each in (then, now) if name in each.addresses}
+        for name in names & now.addresses.keys()
+    }
+    if all(len(origin) == 1 and name in then.addresses for name, origin in origins.items()):
+        check_binding(origins_of(environment, then), environment, "somewhere", now)
+    else:
+        with pytest.raises(UnsafeAddress):
+            check_binding(origins_of(environment, then), environment, "somewhere", now)
+
+
+def test_refusal(project):
+    """The error names the address, both origins, the source and where the new address was set."""
+    settings = Settings({"auth": "https://b.example/v1"}, project=project, file=project / "toolkit.toml")
+    with pytest.raises(UnsafeAddress) as caught:
+        check_binding({"auth": "https://a.example"}, Environment.BROKER_LIVE, "keyring", settings)
+    told = str(caught.value)
+    for each in ("auth", "https://a.example", "https://b.example", "keyring", "toolkit.toml", "TOOLKIT_AUTH_URL"):
+        assert each in told

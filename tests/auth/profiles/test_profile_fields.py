@@ -8,7 +8,7 @@ import pytest
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
 
 from toolkit.auth.credentials import ClientKey
-from toolkit.auth.profiles.fields import FIELDS, Given, fields_of
+from toolkit.auth.profiles.fields import FIELDS, ProfileFields, fields_of
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.core.secret import Secret
@@ -16,7 +16,7 @@ from toolkit.core.secret import Secret
 
 def give(environment, folder=Path(), **values):
     secrets = {field: Secret(text) for field, text in values.items()}
-    return Given(Environment(environment), "a", "the source", secrets, str.upper, folder)
+    return ProfileFields(Environment(environment), "a", "the source", secrets, str.upper, folder)
 
 
 def encrypted(key, passphrase):
@@ -55,8 +55,8 @@ def test_fields_of_environments():
         ("broker-live", {"client_id": "c", "form_fields": "scope=a"}, ["without one of CLIENT_SECRET, PRIVATE_KEY,"]),
     ],
 )
-def test_half_given(environment, values, missing):
-    """Half of the credentials is an error that names what is missing."""
+def test_incomplete(environment, values, missing):
+    """Incomplete credentials are an error that names what is missing."""
     told = refusal(give(environment, **values))
     for each in missing:
         assert each in told
@@ -74,7 +74,7 @@ def test_half_given(environment, values, missing):
     ],
 )
 def test_given_twice(values):
-    """Two secrets, or a secret and a file of it, are an error that names both."""
+    """Two secrets, or a secret and its file, are an error that names both."""
     told = refusal(give("broker-live", client_id="c", **values))
     for field in values:
         assert field.upper() in told
@@ -83,28 +83,28 @@ def test_given_twice(values):
 @pytest.mark.parametrize(
     "field", ["audience", "algorithm", "assertion_typ", "assertion_lifetime", "private_key_passphrase"]
 )
-def test_useless(field):
-    """What belongs to a private key has no use with a client secret."""
+def test_field_without_use(field):
+    """An option of a private key is refused beside a client secret."""
     told = refusal(give("broker-live", client_id="c", client_secret="s", **{field: "x"}))
     assert f"{field.upper()} in the source has no use with a client secret" in told
 
 
-def test_foreign():
-    """What the environment does not take is a mismatch that says what it takes."""
+def test_field_of_another_kind():
+    """A field that the environment does not take is a mismatch; the error says what it takes."""
     told = refusal(give("paper", key_id="k", secret_key="s", client_id="c"), CredentialsMismatch)
     assert "CLIENT_ID" in told
     assert "key pair" in told
 
 
 def test_key_pair():
-    """A scheme is taken over; a bad one is refused with its source."""
+    """A scheme is used; an unknown one is refused with its source."""
     assert give("live", key_id="k", secret_key="s").credentials().scheme == "headers"
     assert give("live", key_id="k", secret_key="s", scheme="basic").credentials().scheme == "basic"
     assert "From the source:" in refusal(give("live", key_id="k", secret_key="s", scheme="digest"))
 
 
 def test_client_key(keys, key_text):
-    """A private key may be text on one line, or a file; what is said of it is taken over."""
+    """A private key may be text on one line, and its options are used."""
     whole = ClientKey("c", keys["p256"], environment="broker-live", key_id="kid", audience="issuer", algorithm="ES256")
     given = give(
         "broker-live",
@@ -119,7 +119,7 @@ def test_client_key(keys, key_text):
 
 
 def test_algorithm(key_text):
-    """A wrong algorithm is named, if it can be one; what is too long for one may be a secret and is not."""
+    """A wrong algorithm is quoted, unless it is so long that it may be a misplaced secret."""
     given = partial(give, "broker-live", client_id="c", private_key=key_text)
     assert given(algorithm="ES256").credentials().algorithm == "ES256"
     assert "'RS256' does not fit" in refusal(given(algorithm="RS256"))
@@ -127,7 +127,7 @@ def test_algorithm(key_text):
 
 
 def test_passphrase(home, keys):
-    """An encrypted key is opened with the passphrase given, or with that in a file, whose line end is no part of it."""
+    """An encrypted key opens with a passphrase in a value or in a file, whose line break does not count."""
     whole = ClientKey("c", keys["p256"], environment="broker-live")
     (home / "key.pem").write_text(encrypted(keys["p256"], " hush hush "))
     (home / "passphrase").write_text(" hush hush \r\n")
@@ -140,7 +140,7 @@ def test_passphrase(home, keys):
 
 
 def test_options_of_a_client_key(key_text):
-    """Type and lifetime of assertions, and further form fields, are taken over."""
+    """Type and lifetime of assertions, and form fields, are used."""
     given = partial(give, "broker-live", client_id="c", private_key=key_text)
     credentials = given(
         assertion_typ="client-authentication+jwt",
@@ -155,7 +155,7 @@ def test_options_of_a_client_key(key_text):
 
 
 def test_form_fields_of_a_client_secret():
-    """A client secret has further form fields too."""
+    """A client secret takes form fields, too."""
     credentials = give("broker-live", client_id="c", client_secret="secret-1", form_fields="scope=a").credentials()
     assert credentials.form_fields == {"scope": "a"}
 
@@ -164,13 +164,13 @@ def test_form_fields_of_a_client_secret():
     "text", ["hush", "&", "=", "scope=hush&scope=b", "scope=%ff", "client_secret=hush", "a=hush\n"]
 )
 def test_bad_form_fields(text):
-    """What is no form, or names a field of the credentials, is refused and not quoted."""
+    """Form fields that are malformed, or name a field of the credentials, are refused and not quoted."""
     assert "hush" not in refusal(give("broker-live", client_id="c", client_secret="secret-1", form_fields=text))
 
 
 @pytest.mark.parametrize("text", ["hush", "1.5", "-1", "0", "1e3", "60 ", "\u0661", "9" * 30, "1000000"])
 def test_bad_lifetime(key_text, text):
-    """What is no number of seconds that makes sense is refused and not quoted."""
+    """A lifetime that is not a sensible number of seconds is refused and not quoted."""
     told = refusal(give("broker-live", client_id="c", private_key=key_text, assertion_lifetime=text))
     assert "lifetime" in told
     assert "hush" not in told
@@ -178,7 +178,7 @@ def test_bad_lifetime(key_text, text):
 
 @pytest.mark.parametrize("written", ["key.pem", "./sub/../key.pem", "~/key.pem", "{folder}/key.pem"])
 def test_files(home, key_text, keys, written):
-    """A file is found beside what names it, under the home folder, or by its full path."""
+    """A file is found relative to the folder, in the home folder, or by its full path."""
     (home / "key.pem").write_text(key_text, encoding="utf-8-sig")
     (home / "sub").mkdir()
     given = give("broker-live", home, client_id="c", private_key_file=written.format(folder=home))
@@ -186,7 +186,7 @@ def test_files(home, key_text, keys, written):
 
 
 def test_file_of_a_secret(home):
-    """The line end that editors add to a file is no part of the secret."""
+    """The line break that editors add to a file does not belong to the secret."""
     (home / "secret").write_text("a-secret\n")
     assert give(
         "broker-live", home, client_id="c", client_secret_file="secret"
@@ -204,7 +204,7 @@ def test_file_of_a_secret(home):
     ],
 )
 def test_unreadable_file(home, content, reason):
-    """A file that cannot be read is an error that names the setting and the reason, not what the setting says."""
+    """A file that cannot be read is an error that names the setting and the reason, but not the file."""
     if content is not None:
         (home / "key.pem").write_bytes(content)
     told = refusal(give("broker-live", home, client_id="c", private_key_file="key.pem"))
@@ -214,13 +214,13 @@ def test_unreadable_file(home, content, reason):
 
 
 @pytest.mark.parametrize("written", ["~nobody-of-that-name/key.pem", "a\x00b", "x" * 5000])
-def test_file_of_no_name(home, written):
-    """What names no file is an error like any other."""
+def test_path_that_cannot_be(home, written):
+    """A value that cannot name a file is an error like any other."""
     assert "Cannot read the file" in refusal(give("broker-live", home, client_id="c", private_key_file=written))
 
 
 def test_confined(home, project, key_text):
-    """A confined file may not lie elsewhere, by whatever way it is reached."""
+    """A confined file must lie in the folder, by whatever path it is reached."""
     (home / "key.pem").write_text(key_text)
     (project / "own.pem").write_text(key_text)
     (project / "link.pem").symlink_to(home / "key.pem")
@@ -228,14 +228,14 @@ def test_confined(home, project, key_text):
 
     def confined(written):
         values = {"client_id": Secret("c"), "private_key_file": Secret(written)}
-        return Given(Environment.BROKER_LIVE, "a", "the source", values, str, project, confined=True)
+        return ProfileFields(Environment.BROKER_LIVE, "a", "the source", values, str, project, confined=True)
 
     for written in ("../key.pem", "~/key.pem", str(home / "key.pem"), "link.pem", "loop/key.pem"):
-        assert "beyond the folder" in refusal(confined(written)) or written == "loop/key.pem"
+        assert "outside the folder" in refusal(confined(written)) or written == "loop/key.pem"
     assert confined("own.pem").credentials().client_id == "c"
     assert confined(str(project / "own.pem")).credentials().client_id == "c"
 
 
 def test_values_are_not_shown():
-    """What was given shows no value."""
+    """The repr shows no value."""
     assert "hush" not in repr(give("live", key_id="hush", secret_key="hush"))

@@ -1,5 +1,10 @@
 from __future__ import annotations
 
+import base64
+import errno
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import keyring
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -7,109 +12,178 @@ from hypothesis import strategies as st
 from keyring.backend import KeyringBackend
 from keyring.backends import chainer, fail, null
 
-from toolkit.auth.profiles.keyring import Entry, store
+from toolkit.auth.profiles.keyring import USER_NAME, SealedText, seal_text
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
+from toolkit.local.locks import try_lock
+
+KEY = ("service-access-toolkit", USER_NAME)
 
 
 class PlaintextKeyring(KeyringBackend):
-    """What keyrings.alt calls the one that writes in the clear."""
+    """A keyring that writes in the clear, as keyrings.alt names it."""
 
     priority = 0.5
 
     def get_password(self, service, username):
-        pytest.fail("not to be asked")
+        pytest.fail("it must not be used")
 
     set_password = delete_password = get_password
 
 
+def opened(sealed, profile="live/a"):
+    return sealed.open(profile, "Save it again.").reveal()
+
+
+def refusal(call):
+    with pytest.raises(ConfigurationError) as caught:
+        call()
+    assert (caught.value.__cause__, caught.value.__context__) == (None, None)
+    assert caught.value.about == "keyring"
+    assert caught.value.next_step
+    assert "hush" not in str(caught.value)
+    return str(caught.value)
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=3500))
-def test_stored_is_read(memory_keyring, text):
-    """What is read is what was stored, of any length; deleting it leaves nothing."""
-    entry = store("live/a", Secret(text))
-    assert entry.read().reveal() == text
-    entry.delete()
-    assert memory_keyring.entries == {}
-    entry.delete()
+@given(st.text(st.characters(codec="utf-8"), max_size=3500))
+def test_round_trip(memory_keyring, tmp_path, text):
+    """A sealed text opens to the same text. The keyring has one short entry, and neither place has the text."""
+    text = f"hush-hush-{text}"
+    sealed = seal_text(Secret(text), "live/a", tmp_path)
+    assert opened(sealed) == text
+    assert memory_keyring.entries.keys() == {KEY}
+    assert len(base64.b64decode(memory_keyring.entries[KEY])) == 32
+    assert "hush" not in sealed.text
+    assert not (tmp_path / ".keyring.lock").exists()
 
 
-def test_names(memory_keyring):
-    """A person finds the profile in the keyring by its name; each piece has a service of its own."""
-    entry = store("live/a", Secret("x" * 2500))
-    assert {username for _, username in memory_keyring.entries} == {"live/a"}
-    services = [service for service, _ in memory_keyring.entries]
-    assert len(set(services)) == entry.pieces == 3
-    assert all(service.startswith("service-access-toolkit/live/a/") for service in services)
+def test_other_profile(memory_keyring, tmp_path):
+    """A text that was sealed for one profile does not open under the name of another."""
+    sealed = seal_text(Secret("hush-hush"), "live/a", tmp_path)
+    assert "does not open" in refusal(lambda: opened(sealed, "paper/a"))
 
 
-def test_stored_twice(memory_keyring):
-    """Two savings of one profile do not touch each other."""
-    first, second = (store("live/a", Secret(text)) for text in ("one", "two"))
-    assert (first.read().reveal(), second.read().reveal()) == ("one", "two")
-    first.delete()
-    assert second.read().reveal() == "two"
+@pytest.mark.parametrize("text", ["", "hush", "gAAAAA", "ü" * 200, "x" * 500])
+def test_changed_text(memory_keyring, tmp_path, text):
+    """A text that nobody sealed does not open."""
+    seal_text(Secret("x"), "live/a", tmp_path)
+    assert "does not open" in refusal(lambda: opened(SealedText(text)))
+
+
+def test_one_key(memory_keyring, tmp_path):
+    """All profiles share the key; a second one is never made."""
+    first, second = (seal_text(Secret(text), "live/a", tmp_path) for text in ("one", "two"))
+    assert (opened(first), opened(second)) == ("one", "two")
 
 
 @pytest.mark.parametrize("backend", [fail.Keyring(), null.Keyring(), PlaintextKeyring()])
-def test_no_real_keyring(backend):
-    """A keyring that keeps nothing, or keeps it in the clear, is none."""
+def test_no_real_keyring(tmp_path, backend):
+    """A keyring that keeps nothing, or keeps it in the clear, does not count."""
     keyring.set_keyring(backend)
-    assert store("live/a", Secret("x")) is None
-    with pytest.raises(ConfigurationError, match="locked, or no longer has them"):
-        Entry("live/a", "0" * 16, 1).read()
-    with pytest.raises(ConfigurationError, match="does not let go"):
-        Entry("live/a", "0" * 16, 1).delete()
+    assert seal_text(Secret("x"), "live/a", tmp_path) is None
+    assert "does not have the key" in refusal(lambda: opened(SealedText("x")))
 
 
-def test_chained_keyrings(memory_keyring, monkeypatch):
-    """Of several keyrings the first real one is used, and no other is asked."""
+def test_chained_keyrings(memory_keyring, tmp_path, monkeypatch):
+    """Of several keyrings the first real one is used, and no other."""
     monkeypatch.setattr(chainer.ChainerBackend, "backends", [PlaintextKeyring(), memory_keyring])
     keyring.set_keyring(chainer.ChainerBackend())
-    assert store("live/a", Secret("x")).read().reveal() == "x"
+    assert opened(seal_text(Secret("x"), "live/a", tmp_path)) == "x"
     assert memory_keyring.entries
     monkeypatch.setattr(chainer.ChainerBackend, "backends", [PlaintextKeyring()])
-    assert store("live/a", Secret("x")) is None
+    assert seal_text(Secret("x"), "live/a", tmp_path) is None
 
 
-def test_keyring_that_cannot_be_had(monkeypatch):
-    """A keyring that fails to load is none."""
+def test_keyring_that_cannot_be_loaded(tmp_path, monkeypatch):
+    """If the keyring fails to load, nothing is saved in the clear in its place."""
 
-    def broken():
-        raise RuntimeError("no bus")
+    def fail_to_load():
+        raise RuntimeError("no bus: hush")
 
-    monkeypatch.setattr(keyring, "get_keyring", broken)
-    assert store("live/a", Secret("x")) is None
+    monkeypatch.setattr(keyring, "get_keyring", fail_to_load)
+    assert "does not work" in refusal(lambda: seal_text(Secret("x"), "live/a", tmp_path))
 
 
-def test_keyring_that_forgets(memory_keyring, monkeypatch):
-    """A keyring that takes a secret and does not give it back is none, and keeps no piece."""
-    keep = memory_keyring.set_password
+@pytest.mark.parametrize("broken", ["get", "set"])
+def test_locked_keyring(memory_keyring, tmp_path, broken):
+    """A keyring that refuses is an error with a next step, which quotes nothing that the keyring says."""
+    memory_keyring.broken = {broken}
+    told = refusal(lambda: seal_text(Secret("hush-hush"), "live/a", tmp_path))
+    assert "locked" in told
+    assert "PYTHON_KEYRING_BACKEND=keyring.backends.null.Keyring" in told
 
-    def forget_second(service, username, password):
-        if not service.endswith("/2"):
-            keep(service, username, password)
 
-    monkeypatch.setattr(memory_keyring, "set_password", forget_second)
-    assert store("live/a", Secret("x" * 2500)) is None
+def test_locked_later(memory_keyring, tmp_path):
+    """A locked keyring does not open a text and does not get another key; unlocked, it opens the text."""
+    sealed = seal_text(Secret("x"), "live/a", tmp_path)
+    memory_keyring.broken = {"get"}
+    assert "locked" in refusal(lambda: opened(sealed))
+    assert "locked" in refusal(lambda: seal_text(Secret("y"), "live/b", tmp_path))
+    memory_keyring.broken = set()
+    assert opened(sealed) == "x"
+
+
+def test_keyring_that_forgets(memory_keyring, tmp_path, monkeypatch):
+    """A keyring that accepts the key but does not keep it is an error."""
+    monkeypatch.setattr(memory_keyring, "set_password", lambda *_: None)
+    assert "does not work" in refusal(lambda: seal_text(Secret("x"), "live/a", tmp_path))
+
+
+def test_lost_key(memory_keyring, tmp_path):
+    """Without the key, or with another one, the text does not open, and the error tells the next step."""
+    sealed = seal_text(Secret("x"), "live/a", tmp_path)
+    memory_keyring.entries.clear()
+    assert "Save it again." in refusal(lambda: opened(sealed))
+    seal_text(Secret("y"), "live/b", tmp_path)
+    assert "Save it again." in refusal(lambda: opened(sealed))
+
+
+@pytest.mark.parametrize("entry", ["hush", "", base64.b64encode(bytes(31)).decode(), "ü"])
+def test_entry_that_is_not_a_key(memory_keyring, tmp_path, entry):
+    """An entry in place of the key that is something else is not replaced."""
+    memory_keyring.entries[KEY] = entry
+    assert "is not a key" in refusal(lambda: seal_text(Secret("x"), "live/a", tmp_path))
+    assert memory_keyring.entries == {KEY: entry}
+
+
+def test_first_key_made_by_many(memory_keyring, tmp_path):
+    """Those who save at the same time, each the first, make one key. Threads serve as well as processes here."""
+    barrier, seen = threading.Barrier(4), set()
+    get = memory_keyring.get_password
+
+    def get_at_once(service, username):
+        key = get(service, username)
+        if key is None and threading.current_thread() not in seen:
+            seen.add(threading.current_thread())
+            barrier.wait(10)  # all of them find no key before one makes it
+        return key
+
+    memory_keyring.get_password = get_at_once
+    with ThreadPoolExecutor(4) as pool:
+        saved = [pool.submit(seal_text, Secret("x"), "live/a", tmp_path, pause=lambda _: None) for _ in range(4)]
+    assert [opened(future.result()) for future in saved] == ["x"] * 4
+
+
+def test_lock_that_another_process_holds(memory_keyring, tmp_path):
+    """While another process makes the key, this one waits; after a minute it is an error."""
+    lock, pauses = try_lock(tmp_path / ".keyring.lock"), []
+    assert "Another process" in refusal(lambda: seal_text(Secret("x"), "live/a", tmp_path, pause=pauses.append))
+    assert sum(pauses) == pytest.approx(60)
     assert memory_keyring.entries == {}
+    assert opened(seal_text(Secret("x"), "live/a", tmp_path, pause=lambda _: lock.release())) == "x"
 
 
-def test_missing_piece(memory_keyring):
-    """A text of which a piece is gone is not given in part."""
-    entry = store("live/a", Secret("hush" * 600))
-    del memory_keyring.entries[next(iter(memory_keyring.entries))]
-    with pytest.raises(ConfigurationError) as caught:
-        entry.read()
-    assert "hush" not in str(caught.value)
+@pytest.mark.parametrize(("number", "is_saved"), [(errno.ENOLCK, True), (errno.ENOSPC, False), (errno.EROFS, False)])
+def test_disk_without_locks(memory_keyring, tmp_path, monkeypatch, number, is_saved):
+    """A disk that does not support locks is used without; one that is full or read-only is an error."""
 
+    def refuse(_):
+        raise OSError(number, "no")
 
-def test_errors_of_keyrings_are_dropped(memory_keyring):
-    """What a keyring says of its failure is not passed on: it may quote what it keeps."""
-    entry = store("live/a", Secret("hush-hush"))
-    memory_keyring.broken = {"get", "delete"}
-    for call in (entry.read, entry.delete):
-        with pytest.raises(ConfigurationError) as caught:
-            call()
-        assert (caught.value.__cause__, caught.value.__context__) == (None, None)
-        assert "hush-hush" not in str(caught.value)
+    monkeypatch.setattr("toolkit.auth.profiles.keyring.try_lock", refuse)
+    if is_saved:
+        assert opened(seal_text(Secret("x"), "live/a", tmp_path)) == "x"
+    else:
+        with pytest.raises(ConfigurationError, match="Cannot write"):
+            seal_text(Secret("x"), "live/a", tmp_path)

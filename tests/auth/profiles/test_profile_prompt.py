@@ -2,67 +2,72 @@ from __future__ import annotations
 
 import getpass
 import io
-import sys
 import warnings
 from types import SimpleNamespace
 
 import pytest
 
-from toolkit.auth.profiles.prompt import ask, ask_unseen, can_ask
+from toolkit.auth.profiles import prompt
+from toolkit.auth.profiles.prompt import ask_for_credentials, ask_secret, can_ask
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError
+from toolkit.core.secret import Secret
 
 
-def test_ask_no_answer():
-    """An end of input in place of an answer, and an empty one, are errors."""
+def test_ask_unseen(monkeypatch):
+    """By default a secret is typed unseen; a prompt such as `input` takes its place."""
+    monkeypatch.setattr("getpass.getpass", lambda question: f"unseen after {question}")
+    assert ask_secret("Key ID: ") == Secret("unseen after Key ID: ")
+    assert ask_secret("Key ID: ", lambda question: f"seen after {question}") == Secret("seen after Key ID: ")
+
+
+def test_no_more_input():
+    """The end of the input is an error with the caller's next step."""
 
     def end(_):
         raise EOFError
 
-    for answer, told in ((end, "there was no answer"), (lambda _: "", "The key ID is empty")):
-        with pytest.raises(ConfigurationError, match=told):
-            ask(Environment.LIVE, "default", answer)
+    with pytest.raises(ConfigurationError, match='"Passphrase" was not answered: there is no more input') as caught:
+        ask_secret("Passphrase: ", end, next_step="Leave --passphrase out.")
+    assert caught.value.next_step == "Leave --passphrase out."
+    assert caught.value.__context__ is None
 
 
-def test_ask_bad_answer():
-    """An answer that cannot be sent is refused and not quoted."""
-    with pytest.raises(ConfigurationError, match="From your answers: The key ID holds") as caught:
-        ask(Environment.LIVE, "default", lambda _: "hush\thush")
+def test_not_where_typing_shows(monkeypatch):
+    """If what is typed would be seen, nothing is read."""
+
+    def show(_):
+        warnings.warn("Can not control echo", getpass.GetPassWarning, stacklevel=1)
+        pytest.fail("the answer was read")
+
+    monkeypatch.setattr("getpass.getpass", show)
+    with pytest.raises(ConfigurationError, match="would be seen"):
+        ask_for_credentials(Environment.LIVE, "default")
+
+
+@pytest.mark.parametrize("answer", ["", "hush\thush"])
+def test_bad_answer(answer):
+    """An answer that is empty or cannot be sent is refused and not quoted."""
+    with pytest.raises(ConfigurationError, match="From your answers: The key ID") as caught:
+        ask_for_credentials(Environment.LIVE, "default", lambda _: answer)
     assert "hush" not in str(caught.value)
 
 
-def test_ask_not_where_typing_shows(monkeypatch):
-    """Where typing cannot be hidden, nothing is read."""
-
-    def shows(_):
-        warnings.warn("Can not control echo", getpass.GetPassWarning, stacklevel=1)
-        pytest.fail("typing was read")
-
-    monkeypatch.setattr("getpass.getpass", shows)
-    with pytest.raises(ConfigurationError, match="would be seen"):
-        ask(Environment.LIVE, "default", ask_unseen)
-
-
-@pytest.mark.parametrize("terminal", [True, False])
-def test_can_ask_at_a_terminal(monkeypatch, terminal):
-    """Somebody is there at a terminal, and nobody at the end of a pipe."""
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_can_ask_at_a_terminal(monkeypatch, is_terminal):
+    """Somebody can answer at a terminal, but not at the end of a pipe, nor without an input."""
     stdin = io.StringIO()
-    stdin.isatty = lambda: terminal
-    monkeypatch.setitem(sys.modules, "IPython", None)
+    stdin.isatty = lambda: is_terminal
+    monkeypatch.setattr(prompt, "shell", lambda: None)
     monkeypatch.setattr("sys.stdin", stdin)
-    assert can_ask() is terminal
-
-
-def test_can_ask_without_input(monkeypatch):
-    """A process without input asks nobody."""
-    monkeypatch.setitem(sys.modules, "IPython", None)
+    assert can_ask() is is_terminal
     monkeypatch.setattr("sys.stdin", None)
     assert not can_ask()
 
 
-@pytest.mark.parametrize("allowed", [True, False])
-def test_can_ask_in_a_notebook(monkeypatch, allowed):
-    """In a notebook somebody is there if the front end takes input, as it does not when it is run by nbclient."""
-    shell = SimpleNamespace(kernel=SimpleNamespace(_allow_stdin=allowed))
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
-    assert can_ask() is allowed
+@pytest.mark.parametrize("allows_input", [True, False])
+def test_can_ask_in_a_notebook(monkeypatch, allows_input):
+    """In a notebook somebody can answer if the front end takes input, which nbclient does not."""
+    running = SimpleNamespace(kernel=SimpleNamespace(_allow_stdin=allows_input))
+    monkeypatch.setattr(prompt, "shell", lambda: running)
+    assert can_ask() is allows_input

@@ -8,9 +8,17 @@ import platformdirs
 import pytest
 
 from toolkit.auth.credentials import KeyPair
-from toolkit.auth.profiles.saved import delete, is_open_to_others, profiles_folder, saved_profiles, write
-from toolkit.auth.profiles.saving import load_credentials, save_credentials, saved_credentials
+from toolkit.auth.profiles.document import render_closed
+from toolkit.auth.profiles.keyring import seal_text
+from toolkit.auth.profiles.saved import delete, make_folder, profiles_folder, saved_profiles, write
+from toolkit.auth.profiles.saving import (
+    load_credentials,
+    remove_credentials,
+    save_credentials,
+    saved_credentials,
+)
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
+from toolkit.core.secret import Secret
 
 ORIGINS = '[origins]\ntrading_live = "https://trading.example.com"\nmarket_data = "https://data.example.com"\n'
 
@@ -24,14 +32,14 @@ def write_profile(folder, name, text):
 
 
 def test_folder(monkeypatch, home):
-    """The folder is below the user's own configuration folder, and looking for it makes none."""
+    """The folder is in the user's configuration folder, and looking for it does not create it."""
     assert profiles_folder() == Path(platformdirs.user_config_dir("service-access-toolkit")) / "profiles"
     assert saved_profiles() == []
     assert list(home.iterdir()) == []
 
 
 def test_written_by_hand(settings, home, folder, keys, key_text):
-    """A person may write a file that names the file of a key; it is bound like any other."""
+    """A person may write a file that names a key file; it is bound to addresses like any other."""
     (home / "key.pem").write_text(key_text)
     text = 'client_id = "c"\nprivate_key_file = "~/key.pem"\n[origins]\n'
     write_profile(folder, "broker-live.mine.toml", text)
@@ -54,36 +62,75 @@ def test_other_files(folder, settings):
 
 
 def test_hand_written_name(folder, settings):
-    """A file whose name is no profile name is refused when it is asked for."""
+    """A file whose name is not a profile name is refused when it is loaded."""
     write_profile(folder, "live.a b.toml", f'key_id = "k"\nsecret_key = "s"\n{ORIGINS}')
     with pytest.raises(ConfigurationError, match="profile name"):
         load_credentials("live", "a b", settings=settings)
 
 
-def test_marker_copied_to_another_profile(memory_keyring, settings, folder):
-    """A marker opens the entry of its own profile only, not when it is copied under another name."""
+def test_sealed_file_under_another_name(memory_keyring, settings, folder):
+    """A sealed file opens for its own profile only, not when it is copied to the name of another."""
     save_credentials(KeyPair("k", "s", environment="live"), "a", settings=settings)
     write_profile(folder, "paper.a.toml", (folder / "live.a.toml").read_text())
-    with pytest.raises(ConfigurationError, match="no longer has them"):
+    with pytest.raises(ConfigurationError, match="paper/a does not open") as caught:
         load_credentials("paper", settings=settings)
+    assert "`toolkit credentials add a --environment paper`" in caught.value.next_step
 
 
-def test_marker_in_the_keyring(memory_keyring, settings, folder):
-    """A keyring entry that is itself a marker is no profile, and is not followed."""
+def test_sealed_file_in_a_sealed_file(memory_keyring, settings, folder):
+    """A sealed text that is not a profile is refused, and not followed or quoted."""
     save_credentials(KeyPair("k", "s", environment="live"), "a", settings=settings)
-    (place,) = memory_keyring.entries
-    memory_keyring.entries[place] = (folder / "live.a.toml").read_text()
-    with pytest.raises(ConfigurationError, match="is no profile"):
+    for text in ((folder / "live.a.toml").read_text(), "hush"):
+        sealed = seal_text(Secret(text), "live/a", folder)
+        write_profile(folder, "live.a.toml", render_closed("key pair", sealed))
+        with pytest.raises(ConfigurationError, match=r"is not a profile|is not valid TOML") as caught:
+            load_credentials("live", settings=settings)
+        assert "hush" not in str(caught.value)
+
+
+EARLIER = 'kind = "key pair"\nkeyring = "0123456789abcdef"\npieces = 1\n'
+EARLIER_PLACE = ("service-access-toolkit/live/a/0123456789abcdef/1", "live/a")
+
+
+@pytest.fixture
+def earlier(memory_keyring, folder):
+    """Save a profile as earlier versions did, and return the entries of the keyring."""
+    write_profile(folder, "live.a.toml", EARLIER)
+    memory_keyring.entries[EARLIER_PLACE] = f'key_id = "k"\nsecret_key = "hush-hush"\n{ORIGINS}'
+    return memory_keyring.entries
+
+
+def test_earlier_profile(earlier, settings):
+    """A profile that an earlier version saved is listed and loaded; without its entry, the error says what to do."""
+    assert [profile.source for profile in saved_credentials(settings=settings)] == ["keyring"]
+    assert load_credentials("live", settings=settings).secret_key.reveal() == "hush-hush"
+    earlier.clear()
+    with pytest.raises(ConfigurationError, match="toolkit credentials add a --environment live"):
         load_credentials("live", settings=settings)
-    memory_keyring.entries[place] = "hush"
-    with pytest.raises(ConfigurationError, match="not valid TOML") as caught:
-        load_credentials("live", settings=settings)
-    assert "hush" not in str(caught.value)
+
+
+def test_replacing_an_earlier_profile(earlier, settings):
+    """To save it again leaves nothing of it in the keyring."""
+    save_credentials(KeyPair("k", "other", environment="live"), "a", settings=settings)
+    assert EARLIER_PLACE not in earlier
+    assert load_credentials("live", settings=settings).secret_key.reveal() == "other"
+
+
+def test_removing_an_earlier_profile(memory_keyring, earlier, settings, folder):
+    """To remove it empties the keyring; if the keyring is locked, the profile stays."""
+    memory_keyring.broken = {"delete"}
+    with pytest.raises(ConfigurationError, match="locked"):
+        remove_credentials("a", "live")
+    assert (folder / "live.a.toml").exists()
+    memory_keyring.broken = set()
+    remove_credentials("a", "live")
+    assert earlier == {}
+    assert saved_credentials(settings=settings) == []
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes are of POSIX")
 def test_open_to_others(settings, folder):
-    """A file with credentials that others may read is warned of, by name."""
+    """A warning names a file with credentials that others can read."""
     file = write_profile(folder, "live.a.toml", f'key_id = "k"\nsecret_key = "s"\n{ORIGINS}')
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -93,28 +140,27 @@ def test_open_to_others(settings, folder):
         load_credentials("live", settings=settings)
 
 
-def test_open_to_nobody(folder):
-    """A file that is gone since it was read is open to nobody."""
-    assert not is_open_to_others(folder / "gone")
-
-
 def test_write(folder):
-    """A file is written whole, and replaced whole."""
-    file = folder / "live.a.toml"
-    write(file, "one\n")
-    write(file, "zwei ü\n")
+    """A file is written whole and replaced whole."""
+    file = make_folder() / "live.a.toml"
+    write(file, Secret("one\n"))
+    write(file, Secret("zwei ü\n"))
     assert file.read_bytes() == "zwei ü\n".encode()
     assert list(folder.iterdir()) == [file]
 
 
-def test_write_not_through_a_link(home, folder):
-    """A link in place of the file or of its folders is refused, and what it leads to stays as it was."""
+def save(settings):
+    save_credentials(KeyPair("k", "hush-hush", environment="live"), "a", settings=settings)
+
+
+def test_links(home, settings, folder):
+    """A link in place of the file or of its folders is refused, and its target stays as it is."""
     victim = home / "victim"
     victim.write_text("mine")
     folder.mkdir(parents=True)
     (folder / "live.a.toml").symlink_to(victim)
     with pytest.raises(ConfigurationError, match="is a link"):
-        write(folder / "live.a.toml", "hush")
+        save(settings)
     assert victim.read_text() == "mine"
     (folder / "live.a.toml").unlink()
     for linked in (folder, folder.parent):
@@ -122,38 +168,43 @@ def test_write_not_through_a_link(home, folder):
         linked.rename(elsewhere)
         linked.symlink_to(elsewhere)
         with pytest.raises(ConfigurationError, match="is a link"):
-            write(folder / "live.a.toml", "hush")
+            save(settings)
         assert [file for file in elsewhere.rglob("*") if file.is_file()] == []
         linked.unlink()
         elsewhere.rename(linked)
 
 
-def test_write_fails(folder, monkeypatch):
-    """When the disk fails, the old file stays, and nothing else."""
-    file = folder / "live.a.toml"
-    write(file, "old")
+@pytest.mark.filterwarnings("ignore:No system keyring")
+@pytest.mark.parametrize("keyring_fixture", ["memory_keyring", "no_keyring"])
+def test_full_disk(request, settings, folder, monkeypatch, keyring_fixture):
+    """If the disk is full, the old profile stays, nothing else does, and the error says so."""
+    request.getfixturevalue(keyring_fixture)
+    save(settings)
+    before = (folder / "live.a.toml").read_bytes()
 
-    def full(_):
+    def fail(_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(ConfigurationError, match=r"Cannot write .*live\.a\.toml: No space left on device"):
-        write(file, "new-secret")
-    assert file.read_text() == "old"
-    assert list(folder.iterdir()) == [file]
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", fail)
+        with pytest.raises(ConfigurationError, match=r"Cannot write .*live\.a\.toml: No space left on device"):
+            save_credentials(KeyPair("k", "other", environment="live"), "a", settings=settings)
+    assert (folder / "live.a.toml").read_bytes() == before
+    assert [file.name for file in folder.iterdir()] == ["live.a.toml"]
+    assert load_credentials("live", settings=settings).secret_key.reveal() == "hush-hush"
 
 
-def test_folder_is_a_file(home, folder):
-    """A file in place of the folder is an error on writing, and nothing to list."""
+def test_folder_is_a_file(settings, folder):
+    """A file in place of the folder is an error when saving, and an empty list."""
     folder.parent.mkdir(parents=True)
     folder.write_text("")
     with pytest.raises(ConfigurationError, match="Cannot write"):
-        write(folder / "live.a.toml", "x")
+        save(settings)
     assert saved_profiles() == []
 
 
 def test_unreadable_folder(folder, monkeypatch):
-    """A folder that may not be read is an error that names it."""
+    """A folder that cannot be read is an error that names it."""
     folder.mkdir(parents=True)
 
     def refuse(_):
@@ -165,7 +216,7 @@ def test_unreadable_folder(folder, monkeypatch):
 
 
 def test_delete(folder):
-    """Deleting what is gone is fine; what cannot be deleted is an error that names it."""
+    """To delete a missing file does nothing; a file that cannot be deleted is an error that names it."""
     delete(folder / "gone")
     folder.mkdir(parents=True)
     with pytest.raises(ConfigurationError, match="Cannot remove"):

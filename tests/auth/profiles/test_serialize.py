@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.auth.credentials import ClientKey, ClientSecret, KeyPair
-from toolkit.auth.profiles.fields import Given, fields_of
+from toolkit.auth.profiles.fields import ProfileFields, fields_of
 from toolkit.auth.profiles.serialize import decompose
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError
@@ -21,15 +21,15 @@ form_fields = st.dictionaries(
 )
 
 
-def again_of(credentials):
+def restored(credentials):
     fields = decompose(credentials)
     assert fields.keys() <= fields_of(credentials.environment)
-    return Given(credentials.environment, "a", "the source", fields, str, Path()).credentials()
+    return ProfileFields(credentials.environment, "a", "the source", fields, str, Path()).credentials()
 
 
 @pytest.mark.parametrize("kind", ["rsa", "p256", "p384", "p521", "ed25519"])
 def test_decompose_key(keys, kind):
-    """A private key is given as PKCS#8 PEM, whatever it was made from."""
+    """A private key is saved as PKCS#8 PEM, whatever it was made from."""
     credentials = ClientKey("c", keys[kind], environment="broker-live")
     text = decompose(credentials)["private_key"].reveal()
     assert max(map(len, text.splitlines())) == 64
@@ -38,12 +38,12 @@ def test_decompose_key(keys, kind):
 
 
 def test_decompose_jwk(keys):
-    """A JWK comes back with its key ID and algorithm."""
+    """A JWK is restored with its key ID and algorithm."""
     import jwt
 
     jwk = {**json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(keys["rsa"])), "kid": "k1", "alg": "PS256"}
     credentials = ClientKey("c", json.dumps(jwk), environment="broker-live")
-    again = again_of(credentials)
+    again = restored(credentials)
     assert (again.key_id, again.algorithm) == ("k1", "PS256")
     assert again.fingerprint() == credentials.fingerprint()
 
@@ -53,8 +53,8 @@ def test_decompose_jwk(keys):
     [KeyPair("k", "s", environment="live", scheme="basic"), ClientSecret("c", "s", environment="broker-sandbox")],
 )
 def test_decompose(credentials):
-    """What credentials are taken apart into makes them again, and holds no more than their fields."""
-    assert again_of(credentials).fingerprint() == credentials.fingerprint()
+    """The fields of credentials make equal credentials."""
+    assert restored(credentials).fingerprint() == credentials.fingerprint()
 
 
 @given(
@@ -62,34 +62,27 @@ def test_decompose(credentials):
     lifetime=st.integers(1, 3600),
     fields=form_fields,
 )
-def test_every_option_comes_back(keys, typ, lifetime, fields):
-    """Type and lifetime of assertions and further form fields come back as they were, whatever their characters."""
+def test_options(keys, typ, lifetime, fields):
+    """Type and lifetime of assertions and form fields are restored, whatever their characters."""
     options = {"assertion_typ": typ, "assertion_lifetime": lifetime, "form_fields": fields}
-    again = again_of(ClientKey("c", keys["p256"], environment="broker-live", **options))
+    again = restored(ClientKey("c", keys["p256"], environment="broker-live", **options))
     assert {name: getattr(again, name) for name in options} == options
-    again = again_of(ClientSecret("c", "secret-1", environment="broker-live", form_fields=fields))
+    again = restored(ClientSecret("c", "secret-1", environment="broker-live", form_fields=fields))
     assert again.form_fields == fields
 
 
-def test_a_type_that_says_none(keys):
-    """A type of that very name would come back as no type: it is refused."""
-    with pytest.raises(ConfigurationError, match="stands for no type"):
+def test_type_none(keys):
+    """A type with the name "none" is refused, because it would be restored as no type."""
+    with pytest.raises(ConfigurationError, match="read as no type"):
         decompose(ClientKey("c", keys["p256"], environment="broker-live", assertion_typ="none"))
 
 
-def test_a_refusal_leaves_no_value_in_a_frame():
-    """A verbose traceback shows local variables: those of our frames hold secrets as Secrets only."""
+def test_no_value_in_a_frame(locals_of):
+    """The frames of an error hold no value outside of a Secret, because a verbose traceback shows local variables."""
     values = {"client_id": "c", "client_secret": "kanari-5f1d", "form_fields": "kanari-5f1d"}
-    given = Given(
-        Environment.BROKER_LIVE, "a", "it", {name: Secret(text) for name, text in values.items()}, str, Path()
-    )
+    secrets = {name: Secret(text) for name, text in values.items()}
+    fields = ProfileFields(Environment.BROKER_LIVE, "a", "it", secrets, str, Path())
     with pytest.raises(ConfigurationError) as caught:
-        given.credentials()
-    error = caught.value
-    while error is not None:
-        frame = error.__traceback__
-        while frame is not None:
-            if frame.tb_frame.f_globals["__name__"].startswith("toolkit."):
-                assert "kanari" not in repr(frame.tb_frame.f_locals)
-            frame = frame.tb_next
-        error = error.__cause__ or error.__context__
+        fields.credentials()
+    assert caught.value.about == "form_fields"
+    assert "kanari" not in repr(locals_of(caught.value))

@@ -1,18 +1,21 @@
 from __future__ import annotations
 
+import os
 import sys
+import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from toolkit.auth.profiles.fields import fields_of
-from toolkit.auth.profiles.variables import given_in, is_credential, variable
+from toolkit.auth.profiles.variables import fields_in_dotenv, fields_in_variables, variable, variables_to_set
 from toolkit.core.document import ADDRESS_NAMES, Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.settings import Settings, variable_name
 
+PAIR = "TOOLKIT_LIVE_KEY_ID=key-id-1\nTOOLKIT_LIVE_SECRET_KEY=secret-1\n"
 places = st.sampled_from(Environment).flatmap(
     lambda environment: st.tuples(
         st.just(environment),
@@ -22,18 +25,30 @@ places = st.sampled_from(Environment).flatmap(
 )
 
 
+def test_variables_to_set():
+    """An error lists the variables for each kind of credentials; a private key is best given by its file."""
+    assert (
+        variables_to_set(Environment.LIVE, "fund")
+        == "TOOLKIT_LIVE__<PROFILE>_KEY_ID and TOOLKIT_LIVE__<PROFILE>_SECRET_KEY"
+    )
+    assert variables_to_set(Environment.BROKER_LIVE, None) == (
+        "TOOLKIT_BROKER_LIVE_CLIENT_ID and TOOLKIT_BROKER_LIVE_CLIENT_SECRET, or "
+        "TOOLKIT_BROKER_LIVE_CLIENT_ID and TOOLKIT_BROKER_LIVE_PRIVATE_KEY_FILE"
+    )
+
+
 @given(places)
 def test_variable_is_read_back(place):
-    """The name that a field has as a variable is read back as that field, of that profile and environment."""
+    """The variable of a field is read back as that field, of that profile and environment."""
     environment, name, field = place
-    (found,) = given_in({variable(*place): "x"}, "somewhere", Path())
+    (found,) = fields_in_variables({variable(*place): "x"}, "somewhere", Path())
     assert (found.environment, found.name, {*found.values}) == (environment, name, {field})
     assert found.label(field) == variable(*place)
 
 
 @given(places)
 def test_settings_let_variables_pass(place):
-    """Settings take no variable of credentials for a misspelt one of theirs."""
+    """Settings do not take a variable of credentials for a misspelled one of their own."""
     Settings.load(environ={variable(*place): "x"}, folder=Path())
 
 
@@ -52,7 +67,7 @@ def test_settings_let_variables_pass(place):
 )
 def test_names(name, expected):
     """Variables as a person writes them."""
-    (found,) = given_in({name: "x"}, "somewhere", Path())
+    (found,) = fields_in_variables({name: "x"}, "somewhere", Path())
     assert (found.environment, found.name, *found.values) == expected
 
 
@@ -75,37 +90,36 @@ def test_names(name, expected):
     ],
 )
 def test_other_variables(name):
-    """Other variables are left alone."""
-    assert not is_credential(name)
-    assert given_in({name: "x"}, "somewhere", Path()) == []
+    """Other variables are ignored."""
+    assert fields_in_variables({name: "x"}, "somewhere", Path()) == []
 
 
 def test_empty_variable():
     """An empty variable counts as unset."""
-    assert given_in({"TOOLKIT_LIVE_KEY_ID": ""}, "somewhere", Path()) == []
+    assert fields_in_variables({"TOOLKIT_LIVE_KEY_ID": ""}, "somewhere", Path()) == []
 
 
 def test_default_twice():
-    """The default profile under both of its names is an error that names both variables."""
+    """A field under both names of the default profile is an error that names both variables."""
     with pytest.raises(ConfigurationError) as caught:
-        given_in({"TOOLKIT_LIVE_KEY_ID": "x", "TOOLKIT_LIVE__DEFAULT_KEY_ID": "y"}, "somewhere", Path())
+        fields_in_variables({"TOOLKIT_LIVE_KEY_ID": "x", "TOOLKIT_LIVE__DEFAULT_KEY_ID": "y"}, "somewhere", Path())
     assert "TOOLKIT_LIVE__DEFAULT_KEY_ID and TOOLKIT_LIVE_KEY_ID in somewhere" in str(caught.value)
 
 
 def test_explicit_default():
-    """The default profile may be named."""
-    (found,) = given_in({"TOOLKIT_LIVE__DEFAULT_KEY_ID": "y"}, "somewhere", Path())
+    """The default profile may be named explicitly."""
+    (found,) = fields_in_variables({"TOOLKIT_LIVE__DEFAULT_KEY_ID": "y"}, "somewhere", Path())
     assert found.name == "default"
 
 
-def test_grouped():
-    """Variables are put together by environment and profile."""
+def test_grouping():
+    """Variables are grouped by environment and profile."""
     variables = {
         variable(environment, name, "client_id"): "x"
         for environment in (Environment.BROKER_LIVE, Environment.BROKER_SANDBOX)
         for name in ("a", "default")
     }
-    found = given_in(
+    found = fields_in_variables(
         {**variables, "TOOLKIT_BROKER_LIVE__A_AUDIENCE": "issuer", "PATH": sys.prefix}, "somewhere", Path()
     )
     assert [(each.environment, each.name, len(each.values)) for each in found] == [
@@ -114,3 +128,122 @@ def test_grouped():
         ("broker-sandbox", "a", 1),
         ("broker-sandbox", "default", 1),
     ]
+
+
+def test_dotenv(project, monkeypatch):
+    """The credentials in `.env` are found; the variables of the process are neither read nor changed."""
+    (project / ".env").write_text(f"# mine\nexport {PAIR}OTHER=hush\nTOOLKIT_AUTH_URL=https://auth.example.com\n")
+    before = dict(os.environ)
+    (found,) = fields_in_dotenv(project)
+    assert (found.source, found.name, {*found.values}) == (".env", "default", {"key_id", "secret_key"})
+    assert found.credentials().secret_key.reveal() == "secret-1"
+    assert dict(os.environ) == before
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_dotenv_key(project, keys, key_text, encoding):
+    """A private key in `.env` may have several lines or one."""
+    for text in (f'"{key_text}"', '"' + key_text.replace("\n", "\\n") + '"'):
+        lines = f"TOOLKIT_BROKER_LIVE_CLIENT_ID=c\r\nTOOLKIT_BROKER_LIVE_PRIVATE_KEY={text}\r\n"
+        (project / ".env").write_bytes(lines.encode(encoding))
+        (found,) = fields_in_dotenv(project)
+        assert found.credentials().kind == "client key"
+
+
+def test_no_dotenv(project):
+    """Without a file, or with a virtual environment of that name, there are no fields."""
+    assert fields_in_dotenv(project) == []
+    (project / ".env").mkdir()
+    assert fields_in_dotenv(project) == []
+    assert fields_in_dotenv(project / "missing") == []
+
+
+def test_dotenv_is_not_expanded(project, monkeypatch):
+    """A value that refers to a variable is not expanded, or a cloned file would get the user's secrets."""
+    monkeypatch.setenv("OTHER_SECRET", "hush-hush")
+    (project / ".env").write_text("TOOLKIT_LIVE_KEY_ID=${OTHER_SECRET}\nTOOLKIT_LIVE_SECRET_KEY=s\n")
+    with pytest.raises(ConfigurationError, match=r"TOOLKIT_LIVE_KEY_ID in .* refers to another variable"):
+        fields_in_dotenv(project)
+    (project / ".env").write_text("TOOLKIT_LIVE_KEY_ID=k${OTHER_SECRET}\nTOOLKIT_LIVE_SECRET_KEY=$OTHER_SECRET\n")
+    (found,) = fields_in_dotenv(project)
+    assert found.values["key_id"].reveal() == "k${OTHER_SECRET}"
+    assert found.values["secret_key"].reveal() == "$OTHER_SECRET"
+
+
+def test_dotenv_names_no_file_elsewhere(home, project, key_text):
+    """`.env` may name a key file in the project but not outside, or a cloned file could use the user's keys."""
+    for folder in (home, project):
+        (folder / "key.pem").write_text(key_text)
+    for written, fine in (("key.pem", True), ("../key.pem", False), ("~/key.pem", False)):
+        (project / ".env").write_text(
+            f"TOOLKIT_BROKER_LIVE_CLIENT_ID=c\nTOOLKIT_BROKER_LIVE_PRIVATE_KEY_FILE={written}\n"
+        )
+        (found,) = fields_in_dotenv(project)
+        if fine:
+            assert found.credentials().client_id == "c"
+        else:
+            with pytest.raises(ConfigurationError, match=r"PRIVATE_KEY_FILE in \.env names a file outside"):
+                found.credentials()
+
+
+def test_dotenv_link(home, project):
+    """A link out of the project is refused; a link within it is followed."""
+    (home / "other.env").write_text(PAIR)
+    (project / ".env").symlink_to(home / "other.env")
+    with pytest.raises(ConfigurationError, match="link out of the project"):
+        fields_in_dotenv(project)
+    (project / ".env").unlink()
+    (project / "own.env").write_text(PAIR)
+    (project / ".env").symlink_to("own.env")
+    assert len(fields_in_dotenv(project)) == 1
+
+
+def test_project_reached_by_link(home, project):
+    """The file is read in a project that is itself reached through a link."""
+    (project / ".env").write_text(PAIR)
+    (home / "link").symlink_to(project)
+    assert len(fields_in_dotenv(home / "link")) == 1
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"#" * (2 << 20)])
+def test_unreadable_dotenv(project, content):
+    """A file that is not text, or too large, is an error that names it."""
+    (project / ".env").write_bytes(content)
+    with pytest.raises(ConfigurationError, match=r"Cannot read .*\.env"):
+        fields_in_dotenv(project)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are of POSIX")
+def test_dotenv_pipe(project):
+    """A password manager may serve the file as a pipe."""
+    os.mkfifo(project / ".env")
+    writer = threading.Thread(target=(project / ".env").write_text, args=(PAIR,))
+    writer.start()
+    (found,) = fields_in_dotenv(project)
+    writer.join()
+    assert found.credentials().secret_key.reveal() == "secret-1"
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(st.sampled_from("TOOLKIT_LIVE_KEY_ID=\"'\n\\$#{}x "), max_size=80))
+def test_any_dotenv(project, caplog, text):
+    """Any text is read or refused, and neither errors nor logs quote it."""
+    (project / ".env").write_text(text + "\nTOOLKIT_LIVE_KEY_ID 'kanari-5f1d\n")
+    message = ""
+    try:
+        fields_in_dotenv(project)
+    except ConfigurationError as error:
+        message = str(error)
+    assert "kanari" not in message + caplog.text
+
+
+def test_planted_dotenv(project, monkeypatch):
+    """A file that a stranger left in a shared folder is refused, because it would choose the account."""
+    (project / ".env").write_text(PAIR)
+    monkeypatch.setattr("toolkit.local.project._user", lambda: 1000)
+    monkeypatch.setattr("toolkit.local.project._owners", lambda path: {1001} if path.name == ".env" else {0})
+    with pytest.raises(ConfigurationError, match="anybody may have put it there") as caught:
+        fields_in_dotenv(project)
+    assert "chown" in caught.value.next_step
+    monkeypatch.setattr("toolkit.local.project._owners", lambda _: {1001})
+    assert len(fields_in_dotenv(project)) == 1

@@ -1,1 +1,38 @@
-"""To be told."""
+"""Named profiles: where credentials come from when code does not hold them.
+
+`load_credentials` looks in these places, and the first that has the name gives all of it:
+
+1. environment variables: TOOLKIT_BROKER_SANDBOX_CLIENT_ID and the like make up the profile "default",
+   TOOLKIT_BROKER_SANDBOX__MY_FUND_CLIENT_ID and the like the profile "my-fund";
+2. the same variables in the `.env` file of the project, which do not get into `os.environ`;
+3. profiles saved with `save_credentials`: files in the user's configuration folder, sealed with a key in the system
+   keyring if there is one;
+4. the person at the keyboard, if the caller wants that.
+
+Parts of two places are never put together, or the `.env` of a cloned repository could add to the user's secret. Saved
+profiles are bound to the origins of the addresses that they were saved for; variables and `.env` are not, because
+whoever sets them decides where they apply. A replay needs none of this.
+
+- `saving` loads, saves, lists and removes; `lookup` goes through the places; `profile` is what a list shows.
+- `variables`: environment variables and `.env`. `fields`: what one place gives. `prompt`: questions at the keyboard.
+- `saved`: the files. `document`: the text in a file, and the addresses it is bound to. `serialize`: credentials as
+  texts, and back. `keyring`: the key that seals files. `earlier`: what earlier versions kept in the keyring.
+
+A file `<environment>.<name>.toml` in the folder of saved profiles may be written by hand:
+
+    client_id = "..."
+    private_key_file = "~/keys/broker.pem"          # or client_secret_file, secret_key_file; relative to this file
+    private_key_passphrase_file = "~/keys/phrase"   # or private_key_passphrase
+    assertion_lifetime = "30"                       # seconds; also algorithm, audience, private_key_id
+    assertion_typ = "none"                          # leaves out the type, which is "JWT" by default
+    form_fields = "scope=accounts.read"             # as a form is sent; with a client secret too
+
+    [origins]
+    auth = "https://auth.example.com"
+    broker = "https://broker.example.com"
+"""
+
+from toolkit.auth.profiles.profile import Profile
+from toolkit.auth.profiles.saving import load_credentials, remove_credentials, save_credentials, saved_credentials
+
+__all__ = ["Profile", "load_credentials", "remove_credentials", "save_credentials", "saved_credentials"]

@@ -1,44 +1,39 @@
-"""Saved credentials go where they were saved for, and nowhere else.
+"""The text of a profile file, and the addresses that the credentials in it may be sent to.
 
-A project's toolkit.toml says where the service is, and a project may be anybody's. Without this, a
-cloned repository could name an address of its own and be sent the secrets of the user's keyring.
+Saved credentials go where they were saved for, and nowhere else. The `toolkit.toml` of a project says where the
+service is, and a project may be anybody's: without this check, a cloned repository could name an address of its own
+and would be sent the user's secrets.
 """
-# MERGE: A saved profile as a TOML document: its fields, where they may be sent, or where in the keyring they lie.
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from toolkit.auth.profiles.earlier import EarlierEntry
 from toolkit.auth.profiles.fields import FIELDS
-from toolkit.auth.profiles.keyring import Entry
+from toolkit.auth.profiles.keyring import SealedText
 from toolkit.core.addresses import Address
 from toolkit.core.document import ADDRESS_NAMES, CredentialKind
-from toolkit.core.errors import ConfigurationError, ToolkitError, UnsafeAddress
+from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.core.secret import Secret
 from toolkit.local.files import parse_toml
 from toolkit.local.project import SETTINGS_FILE
 from toolkit.local.settings import variable_name
+from toolkit.transport.tracebacks import frameless
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from toolkit.core.document import Environment
     from toolkit.local.settings import Settings
 
-
-_MARKER: Final = frozenset({"kind", "keyring", "pieces"})
-_TOKEN: Final = re.compile(r"[0-9a-f]{16}\Z")
-_MOST_PIECES: Final = 100
-_MEND: Final = "Mend or remove it, or save the credentials again with save_credentials()."
+_COMMENT: Final = "# Sealed with a key in the system keyring: without that keyring nobody can read it."
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A profile as it stands in a file or in the keyring.
+    """A profile in the clear.
 
     Attributes:
         values: text of each field.
@@ -50,77 +45,63 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Marker:
-    """What a file says of a profile whose document is in the keyring.
+class ClosedDocument:
+    """A profile that takes the keyring to read.
 
     Attributes:
-        kind: of the credentials, so that listing them opens no keyring.
-        entry: where the document is.
+        kind: of the credentials, so that a list need not open the keyring.
+        content: opens to the text of a Document.
     """
 
     kind: CredentialKind
-    entry: Entry
+    content: SealedText | EarlierEntry
 
 
 def render(document: Document) -> Secret:
-    """The document as TOML text, secret because its values are."""
-    fields = [f"{field} = {_quoted(text.reveal())}" for field, text in document.values.items()]
-    origins = [f"{name} = {_quoted(origin)}" for name, origin in document.origins.items()]
+    """Return a document as TOML text; a Secret, because its values are."""
+    fields = [f"{field} = {_quote(text.reveal())}" for field, text in document.values.items()]
+    origins = [f"{name} = {_quote(origin)}" for name, origin in document.origins.items()]
     return Secret("\n".join([*fields, "", "[origins]", *origins, ""]))
 
 
-def render_marker(marker: Marker) -> str:
-    """The marker as TOML text; no secret."""
-    return f"kind = {_quoted(marker.kind)}\nkeyring = {_quoted(marker.entry.token)}\npieces = {marker.entry.pieces}\n"
+def render_closed(kind: CredentialKind, content: SealedText) -> str:
+    """Return a sealed document as TOML text."""
+    return f"{_COMMENT}\nkind = {_quote(kind)}\nsealed = {_quote(content.text)}\n"
 
 
-def parse(text: str, where: str, profile: str) -> Document | Marker:
-    """Read what `render` or `render_marker` wrote, or a person.
+@frameless
+def parse(text: Secret, where: str, next_step: str) -> Document | ClosedDocument:
+    """Parse the text of a profile file, written by `render`, `render_closed`, an earlier version or a person.
 
     Args:
         text: TOML.
         where: names the file or the keyring in messages, which quote nothing of the text.
-        profile: what the keyring knows the profile by.
+        next_step: what to do if the text is malformed.
 
     Raises:
-        ConfigurationError: it is no TOML, or no profile.
-        UnsafeAddress: an origin is plain http beyond this machine, or has userinfo.
+        ConfigurationError: if it is not TOML, or not a profile.
+        UnsafeAddress: if an origin is plain http beyond this machine, or has userinfo.
     """
-    try:
-        return _parsed(text, where, profile)
-    except ToolkitError as error:
-        refusal = error.with_traceback(None)
-    # Raised out here and without it: a verbose traceback shows the local variables of each frame.
-    del text
-    raise refusal
-
-
-def _parsed(text: str, where: str, profile: str) -> Document | Marker:
-    table = parse_toml(text, where, _MEND)
-    if "keyring" in table:
-        return _marker(table, where, profile)
+    table = parse_toml(text.reveal(), where, next_step)
+    if table.keys() & {"sealed", "keyring"}:
+        return _closed(table, where, next_step)
     origins = table.pop("origins", {})
     if not table.keys() <= FIELDS:
         raise ConfigurationError(
             f"{where} has a setting that no profile has.", f"Known: {', '.join(sorted(FIELDS))}, and a table [origins]."
         )
-    for field, text_of_field in table.items():
-        if not isinstance(text_of_field, str) or not text_of_field:
-            raise ConfigurationError(f"{field} in {where} is no text.", _MEND)
-    return Document({field: Secret(text_of_field) for field, text_of_field in table.items()}, _origins(origins, where))
+    for field, value in table.items():
+        if not isinstance(value, str) or not value:
+            raise ConfigurationError(f"{field} in {where} is not a text.", next_step, about=field)
+    return Document({field: Secret(value) for field, value in table.items()}, _origins(origins, where))
 
 
-def _marker(table: dict[str, Any], where: str, profile: str) -> Marker:
-    kind, token, pieces = table.get("kind"), table["keyring"], table.get("pieces")
-    if (
-        table.keys() != _MARKER
-        or kind not in list(CredentialKind)
-        or not (isinstance(token, str) and _TOKEN.match(token))
-        or type(pieces) is not int
-        or not 0 < pieces <= _MOST_PIECES
-    ):
-        raise ConfigurationError(f"{where} does not say where in the keyring the credentials are.", _MEND)
-    return Marker(CredentialKind(kind), Entry(profile, token, pieces))
+def _closed(table: dict[str, Any], where: str, next_step: str) -> ClosedDocument:
+    content = SealedText.from_table(table) or EarlierEntry.from_table(table)
+    kind = table.get("kind")
+    if content is None or kind not in list(CredentialKind):
+        raise ConfigurationError(f"{where} is not a profile: it was changed or cut short.", next_step)
+    return ClosedDocument(CredentialKind(kind), content)
 
 
 def _origins(table: Any, where: str) -> dict[str, str]:
@@ -128,25 +109,21 @@ def _origins(table: Any, where: str) -> dict[str, str]:
         raise ConfigurationError(
             f"{where} does not say with which addresses the credentials may be used.",
             f'Add a table [origins] with lines such as auth = "https://..."; names: {", ".join(ADDRESS_NAMES)}.',
+            about="origins",
         )
     return {name: str(Address.parse(text, setting=f"{name} in {where}").origin) for name, text in table.items()}
 
 
-def _quoted(text: str) -> str:
-    """A TOML basic string. JSON writes the same, but for DEL, which TOML wants escaped."""
+def _quote(text: str) -> str:
+    """Return a TOML basic string. JSON writes the same, except for DEL, which TOML wants escaped."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-_SAVE_AGAIN: Final = (
-    "save the credentials again with save_credentials(), or mend [origins] if you wrote the file yourself"
-)
-
-
 def origins_of(environment: Environment, settings: Settings) -> dict[str, str]:
-    """Name and origin of each address of this environment that is set.
+    """Return name and origin of each address of this environment that is set.
 
     Raises:
-        ConfigurationError: none is set, so there is nothing to bind credentials to.
+        ConfigurationError: if none is set, so that there is nothing to bind credentials to.
     """
     names = environment.rules.addresses.values()
     origins = {name: str(settings.address(name).origin) for name in names if name in settings.addresses}
@@ -155,18 +132,25 @@ def origins_of(environment: Environment, settings: Settings) -> dict[str, str]:
             f"No address of {environment} is set, and saved credentials are bound to the addresses they are for.",
             f"Set {', '.join(names)} under [addresses] in {SETTINGS_FILE}, "
             f"or the variables {', '.join(map(variable_name, names))}; then save again.",
+            about=next(iter(names)),
         )
     return origins
 
 
 def check_binding(bound: Mapping[str, str], environment: Environment, source: str, settings: Settings) -> None:
-    """Refuse when the settings send credentials elsewhere than they are bound to.
+    """Refuse credentials if the settings would send them elsewhere than they are bound to.
 
-    `bound` holds name and origin of each address they were saved for. An address that is not set takes
-    nothing anywhere; one that was not set when they were saved is as good as another.
+    An address that is not set now sends them nowhere. An address that was not set when they were saved counts as
+    another origin.
+
+    Args:
+        bound: name and origin of each address that the credentials were saved for.
+        environment: the environment of the credentials.
+        source: where the credentials come from, in words.
+        settings: the addresses now.
 
     Raises:
-        UnsafeAddress: an origin differs; names the old one and the new one.
+        UnsafeAddress: if an origin differs. The message names the old one and the new one.
     """
     for name in environment.rules.addresses.values():
         if name not in settings.addresses:
@@ -177,5 +161,7 @@ def check_binding(bound: Mapping[str, str], environment: Environment, source: st
             raise UnsafeAddress(
                 f"The address {name} is now {new}; the credentials for {environment} in {source} were saved {saved}.",
                 f"Look at {settings.file or 'the addresses given'} and the variable {variable_name(name)}: whoever "
-                f"wrote them would receive the credentials. If you trust {new}, {_SAVE_AGAIN}.",
+                f"wrote them would receive the credentials. If you trust {new}, save the credentials again with "
+                "save_credentials(), or correct [origins] if you wrote the file yourself.",
+                about=name,
             )

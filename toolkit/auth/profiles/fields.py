@@ -1,8 +1,12 @@
-"""The fields that credentials consist of, named alike in variables and files, and what of them one source gives."""
+"""The fields that credentials consist of, and those that one place gives for a profile.
+
+Fields have the same names in variables and files. A field that ends in `_file` names a file with the value.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -14,6 +18,7 @@ from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.core.secret import Secret
 from toolkit.local.files import lies_in, read_text
+from toolkit.transport.tracebacks import frameless
 
 REQUIRED: Final[Mapping[CredentialKind, tuple[str, ...]]] = {
     CredentialKind.KEY_PAIR: ("key_id", "secret_key"),
@@ -33,14 +38,13 @@ _OPTIONAL: Final[Mapping[CredentialKind, tuple[str, ...]]] = {
         "form_fields",
     ),
 }
-# A field that names the file in which the value of another stands.
+# A field that names a file, and the field that the file holds the value of.
 _FILES: Final = {f"{field}_file": field for field in ("secret_key", "client_secret", "private_key", PASSPHRASE)}
-# What only a client key has, whichever of them is given.
-_OF_A_KEY: Final = {"private_key", *_OPTIONAL[CredentialKind.CLIENT_KEY]} - {*_OPTIONAL[CredentialKind.CLIENT_SECRET]}
+_ONLY_CLIENT_KEY: Final = {"private_key", *_OPTIONAL[CredentialKind.CLIENT_KEY]} - {"form_fields"}
 
 
 def fields_of(environment: Environment) -> frozenset[str]:
-    """The fields that credentials of this environment may have."""
+    """Return the fields that credentials of this environment may have."""
     own = {field for kind in environment.rules.credentials for field in (*REQUIRED[kind], *_OPTIONAL[kind])}
     return frozenset(own | {file for file, field in _FILES.items() if field in own})
 
@@ -49,17 +53,17 @@ FIELDS: Final = frozenset[str]().union(*map(fields_of, Environment))
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """What one source gives for one profile.
+class ProfileFields:
+    """The fields that one place gives for one profile.
 
     Attributes:
-        environment: the environment that the source says it is for.
-        name: profile name.
-        source: where it comes from, in words.
-        values: text of each field given. All are kept as secrets: a value may stand under the wrong field.
-        label: how the source names a field, such as the variable of it.
+        environment: the environment that the place names.
+        name: name of the profile.
+        source: the place in words, for messages and lists.
+        values: text of each field. All are Secrets, because a value may stand under the wrong field.
+        label: returns the place's own name of a field, such as the variable.
         folder: where relative paths of files start.
-        confined: whether those files must lie in that folder.
+        confined: True if those files must lie in that folder.
     """
 
     environment: Environment
@@ -71,104 +75,112 @@ class Given:
     confined: bool = False
 
     def profile(self) -> Profile:
+        """Return what a list says about them; raise as `kind` does."""
         return Profile(self.name, self.environment, self.kind(), self.source)
 
     def kind(self) -> CredentialKind:
-        """What kind of credentials the fields make up.
+        """Return the kind of credentials that the fields make up.
 
         Raises:
-            CredentialsMismatch: a field belongs to a kind that the environment does not take.
-            ConfigurationError: a field is missing, given twice, or has no use beside the others.
+            CredentialsMismatch: if the environment does not take a field.
+            ConfigurationError: if a field is missing, is given twice, or has no use beside the others.
         """
-        given = {_FILES.get(field, field) for field in self.values}
         if foreign := self.values.keys() - fields_of(self.environment):
-            taken = " or a ".join(sorted(self.environment.rules.credentials))
+            kinds = " or a ".join(sorted(self.environment.rules.credentials))
             raise CredentialsMismatch(
                 f"{self._labels(foreign)} in {self.source} cannot be for {self.environment}.",
-                f"A {self.environment.rules.holder} uses a {taken}.",
+                f"A {self.environment.rules.holder} uses a {kinds}.",
+                about=min(foreign),
             )
         for file, field in _FILES.items():
             if {file, field} <= self.values.keys():
-                raise self._contradiction({file, field})
-        if {"client_secret", "private_key"} <= given:
-            raise self._contradiction({self._as_given("client_secret"), self._as_given("private_key")})
-        kind = self._likely_kind(given)
-        if missing := [field for field in REQUIRED[kind] if field not in given]:
-            raise self._half_given(missing, given)
-        if useless := given - {*REQUIRED[kind], *_OPTIONAL[kind]}:
+                raise self._given_twice({file, field})
+        present = {_FILES.get(field, field) for field in self.values}
+        if {"client_secret", "private_key"} <= present:
+            raise self._given_twice({self._as_given("client_secret"), self._as_given("private_key")})
+        kind = self._intended_kind(present)
+        if missing := [field for field in REQUIRED[kind] if field not in present]:
+            raise self._incomplete(missing)
+        if useless := present - {*REQUIRED[kind], *_OPTIONAL[kind]}:
             raise ConfigurationError(
-                f"{self._labels(useless)} in {self.source} has no use with a {kind}.", "Remove it."
+                f"{self._labels(useless)} in {self.source} has no use with a {kind}.", "Remove it.", about=min(useless)
             )
         return kind
 
+    @frameless
     def credentials(self) -> Credentials:
-        """The credentials that the fields make up.
+        """Return the credentials that the fields make up.
 
         Raises:
-            CredentialsMismatch: a field belongs to a kind that the environment does not take.
-            ConfigurationError: as `kind` does; a value is malformed, or a file cannot be read.
+            CredentialsMismatch: if the environment does not take a field.
+            ConfigurationError: if `kind` raises it, a value is malformed, or a file cannot be read.
         """
         kind = self.kind()
         texts = {_FILES.get(field, field): self._text(field) for field in self.values}
         try:
             return compose(kind, texts, self.environment, self.name)
         except ConfigurationError as error:
-            raise ConfigurationError(f"From {self.source}: {error.what}", error.next_step) from None
+            raise ConfigurationError(f"From {self.source}: {error.what}", error.next_step, about=error.about) from None
 
-    def _likely_kind(self, given: set[str]) -> CredentialKind:
+    def _intended_kind(self, present: set[str]) -> CredentialKind:
         if CredentialKind.KEY_PAIR in self.environment.rules.credentials:
             return CredentialKind.KEY_PAIR
-        is_key = "client_secret" not in given and _OF_A_KEY & given
+        is_key = "client_secret" not in present and _ONLY_CLIENT_KEY & present
         return CredentialKind.CLIENT_KEY if is_key else CredentialKind.CLIENT_SECRET
 
     def _text(self, field: str) -> Secret:
+        """Return the value of a field, read from its file if the field names one."""
         if field not in _FILES:
             return self.values[field]
+        file = self.folder / _expand_user(Path(self.values[field].reveal()))
+        # The path is not quoted: a secret may stand in its place by mistake.
         what = f"the file that {self.label(field)} in {self.source} names"
         next_step = "Write its path in full, and let only yourself read it."
-        if self.confined and not lies_in(self._path(field), self.folder):
+        if self.confined and not lies_in(file, self.folder):
             raise ConfigurationError(
-                f"{self.label(field)} in {self.source} names a file beyond the folder of the project.",
+                f"{self.label(field)} in {self.source} names a file outside the folder of the project.",
                 f"A project may not point at secrets elsewhere: set {self.label(field)} as an environment variable, "
                 "or save the credentials with save_credentials().",
+                about=field,
             )
-        content = read_text(self._path(field), what, next_step)
-        # The line end that editors add is no part of a secret; space may be one of a passphrase.
+        try:
+            content = read_text(file, what, next_step)
+        except ConfigurationError as error:
+            raise ConfigurationError(error.what, error.next_step, about=field) from None
+        # The line break that editors add does not belong to the secret, but a passphrase may have spaces.
         text = Secret(content.strip("\r\n") if _FILES[field] == PASSPHRASE else content.strip())
         if not text:
-            raise ConfigurationError(f"Cannot read {what}: it is empty.", next_step)
+            raise ConfigurationError(f"Cannot read {what}: it is empty.", next_step, about=field)
         return text
-
-    def _path(self, field: str) -> Path:
-        """What the field names. It may be no path at all but a secret, and is not quoted."""
-        return self.folder / _expanded(Path(self.values[field].reveal()))
 
     def _as_given(self, field: str) -> str:
         return field if field in self.values else f"{field}_file"
 
-    def _contradiction(self, fields: set[str]) -> ConfigurationError:
+    def _given_twice(self, fields: set[str]) -> ConfigurationError:
         return ConfigurationError(
-            f"{self._labels(fields)} in {self.source} are given both.", "Keep one of them: they are told apart by it."
+            f"{self._labels(fields)} in {self.source} are both set, and only one of them can count.",
+            "Keep one of them, and remove the other.",
+            about=min(fields),
         )
 
-    def _half_given(self, missing: list[str], given: set[str]) -> ConfigurationError:
-        wanted = [self.label(field) for field in missing]
+    def _incomplete(self, missing: list[str]) -> ConfigurationError:
+        needed = [self.label(field) for field in missing]
         if "client_secret" in missing:
             secrets = (self.label(field) for field in ("client_secret", "private_key", "private_key_file"))
-            wanted[-1] = f"one of {', '.join(secrets)}"
-        present = self._labels({self._as_given(field) for field in given})
+            needed[-1] = f"one of {', '.join(secrets)}"
+        present = self._labels(self.values)
         return ConfigurationError(
-            f"The credentials for {self.environment} in {self.source} are half given: "
-            f"{present or 'nothing'} without {' and '.join(wanted)}.",
-            "Give what is missing, or remove the rest.",
+            f"The credentials for {self.environment} in {self.source} are incomplete: "
+            f"{present or 'nothing'} without {' and '.join(needed)}.",
+            "Add what is missing, or remove the rest.",
+            about=missing[0],
         )
 
-    def _labels(self, fields: set[str]) -> str:
+    def _labels(self, fields: Iterable[str]) -> str:
         return " and ".join(sorted(map(self.label, fields)))
 
 
-def _expanded(path: Path) -> Path:
-    try:
+def _expand_user(path: Path) -> Path:
+    with suppress(RuntimeError):  # there is no home folder; then the file is not found
         return path.expanduser()
-    except RuntimeError:  # no home folder; the file is then not found
-        return path
+    return path

@@ -1,124 +1,201 @@
-"""Texts in the system keyring: the keychain, the credential manager, the secret service.
+"""The key that seals profile files: 32 random bytes in the system keyring, the same for all profiles.
 
-A text lies there in pieces, under a token that is new at every saving: what refers to it by its token
-finds all of it or nothing, also when two processes save at once.
+The system keyring is the keychain of macOS, the credential manager of Windows, or a secret service on Linux. It is
+asked for the key when a sealed profile is loaded or saved, never for a list.
+
+The key is made when the first profile is saved. It is never replaced: a new key would make every saved profile
+unreadable. So a keyring that is locked or broken is an error, and only a missing key is made, by one process at a time.
 """
 
 from __future__ import annotations
 
+import base64
+import errno
 import secrets
+import time
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from toolkit.auth.sealing import Seal
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
+from toolkit.local.files import shown
+from toolkit.local.folders import APPLICATION
+from toolkit.local.locks import try_lock
+from toolkit.transport.tracebacks import attempt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from keyring.backend import KeyringBackend
 
-SERVICE: Final = "service-access-toolkit"
-_PIECE: Final = 1000  # characters; Windows takes 2,560 bytes of UTF-16, and a PEM is longer
+USER_NAME: Final = "key of saved profiles"  # what the keyring shows beside the application's name
+_KEY_LENGTH: Final = 32  # bytes
 _NO_KEYRINGS: Final = ("keyring.backends.fail", "keyring.backends.null")
-_WITHOUT_IT: Final = "Unlock the keyring and try again, or set environment variables instead."
+_LOCK: Final = ".keyring.lock"
+_NO_LOCKS: Final = frozenset({errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS})
+_LOOK_AGAIN: Final = 0.05  # seconds
+_MOST_LOOKS: Final = 1200  # one minute: the process that holds the lock may be asking its user to unlock the keyring
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """Where in the keyring a text lies.
+class SealedText:
+    """A text that was sealed for one profile; it does not open under the name of another.
 
     Attributes:
-        profile: environment and name, as a person sees them in the keyring.
-        token: tells one saving from another.
-        pieces: into how many the text is cut; 1 or more.
+        text: the sealed text, which is not secret.
     """
 
-    profile: str
-    token: str
-    pieces: int
+    text: str
 
-    def services(self) -> list[str]:
-        # One service a piece: Windows moves entries about when a second user of a service is saved, and
-        # two processes doing so at once lose one.
-        return [f"{SERVICE}/{self.profile}/{self.token}/{number}" for number in range(1, self.pieces + 1)]
+    @classmethod
+    def from_table(cls, table: dict[str, Any]) -> SealedText | None:
+        """Return what a file says, or None if it says something else."""
+        is_sealed = table.keys() == {"kind", "sealed"} and isinstance(table["sealed"], str)
+        return cls(table["sealed"]) if is_sealed else None
 
-    def read(self) -> Secret:
-        """The text.
+    def open(self, profile: str, next_step: str) -> Secret:
+        """Return the text.
 
-        Raises:
-            ConfigurationError: the keyring is locked, or does not have it.
-        """
-        backend = _backend()
-        pieces = [_attempt(_reading(backend, service, self.profile)) for service in self.services()] if backend else []
-        if not pieces or not all(isinstance(piece, str) for piece in pieces):
-            raise ConfigurationError(
-                f"The keyring does not give the credentials {self.profile}: it is locked, or no longer has them.",
-                f"{_WITHOUT_IT} Or save the credentials again with save_credentials().",
-            )
-        return Secret("".join(pieces))
-
-    def delete(self) -> None:
-        """Remove the text; one that is gone already is none too many.
+        Args:
+            profile: environment and name of the profile.
+            next_step: what to do if the text cannot be opened.
 
         Raises:
-            ConfigurationError: the keyring is locked, or keeps it.
+            ConfigurationError: if the keyring is locked or does not have the key, or the text does not open.
         """
-        backend = _backend()
-        kept = [service for service in self.services() if not (backend and _deleted(backend, service, self.profile))]
-        if kept:
+        backend = real_keyring()
+        key = None if backend is None else _read_key(backend)
+        if key is None:
             raise ConfigurationError(
-                f"The keyring does not let go of the credentials {self.profile}.", "Unlock it and try again."
+                f"The system keyring does not have the key that the profile {profile} was sealed with.",
+                next_step,
+                about="keyring",
             )
+        data = _seal(key, profile).open(self.text.encode("utf-8", "replace"))
+        if data is None:
+            raise ConfigurationError(
+                f"The profile {profile} does not open with the key in the system keyring.", next_step, about="keyring"
+            )
+        return Secret(data.decode("utf-8"))
 
 
-def store(profile: str, text: Secret) -> Entry | None:
-    """Put a text into the keyring, under a new token; None when there is no real one, or it does not take it."""
-    backend = _backend()
+def seal_text(
+    text: Secret, profile: str, folder: Path, *, pause: Callable[[float], None] = time.sleep
+) -> SealedText | None:
+    """Seal a text for one profile; return None if this system has no keyring.
+
+    Args:
+        text: what to seal.
+        profile: environment and name of the profile.
+        folder: an existing folder for the lock that processes share while they make the key.
+        pause: waits for so many seconds.
+
+    Raises:
+        ConfigurationError: if the keyring is locked or does not work.
+    """
+    backend = real_keyring()
     if backend is None:
         return None
-    whole = text.reveal()
-    pieces = [whole[start : start + _PIECE] for start in range(0, len(whole), _PIECE)]
-    entry = Entry(profile, secrets.token_hex(8), len(pieces))
-    if all(_kept(backend, service, profile, piece) for service, piece in zip(entry.services(), pieces, strict=True)):
-        return entry
-    _attempt(entry.delete)
-    return None
+    key = _read_key(backend)
+    if key is None:
+        with _locked(folder / _LOCK, pause):
+            key = _read_key(backend) or _make_key(backend)
+    return SealedText(_seal(key, profile).seal(text.reveal().encode("utf-8")).decode("ascii"))
 
 
-def _backend() -> KeyringBackend | None:
-    """The first keyring that keeps secrets, and not in the clear."""
-    import keyring  # keeps keyring out of `import toolkit`
+def real_keyring() -> KeyringBackend | None:
+    """Return the first keyring of this system that keeps secrets, and not in the clear; None if there is none."""
+    import keyring
 
-    chosen = _attempt(keyring.get_keyring)
-    chained = _attempt(lambda: chosen.backends) or [chosen]
-    return next((each for each in chained if each is not None and _is_real(type(each))), None)
+    chosen = attempt(keyring.get_keyring, otherwise=unusable())
+    backends = getattr(chosen, "backends", None) or [chosen]  # several, if it is a chain
+    return next((backend for backend in backends if _is_real(type(backend))), None)
+
+
+def read_entry(backend: KeyringBackend, service: str, user_name: str) -> Secret | None:
+    """Return an entry of the keyring, or None if there is none.
+
+    Raises:
+        ConfigurationError: if the keyring is locked or does not work.
+    """
+    text = attempt(lambda: backend.get_password(service, user_name), otherwise=unusable())
+    return None if text is None else Secret(text)
+
+
+def unusable() -> ConfigurationError:
+    """Return the error for a keyring that refuses. What it says itself is not passed on: it may quote an entry."""
+    return ConfigurationError(
+        "The system keyring is locked, or does not work.",
+        "Unlock it and try again. To do without it, set environment variables instead of saving the credentials; or "
+        "set PYTHON_KEYRING_BACKEND=keyring.backends.null.Keyring and save them in a file that only you can read.",
+        about="keyring",
+    )
 
 
 def _is_real(kind: type[object]) -> bool:
     return kind.__module__ not in _NO_KEYRINGS and "plaintext" not in kind.__name__.lower()
 
 
-def _kept(backend: KeyringBackend, service: str, profile: str, piece: str) -> bool:
-    _attempt(lambda: backend.set_password(service, profile, piece))
-    return bool(_attempt(_reading(backend, service, profile)) == piece)  # some keep nothing, and say nothing
+def _read_key(backend: KeyringBackend) -> Secret | None:
+    """Return the key as base64 text, or None if there is none yet."""
+    key = read_entry(backend, APPLICATION, USER_NAME)
+    if key is not None and len(_key_bytes(key)) != _KEY_LENGTH:
+        raise ConfigurationError(
+            f"The entry {APPLICATION!r} ({USER_NAME}) of the system keyring is not a key.",
+            "Remove it there, and save your credentials again.",
+            about="keyring",
+        )
+    return key
 
 
-def _deleted(backend: KeyringBackend, service: str, profile: str) -> bool:
-    _attempt(lambda: backend.delete_password(service, profile))
-    return _attempt(_reading(backend, service, profile), failed="unknown") is None
+def _make_key(backend: KeyringBackend) -> Secret:
+    key = Secret(base64.b64encode(secrets.token_bytes(_KEY_LENGTH)).decode("ascii"))
+    attempt(lambda: backend.set_password(APPLICATION, USER_NAME, key.reveal()), otherwise=unusable())
+    if _read_key(backend) != key:  # some keyrings keep nothing, and do not say so
+        raise unusable()
+    return key
 
 
-def _reading(backend: KeyringBackend, service: str, profile: str) -> Callable[[], Any]:
-    return lambda: backend.get_password(service, profile)
-
-
-def _attempt(call: Callable[[], Any], failed: object = None) -> Any:
-    """What it returns, or `failed`.
-
-    The error is dropped rather than chained: back ends raise what they like, with what they like in it.
-    """
+def _key_bytes(key: Secret) -> bytes:
+    """Return the bytes of the key, or none if the text is not base64."""
     try:
-        return call()
-    except Exception:  # noqa: BLE001
-        return failed
+        return base64.b64decode(key.reveal(), validate=True)
+    except ValueError:
+        return b""
+
+
+def _seal(key: Secret, profile: str) -> Seal:
+    return Seal(_key_bytes(key), f"profile\x00{profile}")
+
+
+@contextmanager
+def _locked(file: Path, pause: Callable[[float], None]) -> Iterator[None]:
+    """Hold a lock that one process holds at a time; on a disk that does not support locks, hold nothing."""
+    lock = None
+    for _ in range(_MOST_LOOKS):
+        try:
+            lock = try_lock(file)
+        except OSError as error:
+            if error.errno in _NO_LOCKS:
+                break
+            raise ConfigurationError(
+                f"Cannot write {shown(file)}: {error.strerror}.",
+                "Set environment variables instead, or fix the folder.",
+            ) from None
+        if lock is not None:
+            break
+        pause(_LOOK_AGAIN)
+    else:
+        raise ConfigurationError(
+            "Another process has been using the system keyring for a minute.", "End it, and try again.", about="keyring"
+        )
+    try:
+        yield
+    finally:
+        if lock is not None:
+            with suppress(OSError):  # Windows does not remove an open file
+                file.unlink()
+            lock.release()

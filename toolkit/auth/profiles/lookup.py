@@ -1,4 +1,4 @@
-"""Every profile that there is, in the order in which the places count."""
+"""Go through the places that profiles come from, in the order in which they count."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolkit.auth.profiles.saved import BoundProfile, saved_profiles
-from toolkit.auth.profiles.variables import given_in, given_in_dotenv
+from toolkit.auth.profiles.saved import SavedProfile, saved_profiles
+from toolkit.auth.profiles.variables import fields_in_dotenv, fields_in_variables
 from toolkit.core.document import Environment
 from toolkit.core.errors import ToolkitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from toolkit.auth.profiles.profile import Candidate, Profile
+    from toolkit.auth.profiles.fields import ProfileFields
+    from toolkit.auth.profiles.profile import Profile
     from toolkit.local.settings import Settings
 
 _VARIABLES: Final = "environment variables"
@@ -23,14 +24,14 @@ _ENVIRONMENTS: Final = tuple(Environment)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A profile at one place, in order or not.
+class ListedProfile:
+    """A profile in one place, whether it can be loaded or not.
 
     Attributes:
         environment: the environment that it is for.
-        name: what to ask for.
-        outcome: what is said of it, or what is wrong with it.
-        comes_first: whether it is what one gets by this name; else a place that counts more has it too.
+        name: the name to load it by.
+        outcome: what a list says about it, or what is wrong with it.
+        comes_first: False if a place that counts more has the same name, so that this one is not used.
     """
 
     environment: Environment
@@ -39,35 +40,38 @@ class Found:
     comes_first: bool
 
 
-def candidates(settings: Settings, environ: Mapping[str, str] | None) -> Iterator[Candidate]:
-    """Everything that is found, in the order in which it counts; a later place is looked at when it is needed.
+def profiles_in_order(settings: Settings, environ: Mapping[str, str] | None) -> Iterator[ProfileFields | SavedProfile]:
+    """Yield every profile, those of places that count more first; a later place is read only if it is needed.
+
+    A malformed profile raises only when something of it is asked for.
 
     Raises:
-        ConfigurationError: a place as a whole cannot be read.
+        ConfigurationError: if a place as a whole cannot be read.
     """
-    yield from given_in(os.environ if environ is None else environ, _VARIABLES, Path())
-    yield from given_in_dotenv(settings.project)
-    for saved in saved_profiles():
-        yield BoundProfile(saved, settings)
+    yield from fields_in_variables(os.environ if environ is None else environ, _VARIABLES, Path())
+    yield from fields_in_dotenv(settings.project)
+    yield from saved_profiles()
 
 
-def survey(settings: Settings, environ: Mapping[str, str] | None) -> list[Found]:
-    """What there is, by environment and name, and then as the places count; no keyring is opened.
+def survey(settings: Settings, environ: Mapping[str, str] | None) -> list[ListedProfile]:
+    """Return all profiles, sorted by environment and name, and then in the order in which places count.
+
+    No keyring is opened.
 
     Raises:
-        ConfigurationError: a place as a whole cannot be read.
+        ConfigurationError: if a place as a whole cannot be read.
     """
-    found: list[Found] = []
+    listed: list[ListedProfile] = []
     known: set[tuple[Environment, str]] = set()
-    for candidate in candidates(settings, environ):
-        place = candidate.environment, candidate.name
-        found.append(Found(*place, _outcome(candidate), place not in known))
-        known.add(place)
-    return sorted(found, key=lambda each: (_ENVIRONMENTS.index(each.environment), each.name))
+    for profile in profiles_in_order(settings, environ):
+        key = profile.environment, profile.name
+        listed.append(ListedProfile(*key, _outcome(profile), key not in known))
+        known.add(key)
+    return sorted(listed, key=lambda profile: (_ENVIRONMENTS.index(profile.environment), profile.name))
 
 
-def _outcome(candidate: Candidate) -> Profile | ToolkitError:
+def _outcome(profile: ProfileFields | SavedProfile) -> Profile | ToolkitError:
     try:
-        return candidate.profile()
+        return profile.profile()
     except ToolkitError as error:
-        return error
+        return error.with_traceback(None)

@@ -1,69 +1,77 @@
-"""Asking the person at the keyboard, as the last place where credentials come from."""
+"""Ask the person at the keyboard; secrets are typed unseen. Commands and the notebook panel ask in this way, too.
+
+`can_ask` tells whether somebody can answer, `ask_secret` asks one question, and `ask_for_credentials` asks for all
+that credentials take.
+"""
 
 from __future__ import annotations
 
 import getpass
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from toolkit.auth.profiles.fields import REQUIRED, Given
+from toolkit.auth.profiles.fields import REQUIRED, ProfileFields
 from toolkit.core.document import CredentialKind
 from toolkit.core.errors import ConfigurationError
+from toolkit.core.ipython import shell
 from toolkit.core.secret import Secret
+from toolkit.transport.tracebacks import frameless
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from toolkit.auth.credentials import Credentials
     from toolkit.core.document import Environment
 
-
-def ask(environment: Environment, name: str, prompt: Callable[[str], str]) -> Credentials:
-    """Ask for a key pair, or for a client ID and a client secret; a private key is no text to type.
-
-    Raises:
-        ConfigurationError: the answer is missing or malformed, or typing would be seen.
-    """
-    takes_key_pair = CredentialKind.KEY_PAIR in environment.rules.credentials
-    kind = CredentialKind.KEY_PAIR if takes_key_pair else CredentialKind.CLIENT_SECRET
-    answers = {field: answer(prompt, f"{spoken(field)} of {environment}: ") for field in REQUIRED[kind]}
-    return Given(environment, name, "your answers", answers, spoken, Path()).credentials()
+Prompt = Callable[[str], str]
+_USE_VARIABLES: Final = "Set environment variables instead."
 
 
 def can_ask() -> bool:
-    """Whether somebody is there to answer: a terminal, or a notebook whose front end takes input."""
-    ipython = sys.modules.get("IPython")
-    kernel = getattr(ipython.get_ipython(), "kernel", None) if ipython else None
+    """Return True if somebody can answer: at a terminal, or in a notebook whose front end takes input."""
+    kernel = getattr(shell(), "kernel", None)
     if kernel is not None:
         return bool(getattr(kernel, "_allow_stdin", False))
     return sys.stdin is not None and sys.stdin.isatty()
 
 
-def ask_unseen(question: str) -> str:
-    """One line, typed unseen. Refused, rather than shown, where that cannot be done."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", getpass.GetPassWarning)
-        return getpass.getpass(question)
+@frameless
+def ask_secret(question: str, prompt: Prompt | None = None, *, next_step: str = _USE_VARIABLES) -> Secret:
+    """Ask one question and return the answer, a Secret whatever it is.
 
-
-def answer(prompt: Callable[[str], str], question: str) -> Secret:
-    """One answer, whatever it is; a secret until somebody knows better.
+    Args:
+        question: shown before the answer, such as "Key ID of paper: ".
+        prompt: what to ask with, such as `input` for an answer that may be seen; by default it is typed unseen.
+        next_step: what an error tells to do instead.
 
     Raises:
-        ConfigurationError: there is no answer, or typing would be seen.
+        ConfigurationError: if there is no answer, or what is typed would be seen.
     """
     try:
-        return Secret(prompt(question))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", getpass.GetPassWarning)  # before anything is typed
+            return Secret((prompt or getpass.getpass)(question))
     except EOFError:
-        reason = "there was no answer"
+        reason = "there is no more input"
     except getpass.GetPassWarning:
         reason = "what you type would be seen"
-    raise ConfigurationError(f"Cannot ask for credentials: {reason}.", "Set environment variables instead.")
+    raise ConfigurationError(f'"{question.strip(" :")}" was not answered: {reason}.', next_step, about="prompt")
 
 
-def spoken(field: str) -> str:
-    """The field in words: `key_id` is "Key ID"."""
+def ask_for_credentials(environment: Environment, name: str, prompt: Prompt | None = None) -> Credentials:
+    """Ask for a key pair, or for a client ID and a client secret; a private key is too long to type.
+
+    Raises:
+        ConfigurationError: if an answer is missing or malformed, or what is typed would be seen.
+    """
+    is_key_pair = CredentialKind.KEY_PAIR in environment.rules.credentials
+    kind = CredentialKind.KEY_PAIR if is_key_pair else CredentialKind.CLIENT_SECRET
+    answers = {field: ask_secret(f"{field_in_words(field)} of {environment}: ", prompt) for field in REQUIRED[kind]}
+    return ProfileFields(environment, name, "your answers", answers, field_in_words, Path()).credentials()
+
+
+def field_in_words(field: str) -> str:
+    """Return a field in words: `key_id` is "Key ID"."""
     words = field.replace("_", " ")
     return (words[0].upper() + words[1:]).replace(" id", " ID")

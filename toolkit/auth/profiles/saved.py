@@ -1,51 +1,50 @@
-"""Saved profiles: one small file each, in the user's own configuration folder.
+"""The files of saved profiles, one for each, in the user's configuration folder.
 
-Each profile has a file of its own, so that two processes that save at once lose none. The file holds
-the credentials, or says where in the system keyring they are; a person may write one too.
+Each profile has a file of its own, so that two processes that save at once lose none.
 """
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolkit.auth.profiles.document import Document, Marker, check_binding, parse
-from toolkit.auth.profiles.fields import Given
+from toolkit.auth.profiles.document import ClosedDocument, Document, check_binding, parse
+from toolkit.auth.profiles.earlier import EarlierEntry
+from toolkit.auth.profiles.fields import ProfileFields
 from toolkit.auth.profiles.profile import Profile
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError
+from toolkit.core.secret import Secret
 from toolkit.core.warn import warn
-from toolkit.local.files import read_text, shown, write_private
+from toolkit.local.files import read_text, shown, write_atomically
+from toolkit.local.folders import config_folder
 from toolkit.local.private_files import LinkInTheWay, is_open_to_others, private_folder, refuse_link
 
 if TYPE_CHECKING:
     from toolkit.auth.credentials import Credentials
-    from toolkit.auth.profiles.keyring import Entry
     from toolkit.local.settings import Settings
 
-APPLICATION: Final = "service-access-toolkit"
 KEYRING: Final = "keyring"
 _SUFFIX: Final = ".toml"
 _ENVIRONMENTS: Final = frozenset(map(str, Environment))
-_ELSEWHERE: Final = "Set environment variables instead, or mend the folder."
+_OTHER_WAYS: Final = "Set environment variables instead, or fix the folder."
 
 
 def profiles_folder() -> Path:
-    """The folder of saved profiles, whether it exists or not."""
-    from platformdirs import user_config_dir  # keeps platformdirs out of `import toolkit`
-
-    return Path(user_config_dir(APPLICATION, appauthor=False)) / "profiles"
+    """Return the folder of saved profiles; it need not exist."""
+    return config_folder() / "profiles"
 
 
 @dataclass(frozen=True, slots=True)
 class SavedProfile:
-    """A profile that was saved; its file is read when something of it is asked for.
+    """A profile in the folder. Its file is read only when something in it is needed.
 
     Attributes:
-        environment: the environment it is for.
-        name: profile name.
-        file: where it is, or where it says that it is in the keyring.
+        environment: the environment that it is for.
+        name: name of the profile.
+        file: the file, which need not exist yet.
     """
 
     environment: Environment
@@ -54,132 +53,144 @@ class SavedProfile:
 
     @property
     def label(self) -> str:
-        """What the keyring knows the profile by."""
+        """Environment and name, as messages and the keyring show them."""
         return f"{self.environment}/{self.name}"
 
     def profile(self) -> Profile:
-        content = self._content()
-        if isinstance(content, Marker):
-            return Profile(self.name, self.environment, content.kind, KEYRING)
-        return self._given(content, shown(self.file)).profile()
-
-    def credentials(self, settings: Settings) -> Credentials:
-        """The credentials, if they may be used with the addresses that are set.
+        """Return what a list says about it; no keyring is opened.
 
         Raises:
-            UnsafeAddress: they were saved for other addresses.
-            ConfigurationError: the file is no profile, or the keyring does not give it.
+            ConfigurationError: if the file is not a profile.
+            CredentialsMismatch: if the environment does not take such credentials.
         """
-        content, source = self._content(), shown(self.file)
-        if isinstance(content, Marker):
-            source, text = KEYRING, content.entry.read()
-            content = parse(text.reveal(), f"The keyring's entry {self.label}", self.label)
-            if isinstance(content, Marker):
-                raise ConfigurationError(
-                    f"The keyring's entry {self.label} is no profile.", "Save the credentials again."
-                )
-        elif is_open_to_others(self.file):
-            warn(f"Others on this machine may read the credentials in {source}. Run `chmod 600` on it.")
-        check_binding(content.origins, self.environment, source, settings)
-        return self._given(content, source).credentials()
+        document = self._read()
+        if isinstance(document, ClosedDocument):
+            return Profile(self.name, self.environment, document.kind, KEYRING)
+        return self._fields(document, shown(self.file)).profile()
 
-    def entry(self) -> Entry | None:
-        """Where in the keyring the profile is; None when it is not there, not saved yet, or its file is unreadable."""
+    def credentials(self, settings: Settings) -> Credentials:
+        """Return the credentials if they may be used with the addresses that are set.
+
+        Raises:
+            UnsafeAddress: if they were saved for other addresses.
+            ConfigurationError: if the file is not a profile, or the keyring does not open it.
+            CredentialsMismatch: if the environment does not take such credentials.
+        """
+        document, source = self._read(), shown(self.file)
+        if isinstance(document, ClosedDocument):
+            text = document.content.open(self.label, f"Unlock or restore the keyring. Or {self._save_again}")
+            source, document = KEYRING, parse(text, f"The profile {self.label} in the keyring", self._fix)
+            if isinstance(document, ClosedDocument):
+                raise ConfigurationError(f"The profile {self.label} in the keyring is not a profile.", self._fix)
+        elif is_open_to_others(self.file):
+            warn(f"Others on this machine can read the credentials in {source}. Run `chmod 600` on it.")
+        check_binding(document.origins, self.environment, source, settings)
+        return self._fields(document, source).credentials()
+
+    def earlier_entry(self) -> EarlierEntry | None:
+        """Return where an earlier version put the profile in the keyring; None if it did not, or there is no file."""
         try:
-            content = self._content()
+            document = self._read()
         except ToolkitError:
             return None
-        return content.entry if isinstance(content, Marker) else None
+        content = document.content if isinstance(document, ClosedDocument) else None
+        return content if isinstance(content, EarlierEntry) else None
 
-    def _content(self) -> Document | Marker:
+    @property
+    def _save_again(self) -> str:
+        command = f"toolkit credentials add {shlex.quote(self.name)} --environment {self.environment}"
+        return f"save the credentials again with `{command}`."
+
+    @property
+    def _fix(self) -> str:
+        return f"Fix or remove it, or {self._save_again}"
+
+    def _read(self) -> Document | ClosedDocument:
         where = shown(self.file)
-        return parse(read_text(self.file, where, "Mend or remove the file."), where, self.label)
+        return parse(Secret(read_text(self.file, where, self._fix)), where, self._fix)
 
-    def _given(self, document: Document, source: str) -> Given:
-        return Given(self.environment, self.name, source, document.values, str, self.file.parent)
-
-
-@dataclass(frozen=True, slots=True)
-class BoundProfile:
-    """A saved profile together with the settings whose addresses are held against those it was saved for."""
-
-    saved: SavedProfile
-    settings: Settings
-
-    @property
-    def environment(self) -> Environment:
-        return self.saved.environment
-
-    @property
-    def name(self) -> str:
-        return self.saved.name
-
-    def profile(self) -> Profile:
-        return self.saved.profile()
-
-    def credentials(self) -> Credentials:
-        return self.saved.credentials(self.settings)
+    def _fields(self, document: Document, source: str) -> ProfileFields:
+        return ProfileFields(self.environment, self.name, source, document.values, str, self.file.parent)
 
 
 def saved_profiles() -> list[SavedProfile]:
-    """The profiles in the user's configuration folder, sorted by environment and name.
+    """Return the profiles in the user's configuration folder, sorted by environment and name.
 
     Raises:
-        ConfigurationError: the folder cannot be read.
+        ConfigurationError: if the folder cannot be read.
     """
     folder = profiles_folder()
     try:
         files = sorted(folder.iterdir()) if folder.is_dir() else []
     except OSError as error:
-        raise ConfigurationError(f"Cannot read the folder {shown(folder)}: {error.strerror}.", _ELSEWHERE) from None
-    found = []
+        raise ConfigurationError(f"Cannot read the folder {shown(folder)}: {error.strerror}.", _OTHER_WAYS) from None
+    profiles = []
     for file in files:
         environment, _, name = file.name.removesuffix(_SUFFIX).partition(".")
         if file.suffix == _SUFFIX and environment in _ENVIRONMENTS and name:
-            found.append(SavedProfile(Environment(environment), name, file))
-    return found
+            profiles.append(SavedProfile(Environment(environment), name, file))
+    return profiles
 
 
 def profile_at(environment: Environment, name: str) -> SavedProfile:
-    """The profile of this name, saved already or yet to be saved.
+    """Return the profile of this name, which need not be saved yet.
 
     Raises:
-        ConfigurationError: another differs from it by upper and lower case alone, which some disks do not tell apart.
+        ConfigurationError: if another name differs in upper and lower case only, which some disks do not distinguish.
     """
     for other in saved_profiles():
         if other.environment is environment and other.name != name and other.name.lower() == name.lower():
             raise ConfigurationError(
-                f"The profile {other.name} of {environment} has this name but for upper and lower case.",
+                f"The name of the profile {other.name} of {environment} differs from this one in upper and lower case "
+                "only.",
                 "Choose another name, or remove that profile first.",
+                about="name",
             )
     return SavedProfile(environment, name, profiles_folder() / f"{environment}.{name}{_SUFFIX}")
 
 
-def write(file: Path, text: str) -> None:
-    """Write a file that only its user may read, all of it or nothing, and not through a link.
+def make_folder() -> Path:
+    """Return the folder of saved profiles, made if necessary; only the user can enter it.
 
     Raises:
-        ConfigurationError: it cannot be written, or the folder or the file is a link.
+        ConfigurationError: if it cannot be made, or is a link.
+    """
+    folder = profiles_folder()
+    try:
+        private_folder(folder.parent)
+        private_folder(folder)
+    except OSError as error:
+        raise _cannot_write(folder, error) from None
+    return folder
+
+
+def write(file: Path, text: Secret) -> None:
+    """Write a file in the folder that only the user can read, whole or not at all, and not through a link.
+
+    Raises:
+        ConfigurationError: if it cannot be written, or is a link.
     """
     try:
-        private_folder(file.parent.parent)
-        private_folder(file.parent)
         refuse_link(file)
-        write_private(file, text.encode())
-    except LinkInTheWay as error:
-        link = shown(Path(error.filename))
-        raise ConfigurationError(f"{link} is a link; secrets are not written through one.", _ELSEWHERE) from None
+        write_atomically(file, text.reveal().encode(), private=True, durable=True)
     except OSError as error:
-        raise ConfigurationError(f"Cannot write {shown(file)}: {error.strerror}.", _ELSEWHERE) from None
+        raise _cannot_write(file, error) from None
 
 
 def delete(file: Path) -> None:
-    """Remove a file; one that is gone already is none too many.
+    """Remove a file; if it is gone already, do nothing.
 
     Raises:
-        ConfigurationError: it cannot be removed.
+        ConfigurationError: if it cannot be removed.
     """
     try:
         file.unlink(missing_ok=True)
     except OSError as error:
-        raise ConfigurationError(f"Cannot remove {shown(file)}: {error.strerror}.", "Remove it yourself.") from None
+        raise ConfigurationError(f"Cannot remove {shown(file)}: {error.strerror}.", "Remove it by hand.") from None
+
+
+def _cannot_write(path: Path, error: OSError) -> ConfigurationError:
+    if isinstance(error, LinkInTheWay):
+        link = shown(Path(error.filename))
+        return ConfigurationError(f"{link} is a link; secrets are not written through one.", _OTHER_WAYS)
+    return ConfigurationError(f"Cannot write {shown(path)}: {error.strerror}.", _OTHER_WAYS)

@@ -1,32 +1,4 @@
-"""Where credentials come from: named profiles, each of one environment.
-
-They are looked for in this order, and the first place that has a name gives it:
-
-1. environment variables: TOOLKIT_BROKER_SANDBOX_CLIENT_ID and the like make up the profile "default",
-   TOOLKIT_BROKER_SANDBOX__MY_FUND_CLIENT_ID and the like the profile "my-fund";
-2. the same variables in the `.env` file of the project's folder, without getting into `os.environ`;
-3. profiles saved with `save_credentials`, in the system keyring or a file of the user's own;
-4. the person at the keyboard, when asked to ask.
-
-A place gives all of a profile or nothing: parts of two places are never put together, or a cloned
-repository's `.env` could add what it likes to the user's secret.
-
-Saved profiles are bound to the origins of the addresses that they were saved for. Variables and `.env`
-are not: whoever sets them has chosen where they apply. In replay nothing of this is needed.
-
-A file `<environment>.<name>.toml` in the folder of saved profiles may be written by hand:
-
-    client_id = "..."
-    private_key_file = "~/keys/broker.pem"     # or client_secret_file, secret_key_file; relative to the file
-    private_key_passphrase_file = "~/keys/it"  # or private_key_passphrase
-    assertion_lifetime = "30"                  # seconds; also algorithm, audience, private_key_id
-    assertion_typ = "none"                     # leaves out what is "JWT" by default
-    form_fields = "scope=accounts.read"        # as a form is sent; with a client secret too
-
-    [origins]
-    auth = "https://auth.example.com"
-    broker = "https://broker.example.com"
-"""
+"""Load, save, list and remove profiles."""
 
 from __future__ import annotations
 
@@ -35,62 +7,62 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.auth.credentials import Credentials, as_environment
-from toolkit.auth.profiles.document import Document, Marker, origins_of, parse, render, render_marker
-from toolkit.auth.profiles.fields import REQUIRED, Given
-from toolkit.auth.profiles.keyring import store
-from toolkit.auth.profiles.lookup import candidates, survey
+from toolkit.auth.profiles.document import Document, origins_of, parse, render, render_closed
+from toolkit.auth.profiles.fields import ProfileFields
+from toolkit.auth.profiles.keyring import seal_text
+from toolkit.auth.profiles.lookup import profiles_in_order, survey
 from toolkit.auth.profiles.profile import Profile, ProfileList
-from toolkit.auth.profiles.prompt import ask, ask_unseen, can_ask
+from toolkit.auth.profiles.prompt import ask_for_credentials, can_ask
 from toolkit.auth.profiles.saved import (
     KEYRING,
+    SavedProfile,
     delete,
+    make_folder,
     profile_at,
     profiles_folder,
     saved_profiles,
     write,
 )
 from toolkit.auth.profiles.serialize import decompose
-from toolkit.auth.profiles.variables import DEFAULT, FILE_NAME, variable
-from toolkit.core.document import CredentialKind, Environment
-from toolkit.core.errors import ConfigurationError, ToolkitError
+from toolkit.auth.profiles.variables import DEFAULT, FILE_NAME, variables_to_set
+from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
-from toolkit.core.secret import SHORTEST_SECRET
+from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.core.warn import warn
 from toolkit.local.files import shown
 from toolkit.local.settings import Settings
+from toolkit.transport.tracebacks import frameless
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from toolkit.auth.profiles.keyring import Entry
-    from toolkit.auth.profiles.profile import Candidate
-    from toolkit.core.secret import Secret
-
-__all__ = ["Profile", "load_credentials", "remove_credentials", "save_credentials", "saved_credentials"]
+    from toolkit.core.document import Environment
 
 
+@frameless
 def saved_credentials(*, settings: Settings | None = None, environ: Mapping[str, str] | None = None) -> list[Profile]:
-    """What profiles there are and where from, by environment and name; never a value, and no keyring is opened.
+    """Return the profiles that there are and where they come from, sorted by environment and name.
 
-    Where two places have a profile of the same name, the one that would be used is listed. A profile
-    that is half given or unreadable is left out, with a warning that says what is wrong.
+    No value is shown and no keyring is opened. If two places have a profile of the same name, the one that would be
+    used is listed. A profile that is incomplete or unreadable is left out, with a warning that says what is wrong.
 
     Args:
-        settings: where the project is, by default as `Settings.load()` finds it.
-        environ: environment variables, by default those of the process.
+        settings: where the project is; by default as `Settings.load()` finds it.
+        environ: environment variables; by default those of the process.
 
     Raises:
-        ConfigurationError: `.env` or the folder of saved profiles cannot be read.
+        ConfigurationError: if `.env` or the folder of saved profiles cannot be read.
     """
     profiles = ProfileList()
-    for found in survey(_settings(settings, environ), environ):
-        if isinstance(found.outcome, Profile) and found.comes_first:
-            profiles.append(found.outcome)
-        elif found.comes_first:
-            warn(f"Left out: {found.outcome}")
+    for listed in survey(_settings(settings, environ), environ):
+        if isinstance(listed.outcome, Profile) and listed.comes_first:
+            profiles.append(listed.outcome)
+        elif listed.comes_first:
+            warn(f"Left out: {listed.outcome}")
     return profiles
 
 
+@frameless
 def load_credentials(
     environment: Environment | str,
     name: str | None = None,
@@ -99,86 +71,89 @@ def load_credentials(
     environ: Mapping[str, str] | None = None,
     prompt: Callable[[str], str] | bool | None = None,
 ) -> Credentials:
-    """The credentials of a profile.
+    """Return the credentials of a profile.
 
     Args:
-        environment: whose profiles to look at.
-        name: the profile; None for the only one that the environment has.
+        environment: the environment that they are for.
+        name: the profile; None for the only one of the environment.
         settings: where the project is, and the addresses that the credentials are about to be used with.
-        environ: environment variables, by default those of the process.
-        prompt: whether to ask when there are none and somebody is there to answer, or what to ask with.
+        environ: environment variables; by default those of the process.
+        prompt: True to ask if there are none and somebody can answer, or the function to ask with.
 
     Raises:
-        ConfigurationError: there is no such profile, or there are several; one is half given or malformed.
-        CredentialsMismatch: a variable or file gives what the environment does not take.
-        UnsafeAddress: a saved profile was saved for other addresses than the settings now give.
+        ConfigurationError: if there is no such profile, or several; if it is incomplete or malformed; if the keyring
+            does not open it.
+        CredentialsMismatch: if a variable or file gives what the environment does not take.
+        UnsafeAddress: if a saved profile was saved for other addresses than the settings now have.
     """
     environment, settings = as_environment(environment), _settings(settings, environ)
-    first: dict[str, Candidate] = {}
-    for candidate in candidates(settings, environ):
-        if candidate.environment is environment:
-            if candidate.name == name:
-                return candidate.credentials()
-            first.setdefault(candidate.name, candidate)
-    if name is None and len(first) == 1:
-        return first.popitem()[1].credentials()
-    if name is None and first:
+    by_name: dict[str, ProfileFields | SavedProfile] = {}
+    for profile in profiles_in_order(settings, environ):
+        if profile.environment is environment:
+            if profile.name == name:
+                return _load(profile, settings)
+            by_name.setdefault(profile.name, profile)
+    if name is None and len(by_name) == 1:
+        return _load(by_name.popitem()[1], settings)
+    if name is None and by_name:
         raise ConfigurationError(
-            f"There are several profiles for {environment}: {', '.join(sorted(first))}.",
-            "Say which of them by its name.",
+            f"There are several profiles for {environment}: {', '.join(sorted(by_name))}.",
+            "Choose one of them by its name.",
+            about="name",
         )
     if callable(prompt) or (prompt and can_ask()):
-        return ask(environment, name or DEFAULT, prompt if callable(prompt) else ask_unseen)
-    raise _not_found(environment, name, sorted(first), settings)
+        return ask_for_credentials(environment, name or DEFAULT, prompt if callable(prompt) else None)
+    raise _not_found(environment, name, sorted(by_name), settings)
 
 
+@frameless
 def save_credentials(credentials: Credentials, name: str, *, settings: Settings | None = None) -> Profile:
-    """Save credentials under a name, for the addresses that the settings give; replaces a profile of that name.
+    """Save credentials under a name, for the addresses that the settings have. A profile of that name is replaced.
 
-    They go into the system keyring. Where there is none, they go into a file that only its user may read,
-    with a warning that names it.
+    They are saved in a file that only the user can read, sealed with a key in the system keyring. On a system without
+    a keyring the file is not sealed, and a warning names it.
 
     Raises:
-        ConfigurationError: the private key is kept elsewhere, no address of the environment is set, the name
-            is not one, or neither keyring nor file can be written.
+        ConfigurationError: if the private key is kept elsewhere, no address of the environment is set, the name is
+            malformed, the keyring is locked or broken, or the file cannot be written.
     """
     fields = decompose(credentials)
     environment = credentials.environment
     text = render(Document(fields, origins_of(environment, _settings(settings, None))))
     _check_that_it_loads(text, credentials, name)
     saved = profile_at(environment, name)
-    replaced, entry = saved.entry(), store(saved.label, text)
-    try:
-        write(saved.file, text.reveal() if entry is None else render_marker(Marker(credentials.kind, entry)))
-    except ToolkitError:
-        _forget(entry)
-        raise
-    _forget(replaced)
-    if entry is not None:
+    earlier = saved.earlier_entry()
+    sealed = seal_text(text, saved.label, make_folder())
+    write(saved.file, text if sealed is None else Secret(render_closed(credentials.kind, sealed)))
+    if earlier is not None:
+        with suppress(ConfigurationError):  # nothing refers to it any more
+            earlier.delete(saved.label)
+    if sealed is not None:
         return Profile(name, environment, credentials.kind, KEYRING)
     warn(
-        f"No system keyring takes the credentials. They are now in {shown(saved.file)}, unencrypted: other users "
-        "cannot read it, every program that you run can."
+        f"No system keyring is available. The credentials are now in {shown(saved.file)}, unencrypted: other users "
+        "cannot read it, but every program that you run can."
     )
     return Profile(name, environment, credentials.kind, shown(saved.file))
 
 
 def remove_credentials(name: str, environment: Environment | str) -> None:
-    """Remove a saved profile, from the keyring too.
+    """Remove a saved profile.
 
     Raises:
-        ConfigurationError: no such profile is saved, or the keyring or the folder does not let go of it.
+        ConfigurationError: if no such profile is saved, or it cannot be removed.
     """
     environment = as_environment(environment)
-    saved = {each.name: each for each in saved_profiles() if each.environment is environment}
+    saved = {profile.name: profile for profile in saved_profiles() if profile.environment is environment}
     if name not in saved:
         raise ConfigurationError(
             f"No profile of that name is saved for {environment}.",
-            f"Saved: {', '.join(saved) or 'none'}. Variables are yours to unset, and {FILE_NAME} is yours to edit.",
+            f"Saved: {', '.join(saved) or 'none'}. Variables and {FILE_NAME} are for you to change.",
+            about="name",
         )
-    entry = saved[name].entry()
-    if entry is not None:
-        entry.delete()
+    earlier = saved[name].earlier_entry()
+    if earlier is not None:
+        earlier.delete(saved[name].label)
     delete(saved[name].file)
 
 
@@ -186,46 +161,34 @@ def _settings(settings: Settings | None, environ: Mapping[str, str] | None) -> S
     return Settings.load(environ=environ) if settings is None else settings
 
 
+def _load(profile: ProfileFields | SavedProfile, settings: Settings) -> Credentials:
+    return profile.credentials(settings) if isinstance(profile, SavedProfile) else profile.credentials()
+
+
 def _check_that_it_loads(text: Secret, credentials: Credentials, name: str) -> None:
-    """Before anything is replaced: that what is about to be written makes equal credentials, under this name."""
-    # Not all that is saved tells one token from another: the fingerprint alone would not do.
+    """Refuse, before anything is replaced, what would not load as equal credentials under this name."""
     environment, source = credentials.environment, "what is to be saved"
-    document = parse(text.reveal(), source, source)
+    document = parse(text, source, "")
     if isinstance(document, Document):
-        again = Given(environment, name, source, document.values, str, Path()).credentials()
-        if again.fingerprint() == credentials.fingerprint() and decompose(again) == decompose(credentials):
+        loaded = ProfileFields(environment, name, source, document.values, str, Path()).credentials()
+        # The fingerprint does not cover the options that make no difference to the token.
+        if loaded.fingerprint() == credentials.fingerprint() and decompose(loaded) == decompose(credentials):
             return
-    raise ConfigurationError("These credentials cannot be saved as they are.", "Make them anew when you need them.")
-
-
-def _forget(entry: Entry | None) -> None:
-    """Remove what nothing refers to any more; a keyring that keeps it all the same does no harm."""
-    if entry is not None:
-        with suppress(ConfigurationError):
-            entry.delete()
+    raise ConfigurationError("These credentials cannot be saved as they are.", "Make them again where you need them.")
 
 
 def _not_found(environment: Environment, name: str | None, others: list[str], settings: Settings) -> ConfigurationError:
-    what = f"no profile {_called(name)} for {environment}" if name else f"no credentials for {environment}"
+    what = f"no profile {_quoted(name)} for {environment}" if name else f"no credentials for {environment}"
     choices = f"Choose one of {', '.join(others)}; or set" if others else "Set"
     return ConfigurationError(
         f"There {'is' if name else 'are'} {what}{', nor any other' if name and not others else ''}.",
-        f"{choices} {what_to_set(environment, name)}, as environment variables or in "
+        f"{choices} {variables_to_set(environment, name)}, as environment variables or in "
         f"{shown(settings.project / FILE_NAME)}; or save a profile with `toolkit credentials add` or "
         f"save_credentials(). Looked there and in {shown(profiles_folder())}.",
+        about="name" if name else "credentials",
     )
 
 
-def _called(name: str) -> str:
-    # A name that may be a secret, given in its place, is not quoted.
+def _quoted(name: str) -> str:
+    """Return a name for a message; one that is long enough to be a misplaced secret is not quoted."""
     return "of that name" if len(name) >= SHORTEST_SECRET else repr(excerpt(name))
-
-
-def what_to_set(environment: Environment, name: str | None) -> str:
-    """The variables that make up a profile, for each kind of credentials of the environment."""
-    profile = DEFAULT if name in (None, DEFAULT) else "<PROFILE>"
-    ways = [
-        [variable(environment, profile, field) for field in REQUIRED[kind]]
-        for kind in sorted(environment.rules.credentials, key=list(CredentialKind).index)
-    ]
-    return ", or ".join(" and ".join(names) for names in ways).replace("PRIVATE_KEY", "PRIVATE_KEY_FILE")

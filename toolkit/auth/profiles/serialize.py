@@ -1,4 +1,4 @@
-"""Credentials taken apart into the texts of their fields, and made of them again."""
+"""Turn credentials into the texts of their fields, and texts into credentials."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from toolkit.auth.credentials import Scheme
 
 PASSPHRASE: Final = "private_key_passphrase"  # noqa: S105 - the name of a field
-_NO_TYP: Final = "none"  # an empty text counts as unset
+_NO_TYP: Final = "none"  # because an empty text counts as unset
 _LONGEST_ALGORITHM: Final = 5  # characters
 _WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,9}\Z")
 
@@ -28,12 +28,12 @@ Default = TypeVar("Default", str, None)
 
 
 def decompose(credentials: Credentials) -> dict[str, Secret]:
-    """The fields of these credentials, from which `compose` makes equal ones; a private key as PKCS#8 PEM.
+    """Return the fields of credentials, from which `compose` makes equal ones; a private key as PKCS#8 PEM.
 
-    What is as it is by default is left out, and a passphrase has done its work.
+    Options that are not set are left out, and so is a passphrase, which is not needed any more.
 
     Raises:
-        ConfigurationError: their private key is kept elsewhere, so there is nothing to save.
+        ConfigurationError: if the private key is kept elsewhere, or the value is not credentials.
     """
     if isinstance(credentials, KeyPair):
         return {
@@ -49,16 +49,21 @@ def decompose(credentials: Credentials) -> dict[str, Secret]:
         }
     if not isinstance(credentials, ClientKey):
         raise ConfigurationError(
-            f"{type(credentials).__name__} is no credentials.", "Give a KeyPair, a ClientSecret or a ClientKey."
+            f"A value of type {type(credentials).__name__} is not credentials.",
+            "Give a KeyPair, a ClientSecret or a ClientKey.",
+            about="credentials",
         )
     if not isinstance(credentials.private_key, LocalKey):
         raise ConfigurationError(
-            "The private key is kept elsewhere, by a signer; there is nothing to save.",
+            "The private key is kept elsewhere, by a signer, so there is nothing to save.",
             "Make the ClientKey from its signer wherever you need it.",
+            about="private_key",
         )
     if credentials.assertion_typ == _NO_TYP:
         raise ConfigurationError(
-            f'An assertion type "{_NO_TYP}" cannot be saved: it stands for no type.', "Leave assertion_typ out."
+            f'The assertion type "{_NO_TYP}" cannot be saved, because it would be read as no type.',
+            "Use another assertion_typ.",
+            about="assertion_typ",
         )
     fields = {
         "client_id": Secret(credentials.client_id),
@@ -75,12 +80,11 @@ def decompose(credentials: Credentials) -> dict[str, Secret]:
 def compose(
     kind: CredentialKind, texts: Mapping[str, Secret], environment: Environment, name: str
 ) -> KeyPair | ClientSecret | ClientKey:
-    """Credentials of a kind, of the texts of its fields; those that it requires are there.
+    """Return credentials of a kind, made of the texts of its fields. The required fields must be present.
 
     Raises:
-        ConfigurationError: a text is malformed; it is not quoted.
+        ConfigurationError: if a text is malformed. The text is not quoted.
     """
-    # Nothing of what is revealed here has a name: a verbose traceback shows the local variables of this frame.
     if kind is CredentialKind.KEY_PAIR:
         return KeyPair(
             texts["key_id"],
@@ -122,9 +126,11 @@ def _pem(key: LocalKey) -> Secret:
 
 
 def _algorithm(text: Secret | None) -> str | None:
-    """The name of an algorithm, which an error may quote; anything longer may be a secret that went astray."""
+    """Return the name of an algorithm, which an error may quote. A longer text may be a misplaced secret."""
     if text is not None and len(text.reveal()) > _LONGEST_ALGORITHM:
-        raise ConfigurationError("The algorithm is no JWS algorithm.", "Leave it out, or write it like ES256.")
+        raise ConfigurationError(
+            "The algorithm is not a JWS algorithm.", "Leave it out, or write it like ES256.", about="algorithm"
+        )
     return None if text is None else text.reveal()
 
 
@@ -132,7 +138,11 @@ def _seconds(text: Secret | None) -> int:
     if text is None:
         return ASSERTION_LIFETIME
     if _WHOLE_NUMBER.match(text.reveal()) is None:
-        raise ConfigurationError("The lifetime of an assertion is no whole number of seconds.", "Write it like 60.")
+        raise ConfigurationError(
+            "The lifetime of an assertion is not a whole number of seconds.",
+            "Write it like 60.",
+            about="assertion_lifetime",
+        )
     return int(text.reveal())
 
 
@@ -142,22 +152,18 @@ def _form_field_texts(credentials: ClientSecret | ClientKey) -> dict[str, Secret
 
 
 def _form_fields(text: Secret | None) -> dict[str, str] | None:
-    """Form fields as they are sent (application/x-www-form-urlencoded): name to text."""
+    """Return the form fields in a text of the type application/x-www-form-urlencoded."""
     if text is None:
         return None
-    pairs = _pairs(text)
+    try:
+        pairs = parse_qsl(text.reveal(), keep_blank_values=True, strict_parsing=True, errors="strict")
+    except ValueError:  # not UTF-8, for example; the error may quote the text
+        pairs = []
     fields = dict(pairs)
     if not fields or len(fields) < len(pairs):
-        del pairs, fields
         raise ConfigurationError(
-            "The form fields are no pairs of names and texts, or one is given twice.",
-            "Write them as a form is sent, such as scope=accounts.read&resource=orders.",
+            "The form fields are not pairs of names and values, or a name occurs twice.",
+            "Write them like the body of a form, such as scope=accounts.read&resource=orders.",
+            about="form_fields",
         )
     return fields
-
-
-def _pairs(text: Secret) -> list[tuple[str, str]]:
-    try:
-        return parse_qsl(text.reveal(), keep_blank_values=True, strict_parsing=True, errors="strict")
-    except ValueError:  # also where the text is not UTF-8; its message may quote the text
-        return []

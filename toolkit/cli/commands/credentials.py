@@ -11,9 +11,10 @@ from rich.console import Console
 from toolkit.auth import checks
 from toolkit.auth.profiles.document import origins_of
 from toolkit.auth.profiles.lookup import survey
+from toolkit.auth.profiles.profile import Profile
 from toolkit.auth.profiles.prompt import can_ask
 from toolkit.auth.profiles.saved import profile_at
-from toolkit.auth.profiles.saving import Profile, remove_credentials, save_credentials
+from toolkit.auth.profiles.saving import remove_credentials, save_credentials
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.cli import terminal
 from toolkit.cli.commands import probe, values

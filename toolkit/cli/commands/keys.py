@@ -11,7 +11,7 @@ from rich.console import Console
 
 from toolkit.auth.keys.new_key import NewKey, new_key, write_key_file
 from toolkit.auth.keys.signer import ALGORITHMS
-from toolkit.auth.profiles.prompt import answer, ask_unseen, can_ask
+from toolkit.auth.profiles.prompt import ask_secret, can_ask
 from toolkit.cli import terminal
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
@@ -95,7 +95,7 @@ def _ask_for_passphrase() -> Secret:
     """
     if not can_ask():
         raise ConfigurationError("There is no terminal to ask for a passphrase.", _NEXT_STEP, about="passphrase")
-    first, second = (answer(ask_unseen, question) for question in ("Passphrase: ", "Repeat it: "))
+    first, second = (ask_secret(question, next_step=_NEXT_STEP) for question in ("Passphrase: ", "Repeat it: "))
     if not first:
         raise ConfigurationError("The passphrase is empty.", _NEXT_STEP, about="passphrase")
     if first != second:

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import urlencode
 
-from toolkit.auth.profiles.fields import REQUIRED, Given
-from toolkit.auth.profiles.prompt import answer, ask_unseen, can_ask, spoken
-from toolkit.auth.profiles.saving import what_to_set
+from toolkit.auth.profiles.fields import REQUIRED, ProfileFields
+from toolkit.auth.profiles.prompt import ask_secret, can_ask, field_in_words
 from toolkit.auth.profiles.serialize import PASSPHRASE
+from toolkit.auth.profiles.variables import variables_to_set
 from toolkit.core.document import CredentialKind
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.core.secret import Secret
@@ -78,11 +78,11 @@ class TypedValues:
         self._environment = environment
 
     def value(self, field: str) -> Secret:
-        ask = input if field == "client_id" else ask_unseen
-        return answer(ask, f"{spoken(field)} of {self._environment}: ")
+        prompt = input if field == "client_id" else None
+        return ask_secret(f"{field_in_words(field)} of {self._environment}: ", prompt)
 
     def key(self) -> Secret:
-        path = answer(input, f"File of the private key of {self._environment} (PEM or JWK): ")
+        path = ask_secret(f"File of the private key of {self._environment} (PEM or JWK): ", input)
         return read_key_file(Path(path.reveal().strip()), "the file of the private key")
 
 
@@ -94,7 +94,7 @@ class PipedValues:
 
     def value(self, field: str) -> Secret:
         line, _, rest = self._rest.reveal().partition("\n")
-        return self._take(Secret(line.removesuffix("\r")), Secret(rest), spoken(field))
+        return self._take(Secret(line.removesuffix("\r")), Secret(rest), field_in_words(field))
 
     def key(self) -> Secret:
         # A PEM ends with its END line. A JWK may have several lines and ends with the text.
@@ -133,7 +133,7 @@ def value_source(environment: Environment, *, piped: bool) -> ValueSource:
     if not can_ask():
         raise ConfigurationError(
             "There is no terminal to ask for the secret values.",
-            f"Set {what_to_set(environment, None)} as environment variables, which need no saving; "
+            f"Set {variables_to_set(environment, None)} as environment variables, which need no saving; "
             "or add --stdin and pipe one value per line.",
             about="stdin",
         )
@@ -180,7 +180,7 @@ def encode_form(scope: str | None, fields: Iterable[str]) -> str | None:
 
 def collect_fields(
     environment: Environment, name: str, kind: CredentialKind, options: Mapping[str, Secret], source: ValueSource
-) -> Given:
+) -> ProfileFields:
     """Return the fields of credentials: values of options first, and the missing ones from `source`.
 
     Raises:
@@ -192,7 +192,9 @@ def collect_fields(
             values[field] = source.key() if field == "private_key" else source.value(field)
     if kind is CredentialKind.CLIENT_KEY and _ENCRYPTED.search(values["private_key"].reveal()):
         values[PASSPHRASE] = source.value(PASSPHRASE)
-    return Given(environment, name, "your input", values, lambda field: _OPTIONS.get(field, spoken(field)), Path())
+    return ProfileFields(
+        environment, name, "your input", values, lambda field: _OPTIONS.get(field, field_in_words(field)), Path()
+    )
 
 
 def read_key_file(file: Path, description: str) -> Secret:

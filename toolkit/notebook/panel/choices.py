@@ -16,7 +16,7 @@ from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings, is_offline
 
 if TYPE_CHECKING:
-    from toolkit.auth.profiles.saving import Profile
+    from toolkit.auth.profiles.profile import Profile
 
 NEW_CASSETTE: Final = ""  # the value of the choice "new …"
 DEFAULT_NAME: Final = "default"

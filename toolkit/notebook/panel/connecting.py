@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from toolkit.auth.credentials import Credentials
-from toolkit.auth.profiles.prompt import answer, ask_unseen, can_ask
+from toolkit.auth.profiles.prompt import ask_secret, can_ask
 from toolkit.core.document import Environment
 from toolkit.core.errors import CassetteError, ConfigurationError, ToolkitError
 from toolkit.local.settings import Settings
@@ -246,11 +246,11 @@ def ask(
         raise ConfigurationError(
             "Nobody can type credentials here.", "Name saved credentials, or set environment variables."
         )
-    return {field.name: _answer(field, environment, prompt or ask_unseen) for field in fields}
+    return {field.name: _answer(field, environment, prompt) for field in fields}
 
 
-def _answer(field: Field, environment: Environment, prompt: Callable[[str], str]) -> Secret | Path:
+def _answer(field: Field, environment: Environment, prompt: Callable[[str], str] | None) -> Secret | Path:
     label = "Path of the private key file" if field.is_key else field.label
-    typed = answer(prompt, f"{label} of {environment}: ")
+    typed = ask_secret(f"{label} of {environment}: ", prompt)
     text = typed.reveal().strip()
     return Path(text) if field.is_key and text and "-----" not in text else typed
