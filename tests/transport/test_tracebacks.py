@@ -373,7 +373,7 @@ class Opaque:
 
 
 class Foreign(Exception):
-    """An error of another library, which quotes what it was given."""
+    """An error of another library, which quotes its argument."""
 
 
 def refuse(text):
@@ -454,7 +454,7 @@ def test_error_without_frameless_shows_the_secret():
 
 
 def test_frameless_names_the_place_of_an_unexpected_error():
-    """An error of another library is replaced; type and place of it are told, its text is not."""
+    """An error of another library is replaced by one with its type and place, but not its text."""
     error = caught_from(Constructed, SECRET, then=fail)
     assert "Constructed failed with Foreign in" in error.what
     assert f"{__name__}, line " in error.what

@@ -65,9 +65,9 @@ def write_atomically(path: Path, data: bytes, *, private: bool = False, durable:
 
 
 def remove_partials(path: Path) -> None:
-    """Remove what processes that were killed while they replaced a file left beside it.
+    """Remove the temporary files that killed processes left while they wrote this file.
 
-    Only safe while nobody else writes the file.
+    Call it only while no other process writes the file.
     """
     partial = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}{re.escape(PARTIAL)}")
     for entry in path.parent.iterdir():

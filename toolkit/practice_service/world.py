@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from toolkit.core.clock import Clock
 
 
+_MOST_ACCOUNTS: Final = 100_000
+_SHORTEST_VALIDITY: Final = 2  # seconds; expires_in is a whole number below it and above zero
+_LONGEST_VALIDITY: Final = 86_400  # seconds
+_LONGEST_DELAY: Final = 3_600  # seconds
+
+
 class Stats:
     """Counts of requests. They can be read and reset from any thread while the service runs.
 
@@ -86,12 +92,6 @@ class Stats:
     def _total(self, name: str) -> int:
         with self._lock:
             return self._totals[name]
-
-
-_MOST_ACCOUNTS: Final = 100_000
-_SHORTEST_VALIDITY: Final = 2  # seconds; expires_in is a whole number below it and above zero
-_LONGEST_VALIDITY: Final = 86_400  # seconds
-_LONGEST_DELAY: Final = 3_600  # seconds
 
 
 @dataclass(frozen=True, slots=True)

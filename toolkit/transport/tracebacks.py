@@ -1,11 +1,11 @@
 """Errors without the frames that hold credentials.
 
-Verbose tracebacks (IPython's `%xmode Verbose`, rich, `pytest -l`) show the local variables of every frame.
-Those of code that reads credentials hold the credentials, and those of httpx, httpcore and h11 hold the
-authorized request with its headers and bytes.
+Verbose tracebacks (IPython's `%xmode Verbose`, rich, `pytest -l`) show the local variables of every frame. In code
+that reads credentials these are the credentials; in httpx, httpcore and h11 they are the authorized request with its
+headers and bytes.
 
-- `frameless` is for public functions and constructors that are given secrets: their errors show no frame of ours.
-- `attempt` is for calls of other libraries that handle secrets: their errors are replaced by ours.
+- `frameless` is for public functions and constructors that take secrets: their errors show none of our frames.
+- `attempt` is for calls of other libraries with secrets: their errors are replaced by ours.
 - `without_frames` is for errors of a transport, which keep their types, messages and chain.
 """
 
@@ -24,17 +24,16 @@ _Result = TypeVar("_Result")
 
 
 def frameless(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """Decorate a function or constructor that is given secrets, so that its errors lead to none of them.
+    """Decorate a function or constructor that takes secrets, so that its errors do not lead to them.
 
-    Whatever the function raises, the traceback of the error ends at this decorator, which has let go of the
-    arguments; its cause and context are dropped. Only an error that the caller was already handling remains as
-    its context, as usual.
+    The traceback of any error ends at this decorator, which no longer holds the arguments. Its cause and context are
+    dropped, except an error that the caller was already handling, which stays the context as usual.
 
-    A ToolkitError, a warning turned into an error, and a KeyboardInterrupt are raised on in this way, and so is the
+    A ToolkitError, a warning turned into an error, and a KeyboardInterrupt are raised again in this way, and so is the
     TypeError of a call with missing or unknown arguments. Any other error may quote a secret: it is replaced
-    by a ToolkitError that tells its type and where it was raised.
+    by a ToolkitError that names its type and place.
 
-    Not for generators and coroutine functions: those raise after they have returned.
+    Not for generators and coroutine functions, whose errors are raised only after they have returned.
     """
 
     @wraps(function)
@@ -43,7 +42,7 @@ def frameless(function: Callable[_Parameters, _Result]) -> Callable[_Parameters,
             return function(*args, **kwargs)
         except BaseException as caught:  # noqa: BLE001
             error = _showable(caught, function.__qualname__)
-        # Raised outside of the handler: within it, what was caught would become the context.
+        # Raised outside the handler; inside it, the caught error would become the context.
         del args, kwargs
         try:
             raise error
@@ -54,9 +53,9 @@ def frameless(function: Callable[_Parameters, _Result]) -> Callable[_Parameters,
 
 
 def attempt(call: Callable[[], _Result], *, otherwise: ToolkitError) -> _Result:
-    """Return what `call` returns; if it raises, raise `otherwise`, unconnected to the original error.
+    """Return the result of `call`; if it fails, raise `otherwise` without a link to the original error.
 
-    For libraries and signers of others (cryptography, jwt, json): their errors may hold the text of a key.
+    For other libraries and foreign signers (cryptography, jwt, json): their errors may hold the text of a key.
     """
     with suppress(Exception):
         return call()
@@ -94,7 +93,7 @@ def without_frames(error: BaseException, request: Any = None) -> None:
 
 
 def _showable(error: BaseException, name: str) -> BaseException:
-    """Return the error itself without traceback and chain, or a ToolkitError in its place if it may quote a secret."""
+    """Return the error without traceback and chain, or a ToolkitError in its place if it may quote a secret."""
     frames = error.__traceback__
     is_signature_mismatch = isinstance(error, TypeError) and frames is not None and frames.tb_next is None
     if isinstance(error, Exception) and not (isinstance(error, ToolkitError | Warning) or is_signature_mismatch):
@@ -103,7 +102,9 @@ def _showable(error: BaseException, name: str) -> BaseException:
             "Check its arguments. The error itself is not shown, because it may quote a secret.",
         )
     error.__cause__ = error.__context__ = None
-    error.__suppress_context__ = False  # setting the cause set it; the caller's own error is to be shown
+    error.__suppress_context__ = (
+        False  # was set by setting the cause, and would hide the error that the caller was handling
+    )
     return error.with_traceback(None)
 
 
