@@ -93,7 +93,7 @@ def test_bombs(compress):
     coding = "gzip" if compress is gzip.compress else "deflate"
     assert len(open_body([("Content-Encoding", coding)], compress(bytes(3 << 20)))) == 3 << 20
     for size in (20, 70):
-        with pytest.raises(SecretLeak, match="opens to more than"):
+        with pytest.raises(SecretLeak, match="when decompressed"):
             open_body([("Content-Encoding", coding)], compress(bytes(size << 20)))
 
 
@@ -114,7 +114,7 @@ def test_codings_of_other_packages(coding, package):
     for broken in (compress(body)[:-3], compress(body) + b"more"):
         with pytest.raises(SecretLeak):
             open_body([("Content-Encoding", coding)], broken)
-    with pytest.raises(SecretLeak, match="opens to more than"):
+    with pytest.raises(SecretLeak, match="when decompressed"):
         open_body([("Content-Encoding", coding)], compress(bytes(100 << 20)))
 
 

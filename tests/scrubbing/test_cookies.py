@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolkit.scrubbing.cookies import cookie_values, with_cookies_replaced
+from toolkit.scrubbing.cookies import cookie_values, replace_cookies
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from toolkit.scrubbing.cookies import cookie_values, with_cookies_replaced
 )
 def test_replaced(name, value, replaced):
     """Every value goes, with all around it as it was."""
-    assert with_cookies_replaced(name, value, lambda _: "X") == replaced
+    assert replace_cookies(name, value, lambda _: "X") == replaced
 
 
 @pytest.mark.parametrize(

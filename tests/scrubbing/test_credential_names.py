@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from toolkit.scrubbing.credential_names import FIELD_NAMES, URL_NAMES, field_place, is_placeholder, url_place
+from toolkit.scrubbing.credential_names import FIELD_NAMES, URL_NAMES, field_kind, is_placeholder, url_kind
 
 
 @pytest.mark.parametrize(
@@ -28,16 +28,16 @@ from toolkit.scrubbing.credential_names import FIELD_NAMES, URL_NAMES, field_pla
 )
 def test_field_place(name, kind):
     """A field's name, in any case, with or without separators, and at the end of a path."""
-    assert field_place(name) == kind
+    assert field_kind(name) == kind
     if kind:
-        assert url_place(name) == kind
+        assert url_kind(name) == kind
         assert is_placeholder(f"<{kind}-2>")
 
 
 @pytest.mark.parametrize("name", ["code", "token", "sig"])
 def test_url_place(name):
     """Some names mean a credential in URLs and forms only."""
-    assert field_place(name) is None
-    assert url_place(name.upper())
+    assert field_kind(name) is None
+    assert url_kind(name.upper())
     assert re.fullmatch(URL_NAMES, name.encode())
     assert not re.fullmatch(FIELD_NAMES, name.encode())

@@ -10,7 +10,8 @@ from urllib.parse import urlencode
 import pytest
 
 from toolkit.core.errors import SecretLeak
-from toolkit.scrubbing.find_in_messages import header_place, is_placeholder, secrets_by_place
+from toolkit.scrubbing.credential_names import header_kind, is_placeholder
+from toolkit.scrubbing.find_in_messages import secrets_by_place
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
 
 SECRET = "hunter-2-and more"
@@ -43,7 +44,7 @@ def response(headers=(), body=b""):
 )
 def test_header_place(name, kind):
     """Headers of credentials are known by name, in any case and under any prefix."""
-    assert header_place(name) == kind
+    assert header_kind(name) == kind
     value = f"Scheme {SECRET}" if name.lower().endswith("authorization") else SECRET
     assert found(request(headers=[(name, value)])) == ([(kind, SECRET)] if kind else [])
 

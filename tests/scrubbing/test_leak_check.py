@@ -260,7 +260,7 @@ def test_nothing_to_scan(tmp_path, monkeypatch):
 @pytest.mark.parametrize("paths", [3, None, [3], {"a": 1}.items()])
 def test_nothing_that_could_be_scanned(paths):
     """What is no path is told in words."""
-    with pytest.raises(ConfigurationError, match="a path, or a list of paths"):
+    with pytest.raises(ConfigurationError, match="a path or a list of paths"):
         scan(paths)
 
 

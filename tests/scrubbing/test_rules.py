@@ -219,7 +219,7 @@ def test_stand_ins(tmp_path, search):
 @pytest.mark.parametrize("rules", [RULES, Rules(pseudonyms=RULES.pseudonyms)], ids=["with key", "without"])
 def test_stand_ins_in_later_requests(tmp_path, monkeypatch, rules):
     """A request with a stand-in out of a replay is answered, in a fresh kernel and without the key too."""
-    monkeypatch.setattr("toolkit.scrubbing.rules.pseudonyms._configuration_folder", lambda: tmp_path / "nothing")
+    monkeypatch.setattr("toolkit.scrubbing.rules.pseudonyms.config_folder", lambda: tmp_path / "nothing")
     path = tmp_path / "a.yaml"
     _, live = client(path, "once")
     for url in ("/accounts", f"/accounts/{NUMBER}/orders", f"/orders?account_number={NUMBER}"):
@@ -260,7 +260,7 @@ def test_short_values(interaction):
 def test_a_key_is_made(tmp_path, monkeypatch, interaction):
     """Without a key one is made for the user alone, when the first stand-in is recorded, and used from then on."""
     folder = tmp_path / "config" / "x"
-    monkeypatch.setattr("toolkit.scrubbing.rules.pseudonyms._configuration_folder", lambda: folder)
+    monkeypatch.setattr("toolkit.scrubbing.rules.pseudonyms.config_folder", lambda: folder)
     bodies = []
     for _ in range(2):
         one = Scrubber(KnownSecrets(), rules=Rules(pseudonyms="id"))

@@ -1,6 +1,6 @@
-"""What is compressed within a body or a text without saying so: archives, packed fields, packed fields in base64.
+"""Compressed data within a body or a text: archives, compressed fields, and these in base64.
 
-It is opened and searched. It cannot be rewritten in there, so a secret in it means that nothing is recorded.
+The data is decompressed and searched. A secret cannot be replaced in there, so if there is one, nothing is recorded.
 """
 
 from __future__ import annotations
@@ -17,61 +17,43 @@ from typing import Any, Final
 from toolkit.core.errors import SecretLeak
 from toolkit.scrubbing.content_encodings import AFTER_THE_CALL, Broken, NotInstalled, capped, inflated, zstd_opened
 
-_DEEPEST: Final = 4  # archives in archives
-_MOST_OPENED: Final = 2_000  # of them in one text
+_DEEPEST: Final = 4  # levels of archives within archives
+_MOST_ARCHIVES: Final = 2_000  # in one text
 _STEP: Final = 1 << 20
 _RAW: Final = -zlib.MAX_WBITS
 _GZIP: Final = zlib.MAX_WBITS | 16
 _MAGICS: Final = (b"\x1f\x8b\x08", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\x00", b"BZh")
 _MAGIC: Final = re.compile(b"|".join(map(re.escape, _MAGICS)))
-_ZLIB: Final = (
-    b"\x78\x01",
-    b"\x78\x5e",
-    b"\x78\x9c",
-    b"\x78\xda",
-)  # RFC 1950 section 2.2; too short to look for inside
-# The same at the start of base64.
+# RFC 1950 section 2.2; too short to search for within a text.
+_ZLIB: Final = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
+# How base64 of these begins.
 _BASE64_MAGICS: Final = (
-    b"H4sI",
-    b"UEsDB",
-    b"KLUv/",
-    b"KLUv_",
-    b"/Td6WFoA",
-    b"_Td6WFoA",
-    b"QlpoO",
-    b"eJ",
-    b"eN",
-    b"eAE",
-    b"eF4",
+    *(b"H4sI", b"UEsDB", b"KLUv/", b"KLUv_", b"/Td6WFoA", b"_Td6WFoA", b"QlpoO"),
+    *(b"eJ", b"eN", b"eAE", b"eF4"),
 )
 _BASE64: Final = re.compile(
     b"(?:" + b"|".join(map(re.escape, _BASE64_MAGICS)) + rb")(?:[A-Za-z0-9+/_-]|%2[BFbf]|\\/){16,}"
 )
-_BASE64_WRITTEN: Final = (
-    (b"\\/", b"/"),
-    (b"%2B", b"+"),
-    (b"%2b", b"+"),
-    (b"%2F", b"/"),
-    (b"%2f", b"/"),
-    (b"-", b"+"),
-    (b"_", b"/"),
+_BASE64_ESCAPES: Final = (
+    *((b"\\/", b"/"), (b"%2B", b"+"), (b"%2b", b"+"), (b"%2F", b"/"), (b"%2f", b"/")),
+    *((b"-", b"+"), (b"_", b"/")),
 )
 _ZIP_HEAD: Final = 30  # bytes; APPNOTE.TXT section 4.3.7
 _OTHER_METHODS: Final = frozenset({9, 12, 14, 93, 95, 98, 99})  # section 4.4.5: of compression and encryption
 
 
 def may_be_packed(data: bytes) -> bool:
-    """Whether something compressed may be in `data`. Cheap."""
+    """Check cheaply whether `data` may hold compressed data."""
     return data[:2] in _ZLIB or any(magic in data for magic in (*_MAGICS, *_BASE64_MAGICS))
 
 
 def contents_of(data: bytes) -> Iterator[bytes]:
-    """Everything compressed in `data`, opened, and everything compressed in that.
+    """Yield everything compressed in `data`, decompressed, and everything compressed within that.
 
-    What begins like something compressed and is none is passed over.
+    Data that only begins like compressed data is ignored.
 
     Raises:
-        SecretLeak: it is too large when opened, too much or too deep.
+        SecretLeak: if it is too large when decompressed, or there are too many archives or levels.
     """
     waiting = [(data, 0)]
     opened = 0
@@ -81,7 +63,7 @@ def contents_of(data: bytes) -> Iterator[bytes]:
             continue
         for inner in _opened_in(outer):
             opened += 1
-            if opened > _MOST_OPENED or depth >= _DEEPEST:
+            if opened > _MOST_ARCHIVES or depth >= _DEEPEST:
                 raise SecretLeak(
                     "A body holds archives within archives, too many to check for secrets; nothing was written.",
                     f"{AFTER_THE_CALL} make it without a cassette.",
@@ -91,7 +73,7 @@ def contents_of(data: bytes) -> Iterator[bytes]:
 
 
 def _opened_in(data: bytes) -> Iterator[bytes]:
-    view = memoryview(data)  # of which slices are no copies
+    view = memoryview(data)  # slices without copies
     if data[:2] in _ZLIB:
         yield from _attempt(inflated(view, zlib.MAX_WBITS, is_whole=False), len(view))
     for match in _MAGIC.finditer(data):
@@ -104,7 +86,7 @@ def _opened_in(data: bytes) -> Iterator[bytes]:
 
 
 def _decoded(text: bytes) -> bytes:
-    for written, plain in _BASE64_WRITTEN:
+    for written, plain in _BASE64_ESCAPES:
         text = text.replace(written, plain)
     try:
         return base64.b64decode(text[: len(text) // 4 * 4])
@@ -113,21 +95,21 @@ def _decoded(text: bytes) -> bytes:
 
 
 def _attempt(chunks: Iterator[bytes], packed: int) -> Iterator[bytes]:
-    """What comes of it, as far as it comes: what follows may be something else."""
+    """Yield as much as can be decompressed, since other data may follow."""
     parts: list[bytes] = []
 
-    def noted() -> Iterator[bytes]:
+    def collected() -> Iterator[bytes]:
         for chunk in chunks:
             parts.append(chunk)
             yield chunk
 
     try:
-        capped(noted(), packed)
+        capped(collected(), packed)
     except (zlib.error, Broken, OSError, EOFError, lzma.LZMAError, ValueError):
         pass
     except NotInstalled:
         raise SecretLeak(
-            "A body holds Zstandard data, which cannot be opened here to check it for secrets; nothing was written.",
+            "A body holds Zstandard data that cannot be decompressed and checked for secrets; nothing was written.",
             f"{AFTER_THE_CALL} install the package zstandard, or make it without a cassette.",
         ) from None
     if parts:
@@ -135,15 +117,15 @@ def _attempt(chunks: Iterator[bytes], packed: int) -> Iterator[bytes]:
 
 
 def _zipped(data: memoryview) -> Iterator[bytes]:
-    """The first entry of a zip archive; the others begin like it."""
+    """Yield the first entry of a zip archive; the other entries have the same signature."""
     flags, method, name, extra = (int.from_bytes(data[at : at + 2], "little") for at in (6, 8, 26, 28))
     is_encrypted = flags & 1 and method in (0, 8)
     if is_encrypted or method in _OTHER_METHODS:
         raise SecretLeak(
-            "A body holds a zip archive that cannot be opened to check it for secrets; nothing was written.",
+            "A body holds a zip archive that cannot be decompressed to check it for secrets; nothing was written.",
             f"{AFTER_THE_CALL} make it without a cassette.",
         )
-    if method == 8:  # one that is stored as it is, is found like anything else
+    if method == 8:  # an entry stored without compression is searched like any other text
         yield from inflated(data[_ZIP_HEAD + name + extra :], _RAW, is_whole=False)
 
 

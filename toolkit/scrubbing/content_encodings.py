@@ -1,6 +1,6 @@
-"""Bodies with their content encodings undone, since what cannot be opened cannot be checked for secrets.
+"""Decompressed bodies: a body that cannot be decompressed cannot be checked for secrets.
 
-What is opened is capped: a body that grows beyond all measure is refused, whatever packed it.
+The size is capped: a body that grows out of proportion is refused, whatever its content encoding.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any, Final
 from toolkit.core.errors import SecretLeak
 
 MOST_OPENED: Final = 64 << 20  # bytes
-MOST_TIMES_LARGER: Final = 250  # than it came; text packs 5 to 50 times
-_FREELY_OPENED: Final = 4 << 20  # bytes, however many times larger
+MOST_TIMES_LARGER: Final = 250  # than compressed; text shrinks 5 to 50 times
+_FREELY_OPENED: Final = 4 << 20  # bytes, whatever the ratio
 _STEP: Final = 1 << 20
-# What is to be recorded has happened, and may have been an order: no advice is to make the call again.
+# The call was made and may have been an order, so no message says to make it again.
 AFTER_THE_CALL: Final = "The call was made; the answer, if one came, is this error's `response`. For the next one:"
 _ADVICE: Final = f"{AFTER_THE_CALL} send the header Accept-Encoding: identity, so that it comes as plain bytes."
 _GZIP: Final = zlib.MAX_WBITS | 16
@@ -24,21 +24,21 @@ _CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
 
 class NotInstalled(Exception):
-    """What would open it is missing here."""
+    """The package that would decompress it is not installed."""
 
 
 class Broken(Exception):
-    """It is not what it says, or is cut short."""
+    """The data is malformed or cut short."""
 
 
 def open_body(headers: Iterable[tuple[str, str]], body: bytes) -> bytes:
-    """A body with its content encodings undone; the very same object without any.
+    """Return a body with its content encodings undone, or the same object if it has none.
 
-    A coding that nobody knows on a body that is evidently text is passed over, as clients do: some servers
-    name a charset or an upload protocol there.
+    An unknown content encoding on a body that is evidently text is ignored, as clients do: some servers name a
+    charset or an upload protocol there.
 
     Raises:
-        SecretLeak: it cannot be opened, or not to its end, or is too large when opened.
+        SecretLeak: if the body cannot be decompressed to its end, or is too large when decompressed.
     """
     values = ",".join(value for name, value in headers if name.lower() == "content-encoding")
     if not values or not body:
@@ -68,13 +68,14 @@ def _opened(coding: str, body: bytes) -> bytes:
 
 
 def capped(chunks: Iterable[bytes], packed: int) -> bytes:
-    """The chunks in one, for as long as there are not too many.
+    """Return the chunks as one, up to a limit.
 
     Args:
-        packed: bytes that they came out of.
+        chunks: the decompressed data.
+        packed: size of the compressed data in bytes.
 
     Raises:
-        SecretLeak: they are too many.
+        SecretLeak: if they exceed the limit.
     """
     limit = min(MOST_OPENED, max(_FREELY_OPENED, packed * MOST_TIMES_LARGER))
     parts, size = [], 0
@@ -82,7 +83,7 @@ def capped(chunks: Iterable[bytes], packed: int) -> bytes:
         size += len(chunk)
         if size > limit:
             raise SecretLeak(
-                f"A compressed body opens to more than {limit >> 20} MiB, too much to check for secrets; "
+                f"A compressed body has more than {limit >> 20} MiB when decompressed, too much to check for secrets; "
                 "nothing was written.",
                 f"{AFTER_THE_CALL} ask for less at a time, or make it without a cassette.",
             )
@@ -91,14 +92,15 @@ def capped(chunks: Iterable[bytes], packed: int) -> bytes:
 
 
 def inflated(body: bytes | memoryview, window_bits: int, *, is_whole: bool = True) -> Iterator[bytes]:
-    """What zlib makes of a body, in steps.
+    """Yield what zlib makes of a body, in steps.
 
     Args:
+        body: the compressed data.
         window_bits: as `zlib.decompressobj` takes it.
-        is_whole: whether anything after the end is an error: clients pass over it, but the disk would hold it.
+        is_whole: True if data after the end is an error; clients ignore it, but it would be written to disk.
 
     Raises:
-        zlib.error: it is broken, or cut short.
+        zlib.error: if the body is malformed or cut short.
     """
     inflater = zlib.decompressobj(window_bits)
     data: bytes | memoryview = body
@@ -115,7 +117,7 @@ def inflated(body: bytes | memoryview, window_bits: int, *, is_whole: bool = Tru
 def _deflated(body: bytes) -> Iterator[bytes]:
     try:
         first = zlib.decompressobj(zlib.MAX_WBITS).decompress(body, 1)
-    except zlib.error:  # many servers leave out what RFC 9110 section 8.4.1.2 asks for
+    except zlib.error:  # many servers leave out the zlib header that RFC 9110 section 8.4.1.2 demands
         return inflated(body, -zlib.MAX_WBITS)
     del first
     return inflated(body, zlib.MAX_WBITS)
@@ -123,7 +125,7 @@ def _deflated(body: bytes) -> Iterator[bytes]:
 
 def _brotli(body: bytes) -> Iterator[bytes]:
     try:
-        import brotli  # type: ignore[import-not-found,import-untyped,unused-ignore]  # not everyone has it
+        import brotli  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except ImportError:
         try:
             import brotlicffi as brotli  # type: ignore[import-not-found,import-untyped,unused-ignore]
@@ -139,7 +141,7 @@ def _brotli(body: bytes) -> Iterator[bytes]:
 
 
 def _brotli_steps(decoder: Any, body: bytes) -> Iterator[bytes]:
-    if not hasattr(decoder, "can_accept_more_data"):  # of 2025; before that a few bytes at a time grow the least
+    if not hasattr(decoder, "can_accept_more_data"):  # before 2025: small steps grow the least
         for start in range(0, len(body), 64):
             yield decoder.process(body[start : start + 64])
         return
@@ -152,9 +154,9 @@ def _brotli_steps(decoder: Any, body: bytes) -> Iterator[bytes]:
 
 
 def zstd_opened(body: bytes | memoryview) -> Iterator[bytes]:
-    """What Zstandard makes of a body of one frame or several, in steps."""
+    """Yield what Zstandard makes of a body of one frame or several, in steps."""
     try:
-        import zstandard  # type: ignore[import-not-found,unused-ignore]  # not everyone has it
+        import zstandard  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
         raise NotInstalled from None
     while body:

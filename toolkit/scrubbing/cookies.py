@@ -1,4 +1,4 @@
-"""Cookies: which part of a Cookie or Set-Cookie header is a value, and so a credential (RFC 6265 section 4)."""
+"""Cookies: the parts of Cookie and Set-Cookie headers that are values, and so credentials (RFC 6265 section 4)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _ATTRIBUTES: Final = frozenset(
     {"expires", "max-age", "domain", "path", "secure", "httponly", "samesite", "partitioned", "priority", "version"}
 )
 _SEPARATOR: Final = re.compile(r"(\s*;\s*|\s*,\s*(?=[!#$%&'*+.^_`|~0-9A-Za-z-]+=))")
-# What may be long and is no credential all the same: a date, an instant or another number, words such as those of a
-# region, a time zone or a choice. Taken out wherever they occur, they would be missing in data, and JSON be none.
+# Values that may be long but are not credentials: dates, instants, other numbers, and words such as a region, a time
+# zone or a choice. Replaced wherever they occur, they would be missing in data, or break its JSON.
 _ORDINARY: Final = re.compile(
     r"\d{4}-\d\d-\d\d(?:[T ][0-9:.]+Z?)?|-?\d{1,15}(?:\.\d{1,15})?"
     r"|[A-Z]?[a-z]{1,10}(?:[/_-](?:[A-Z]?[a-z]{1,10}|[A-Z]{2,3}|\d{1,2})){0,3}|[a-z]{11}"
@@ -21,24 +21,26 @@ _ORDINARY: Final = re.compile(
 
 
 def cookie_values(header: str, value: str) -> Iterator[str]:
-    """The values of the cookies in a header that are to be looked for elsewhere too."""
+    """Yield the cookie values of a header that are long and unusual enough to be searched for everywhere."""
     found: list[str] = []
 
     def note(cookie: str) -> str:
         found.append(cookie)
         return cookie
 
-    with_cookies_replaced(header, value, note)
+    replace_cookies(header, value, note)
     for cookie in found:
         if len(cookie) >= SHORTEST_SECRET and not _ORDINARY.fullmatch(cookie):
             yield cookie
 
 
-def with_cookies_replaced(header: str, value: str, stand_in: Callable[[str], str]) -> str:
-    """A header with something else for the value of each cookie; names, quotes and attributes stay.
+def replace_cookies(header: str, value: str, stand_in: Callable[[str], str]) -> str:
+    """Return a header's value with a stand-in for each cookie's value; names, quotes and attributes stay.
 
     Args:
-        header: its name in small letters.
+        header: the name of the header in small letters.
+        value: the value of the header.
+        stand_in: returns what to write instead of a cookie's value.
     """
     is_setting = header.startswith("set-")
     parts = _SEPARATOR.split(value)

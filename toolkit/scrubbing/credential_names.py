@@ -1,13 +1,13 @@
 """The names that credentials go by, in headers, fields and URLs, and what stands for each in a recording.
 
-Taken from RFC 6749 and 6750 (tokens, client secret, password, code), 7009 (token), 7521 and 7523
-(assertions), 7592 (registration token), 7636 (code verifier), 8628 (device code), 8693 (subject and
-actor token), 9449 (DPoP proof), OpenID Connect (identity token, CIBA's auth_req_id), and from what is in
-common use for keys, sessions and signed URLs.
+The names come from RFC 6749 and 6750 (tokens, client secret, password, code), 7009 (token), 7521 and 7523
+(assertions), 7592 (registration token), 7636 (code verifier), 8628 (device code), 8693 (subject and actor token),
+9449 (DPoP proof), OpenID Connect (ID token, and auth_req_id of CIBA), and common usage for keys, sessions and
+signed URLs.
 
-Deliberately absent: `client_id`, `state`, `nonce`, `user_code` and `request_uri`, which give access to nothing by
-themselves; `session_id` and `token` as fields, which in JSON are as often a trading session and a currency; `code`
-as a field, which is a country or a currency. `code`, `token` and `sig` count in URLs and forms.
+Deliberately absent: `client_id`, `state`, `nonce`, `user_code` and `request_uri`, which do not give access by
+themselves; as fields also `session_id`, `token` and `code`, which in JSON are just as often a trading session and a
+country or a currency. `code`, `token` and `sig` count in URLs and forms only.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Final
 
 from toolkit.core.document import Placeholder
 
-_HEADER_PLACES: Final = {
+_HEADER_KINDS: Final = {
     "authorization": "AUTHORIZATION",
     "proxy-authorization": "PROXY_AUTHORIZATION",
     "x-authorization": "AUTHORIZATION",
@@ -48,8 +48,8 @@ _HEADER_PLACES: Final = {
 _KEY_HEADERS: Final = (("-api-key-id", "API_KEY_ID"), ("-api-secret-key", "API_SECRET_KEY"))
 COOKIE_HEADERS: Final = frozenset({"cookie", "set-cookie", "cookie2", "set-cookie2"})
 COOKIE: Final = "COOKIE"
-# Written apart, together or as twoWords.
-_FIELD_PLACES: Final = {
+# Also written with hyphens, as one word or in camel case.
+_FIELD_KINDS: Final = {
     "access_token": "ACCESS_TOKEN",
     "auth_token": "ACCESS_TOKEN",
     "bearer_token": "ACCESS_TOKEN",
@@ -84,9 +84,9 @@ _FIELD_PLACES: Final = {
     "aws_secret_access_key": "API_SECRET_KEY",
     "private_key": "PRIVATE_KEY",
 }
-# In URLs and forms; a shorter value than a secret has is something else, such as a currency's code.
-_URL_PLACES: Final = {"code": "CODE", "token": "ACCESS_TOKEN", "sig": "SIGNATURE"}
-_JOINED: Final = {name.replace("_", ""): kind for name, kind in _FIELD_PLACES.items()}
+# In URLs and forms, for values as long as a secret; a shorter value may be the code of a currency.
+_URL_KINDS: Final = {"code": "CODE", "token": "ACCESS_TOKEN", "sig": "SIGNATURE"}
+_JOINED: Final = {name.replace("_", ""): kind for name, kind in _FIELD_KINDS.items()}
 _SEPARATORS: Final = re.compile(r"[-_]")
 _LAST_NAME: Final = re.compile(r"([^.\[\]]+)\]?\Z")  # user[password], spring.security.password
 
@@ -97,7 +97,7 @@ def _pattern_of(names: list[str]) -> bytes:
 
 
 def _pattern_at_word_start(names: list[str]) -> bytes:
-    """For text in small letters: a search skips to letters that begin a name, some thirty times as fast."""
+    """Return a pattern for text in small letters that is some thirty times faster: it jumps to first letters."""
     by_letter: dict[str, list[str]] = {}
     for name in sorted(names, key=len, reverse=True):
         by_letter.setdefault(name[0], []).append(name[1:])
@@ -105,62 +105,62 @@ def _pattern_at_word_start(names: list[str]) -> bytes:
     return f"(?:{'|'.join(branches)})".replace("_", "[-_]?").encode("ascii")
 
 
-# Patterns of these names, for bytes and ignoring case.
-FIELD_NAMES: Final = _pattern_of(list(_FIELD_PLACES))
-URL_NAMES: Final = _pattern_of([*_FIELD_PLACES, *_URL_PLACES])
-# Of these and some headers, at the beginning of a word, for bytes in small letters.
-NAMES_IN_SMALL_LETTERS: Final = _pattern_at_word_start([*_FIELD_PLACES, "api-secret-key", "api-key-id", "x-auth-token"])
+# Patterns for bytes, to be compiled with IGNORECASE.
+FIELD_NAMES: Final = _pattern_of(list(_FIELD_KINDS))
+URL_NAMES: Final = _pattern_of([*_FIELD_KINDS, *_URL_KINDS])
+# A pattern of these names and some headers at the beginning of a word, for bytes in small letters.
+NAMES_IN_SMALL_LETTERS: Final = _pattern_at_word_start([*_FIELD_KINDS, "api-secret-key", "api-key-id", "x-auth-token"])
 _KINDS: Final = (
-    *_HEADER_PLACES.values(),
+    *_HEADER_KINDS.values(),
     *dict(_KEY_HEADERS).values(),
-    *_FIELD_PLACES.values(),
-    *_URL_PLACES.values(),
+    *_FIELD_KINDS.values(),
+    *_URL_KINDS.values(),
     COOKIE,
     "CLIENT_ID",
     "SIGNED_TOKEN",
     "SECRET",
 )
-# Other text in angle brackets may be a secret.
+# Only these: other text in angle brackets may be a secret.
 _PLACEHOLDER: Final = re.compile(rf"\A(?:<(?:{'|'.join(set(_KINDS))})(?:-[0-9]+)?>|{re.escape(Placeholder.BASIC)})\Z")
 _SCHEME: Final = re.compile(r"\A(?:basic|bearer|token|dpop) +", re.IGNORECASE)
 
 
 def normal_name(name: str) -> str:
-    """A name as it is compared: in small letters, without hyphens and underscores."""
+    """Return a name in the form in which names are compared: small letters, no hyphens or underscores."""
     return _SEPARATORS.sub("", name.lower())
 
 
 def last_name(name: str) -> str:
-    """The last part of a form field's name, of which frameworks make paths."""
+    """Return the last part of a form field's name, in which some frameworks write paths."""
     match = _LAST_NAME.search(name)
     return match[1] if match else name
 
 
-def field_place(name: str) -> str | None:
-    """The kind of credential that a field of this name holds, or None."""
+def field_kind(name: str) -> str | None:
+    """Return the kind of credential that a field of this name holds, or None."""
     return _JOINED.get(normal_name(name)) or _JOINED.get(normal_name(last_name(name)))
 
 
-def url_place(name: str) -> str | None:
-    """The same for a field of a URL's query, or of a form."""
-    return field_place(name) or _URL_PLACES.get(name.lower())
+def url_kind(name: str) -> str | None:
+    """Return the kind of credential that a field of a URL's query or of a form holds, or None."""
+    return field_kind(name) or _URL_KINDS.get(name.lower())
 
 
 def is_url_name_only(name: str) -> bool:
-    """Whether a name means a credential in URLs and forms alone, and there only with a value as long as one."""
-    return name.lower() in _URL_PLACES
+    """Check whether a name means a credential in URLs and forms only, and only with a value as long as a secret."""
+    return name.lower() in _URL_KINDS
 
 
 @lru_cache(maxsize=512)
-def header_place(name: str) -> str | None:
-    """The kind of credential that a header of this name carries as its whole value, or None."""
+def header_kind(name: str) -> str | None:
+    """Return the kind of credential that a header of this name has as its whole value, or None."""
     lower = name.lower()
     for ending, kind in _KEY_HEADERS:
         if lower.endswith(ending):
             return kind
-    return _HEADER_PLACES.get(lower)
+    return _HEADER_KINDS.get(lower)
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a header's value, after a scheme such as Bearer, is a placeholder already."""
+    """Check whether a value, without a scheme such as Bearer, is a placeholder already."""
     return bool(_PLACEHOLDER.match(_SCHEME.sub("", value)))

@@ -1,7 +1,7 @@
-"""Where credentials stand in a message: in headers, cookies, URLs, forms, JSON, multipart bodies, and other text.
+"""Secrets by their place in a message: in headers, cookies, URLs, forms, JSON, multipart bodies and other text.
 
-What is found at such a place counts as a secret from then on, wherever else its text occurs; so does
-what has the shape of a credential anywhere in text.
+A value in a place where credentials stand counts as a secret from then on, wherever else it occurs; so does any
+text with the shape of a credential.
 """
 
 from __future__ import annotations
@@ -21,22 +21,19 @@ from toolkit.scrubbing.cookies import cookie_values
 from toolkit.scrubbing.credential_names import (
     COOKIE,
     COOKIE_HEADERS,
-    FIELD_NAMES,
-    field_place,
-    header_place,
+    field_kind,
+    header_kind,
     is_placeholder,
     is_url_name_only,
-    url_place,
+    url_kind,
 )
 from toolkit.scrubbing.find_in_text import may_name_credentials, secrets_in_links, secrets_in_text
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse
 from toolkit.scrubbing.multipart import parts_of
 from toolkit.scrubbing.shapes import secrets_by_shape
 
-__all__ = ["FIELD_NAMES", "header_place", "is_placeholder", "secrets_by_place"]
-
-_Found = Iterator[tuple[str, Secret]]
-_LARGEST_FORM: Final = 1 << 20  # bytes of a body that does not say that it is a form
+_FoundSecrets = Iterator[tuple[str, Secret]]
+_LARGEST_FORM: Final = 1 << 20  # bytes, unless the media type says that the body is a form
 _FORM: Final = re.compile(r"[\w.\[\]%+-]{1,200}=[^\s<>{\"]*\Z")
 _OPENINGS: Final = ("{", "[", '"')
 _BYTE_ORDER_MARK: Final = "\ufeff"
@@ -45,13 +42,14 @@ _BYTE_ORDER_MARK: Final = "\ufeff"
 def secrets_by_place(
     message: RecordedRequest | RecordedResponse, body: bytes | None = None
 ) -> Iterable[tuple[str, Secret]]:
-    """What stands where credentials stand: in the headers and URL of a request, in headers and body of either.
+    """Return the values that stand where credentials stand, each with its kind.
 
     Args:
-        body: the message's body with its content encodings undone; without it, that is done here.
+        message: a request or a response.
+        body: the body of the message, decompressed; by default it is decompressed here.
 
     Raises:
-        SecretLeak: the body cannot be opened.
+        SecretLeak: if the body cannot be decompressed.
     """
     is_request = isinstance(message, RecordedRequest)
     found = list(_secrets_in_headers(message.headers, is_request=is_request))
@@ -64,13 +62,13 @@ def secrets_by_place(
     return dict.fromkeys(found)
 
 
-def _secrets_in_headers(headers: HeaderList, *, is_request: bool) -> _Found:
+def _secrets_in_headers(headers: HeaderList, *, is_request: bool) -> _FoundSecrets:
     others = []
     for name, value in headers:
-        place = header_place(name)
-        if place is not None:
+        kind = header_kind(name)
+        if kind is not None:
             if not is_placeholder(value) and (is_request or not name.lower().endswith("authorization")):
-                yield from _secrets_in_credentials(place, name.lower(), value)
+                yield from _secrets_in_credentials(kind, name.lower(), value)
         elif name.lower() in COOKIE_HEADERS:
             for cookie in cookie_values(name.lower(), value):
                 if not is_placeholder(cookie):
@@ -82,9 +80,9 @@ def _secrets_in_headers(headers: HeaderList, *, is_request: bool) -> _Found:
             yield from secrets_in_text(value)
 
 
-def _secrets_in_credentials(place: str, lower: str, value: str) -> _Found:
-    has_scheme = lower.endswith("authorization")
-    yield place, Secret(value.partition(" ")[2] or value if has_scheme else value)
+def _secrets_in_credentials(kind: str, lower_name: str, value: str) -> _FoundSecrets:
+    has_scheme = lower_name.endswith("authorization")
+    yield kind, Secret(value.partition(" ")[2] or value if has_scheme else value)
     if value.lower().startswith("basic "):
         try:
             pair = base64.b64decode(value[6:].strip(), validate=True).decode("utf-8")
@@ -93,7 +91,7 @@ def _secrets_in_credentials(place: str, lower: str, value: str) -> _Found:
         yield "PASSWORD", Secret(pair.partition(":")[2])
 
 
-def _secrets_in_uri(uri: str) -> _Found:
+def _secrets_in_uri(uri: str) -> _FoundSecrets:
     parts = urlsplit(uri)
     if parts.password:
         yield "PASSWORD", Secret(unquote(parts.password))
@@ -107,7 +105,7 @@ def _secrets_in_uri(uri: str) -> _Found:
     yield from secrets_by_shape(unquote(parts.path))
 
 
-def _secrets_in_body(headers: HeaderList, body: bytes, *, is_request: bool) -> _Found:
+def _secrets_in_body(headers: HeaderList, body: bytes, *, is_request: bool) -> _FoundSecrets:
     content_type = next((value for name, value in headers if name.lower() == "content-type"), "")
     media_type = content_type.partition(";")[0].strip().lower()
     if media_type.startswith("multipart/"):
@@ -124,32 +122,32 @@ def _secrets_in_body(headers: HeaderList, body: bytes, *, is_request: bool) -> _
         yield from secrets_in_text(text)
 
 
-def _secrets_in_parts(content_type: str, body: bytes) -> _Found:
+def _secrets_in_parts(content_type: str, body: bytes) -> _FoundSecrets:
     for part in parts_of(content_type, body):
         content = body[part.start : part.end]
         if b"base64" in part.head.lower():
             with contextlib.suppress(binascii.Error):
                 content = base64.b64decode(content)
         text = _text_of(content)
-        place = field_place(part.name)
-        if place is not None:
-            yield place, Secret(text)
+        kind = field_kind(part.name)
+        if kind is not None:
+            yield kind, Secret(text)
         elif text.lstrip()[:1] in _OPENINGS:
             yield from _secrets_in_json(text)
         elif may_name_credentials(content) and b"\0" not in content[:1024]:
             yield from secrets_in_text(text)
 
 
-def _secrets_in_form(text: str) -> _Found:
+def _secrets_in_form(text: str) -> _FoundSecrets:
     for name, value in parse_qsl(text):
-        kind = url_place(name)
+        kind = url_kind(name)
         if kind is not None and (not is_url_name_only(name) or len(value) >= SHORTEST_SECRET):
             yield kind, Secret(value)
         else:
             yield from _secrets_in_value(value)
 
 
-def _secrets_in_value(text: str) -> _Found:
+def _secrets_in_value(text: str) -> _FoundSecrets:
     if text.lstrip()[:1] in _OPENINGS:
         yield from _secrets_in_json(text)
     elif ("=" in text or "<" in text or ":" in text) and may_name_credentials(text.encode("utf-8", "surrogatepass")):
@@ -158,14 +156,14 @@ def _secrets_in_value(text: str) -> _Found:
         yield from secrets_by_shape(text)
 
 
-def _secrets_in_json(text: str) -> _Found:
-    """Fields at any depth, and in texts that are JSON themselves."""
+def _secrets_in_json(text: str) -> _FoundSecrets:
+    """Yield secrets in fields at any depth, and in texts that are JSON themselves."""
     values: list[Any] = [text]
     while values:
         value = values.pop()
         if isinstance(value, tuple):
             for name, item in value:
-                kind = field_place(name)
+                kind = field_kind(name)
                 if kind is not None and isinstance(item, str):
                     yield kind, Secret(item)
                 else:
@@ -182,7 +180,10 @@ def _secrets_in_json(text: str) -> _Found:
 
 
 def _loaded(text: str) -> tuple[list[Any], str]:
-    """The value of JSON, or of each of its lines, and what is no JSON; objects as pairs, since names may repeat."""
+    """Return the values of a text or of its lines that are JSON, and the rest.
+
+    Objects are tuples of pairs, since names may repeat.
+    """
     try:
         return [json.loads(text, object_pairs_hook=tuple, strict=False)], ""
     except (ValueError, RecursionError):

@@ -1,6 +1,6 @@
-"""Credentials in text of no format that is known: links, pieces of JSON and XML, settings, event streams.
+"""Secrets by their place in text of an unknown format: links, fragments of JSON and XML, settings, event streams.
 
-Patterns find a name of credentials beside a value; every repetition in them is bounded.
+Patterns find the name of a credential beside a value. Every repetition in them is bounded.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Final
 from urllib.parse import unquote, unquote_plus
 
 from toolkit.core.secret import SHORTEST_SECRET, Secret
-from toolkit.scrubbing.credential_names import FIELD_NAMES, URL_NAMES, field_place, is_url_name_only, url_place
+from toolkit.scrubbing.credential_names import FIELD_NAMES, URL_NAMES, field_kind, is_url_name_only, url_kind
 from toolkit.scrubbing.encoded_forms import unescaped_levels
 from toolkit.scrubbing.shapes import may_have_shape, secrets_by_shape
 
 _NAMES: Final = FIELD_NAMES.decode("ascii")
 _LONGEST: Final = 16_384  # characters
-_LEVELS: Final = 3  # of URLs in URLs
+_LEVELS: Final = 3  # of URLs within URLs
 _LINK: Final = re.compile(rf"[?&#;]({URL_NAMES.decode('ascii')})=([^&#;\s\"'<>,\\]+)", re.IGNORECASE)
 _JSON_FIELD: Final = re.compile(r'"([^"\\]{1,40})"\s*:\s*(?:data:\s*)?("(?:[^"\\]|\\.)*")')
 _JSON_WITHIN_JSON: Final = re.compile(rf'\\+"({_NAMES})\\+"\s*:\s*\\+"([^"\\]{{1,{_LONGEST}}})', re.IGNORECASE)
@@ -32,7 +32,7 @@ _NAMED_ELEMENT: Final = re.compile(
     rf"|[^<>]{{0,400}}>([^<]{{1,{_LONGEST}}}))",
     re.IGNORECASE,
 )
-# Words and calls stand there in prose and in code.
+# In prose and in code, words and calls stand there.
 _NO_WORD: Final = (
     r"(?!(?-i:[A-Za-z]?[a-z]*(?:[_-][a-z]+)*)[\s.,;:!?)]*(?:\s|\Z))(?![a-z_]+(?:\.[a-z_]+)*\s*[(\[])(?!\*+)"
 )
@@ -43,16 +43,16 @@ _SETTING: Final = re.compile(
     re.IGNORECASE,
 )
 _PASSWORD_OF_URL: Final = re.compile(r"(?<=://)[^\s/?#@:\"'<>\\]{0,200}:([^\s/?#@\"'<>\\]{1,400})@")
-# What examples show in its place: a word, or any text within brackets.
-_SHOWN_FOR_ONE: Final = re.compile(r"[A-Za-z]?[a-z]{0,10}|[A-Z_]{1,20}|[\[({$%*].*")
+# What examples show as a password: a word, or any text in brackets.
+_EXAMPLE_PASSWORD: Final = re.compile(r"[A-Za-z]?[a-z]{0,10}|[A-Z_]{1,20}|[\[({$%*].*")
 _MAY_HOLD_PASSWORD_OF_URL: Final = re.compile(rb"(?:://|:\\+/\\+/|%3a%2f%2f)[^\s/?#@\"'<>]{1,600}?(?:@|%40)")
-# Some part of every name above; far quicker to look for than the names.
+# Every name contains one of these, and searching for them is far quicker.
 _STEMS: Final = (b"token", b"secret", b"pass", b"key", b"assertion", b"code", b"auth", b"signature", b"sig=", b"sig%")
 
 
 def may_name_credentials(data: bytes) -> bool:
-    """Whether credentials by name or shape, or a URL with a password, may be in `data`: never False when so. Cheap."""
-    return any(_has_stem(one) for one in (data, *unescaped_levels(data)))
+    """Check cheaply whether `data` may name a credential, or hold one by shape or in a URL; never False if it does."""
+    return any(_has_stem(level) for level in (data, *unescaped_levels(data)))
 
 
 def _has_stem(data: bytes) -> bool:
@@ -65,11 +65,9 @@ def _has_stem(data: bytes) -> bool:
 
 
 def secrets_in_text(text: str) -> Iterator[tuple[str, Secret]]:
-    """What stands beside a name of credentials in any text, and what has the shape of one."""
+    """Yield the values beside names of credentials in any text, and the texts with the shape of a credential."""
     yield from secrets_in_links(text)
-    for fields in json_fields_in(text):
-        for name, value in fields.items():
-            yield _kind_of(name), Secret(value)
+    yield from _secrets_in_json_fragments(text)
     for match in _JSON_WITHIN_JSON.finditer(text):
         yield _kind_of(match[1]), Secret(match[2])
     if "<" in text:
@@ -84,15 +82,15 @@ def secrets_in_text(text: str) -> Iterator[tuple[str, Secret]]:
 
 
 def secrets_in_links(text: str) -> Iterator[tuple[str, Secret]]:
-    """What stands before the host, in the query or in the fragment of a URL in a text, or of a URL in that URL."""
+    """Yield secrets in the userinfo, query and fragment of URLs in a text, and of URLs within these."""
     for _ in range(_LEVELS):
         for match in _LINK.finditer(text):
             value = unquote_plus(match[2])
             if not is_url_name_only(match[1]) or len(value) >= SHORTEST_SECRET:
-                yield url_place(match[1]) or "SECRET", Secret(value)
+                yield url_kind(match[1]) or "SECRET", Secret(value)
         for match in _PASSWORD_OF_URL.finditer(text):
             value = unquote(match[1])
-            if len(value) >= SHORTEST_SECRET and not _SHOWN_FOR_ONE.fullmatch(value):
+            if len(value) >= SHORTEST_SECRET and not _EXAMPLE_PASSWORD.fullmatch(value):
                 yield "PASSWORD", Secret(value)
         plainer = unquote(text) if "%" in text else text
         if plainer == text:
@@ -100,15 +98,16 @@ def secrets_in_links(text: str) -> Iterator[tuple[str, Secret]]:
         text = plainer
 
 
-def json_fields_in(text: str) -> Iterator[dict[str, str]]:
-    """Fields of credentials, one at a time, in text that is JSON in part."""
+def _secrets_in_json_fragments(text: str) -> Iterator[tuple[str, Secret]]:
     for match in _JSON_FIELD.finditer(text):
-        if field_place(match[1]) is not None:
+        kind = field_kind(match[1])
+        if kind is not None:
             try:
-                yield {match[1]: json.loads(match[2], strict=False)}
+                value = json.loads(match[2], strict=False)
             except ValueError:
                 continue
+            yield kind, Secret(value)
 
 
 def _kind_of(name: str) -> str:
-    return field_place(name) or "SECRET"
+    return field_kind(name) or "SECRET"

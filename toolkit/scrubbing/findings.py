@@ -1,10 +1,10 @@
-"""Look for secrets in files that are there already, and list what was found."""
+"""`scan`: look for secrets in files that exist already, and list the findings."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -18,35 +18,35 @@ from toolkit.scrubbing.credential_names import NAMES_IN_SMALL_LETTERS
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.shapes import BEARER, PRIVATE_KEY, SIGNED_TOKEN
 
-_FINDINGS: Final = ("file", "line", "what")
-_WHAT_TO_DO: Final = "look at each place; take out what is a secret, and change that secret if the file was passed on."
-_NO_FINDINGS: Final = "No findings: nothing there is, or looks like, a secret."
-# For patterns that ignore case, or are searched in small letters. A value; in angle brackets it is a placeholder.
+_COLUMNS: Final = ("file", "line", "what")
+_WHAT_TO_DO: Final = "look at each place, remove what is secret, and change the secret if the file was passed on."
+_NO_FINDINGS: Final = "No findings: nothing there is or looks like a secret."
+# Parts of patterns that ignore case or search small letters. A value; one in angle brackets is a placeholder.
 _VALUE: Final = rb"(?!<|%3c)[a-z0-9._~+/=%-]{8,}"
-# What stands in its place in code: names of variables, functions and attributes.
+# In code, names of variables, functions and attributes stand where a value would.
 _NO_CODE: Final = rb"(?![a-z_]+(?:\.[a-z_]+)+(?![a-z0-9._~+/=%-])|[a-z_]+\s*[,()\[])"
-_BETWEEN: Final = rb"(?:\\*[\"'])?(?:\s*[=:]\s*)(?:\[\s*|-\s+)?(?:\\*[\"'])?"
-# Kind, what is in every match in small letters, and the pattern.
+_SEPARATOR: Final = rb"(?:\\*[\"'])?(?:\s*[=:]\s*)(?:\[\s*|-\s+)?(?:\\*[\"'])?"
+# Kind, text that every match contains in small letters, and pattern.
 _PLACES: Final = tuple(
     (kind, stem, re.compile(pattern, re.IGNORECASE))
     for kind, stem, pattern in (
         ("private key", b"private key", PRIVATE_KEY.encode("ascii")),
         ("bearer token", b"bearer ", BEARER.encode("ascii") + _VALUE),
-        ("basic credentials", b"basic ", rb"authorization" + _BETWEEN + rb"basic +(?!<)[a-z0-9+/=]{8,}"),
+        ("basic credentials", b"basic ", rb"authorization" + _SEPARATOR + rb"basic +(?!<)[a-z0-9+/=]{8,}"),
         ("signed token", b".eyj", SIGNED_TOKEN.encode("ascii")),
     )
 )
-_SECRET_FIELD: Final = re.compile(NAMES_IN_SMALL_LETTERS + _BETWEEN + _NO_CODE + _VALUE)
+_SECRET_FIELD: Final = re.compile(NAMES_IN_SMALL_LETTERS + _SEPARATOR + _NO_CODE + _VALUE)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A secret, or what looks like one, in a file.
+    """A secret, or a text that looks like a secret, in a file.
 
     Attributes:
         path: the file.
         line: line number, from 1.
-        kind: what it is; never the text itself.
+        kind: what was found, in words; never the text itself.
     """
 
     path: Path
@@ -58,59 +58,51 @@ class Finding:
 
 
 class FindingList(list[Finding]):
-    """Findings, shown as a table in a notebook and a terminal."""
+    """A list of findings that shows itself as a table, in notebooks and terminals."""
 
     def __repr__(self) -> str:
-        return _as_text(self)
+        if not self:
+            return _NO_FINDINGS
+        return f"{_how_many(self)}: {_WHAT_TO_DO}\n\n{list_text(_COLUMNS, _rows(self))}"
 
     def _repr_html_(self) -> str:
-        return _as_html(self)
+        if not self:
+            return f"<p>{_NO_FINDINGS}</p>"
+        return notice(_how_many(self), [_WHAT_TO_DO]) + list_html(_COLUMNS, _rows(self))
 
 
-def _as_text(findings: Sequence[Finding]) -> str:
-    """How many, what to do, and one line a finding; none are said to be none."""
-    if not findings:
-        return _NO_FINDINGS
-    return f"{_how_many(findings)}: {_WHAT_TO_DO}\n\n{list_text(_FINDINGS, _finding_rows(findings))}"
-
-
-def _as_html(findings: Sequence[Finding]) -> str:
-    """The same as a notice and a table."""
-    if not findings:
-        return f"<p>{_NO_FINDINGS}</p>"
-    return notice(_how_many(findings), [_WHAT_TO_DO]) + list_html(_FINDINGS, _finding_rows(findings))
-
-
-def _how_many(findings: Sequence[Finding]) -> str:
-    files = len({each.path for each in findings})
+def _how_many(findings: FindingList) -> str:
+    files = len({finding.path for finding in findings})
     return f"{count_text(len(findings), 'finding')} in {count_text(files, 'file')}"
 
 
-def _finding_rows(findings: Sequence[Finding]) -> list[tuple[str, str, str]]:
-    return [(str(each.path), str(each.line), each.kind) for each in findings]
+def _rows(findings: FindingList) -> list[tuple[str, str, str]]:
+    return [(str(finding.path), str(finding.line), finding.kind) for finding in findings]
 
 
 def scan(
     paths: str | Path | Iterable[str | Path], *, secrets: str | Secret | Iterable[str | Secret] = ()
 ) -> list[Finding]:
-    """Look for secrets in files: those given by value, and what looks like one by its place.
+    """Look for secrets in files: for those the user names, and for what stands where credentials stand.
 
     Args:
-        paths: files and folders, searched whole; hidden folders and caches in them are passed over.
+        paths: files, and folders with everything below them except hidden folders and caches.
         secrets: texts to look for in every form.
 
     Returns:
-        Findings by file and line; empty when there are none. A long search shows its progress.
+        The findings by file and line.
 
     Raises:
-        ConfigurationError: a path does not exist or cannot be read.
+        ConfigurationError: if a path does not exist or cannot be read.
     """
     known = KnownSecrets()
     known.add_texts(secrets)
-    given = [paths] if isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable) else list(paths)
-    if not all(isinstance(path, str | os.PathLike) for path in given):
-        raise ConfigurationError("What is to be scanned is a path, or a list of paths.", 'For example tk.scan(".").')
-    files = [file for path in given for file in _files(Path(path))]
+    several = [paths] if isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable) else list(paths)
+    if not all(isinstance(path, str | os.PathLike) for path in several):
+        raise ConfigurationError(
+            "The paths to scan are not a path or a list of paths.", 'For example tk.scan(".").', about="paths"
+        )
+    files = [file for path in several for file in _files(Path(path))]
     return FindingList(finding for file in files for finding in _scan_file(file, known))
 
 
@@ -120,7 +112,7 @@ def _files(path: Path) -> Iterator[Path]:
     elif path.is_dir():
         yield from _files_in(path)
     else:
-        raise ConfigurationError(f"There is nothing to scan at {path}.", "Give a file or a folder.")
+        raise ConfigurationError(f"There is nothing to scan at {path}.", "Pass a file or a folder.", about="paths")
 
 
 def _files_in(folder: Path) -> Iterator[Path]:
@@ -133,7 +125,7 @@ def _files_in(folder: Path) -> Iterator[Path]:
             yield child
         elif child.name.startswith(".") or child.name == "__pycache__":
             continue
-        elif child.is_dir() and not child.is_symlink():  # a link may lead back up; what it leads to stands elsewhere
+        elif child.is_dir() and not child.is_symlink():  # a link may lead back up
             yield from _files_in(child)
 
 
@@ -142,25 +134,34 @@ def _scan_file(path: Path, known: KnownSecrets) -> list[Finding]:
         data = path.read_bytes()
     except OSError as error:
         raise _unreadable(path, error) from None
-    lower = data.lower()
-    places = [(match.start(), kind) for kind, stem, place in _PLACES if stem in lower for match in place.finditer(data)]
-    places += [(match.start(), "secret field") for match in _SECRET_FIELD.finditer(lower)]
-    found = {(data.count(b"\n", 0, start) + 1, kind) for start, kind in places}
-    whole = known.find_across_lines(data)
-    if whole is not None:
-        hits = [known.find(line) for line in data.split(b"\n")]
-        # Of a key that goes on over several lines, the first.
-        told = [secret for secret, _ in known.since(0)]
-        of_lines = {known.placeholder_of(secret) for secret in told if "\n" in secret.reveal().strip()}
-        begins = [
-            (number, hit)
-            for number, (before, hit) in enumerate(pairwise([None, *hits]), start=1)
-            if hit is not None and (hit != before or hit[0] not in of_lines)
-        ]
-        in_lines = {(number, f"known secret, {form}") for number, (_, form) in begins}
-        found |= in_lines or {(1, f"known secret across lines, {whole[1]}")}
+    found = _places_in(data) | _known_secrets_in(data, known)
     return [Finding(path, line, kind) for line, kind in sorted(found)]
 
 
+def _places_in(data: bytes) -> set[tuple[int, str]]:
+    """Return line and kind of every value that stands where credentials stand."""
+    lower = data.lower()
+    places = [(match.start(), kind) for kind, stem, place in _PLACES if stem in lower for match in place.finditer(data)]
+    places += [(match.start(), "secret field") for match in _SECRET_FIELD.finditer(lower)]
+    return {(data.count(b"\n", 0, start) + 1, kind) for start, kind in places}
+
+
+def _known_secrets_in(data: bytes, known: KnownSecrets) -> set[tuple[int, str]]:
+    """Return line and kind of every known secret; of a key in several lines, the first line."""
+    anywhere = known.find_across_lines(data)
+    if anywhere is None:
+        return set()
+    keys = {known.placeholder_of(secret) for secret, _ in known.since(0) if "\n" in secret.reveal().strip()}
+    hits = [known.find(line) for line in data.split(b"\n")]
+    found = {
+        (number, f"known secret, {hit[1]}")
+        for number, (before, hit) in enumerate(pairwise([None, *hits]), start=1)
+        if hit is not None and (hit != before or hit[0] not in keys)
+    }
+    return found or {(1, f"known secret across lines, {anywhere[1]}")}
+
+
 def _unreadable(path: Path, error: OSError) -> ConfigurationError:
-    return ConfigurationError(f"Cannot read {path}: {error.strerror}.", "Mend its permissions or leave it out.")
+    return ConfigurationError(
+        f"Cannot read {path}: {error.strerror}.", "Fix its permissions or leave it out.", about="paths"
+    )

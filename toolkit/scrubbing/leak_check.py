@@ -1,7 +1,4 @@
-"""The leak check: reads the very bytes about to be written, and refuses on a hit.
-
-Also `scan`, which looks through files that are there already.
-"""
+"""The leak check: the last step before the disk, which searches the very bytes about to be written."""
 
 from __future__ import annotations
 
@@ -16,14 +13,14 @@ def check(data: bytes, known: KnownSecrets, *, where: str) -> None:
     """Refuse bytes that hold a known secret.
 
     Args:
-        data: what is about to be written.
+        data: the bytes about to be written.
         known: the secrets.
-        where: what it is, for the message.
+        where: what the bytes are, for the message.
 
     Raises:
-        SecretLeak: says of what kind and in what form, not what.
+        SecretLeak: if they hold a secret; names its kind and form, not its text.
     """
-    # Also without white space: a binary body is base64 with line breaks in it.
+    # Also across lines: binary bodies are written as base64 with line breaks.
     hit = known.find_across_lines(data)
     if hit is not None:
         placeholder, form = hit
@@ -31,14 +28,14 @@ def check(data: bytes, known: KnownSecrets, *, where: str) -> None:
             f"{where} would hold the secret that {placeholder} stands for, {form}; nothing was written.",
             f"{AFTER_THE_CALL} make it without a cassette, and please report this with the shape of the request.",
         )
-    check_packed(without_whitespace(data), known)  # such as a compressed body, recorded before a secret in it was known
+    check_packed(without_whitespace(data), known)  # such as a body recorded before its secret was known
 
 
 def check_packed(data: bytes, known: KnownSecrets) -> None:
-    """Refuse something compressed with a known secret in it, which cannot be taken out of there.
+    """Refuse compressed data that holds a known secret, which cannot be replaced in there.
 
     Raises:
-        SecretLeak: says of what kind; or what is compressed cannot be opened.
+        SecretLeak: if there is such data, or it cannot be decompressed to check it; names the kind of the secret.
     """
     if not len(known) or not may_be_packed(data):
         return
@@ -46,19 +43,20 @@ def check_packed(data: bytes, known: KnownSecrets) -> None:
         hit = known.find_across_lines(inner)
         if hit is not None:
             raise SecretLeak(
-                f"Something compressed in a body holds the secret that {hit[0]} stands for; nothing was written.",
+                f"Compressed data in a body holds the secret that {hit[0]} stands for; nothing was written.",
                 f"{AFTER_THE_CALL} ask for it uncompressed, or make it without a cassette.",
             )
 
 
 def check_wide(data: bytes, known: KnownSecrets) -> None:
-    """Refuse a known secret in UTF-16 or UTF-32, in which it is not looked for elsewhere.
+    """Refuse a known secret in UTF-16 or UTF-32, which no other search looks for.
 
     Args:
-        data: a body from which what is in it in other ways was taken out already.
+        data: a body in which secrets in other forms were replaced already.
+        known: the secrets.
 
     Raises:
-        SecretLeak: says of what kind.
+        SecretLeak: if there is one; names its kind.
     """
     if not len(known) or b"\0" not in data:
         return
@@ -66,5 +64,5 @@ def check_wide(data: bytes, known: KnownSecrets) -> None:
     if hit is not None:
         raise SecretLeak(
             f"A body in UTF-16 or UTF-32 holds the secret that {hit[0]} stands for; nothing was written.",
-            f"It is not rewritten in there. {AFTER_THE_CALL} ask for UTF-8, or make it without a cassette.",
+            f"It cannot be replaced there. {AFTER_THE_CALL} ask for UTF-8, or make it without a cassette.",
         )

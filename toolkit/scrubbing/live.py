@@ -1,4 +1,4 @@
-"""The secrets of every live session in one place, for whatever shows text: logs, displays, stdout."""
+"""The secrets of all live sessions in one place, for everything that shows text: logs, displays, stdout."""
 
 from __future__ import annotations
 
@@ -9,55 +9,55 @@ from toolkit.scrubbing.known import KnownSecrets
 
 
 class SessionSecrets:
-    """The secrets that sessions know, each session's for as long as it lives. Threads share it."""
+    """The secrets of each session for as long as the session lives. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._all = KnownSecrets()  # tells at once that a text holds none, however many sessions there are
-        # Both are replaced as a whole, so that a text is scrubbed without a lock.
+        self._all = KnownSecrets()  # one quick check for all sessions
+        # Both tuples are replaced as a whole, so that scrubbing needs no lock.
         self._known: tuple[weakref.ref[KnownSecrets], ...] = ()
-        self._kept: tuple[KnownSecrets, ...] = ()
-        self._keepers = 0
+        self._held: tuple[KnownSecrets, ...] = ()
+        self._holders = 0
 
     def add(self, known: KnownSecrets) -> None:
-        """Know the secrets of one more session, and those that become known to it."""
+        """Add the secrets of a session, including those it learns later."""
         with self._lock:
             living = [reference for reference in self._known if reference() is not None]
             known.share_with(self._all)
-            if len(living) < len(self._known):  # what ended is forgotten
-                everything = KnownSecrets()
-                for one in (*self.living(), known):
-                    one.share_with(everything)
-                self._all = everything
+            if len(living) < len(self._known):  # a session ended, and its secrets are forgotten
+                together = KnownSecrets()
+                for each in (*self.living(), known):
+                    each.share_with(together)
+                self._all = together
             if all(reference() is not known for reference in living):
                 self._known = (*living, weakref.ref(known))
-            if self._keepers and all(one is not known for one in self._kept):
-                self._kept = (*self._kept, known)
+            if self._holders and all(each is not known for each in self._held):
+                self._held = (*self._held, known)
 
     def hold(self) -> None:
-        """From here on remember secrets when their session is gone, as often as this is called, until `let_go`."""
+        """Keep secrets when their session ends, until `release` was called as often as `hold`."""
         with self._lock:
-            self._keepers += 1
-            self._kept = tuple(self.living())
+            self._holders += 1
+            self._held = tuple(self.living())
 
     def release(self) -> None:
-        """Undo one `keep`."""
+        """Undo one `hold`."""
         with self._lock:
-            self._keepers = max(0, self._keepers - 1)
-            if not self._keepers:
-                self._kept = ()
+            self._holders = max(0, self._holders - 1)
+            if not self._holders:
+                self._held = ()
 
     def living(self) -> list[KnownSecrets]:
-        """What each session that lives knows."""
+        """Return what each living session knows."""
         return [known for known in (reference() for reference in self._known) if known is not None]
 
     def scrub_text(self, text: str) -> str:
-        """The text with a placeholder for every secret in it, in whatever form it is there."""
+        """Return a text with a placeholder for every secret, in whatever form."""
         data = text.encode("utf-8", "surrogatepass")
         return self.scrub(data).decode("utf-8", "surrogatepass") if self._all.may_hold(data) else text
 
     def scrub(self, data: bytes) -> bytes:
-        """The same for bytes."""
+        """Return bytes with a placeholder for every secret, in whatever form."""
         if self._all.may_hold(data):
             for known in self.living():
                 data = known.scrub(data)

@@ -1,8 +1,8 @@
-"""Log records without secrets: those of the libraries that the toolkit calls through, and its own.
+"""Log records without secrets, for the toolkit's loggers and those of the libraries below it.
 
-At DEBUG, httpcore logs the headers of answers and hpack each header of a request. A filter on their
-loggers scrubs a finished record of every secret that a live session knows, and masks by place what
-stands where credentials stand. A record without either stays as it was.
+At DEBUG, httpcore logs the headers of responses, and hpack logs each header of a request. A filter on their loggers
+replaces every secret that a live session knows, and masks values that stand where credentials stand. Other records
+stay as they are.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import logging
 import re
 from typing import Any, Final
 
-from toolkit.scrubbing.credential_names import FIELD_NAMES, header_place
+from toolkit.scrubbing.credential_names import COOKIE, COOKIE_HEADERS, FIELD_NAMES, header_kind
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.live import SESSION_SECRETS
 
-# A filter on a logger does not see the records of its children, so each is named. Getting a logger makes
-# it: a library that is imported later finds the filter there.
+# A filter on a logger does not see the records of its children, so each child is named. Getting a logger creates it,
+# so a library that is imported later finds the filter in place.
 LOGGERS: Final = (
     "httpx",
     "httpcore",
@@ -35,7 +35,7 @@ LOGGERS: Final = (
     "socksio",
     "anyio",
     "anyio.streams.tls",
-    "asyncio",  # a failed task is logged there, error and all
+    "asyncio",  # logs the errors of failed tasks
     "py.warnings",  # warnings, once logging.captureWarnings is on
     "toolkit",
 )
@@ -46,8 +46,7 @@ _REPR: Final = r"""b?(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")"""
 # A pair in a list of headers, and how hpack writes one.
 _HEADER: Final = re.compile(rf"(\(|Adding |Evicting )({_REPR})(, |=|: )({_REPR})", re.DOTALL)
 _HEADER_NAMES: Final = re.compile("auth|cookie|-key", re.IGNORECASE)
-_COOKIES: Final = frozenset({"cookie", "set-cookie", "set-cookie2"})
-# A block of compressed headers: Huffman-coded (RFC 7541 section 5.2), so that no search by value finds a secret in it.
+# A block of Huffman-coded headers (RFC 7541 section 5.2), in which no search by value finds a secret.
 _HEADER_BLOCK: Final = re.compile(r"\A(Encoded header block to|Decoding) .*", re.DOTALL)
 _SOCKS_LOGIN: Final = re.compile(rf"\bauth=\({_REPR}, {_REPR}\)", re.DOTALL)
 _USERINFO: Final = re.compile(r"(?<=://)[^\s/?#@'\"]*:[^\s/?#@'\"]*(?=@)")
@@ -56,24 +55,24 @@ _NOT_SHOWN: Final = "<not shown>"
 
 
 def protect(known: KnownSecrets) -> None:
-    """Keep these secrets, and those that become known from here on, out of log records.
+    """Keep these secrets, and those that `known` learns later, out of log records for as long as `known` exists.
 
-    Lasts as long as `known` does. Safe to call from any thread and as often as one likes.
+    May be called from any thread, and repeatedly.
     """
     SESSION_SECRETS.add(known)
     _install()
 
 
 class SecretFilter(logging.Filter):
-    """Takes secrets out of each record that passes, and lets all records pass. Never raises.
+    """Removes secrets from records, and lets every record pass. Never raises.
 
-    A logger that is disabled for a level makes no record, so nothing is spent on it.
+    A logger whose level is off creates no record, so that costs nothing.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
         try:
             self._clean(record)
-        except Exception:  # noqa: BLE001 - logging must not break a call; what cannot be checked is not shown
+        except Exception:  # noqa: BLE001 - logging must not break a call
             _replace(record, f"A record of {record.name} that cannot be checked for secrets.")
             record.exc_info = record.exc_text = record.stack_info = None
         return True
@@ -81,13 +80,13 @@ class SecretFilter(logging.Filter):
     def _clean(self, record: logging.LogRecord) -> None:
         try:
             message = record.getMessage()
-        except Exception:  # noqa: BLE001 - whatever a placeholder or a repr raises
-            # logging itself would print format and arguments to stderr, as they are.
+        except Exception:  # noqa: BLE001 - a placeholder or a repr may raise anything
+            # Otherwise logging would print format and arguments to stderr, secrets included.
             message = f"{record.msg} {record.args!r}"
             _replace(record, message)
         shown = SESSION_SECRETS.scrub_text(_masked(record.name, message))
-        # The arguments too: a handler may keep them apart, and a format may have cut one short.
-        if shown != message or (record.args and self._tells(repr(record.args))):
+        # The arguments too: a handler may use them separately, and a format may have cut one short.
+        if shown != message or (record.args and _holds_secret(repr(record.args))):
             _replace(record, shown)
         self._clean_error(record)
         if record.stack_info:
@@ -103,12 +102,13 @@ class SecretFilter(logging.Filter):
         text = record.exc_text
         if record.exc_info and not text:
             text = logging.Formatter().formatException(record.exc_info)
-        if text and self._tells(text):
+        if text and _holds_secret(text):
             record.exc_text = SESSION_SECRETS.scrub_text(text)
-            record.exc_info = None  # a handler of its own style would write it anew
+            record.exc_info = None  # a formatter of another style would format the error anew
 
-    def _tells(self, text: str) -> bool:
-        return SESSION_SECRETS.scrub_text(text) != text
+
+def _holds_secret(text: str) -> bool:
+    return SESSION_SECRETS.scrub_text(text) != text
 
 
 def _replace(record: logging.LogRecord, message: str) -> None:
@@ -116,7 +116,7 @@ def _replace(record: logging.LogRecord, message: str) -> None:
 
 
 def _masked(logger: str, message: str) -> str:
-    """A message with what stands where credentials stand masked, known or not."""
+    """Return a message with the values masked that stand where credentials stand, known or not."""
     if logger.startswith("hpack"):
         message = _HEADER_BLOCK.sub(rf"\1 {_NOT_SHOWN}", message)
     elif logger == "httpcore.socks":
@@ -130,13 +130,13 @@ def _masked(logger: str, message: str) -> str:
 
 
 def _masked_header(match: re.Match[str]) -> str:
-    before, name, between, value = match.groups()
+    before, name, separator, value = match.groups()
     plain = name.removeprefix("b")[1:-1].lower()
-    place = "COOKIE" if plain in _COOKIES else header_place(plain)
-    if place is None:
+    kind = COOKIE if plain in COOKIE_HEADERS else header_kind(plain)
+    if kind is None:
         return match[0]
     mark = "b" if value.startswith("b") else ""
-    return f"{before}{name}{between}{mark}'<{place}>'"
+    return f"{before}{name}{separator}{mark}'<{kind}>'"
 
 
 def _install() -> None:
@@ -145,7 +145,7 @@ def _install() -> None:
     for name in (*LOGGERS, *children):
         filters: list[Any] = logging.getLogger(name).filters
         if _FILTER not in filters:
-            filters.insert(0, _FILTER)  # first, so that another filter sees no secret either
+            filters.insert(0, _FILTER)  # before other filters, which then see no secret
 
 
 _FILTER: Final = SecretFilter()

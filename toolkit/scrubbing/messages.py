@@ -1,4 +1,4 @@
-"""A request and a response as a recording holds them: what the scrubber reads and rewrites."""
+"""Requests and responses as a recording holds them, which the scrubber reads and rewrites."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class RecordedRequest:
         method: HTTP method in capitals.
         uri: absolute URI.
         headers: names and values in the order sent, repeats included.
-        body: bytes as sent; empty when there was none.
+        body: bytes as sent; empty without a body.
     """
 
     method: str
@@ -27,7 +27,7 @@ class RecordedRequest:
 
 @dataclass(frozen=True, slots=True)
 class RecordedResponse:
-    """A response as a cassette holds it. Text of headers stands for bytes as Latin-1 does.
+    """A response as a cassette holds it. The text of headers stands for bytes in Latin-1.
 
     Attributes:
         status: HTTP status code.
@@ -45,7 +45,7 @@ class RecordedResponse:
 
 
 def header_bytes(value: str) -> bytes:
-    """The bytes of a header's value, which text of ours stands for as Latin-1; of vcrpy's text, its UTF-8."""
+    """Return the bytes of a header's value: the text in Latin-1 or, for text from vcrpy beyond Latin-1, in UTF-8."""
     try:
         return value.encode("latin-1")
     except UnicodeEncodeError:
@@ -53,5 +53,5 @@ def header_bytes(value: str) -> bytes:
 
 
 def header_text(value: Any) -> str:
-    """The text that stands for the bytes of a header's value."""
+    """Return the text that stands for the bytes of a header's value."""
     return value.decode("latin-1") if isinstance(value, bytes) else str(value)

@@ -1,4 +1,4 @@
-"""The parts of a multipart body (RFC 2046 section 5.1, RFC 7578), however it is written."""
+"""The parts of multipart bodies (RFC 2046 section 5.1, RFC 7578), also of those that are written carelessly."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _END_OF_HEAD: Final = re.compile(rb"\r?\n\r?\n")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part.
+    """A part of a multipart body.
 
     Attributes:
-        name: the field's name; empty without one.
-        head: its header lines.
-        start: where its content starts in the body.
-        end: where it ends.
+        name: the name of the field, or "".
+        head: the header lines.
+        start: position in the body where the content starts.
+        end: position in the body where the content ends.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Part:
 
 
 def parts_of(content_type: str, body: bytes) -> Iterator[Part]:
-    """The parts of a body; none when no boundary is in it."""
+    """Yield the parts of a body; none if it does not contain the boundary."""
     declared = _BOUNDARY.search(content_type)
     boundary = (declared[1] or declared[2]).encode("utf-8", "replace") if declared else b""
     if not boundary or b"--" + boundary not in body:
@@ -49,11 +49,11 @@ def parts_of(content_type: str, body: bytes) -> Iterator[Part]:
         position = body.find(delimiter, start)
         end = position if position >= 0 else len(body)
         head_start = start + 2 if body[start : start + 2] == b"\r\n" else start + 1
-        # A part without any header begins with the empty line.
+        # A part without headers begins with the empty line.
         gap = _END_OF_HEAD.search(body, start, end)
         if gap is None:
             continue
-        # The line's end before a delimiter belongs to it.
+        # The line break before a delimiter belongs to the delimiter.
         end -= len(_LINE_END_BEFORE.search(body, max(gap.end(), end - 2), end)[0])  # type: ignore[index]
         head = body[head_start : gap.start()]
         name = _NAME.search(head)

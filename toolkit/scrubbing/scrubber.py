@@ -1,8 +1,8 @@
-"""Scrubbing: every secret that is known becomes a placeholder before anything is recorded.
+"""The scrubber: makes requests and responses fit to be recorded.
 
-Secrets become known when credentials load, when a token reply names one, and by the place at which
-they stand (an Authorization header, a cookie, a password field); from then on they are looked for by value,
-everywhere and in every form. Addresses become symbolic in the same pass, and a user's own rules are followed.
+First it finds secrets by their place (an Authorization header, a cookie, a password field) and adds them to the known
+secrets. Then it replaces every known secret, in every form, with its placeholder, makes addresses symbolic, and
+applies the user's own rules.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from toolkit.core.document import ADDRESS_NAMES, DEFAULT_HEADER_PREFIX, symbolic
 from toolkit.core.errors import SecretLeak
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.content_encodings import open_body
-from toolkit.scrubbing.cookies import with_cookies_replaced
-from toolkit.scrubbing.credential_names import COOKIE, COOKIE_HEADERS, header_place, is_placeholder
+from toolkit.scrubbing.cookies import replace_cookies
+from toolkit.scrubbing.credential_names import COOKIE, COOKIE_HEADERS, header_kind, is_placeholder
 from toolkit.scrubbing.find_in_messages import secrets_by_place
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.leak_check import check_packed, check_wide
@@ -29,19 +29,19 @@ from toolkit.scrubbing.messages import (
     header_bytes,
     header_text,
 )
-from toolkit.scrubbing.rules.applying import Ruling, rules_of
+from toolkit.scrubbing.rules.applying import AppliedRules, combined
 from toolkit.scrubbing.rules.model import Rules
-from toolkit.scrubbing.rules.rewriting import json_still
+from toolkit.scrubbing.rules.rewriting import keep_json
 
 __all__ = ["KnownSecrets", "Scrubber"]
 
-# What exchanges secrets and addresses in bytes, as they stand in a URL or elsewhere.
+# Replaces secrets and addresses in bytes; the flag tells whether the bytes are part of a URL.
 _Change = Callable[[bytes, bool], bytes]
 
 _LENGTH_HEADERS: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 _LINK_HEADERS: Final = frozenset({"location", "content-location", "link", "refresh", "referer"})
-# What may not follow an address, or it is the beginning of another one.
-_ENDED: Final = rb"(?![A-Za-z0-9_-]|\.[A-Za-z0-9]|(?::|%3[Aa])[0-9])"
+# An address must not be followed by this, or it is the beginning of another address.
+_END: Final = rb"(?![A-Za-z0-9_-]|\.[A-Za-z0-9]|(?::|%3[Aa])[0-9])"
 
 
 def _symbolic_host(address_name: str) -> str:
@@ -52,13 +52,13 @@ _SYMBOLIC_HOSTS: Final = frozenset(map(_symbolic_host, ADDRESS_NAMES))
 
 
 class Scrubber:
-    """Makes interactions fit to be recorded: secrets to placeholders, addresses and header names to symbols.
+    """Replaces secrets with placeholders, and addresses and header names with symbolic names.
 
     Args:
-        known: the secrets; discoveries are added to it.
-        addresses: name of an address to its text, as in the settings.
+        known: the secrets; secrets found by their place are added.
+        addresses: names of addresses with the addresses themselves, as in the settings.
         header_prefix: the service's own prefix of the key headers.
-        rules: what is taken out besides.
+        rules: what else to replace.
     """
 
     def __init__(
@@ -70,32 +70,33 @@ class Scrubber:
         rules: Rules | None = None,
     ) -> None:
         self.known = known
-        self._ruling: Ruling | None = None
+        self._rules: AppliedRules | None = None
         self._recorded = b""
         self.use_addresses(addresses or {}, header_prefix)
         self.add_rules(rules)
 
     def add_rules(self, rules: Rules | None) -> None:
-        """Follow these rules too."""
-        before = self._ruling.rules if self._ruling else None
-        together = rules_of(before, rules)
-        if together is not None and together != before:
-            self._ruling = Ruling(together, self.known)
+        """Apply these rules too."""
+        before = self._rules.rules if self._rules else None
+        both = combined(before, rules)
+        if both is not None and both != before:
+            self._rules = AppliedRules(both, self.known)
             self.recall(self._recorded)
 
     def recall(self, recorded: bytes) -> None:
-        """Know what is recorded already: a stand-in that a replay hands out comes back in later requests."""
+        """Remember what is recorded already: stand-ins from a replay come back in later requests."""
         self._recorded = recorded
-        if self._ruling is not None:
-            self._ruling.pseudonyms.recall(recorded)
+        if self._rules is not None:
+            self._rules.pseudonyms.recall(recorded)
 
     def use_addresses(self, addresses: Mapping[str, str], header_prefix: str) -> None:
-        """Take on the addresses and header prefix of a session that uses this cassette."""
+        """Replace the addresses and the header prefix of a session from now on."""
         self._addresses = _address_patterns(addresses)
         self._hosts = {urlsplit(address).netloc: _symbolic_host(name) for name, address in addresses.items()}
         self._prefix = f"{header_prefix}-".lower()
         self._renames_headers = header_prefix.upper() != DEFAULT_HEADER_PREFIX
-        # Those of the request before, for how many known secrets and which host they were scrubbed, and to what.
+        # The headers of the last request, the number of known secrets and the host for which they were scrubbed, and
+        # the result.
         self._last_headers: tuple[HeaderList, int, str, HeaderList] = ((), -1, "", ())
 
     def exchange(
@@ -119,11 +120,11 @@ class Scrubber:
         )
 
     def lookup_request(self, request: RecordedRequest) -> RecordedRequest:
-        """The request as it is looked up: as it would be recorded."""
-        if request.body or self._ruling is not None:
+        """Return the request to look up in a recording: the request as it would be recorded."""
+        if request.body or self._rules is not None:
             return self._subject(request)
         seen, known, host, scrubbed = self._last_headers
-        if seen == request.headers and known == len(self.known):  # most requests of a client carry the same
+        if seen == request.headers and known == len(self.known):  # most requests of a client have equal headers
             found = self._subject(RecordedRequest(request.method, request.uri))
             if known == len(self.known) and host == urlsplit(found.uri).netloc:
                 return RecordedRequest(found.method, found.uri, scrubbed)
@@ -138,32 +139,32 @@ class Scrubber:
             body = open_body(request.headers, request.body)
             self._learn(request, body, records=False)
             return self._request(request, body, self._change_for(_whole(request, body)), records=False)
-        except SecretLeak:  # its body cannot be opened; recording it will say so
+        except SecretLeak:  # its body cannot be decompressed; recording it will say so
             return replace(self.request(replace(request, body=b"")), body=request.body)
 
     def request(self, request: RecordedRequest) -> RecordedRequest:
-        """The request as it would be recorded.
+        """Return the request as it would be recorded.
 
         Raises:
-            SecretLeak: its body cannot be opened, or not be scrubbed.
+            SecretLeak: if its body cannot be decompressed, or holds a secret where it cannot be replaced.
         """
         return self._request(request, open_body(request.headers, request.body), self._plain, records=True)
 
     def uri(self, uri: str) -> str:
-        """A URI with a symbolic address and without secrets or userinfo."""
+        """Return a URI with a symbolic address and without secrets or userinfo."""
         return self._uri(uri, self._plain)
 
     def _learn(self, message: RecordedRequest | RecordedResponse, body: bytes, *, records: bool = True) -> None:
         found = list(secrets_by_place(message, body))
         if found:
             self.known.add_all(found)
-        if self._ruling is not None:
+        if self._rules is not None:
             is_request = isinstance(message, RecordedRequest)
             uri = message.uri if isinstance(message, RecordedRequest) else ""
-            self._ruling.learn(uri, message.headers, body, is_request=is_request, records=records)
+            self._rules.learn(uri, message.headers, body, is_request=is_request, records=records)
 
     def _change_for(self, *wholes: bytes) -> _Change:
-        """What is to be done to each piece of messages: no more than what is in any of them asks for."""
+        """Return what to do with each part of these messages; most messages hold nothing to replace."""
         if any(map(self.known.may_hold, wholes)):
             return self._plain
         has_address = any(address in whole for address, _, _ in self._addresses for whole in wholes)
@@ -184,15 +185,15 @@ class Scrubber:
     def _message(
         self, message: RecordedRequest | RecordedResponse, opened: bytes, change: _Change, *, records: bool
     ) -> tuple[HeaderList, bytes, str]:
-        """Headers, body and URI as they may be recorded; the body is the very same object if nothing was in it."""
+        """Return headers, body and URI as they may be recorded; the body is the same object if nothing changed."""
         is_request = isinstance(message, RecordedRequest)
         uri = message.uri if isinstance(message, RecordedRequest) else ""
         headers, body = message.headers, opened
-        if self._ruling is not None:
-            uri, headers, body = self._ruling.applied(uri, headers, body, is_request=is_request, records=records)
+        if self._rules is not None:
+            uri, headers, body = self._rules.apply(uri, headers, body, is_request=is_request, records=records)
         if body:
             check_packed(body, self.known)
-            body = json_still(body, change(body, False))
+            body = keep_json(body, change(body, False))
             check_wide(body, self.known)
         uri = self._uri(uri, change) if uri else ""
         if body == opened:
@@ -208,9 +209,9 @@ class Scrubber:
         if self._renames_headers and lower.startswith(self._prefix):
             name = f"{DEFAULT_HEADER_PREFIX}-{name[len(self._prefix) :]}"
         if lower == "host" and value in self._hosts:
-            # Several addresses may share a host; which one is called, the URI tells.
+            # Several addresses may share a host; the URI tells which address is called.
             return name, host if host in _SYMBOLIC_HOSTS else self._hosts[value]
-        place = header_place(name)
+        place = header_kind(name)
         if place is not None and not is_placeholder(value):
             return name, f"<{place}>"
         if change is not _unchanged:
@@ -218,7 +219,7 @@ class Scrubber:
             scrubbed = change(raw, lower in _LINK_HEADERS)
             value = value if scrubbed == raw else header_text(scrubbed)
         if lower in COOKIE_HEADERS:
-            value = with_cookies_replaced(lower, value, self._cookie)
+            value = replace_cookies(lower, value, self._cookie)
         return name, value
 
     def _cookie(self, value: str) -> str:
@@ -229,32 +230,32 @@ class Scrubber:
     def _plain(self, data: bytes, in_url: bool = False) -> bytes:
         return self.known.scrub(self._symbolic(data), in_url=in_url)
 
-    def _symbolic(self, data: bytes, in_url: bool = False) -> bytes:  # noqa: ARG002 - as _Change has it
+    def _symbolic(self, data: bytes, in_url: bool = False) -> bytes:  # noqa: ARG002 - part of _Change
         for address, pattern, symbol in self._addresses:
             if address in data:
                 data = pattern.sub(symbol, data)
         return data
 
 
-def _unchanged(data: bytes, in_url: bool) -> bytes:  # noqa: ARG001 - as _Change has it
+def _unchanged(data: bytes, in_url: bool) -> bytes:  # noqa: ARG001 - part of _Change
     return data
 
 
 def _whole(message: RecordedRequest | RecordedResponse, body: bytes) -> bytes:
-    """All of a message that may hold something, in one piece."""
+    """Return everything in a message that may hold a secret or an address, as one text."""
     first = message.uri if isinstance(message, RecordedRequest) else message.reason
     texts = [header_bytes(value) for _, value in message.headers]
     return b"\n".join((first.encode("utf-8", "surrogatepass"), *texts, body))
 
 
 def _address_patterns(addresses: Mapping[str, str]) -> tuple[tuple[bytes, re.Pattern[bytes], bytes], ...]:
-    """Each address in the ways JSON and URLs write it, with its symbol written likewise; longest first."""
+    """Return each address as JSON and URLs write it, with its pattern and its symbol; longest first."""
     symbols: dict[str, str] = {}
     for name, address in addresses.items():
         for write in (str, _slashes_escaped, _percent_encoded, _percent_encoded_small):
             symbols.setdefault(write(address), write(symbolic_address(name)))
     return tuple(
-        (address.encode(), re.compile(re.escape(address.encode()) + _ENDED), symbol.encode().replace(b"\\", rb"\\"))
+        (address.encode(), re.compile(re.escape(address.encode()) + _END), symbol.encode().replace(b"\\", rb"\\"))
         for address, symbol in sorted(symbols.items(), key=lambda pair: len(pair[0]), reverse=True)
     )
 

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.core.errors import ConfigurationError
-from toolkit.scrubbing.credential_names import header_place
+from toolkit.scrubbing.credential_names import header_kind
 from toolkit.scrubbing.messages import RecordedRequest
 
 OURS: Final = ("identity", "method", "scheme", "host", "port", "path", "query", "body")
@@ -69,7 +69,7 @@ def _path(request: RecordedRequest) -> str:
 
 def _headers(request: RecordedRequest) -> Hashable:
     # Recordings show placeholders where credentials went; the request as its caller made it has none.
-    return tuple(sorted((name.lower(), value) for name, value in request.headers if header_place(name) is None))
+    return tuple(sorted((name.lower(), value) for name, value in request.headers if header_kind(name) is None))
 
 
 def _fields(form: str) -> Hashable:

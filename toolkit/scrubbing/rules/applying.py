@@ -1,10 +1,14 @@
-"""A user's rules at work: what they find becomes known, and is exchanged at its place and wherever else it occurs."""
+"""A user's rules applied to messages.
+
+First `learn` adds the values that the rules find to the known secrets, so that they are replaced wherever they occur.
+Then `apply` replaces the values where the rules find them, short ones included.
+"""
 
 from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 from urllib.parse import quote, unquote, unquote_plus, urlsplit
 
@@ -13,32 +17,32 @@ from toolkit.scrubbing.credential_names import is_placeholder
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import HeaderList
 from toolkit.scrubbing.rules.model import STAND_IN, Rules
-from toolkit.scrubbing.rules.pseudonyms import Pseudonyms, key_in
+from toolkit.scrubbing.rules.pseudonyms import Pseudonyms, user_key
 from toolkit.scrubbing.rules.rewriting import Replace, Rewriter
 
-_SHORTEST_PART: Final = 3  # characters of a part of a URL that may be a short stand-in's value
+_SHORTEST_PART: Final = 3  # characters of a part of a URL that is compared with short values
 
 
-class Ruling:
+class AppliedRules:
     """Applies rules to the messages of a cassette.
 
     Args:
         rules: the rules.
-        known: takes on what they find, if it is long enough to be looked for by value.
+        known: receives the values that the rules find, if they are long enough to be searched for everywhere.
     """
 
     def __init__(self, rules: Rules, known: KnownSecrets) -> None:
         self.rules = rules
-        self.known = known
+        self._known = known
         self._compiled = rules.compiled
         key = rules.key
-        self.pseudonyms = Pseudonyms(key_in() if key is None else lambda _: key.reveal().encode())
-        self._short: dict[str, str] = {}  # a value to its stand-in
+        self.pseudonyms = Pseudonyms(user_key if key is None else lambda _: key.reveal().encode())
+        self._short: dict[str, str] = {}  # values with their stand-ins
         self._placeholders: dict[tuple[str, str], str] = {}
         self._lock = threading.Lock()
 
     def learn(self, uri: str, headers: HeaderList, body: bytes, *, is_request: bool, records: bool = True) -> None:
-        """Know what the rules find in a message, long enough to be looked for everywhere."""
+        """Learn the values that the rules find in a message."""
         found: list[tuple[str, Secret]] = []
         stand_ins: list[tuple[Secret, str]] = []
 
@@ -48,9 +52,9 @@ class Ruling:
             if treatment != STAND_IN:
                 found.append((treatment, Secret(text)))
                 return text
-            made = self._stand_in(text, is_number=is_number, is_request=is_request, records=records)
-            if made != text:
-                stand_ins.append((Secret(text), made))
+            stand_in = self._stand_in(text, is_number=is_number, is_request=is_request, records=records)
+            if stand_in != text:
+                stand_ins.append((Secret(text), stand_in))
             return text
 
         if self._compiled.has_places:
@@ -58,9 +62,9 @@ class Ruling:
         if self._compiled.patterns:
             for text in (unquote(uri), *(value for _, value in headers), body.decode("utf-8", "replace")):
                 found += self._matches_in(text)
-        self.known.add_all([pair for pair in found if _is_long(pair[1])])
-        self.known.add_stand_ins([pair for pair in stand_ins if _is_long(pair[0])])
-        self._short.update((value.reveal(), made) for value, made in stand_ins if not _is_long(value))
+        self._known.add_all([pair for pair in found if _is_long(pair[1])])
+        self._known.add_stand_ins([pair for pair in stand_ins if _is_long(pair[0])])
+        self._short.update((value.reveal(), stand_in) for value, stand_in in stand_ins if not _is_long(value))
 
     def _matches_in(self, text: str) -> Iterator[tuple[str, Secret]]:
         for pattern, group, kind in self._compiled.patterns:
@@ -68,10 +72,10 @@ class Ruling:
                 if match[group] and not self._stands_for_something(match[group]):
                     yield kind, Secret(match[group])
 
-    def applied(
+    def apply(
         self, uri: str, headers: HeaderList, body: bytes, *, is_request: bool, records: bool = True
     ) -> tuple[str, HeaderList, bytes]:
-        """A message with something else wherever the rules find something; its body has no content encoding."""
+        """Return URI, headers and decompressed body of a message, with the values replaced that the rules find."""
         if self._compiled.has_places:
             replace = self._replace(is_request=is_request, records=records)
             uri, headers, body = self._rewritten(Rewriter(self._compiled, replace), uri, headers, body)
@@ -100,7 +104,7 @@ class Ruling:
                 return text
             if treatment == STAND_IN:
                 return self._stand_in(text, is_number=is_number, is_request=is_request, records=records)
-            return self.known.placeholder_of(Secret(text)) or self._placeholder(treatment, text)
+            return self._known.placeholder_of(Secret(text)) or self._placeholder(treatment, text)
 
         return replace
 
@@ -113,11 +117,11 @@ class Ruling:
         return is_placeholder(text) or self._compiled.is_placeholder(text)
 
     def _placeholder(self, kind: str, text: str) -> str:
-        """What stands for a text that is too short to be looked for; distinct ones stay distinct."""
+        """Return the placeholder for a text too short to be known; distinct texts keep distinct placeholders."""
         with self._lock:
             placeholder = self._placeholders.get((kind, text))
             if placeholder is None:
-                placeholder = self._placeholders[kind, text] = self.known.next_placeholder(kind)
+                placeholder = self._placeholders[kind, text] = self._known.next_placeholder(kind)
         return placeholder
 
     def _matches_replaced(self, text: str, *, in_url: bool = False) -> str:
@@ -125,7 +129,7 @@ class Ruling:
             found = match[group]
             if not found or self._stands_for_something(found):
                 return match[0]
-            placeholder = self.known.placeholder_of(Secret(found)) or self._placeholder(kind, found)
+            placeholder = self._known.placeholder_of(Secret(found)) or self._placeholder(kind, found)
             start, end = match.start(group) - match.start(), match.end(group) - match.start()
             return match[0][:start] + (quote(placeholder) if in_url else placeholder) + match[0][end:]
 
@@ -134,18 +138,19 @@ class Ruling:
         return text
 
     def _parts_of_url_replaced(self, uri: str, *, records: bool) -> str:
-        """A URL with a stand-in for each value that is a whole step of its path or a whole field of its query.
+        """Return a URL with stand-ins for values that are a whole segment of its path or a whole field of its query.
 
-        A replay has not met the values themselves: there a part is one if its stand-in was recorded and it was not.
+        A replay has not seen the values themselves. There, a part counts as a value if its stand-in is in the
+        recording and the part itself is not.
         """
         parts = urlsplit(uri)
-        steps = [self._part_replaced(step, unquote(step), records=records) for step in parts.path.split("/")]
-        fields = [each.partition("=") for each in parts.query.split("&")]
+        segments = [self._part_replaced(text, unquote(text), records=records) for text in parts.path.split("/")]
+        fields = [field.partition("=") for field in parts.query.split("&")]
         query = "&".join(
             f"{name}{sign}{self._part_replaced(value, unquote_plus(value), records=records)}"
             for name, sign, value in fields
         )
-        changed = "/".join(steps)
+        changed = "/".join(segments)
         if changed == parts.path and query == parts.query:
             return uri
         return parts._replace(path=changed, query=query).geturl()
@@ -153,23 +158,20 @@ class Ruling:
     def _part_replaced(self, written: str, text: str, *, records: bool) -> str:
         if len(text) < _SHORTEST_PART or self._stands_for_something(text):
             return written
-        made = self._short.get(text)
-        if made is None and not records:
-            made = self.pseudonyms.of_recorded(text)
-        return written if made is None else quote(made, safe=":@")
+        stand_in = self._short.get(text)
+        if stand_in is None and not records:
+            stand_in = self.pseudonyms.of_recorded(text)
+        return written if stand_in is None else quote(stand_in, safe=":@")
 
 
 def _is_long(value: Secret) -> bool:
     return len(value.reveal()) >= SHORTEST_SECRET
 
 
-def rules_of(*several: Rules | None) -> Rules | None:
-    """All of these rules together, or None without any."""
-    return _joined(one for one in several if one)
-
-
-def _joined(rules: Iterable[Rules]) -> Rules | None:
+def combined(*several: Rules | None) -> Rules | None:
+    """Return all of these rules together, or None if there are none."""
     together: Rules | None = None
-    for one in rules:
-        together = one if together is None else together | one
+    for rules in several:
+        if rules:
+            together = rules if together is None else together | rules
     return together

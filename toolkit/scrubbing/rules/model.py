@@ -1,4 +1,4 @@
-"""A user's own rules of what is scrubbed: names, JSON paths, patterns, and personal data that gets stand-ins."""
+"""`Rules`: what a user wants replaced besides credentials, and the rules compiled for quick lookup."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.credential_names import last_name, normal_name
 
-Path = tuple[str | int, ...]
-STAND_IN: Final = ""  # the treatment of personal data; any other is the kind that a placeholder names
+KeyPath = tuple[str | int, ...]  # names and indices that lead to a value in JSON
+STAND_IN: Final = ""  # the treatment of personal data; any other treatment is the kind named in the placeholder
 _STEP: Final = re.compile(
     r"(?P<deep>\.\.)?\.?(?:\[(?:(?P<index>\d+)|(?P<any>\*)|'(?P<quoted>[^']+)'|\"(?P<double>[^\"]+)\")\]"
     r"|(?P<star>\*)|(?P<name>[^.\[\]\s*'\"]+))"
 )
-_NO_KIND: Final = re.compile(r"[^A-Z0-9]+")
+_NOT_IN_KIND: Final = re.compile(r"[^A-Z0-9]+")
 
 
 class _Step(NamedTuple):
-    """One step of a path: a name, an index or (None) anything; anywhere below when `is_deep`."""
+    """A step of a path: a name, an index or None for anything; at any depth below if `is_deep`."""
 
     wanted: str | int | None
     is_deep: bool
@@ -31,25 +31,25 @@ class _Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Rules:
-    """What is taken out of recordings besides credentials. The live caller still gets it all.
+    """What to replace in recordings besides credentials. The live caller still sees everything.
 
-    Values of eight characters or more are from then on replaced wherever they occur, in any form;
-    shorter ones only where the rule finds them (a stand-in also where one is a whole part of a URL).
+    A value of eight characters or more that a rule finds is replaced wherever it occurs, in any form. A shorter value
+    is replaced only where the rule finds it; if it has a stand-in, also where it is a whole part of a URL.
 
     Attributes:
         names: names of fields and headers, in any case, with or without hyphens and underscores. Their values become
             `<NAME>` in JSON, forms, queries, headers, multipart bodies and XML.
-        json_paths: where such values are in JSON: `$.a.b`, `$.a[0]`, `$.a[*].b`, `$..b` (at any depth),
-            `$['a b']`. What is below a place counts too.
-        patterns: regular expressions; a match becomes `<MATCH>`. With a named group only that group does and
-            becomes `<ITS NAME>`; with a group without a name, that group does.
-        pseudonyms: names, or paths that begin with `$`, of personal data. A value becomes the same stand-in
-            everywhere, of the same look, so that tables still join. It cannot be undone without the key.
-        key: the key of the stand-ins, at least 16 characters; by default one that is made at first use in the user's
-            configuration folder, and so differs from person to person.
+        json_paths: places of values in JSON: `$.a.b`, `$.a[0]`, `$.a[*].b`, `$..b` (at any depth), `$['a b']`. Values
+            below such a place are replaced too.
+        patterns: regular expressions; a match becomes `<MATCH>`. If the pattern has a group, only the first group is
+            replaced; a named group becomes `<NAME>`.
+        pseudonyms: names of personal data, or paths that begin with `$`. A value becomes the same stand-in everywhere,
+            with the same look, so that tables still join. Nobody can undo that without the key.
+        key: the key of the stand-ins, at least 16 characters. The default key is made at first use in the user's
+            configuration folder, so it differs from user to user.
 
     Raises:
-        ConfigurationError: one of them is malformed.
+        ConfigurationError: if a rule is malformed.
     """
 
     names: tuple[str, ...] = ()
@@ -62,20 +62,24 @@ class Rules:
         for name in _LISTS:
             object.__setattr__(self, name, _texts(name, getattr(self, name)))
         if self.key is not None:
-            given = Secret(self.key)
-            object.__setattr__(self, "key", given)
-            if len(given.reveal()) < 16:
+            key = Secret(self.key)
+            object.__setattr__(self, "key", key)
+            if len(key.reveal()) < 16:
                 raise ConfigurationError(
-                    "The key of the pseudonyms is too short.", "Give at least 16 random characters."
+                    "The key of the pseudonyms is too short.", "Pass at least 16 random characters.", about="key"
                 )
         _ = self.compiled
 
     @classmethod
     def of(cls, table: Mapping[str, Any], *, where: str = "the table [scrubbing]") -> Rules:
-        """The rules of a table of settings.
+        """Return the rules in a table of settings.
+
+        Args:
+            table: the table, with the names of the attributes.
+            where: where the table is, for messages.
 
         Raises:
-            ConfigurationError: it has another key, or a rule is malformed; says where.
+            ConfigurationError: if the table has another key, or a rule is malformed.
         """
         for name in table:
             if name not in _LISTS:
@@ -89,21 +93,21 @@ class Rules:
         return any(getattr(self, name) for name in _LISTS)
 
     def __or__(self, other: Rules) -> Rules:
-        """Both; of two keys the other's."""
+        """Return both rules together; if both have a key, the other's key counts."""
         both = {name: tuple(dict.fromkeys((*getattr(self, name), *getattr(other, name)))) for name in _LISTS}
         return Rules(**both, key=other.key or self.key)
 
     @cached_property
-    def compiled(self) -> Compiled:
-        """The rules, ready to be asked."""
-        return Compiled(self)
+    def compiled(self) -> CompiledRules:
+        """The rules, compiled for quick lookup."""
+        return CompiledRules(self)
 
 
-_LISTS: Final = tuple(each.name for each in fields(Rules) if each.name != "key")
+_LISTS: Final = tuple(item.name for item in fields(Rules) if item.name != "key")
 
 
-class Compiled:
-    """Rules to be asked: how is what stands at a place treated, if at all.
+class CompiledRules:
+    """Rules, compiled: they tell for each place in a message how to treat the value there.
 
     A treatment is a kind, such as "ACCOUNT_PIN", or STAND_IN.
     """
@@ -115,7 +119,11 @@ class Compiled:
         paths += [(path, STAND_IN) for path in rules.pseudonyms if path.startswith("$")]
         self._paths = [(_steps(path), treatment) for path, treatment in paths]
         self.patterns = [_pattern(pattern) for pattern in rules.patterns]
-        kinds = {*self._names.values(), *(one for _, one in self._paths), *(kind for _, _, kind in self.patterns)}
+        kinds = {
+            *self._names.values(),
+            *(treatment for _, treatment in self._paths),
+            *(kind for _, _, kind in self.patterns),
+        }
         self.has_places = bool(self._names or self._paths)
         self.has_stand_ins = STAND_IN in kinds
         written = "|".join(map(re.escape, sorted(kinds - {STAND_IN}))) or "(?!)"
@@ -123,14 +131,14 @@ class Compiled:
         self.names = tuple(rules.names) + tuple(name for name in rules.pseudonyms if not name.startswith("$"))
 
     def of_name(self, name: str) -> str | None:
-        """The treatment of a field or header of this name, or None."""
+        """Return the treatment of a field or header of this name, or None."""
         if not self._names:
             return None
         found = self._names.get(normal_name(name))
         return self._names.get(normal_name(last_name(name))) if found is None else found
 
-    def of_path(self, path: Path) -> str | None:
-        """The treatment of a scalar at this place of JSON, or None."""
+    def of_path(self, path: KeyPath) -> str | None:
+        """Return the treatment of the scalar at this place in JSON, or None."""
         for part in reversed(path):
             found = self.of_name(part) if isinstance(part, str) else None
             if found is not None:
@@ -141,20 +149,22 @@ class Compiled:
         return None
 
     def is_placeholder(self, text: str) -> bool:
-        """Whether a text stands for a value already."""
+        """Check whether a text is a placeholder of these rules already."""
         return self._placeholder.fullmatch(text) is not None
 
 
 def _texts(name: str, value: Any) -> tuple[str, ...]:
     values = (value,) if isinstance(value, str) else value
-    if not isinstance(values, list | tuple) or not all(isinstance(one, str) and one for one in values):
-        raise ConfigurationError(f"The rules' {name} are no list of texts.", f'Write them like {name} = ["..."].')
+    if not isinstance(values, list | tuple) or not all(isinstance(text, str) and text for text in values):
+        raise ConfigurationError(
+            f"The rules' {name} are not a list of texts.", f'Write them like {name} = ["..."].', about=name
+        )
     return tuple(values)
 
 
 def _kind_of(name: str) -> str:
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
-    return _NO_KIND.sub("_", apart.upper()).strip("_") or "VALUE"
+    return _NOT_IN_KIND.sub("_", apart.upper()).strip("_") or "VALUE"
 
 
 def _kind_of_path(path: str) -> str:
@@ -175,14 +185,15 @@ def _steps(path: str) -> tuple[_Step, ...]:
         position = match.end()
     if not steps or position < len(path):
         raise ConfigurationError(
-            f"{path!r} is no JSON path.",
-            "Write it like $.a.b, $.a[0], $.a[*].b, $..b or $['a b']; filters are not known.",
+            f"{path!r} is not a JSON path.",
+            "Write it like $.a.b, $.a[0], $.a[*].b, $..b or $['a b']; filters are not supported.",
+            about="json_paths",
         )
     return tuple(steps)
 
 
-def _leads_to(steps: tuple[_Step, ...], path: Path, start: int = 0) -> bool:
-    """Whether steps lead to a place or to something that it is in."""
+def _leads_to(steps: tuple[_Step, ...], path: KeyPath, start: int = 0) -> bool:
+    """Check whether the steps lead to a place, or to something that contains it."""
     if not steps:
         return True
     wanted, is_deep = steps[0]
@@ -193,12 +204,12 @@ def _leads_to(steps: tuple[_Step, ...], path: Path, start: int = 0) -> bool:
 
 
 def _pattern(text: str) -> tuple[re.Pattern[str], int, str]:
-    """A pattern, the group of it that is replaced, and the kind of what that is."""
+    """Return the compiled pattern, the number of the group to replace, and the kind of its values."""
     try:
         pattern = re.compile(text)
     except re.error as error:
         raise ConfigurationError(
-            f"{text!r} is no regular expression: {error}.", "Mend it; Python's are meant."
+            f"{text!r} is not a regular expression: {error}.", "Use the syntax of Python's re module.", about="patterns"
         ) from None
     if pattern.groupindex:
         name, group = min(pattern.groupindex.items(), key=lambda pair: pair[1])
@@ -207,9 +218,9 @@ def _pattern(text: str) -> tuple[re.Pattern[str], int, str]:
 
 
 def project_rules(settings: Settings) -> Rules:
-    """What the project's settings say is scrubbed besides credentials.
+    """Return the rules in the project's settings.
 
     Raises:
-        ConfigurationError: a rule is malformed.
+        ConfigurationError: if a rule is malformed.
     """
     return Rules.of(settings.scrubbing, where=str(settings.file or "the settings"))

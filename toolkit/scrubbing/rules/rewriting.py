@@ -1,4 +1,8 @@
-"""Values at the places that a user's rules name, exchanged in any message; all around them stays byte for byte."""
+"""Replaces the values at the places that a user's rules name, in any format; everything else stays byte for byte.
+
+JSON is read token by token rather than loaded and written anew: numbers, escapes, white space, repeated names and the
+order of keys stay as they were, and so do event streams, lines of JSON and text with JSON in it.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +15,15 @@ from typing import Final
 from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit
 
 from toolkit.scrubbing.multipart import parts_of
-from toolkit.scrubbing.rules.model import STAND_IN, Compiled, Path
+from toolkit.scrubbing.rules.model import STAND_IN, CompiledRules, KeyPath
 
-# Treatment, value and whether it is a number of JSON; to what is to stand there.
+# Takes the treatment, the value, and whether it is a JSON number; returns what to write instead.
 Replace = Callable[[str, str, bool], str]
 
 _TOKEN: Final = re.compile(r'([{}\[\],:])|("(?:[^"\\]|\\.)*")|([^\s{}\[\],:"]+)', re.DOTALL)
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _BARE: Final = re.compile(rb"[:\[,]\s*[-+.0-9eE]*<[A-Z]")
-_TRUTHS: Final = frozenset({"true", "false"})
+_BOOLEANS: Final = frozenset({"true", "false"})
 _TAG_VALUE: Final = (
     r"(?i)(<(?:[\w.-]{{1,40}}:)?({names})(?:\s[^<>]{{0,400}})?>)(?:<!\[CDATA\[)?([^<\]]{{1,16384}})"
     r"|((?<![\w-])({names})\s*=\s*[\"'])([^\"'<>]{{1,16384}})"
@@ -27,39 +31,39 @@ _TAG_VALUE: Final = (
 
 
 class Rewriter:
-    """Exchanges what stands where rules say.
+    """Replaces the values in the places that rules name.
 
     Args:
-        rules: the places.
-        replace: says what a value becomes.
+        rules: the rules.
+        replace: returns what to write instead of a value.
     """
 
-    def __init__(self, rules: Compiled, replace: Replace) -> None:
+    def __init__(self, rules: CompiledRules, replace: Replace) -> None:
         self._rules = rules
         self._replace = replace
         names = "|".join(re.sub(r"\\?[-_]", "[-_]?", re.escape(name)) for name in rules.names)
         self._tag = re.compile(_TAG_VALUE.format(names=names)) if names else None
 
     def uri(self, uri: str) -> str:
-        """A URI with other values in its query and in a fragment that looks like one."""
+        """Return a URI with values replaced in its query, and in a fragment that looks like a query."""
         parts = urlsplit(uri)
         query = self._form(parts.query, plus=quote_plus)
         fragment = self._form(parts.fragment, plus=quote) if "=" in parts.fragment else parts.fragment
         if query == parts.query and fragment == parts.fragment:
             return uri
-        # Not geturl(), which would drop an empty query elsewhere.
+        # Not geturl(), which drops an empty query.
         head = uri[: uri.find("?")] if parts.query else uri.partition("#")[0]
         return head + (f"?{query}" if parts.query else "") + (f"#{fragment}" if parts.fragment else "")
 
     def header(self, name: str, value: str) -> str:
-        """A header's value."""
+        """Return a header's value with values replaced."""
         treatment = self._rules.of_name(name)
         if treatment is None:
             return self._json(value) if value.lstrip()[:1] in ("{", "[") else value
         return self._replace(treatment, value, False) if value else value
 
     def body(self, content_type: str, body: bytes) -> bytes:
-        """A body without content encoding; the very same object when nothing in it changes."""
+        """Return a decompressed body with values replaced, or the same object if nothing changes."""
         media_type = content_type.partition(";")[0].strip().lower()
         if media_type.startswith("multipart/"):
             return self._multipart(content_type, body)
@@ -79,7 +83,7 @@ class Rewriter:
     def _text(self, text: str) -> str:
         if self._tag is not None and "<" in text:
             text = self._tag.sub(self._tagged, text)
-        # Also for several in one text, and after the names of fields of an event stream.
+        # Also for several JSON texts in one body, and in event streams.
         return self._json(text) if "{" in text or "[" in text or '"' in text else text
 
     def _tagged(self, match: re.Match[str]) -> str:
@@ -93,8 +97,8 @@ class Rewriter:
 
     def _form(self, text: str, *, plus: Callable[[str], str]) -> str:
         fields = text.split("&")
-        for number, each in enumerate(fields):
-            name, sign, value = each.partition("=")
+        for number, field in enumerate(fields):
+            name, sign, value = field.partition("=")
             if not value:
                 continue
             treatment = self._rules.of_name(unquote_plus(name))
@@ -122,7 +126,7 @@ class Rewriter:
                 done = part.end
         return b"".join((*pieces, body[done:])) if pieces else body
 
-    def _json(self, text: str, above: Path = ()) -> str:
+    def _json(self, text: str, above: KeyPath = ()) -> str:
         pieces, done = [], 0
         for path, start, end in _scalars(text, above):
             written = text[start:end]
@@ -132,9 +136,9 @@ class Rewriter:
                 done = end
         return "".join((*pieces, text[done:])) if pieces else text
 
-    def _scalar(self, path: Path, written: str) -> str:
+    def _scalar(self, path: KeyPath, written: str) -> str:
         is_text = written.startswith('"')
-        if not is_text and not _NUMBER.fullmatch(written) and written not in _TRUTHS:
+        if not is_text and not _NUMBER.fullmatch(written) and written not in _BOOLEANS:
             return written
         try:
             value = json.loads(written, strict=False) if is_text else written
@@ -143,8 +147,8 @@ class Rewriter:
         treatment = self._rules.of_path(path)
         if treatment is None:
             changed = self._json(value, path) if is_text and value.lstrip()[:1] in ("{", "[") else value
-        elif not value or (written in _TRUTHS and treatment == STAND_IN):
-            return written  # a truth has no look-alike
+        elif not value or (written in _BOOLEANS and treatment == STAND_IN):
+            return written  # true and false have no look-alike
         else:
             changed = self._replace(treatment, value, not is_text)
         if changed == value:
@@ -154,22 +158,22 @@ class Rewriter:
 
 @dataclass(slots=True)
 class _Open:
-    """An object or a list that is not closed yet, with the name or the index of what comes in it."""
+    """An object or array that is not closed yet, with the name or index of the current value in it."""
 
     is_object: bool
     part: str | int
     awaits_name: bool
 
-    def go_on(self) -> None:
-        """After a comma."""
+    def advance(self) -> None:
+        """Go to the next value, after a comma."""
         if self.is_object:
             self.awaits_name = True
         elif isinstance(self.part, int):
             self.part += 1
 
 
-def _scalars(text: str, above: Path) -> Iterator[tuple[Path, int, int]]:
-    """The place of every scalar in a text of JSON, and where it starts and ends; names of fields are none."""
+def _scalars(text: str, above: KeyPath) -> Iterator[tuple[KeyPath, int, int]]:
+    """Yield the path of every scalar value in JSON, and where it starts and ends in the text."""
     within: list[_Open] = []
     for match in _TOKEN.finditer(text):
         if match[1]:
@@ -177,7 +181,7 @@ def _scalars(text: str, above: Path) -> Iterator[tuple[Path, int, int]]:
         elif within and within[-1].awaits_name:
             within[-1].part = _name(match[0])
         elif within or above or match[2]:
-            yield (*above, *(one.part for one in within)), match.start(), match.end()
+            yield (*above, *(each.part for each in within)), match.start(), match.end()
 
 
 def _step(sign: str, within: list[_Open]) -> None:
@@ -188,7 +192,7 @@ def _step(sign: str, within: list[_Open]) -> None:
     elif not within:
         return
     elif sign == ",":
-        within[-1].go_on()
+        within[-1].advance()
     elif sign == ":":
         within[-1].awaits_name = False
     else:
@@ -202,12 +206,12 @@ def _name(written: str) -> str:
         return written
 
 
-def json_still(before: bytes, after: bytes) -> bytes:
-    """What became of JSON when texts in it were replaced, as JSON: a number that became none is put in quotes.
+def keep_json(before: bytes, after: bytes) -> bytes:
+    """Return `after` with quotes around placeholders that replaced JSON numbers, so that JSON stays JSON.
 
     Args:
-        before: any body.
-        after: the same with placeholders, which have capital letters in angle brackets.
+        before: a body of any kind.
+        after: the body with placeholders, which are capital letters in angle brackets.
     """
     if after == before or not _BARE.search(after) or not _is_json(before) or _is_json(after):
         return after
