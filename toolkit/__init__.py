@@ -4,8 +4,8 @@
 >>> session = tk.Session("broker-sandbox", cassette="tour")
 >>> session.accounts()
 
-Importing this loads next to nothing: each public name loads what it needs when it is first used, so
-that a replay never loads cryptography, and a script without tables never loads pandas.
+Importing this loads next to nothing: each public name loads what it needs when it is first used, so that a replay never
+loads cryptography, and a script without tables never loads pandas.
 """
 
 from __future__ import annotations
@@ -14,145 +14,94 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from toolkit.auth.credentials import ClientKey, ClientSecret, KeyPair
-    from toolkit.auth.keys import Signer
-    from toolkit.auth.profiles.saving import remove_credentials, save_credentials, saved_credentials
-    from toolkit.auth.tokens.token import Token
-    from toolkit.cassettes.cassette import Cassette
-    from toolkit.core.document import Environment, Interface
-    from toolkit.core.errors import (
-        AccessError,
-        CassetteBusy,
-        CassetteCorrupt,
-        CassetteError,
-        CassetteMiss,
-        ConfigurationError,
-        CredentialsMismatch,
-        InterfaceNotAllowed,
-        SecretLeak,
-        ServiceError,
-        TabulationError,
-        TokenError,
-        TokenRefused,
-        TokenResponseInvalid,
-        ToolkitError,
-        Unreachable,
-        UnsafeAddress,
-    )
-    from toolkit.core.secret import Secret
-    from toolkit.local.settings import Settings
-    from toolkit.notebook.magics import load_ipython_extension, unload_ipython_extension
-    from toolkit.notebook.panel.widget import panel
-    from toolkit.notebook.progress import progress
-    from toolkit.practice_service import practice
-    from toolkit.scrubbing.findings import scan
-    from toolkit.scrubbing.rules.model import Rules
-    from toolkit.session.session import AsyncSession, Session
-    from toolkit.tables.charts import balances, call_latencies, token_timeline
-    from toolkit.tables.tabulation import compare, tabulate
+if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as exported
+    from toolkit.auth.credentials import ClientKey as ClientKey
+    from toolkit.auth.credentials import ClientSecret as ClientSecret
+    from toolkit.auth.credentials import KeyPair as KeyPair
+    from toolkit.auth.keys import Signer as Signer
+    from toolkit.auth.profiles.saving import remove_credentials as remove_credentials
+    from toolkit.auth.profiles.saving import save_credentials as save_credentials
+    from toolkit.auth.profiles.saving import saved_credentials as saved_credentials
+    from toolkit.auth.tokens.token import Token as Token
+    from toolkit.cassettes.cassette import Cassette as Cassette
+    from toolkit.core.document import Environment as Environment
+    from toolkit.core.document import Interface as Interface
+    from toolkit.core.errors import AccessError as AccessError
+    from toolkit.core.errors import CassetteBusy as CassetteBusy
+    from toolkit.core.errors import CassetteCorrupt as CassetteCorrupt
+    from toolkit.core.errors import CassetteError as CassetteError
+    from toolkit.core.errors import CassetteMiss as CassetteMiss
+    from toolkit.core.errors import ConfigurationError as ConfigurationError
+    from toolkit.core.errors import CredentialsMismatch as CredentialsMismatch
+    from toolkit.core.errors import InterfaceNotAllowed as InterfaceNotAllowed
+    from toolkit.core.errors import SecretLeak as SecretLeak
+    from toolkit.core.errors import ServiceError as ServiceError
+    from toolkit.core.errors import TabulationError as TabulationError
+    from toolkit.core.errors import TokenError as TokenError
+    from toolkit.core.errors import TokenRefused as TokenRefused
+    from toolkit.core.errors import TokenResponseInvalid as TokenResponseInvalid
+    from toolkit.core.errors import ToolkitError as ToolkitError
+    from toolkit.core.errors import Unreachable as Unreachable
+    from toolkit.core.errors import UnsafeAddress as UnsafeAddress
+    from toolkit.core.secret import Secret as Secret
+    from toolkit.local.settings import Settings as Settings
+    from toolkit.notebook.magics import load_ipython_extension as load_ipython_extension
+    from toolkit.notebook.magics import unload_ipython_extension as unload_ipython_extension
+    from toolkit.notebook.panel.widget import panel as panel
+    from toolkit.notebook.progress import progress as progress
+    from toolkit.practice_service import practice as practice
+    from toolkit.scrubbing.findings import scan as scan
+    from toolkit.scrubbing.rules.model import Rules as Rules
+    from toolkit.session.session import AsyncSession as AsyncSession
+    from toolkit.session.session import Session as Session
+    from toolkit.tables.charts import balances as balances
+    from toolkit.tables.charts import call_latencies as call_latencies
+    from toolkit.tables.charts import token_timeline as token_timeline
+    from toolkit.tables.tabulation import compare as compare
+    from toolkit.tables.tabulation import tabulate as tabulate
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "toolkit.cassettes.cassette": ("Cassette",),
-    "toolkit.scrubbing.findings": ("scan",),
-    "toolkit.scrubbing.rules.model": ("Rules",),
-    "toolkit.tables.charts": ("balances", "call_latencies", "token_timeline"),
-    "toolkit.auth.credentials": ("ClientKey", "ClientSecret", "KeyPair"),
+# Where each public name is defined.
+_MODULES = {
+    "toolkit.auth.credentials": "ClientKey ClientSecret KeyPair",
+    "toolkit.auth.keys": "Signer",
+    "toolkit.auth.profiles.saving": "remove_credentials save_credentials saved_credentials",
+    "toolkit.auth.tokens.token": "Token",
+    "toolkit.cassettes.cassette": "Cassette",
+    "toolkit.core.document": "Environment Interface",
     "toolkit.core.errors": (
-        "AccessError",
-        "CassetteBusy",
-        "CassetteCorrupt",
-        "CassetteError",
-        "CassetteMiss",
-        "ConfigurationError",
-        "CredentialsMismatch",
-        "InterfaceNotAllowed",
-        "SecretLeak",
-        "ServiceError",
-        "TabulationError",
-        "TokenError",
-        "TokenRefused",
-        "TokenResponseInvalid",
-        "ToolkitError",
-        "Unreachable",
-        "UnsafeAddress",
+        "AccessError CassetteBusy CassetteCorrupt CassetteError CassetteMiss ConfigurationError "
+        "CredentialsMismatch InterfaceNotAllowed SecretLeak ServiceError TabulationError TokenError "
+        "TokenRefused TokenResponseInvalid ToolkitError Unreachable UnsafeAddress"
     ),
-    "toolkit.auth.keys": ("Signer",),
-    "toolkit.notebook.progress": ("progress",),
-    "toolkit.notebook.magics": ("load_ipython_extension", "unload_ipython_extension"),
-    "toolkit.notebook.panel.widget": ("panel",),
-    "toolkit.practice_service": ("practice",),
-    "toolkit.auth.profiles.saving": ("remove_credentials", "save_credentials", "saved_credentials"),
-    "toolkit.core.secret": ("Secret",),
-    "toolkit.core.document": ("Environment", "Interface"),
-    "toolkit.session.session": ("AsyncSession", "Session"),
-    "toolkit.local.settings": ("Settings",),
-    "toolkit.tables.tabulation": ("compare", "tabulate"),
-    "toolkit.auth.tokens.token": ("Token",),
+    "toolkit.core.secret": "Secret",
+    "toolkit.local.settings": "Settings",
+    "toolkit.notebook.magics": "load_ipython_extension unload_ipython_extension",
+    "toolkit.notebook.panel.widget": "panel",
+    "toolkit.notebook.progress": "progress",
+    "toolkit.practice_service": "practice",
+    "toolkit.scrubbing.findings": "scan",
+    "toolkit.scrubbing.rules.model": "Rules",
+    "toolkit.session.session": "AsyncSession Session",
+    "toolkit.tables.charts": "balances call_latencies token_timeline",
+    "toolkit.tables.tabulation": "compare tabulate",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
-__all__ = [
-    "AccessError",
-    "AsyncSession",
-    "Cassette",
-    "CassetteBusy",
-    "CassetteCorrupt",
-    "CassetteError",
-    "CassetteMiss",
-    "ClientKey",
-    "ClientSecret",
-    "ConfigurationError",
-    "CredentialsMismatch",
-    "Environment",
-    "Interface",
-    "InterfaceNotAllowed",
-    "KeyPair",
-    "Rules",
-    "Secret",
-    "SecretLeak",
-    "ServiceError",
-    "Session",
-    "Settings",
-    "Signer",
-    "TabulationError",
-    "Token",
-    "TokenError",
-    "TokenRefused",
-    "TokenResponseInvalid",
-    "ToolkitError",
-    "Unreachable",
-    "UnsafeAddress",
-    "balances",
-    "call_latencies",
-    "compare",
-    "load_ipython_extension",
-    "offline",
-    "panel",
-    "practice",
-    "progress",
-    "remove_credentials",
-    "save_credentials",
-    "saved_credentials",
-    "scan",
-    "tabulate",
-    "token_timeline",
-    "unload_ipython_extension",
-]
+__all__ = sorted([*_MODULE_OF, "offline"])  # noqa: PLE0605 - one list less to keep in step
 
 
 def offline() -> None:
-    """From here on replay only, in this process and those it starts, as TOOLKIT_OFFLINE=1 does."""
+    """Replay only from here on, in this process and in those it starts, as TOOLKIT_OFFLINE=1 does."""
     os.environ["TOOLKIT_OFFLINE"] = "1"
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOME_OF.get(name)
-    if home is None:
+    module = _MODULE_OF.get(name)
+    if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(importlib.import_module(home), name)
+    value = globals()[name] = getattr(importlib.import_module(module), name)
     return value
 
 
