@@ -1,4 +1,4 @@
-"""Names lie in the cassettes folder, paths where they say, and modes are vcrpy's."""
+"""Names of cassettes are files in the cassettes folder, paths are ordinary paths, and modes are vcrpy's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def folder(tmp_path):
 
 @pytest.mark.parametrize("name", ["tour", "my tour", "~", "tour-2026_05", "a-", "_", "é", "é" * 100])
 def test_name(folder, tmp_path, name):
-    """Text without a suffix and a separator is a name, and stays in the cassettes folder whatever it is."""
+    """Text without a suffix or separator is a name in the cassettes folder."""
     path = find_cassette(name, folder)
     assert path.parent == tmp_path / "recordings"
     assert path.name == f"{name}.yaml"
@@ -32,14 +32,14 @@ def test_path(folder, path):
 
 
 def test_home(folder, tmp_path, monkeypatch):
-    """A path may begin at the home folder."""
+    """A path may start with `~`."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     assert find_cassette("~/tour.yaml", folder) == tmp_path / "tour.yaml"
 
 
 def test_settings_of_the_project(tmp_path, monkeypatch):
-    """Without settings, the folder is that of the project that the working directory is in."""
+    """Without settings, the folder is that of the project around the working directory."""
     (tmp_path / "toolkit.toml").write_text('cassettes = "tapes"\n', encoding="utf-8")
     (tmp_path / "deep").mkdir()
     monkeypatch.chdir(tmp_path / "deep")
@@ -50,19 +50,20 @@ def test_settings_of_the_project(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "name", ["", " ", "\n", 7, None, b"tour", "a\0b", "a/\0.yaml", "~nobody-of-that-name/tour.yaml"]
 )
-def test_no_name(folder, name):
-    """What is no name and no path is refused, before a file is looked for."""
+def test_neither_name_nor_path(folder, name):
+    """Anything that is neither a name nor a path is refused."""
     with pytest.raises(ConfigurationError) as caught:
         find_cassette(name, folder)
     assert caught.value.next_step
+    assert caught.value.about == "cassette"
 
 
 @pytest.mark.parametrize(
     "name",
     ["con", "NUL", "aux ", "com1", "LPT9", "COM²", "conin$", "a:b", "a?", 'a"b', "a|b", "<a>", "a*", "a\nb", "\x1b"],
 )
-def test_name_that_is_none_everywhere(folder, name):
-    """A name that Windows takes for a device, a stream or a pattern is refused on every system; as a path it is one."""
+def test_name_that_windows_does_not_allow(folder, name):
+    """A name of a device, stream or pattern on Windows is refused on every system, but allowed in a path."""
     with pytest.raises(ConfigurationError, match="A cassette cannot be called"):
         find_cassette(name, folder)
     assert find_cassette(f"./{name}.yaml", folder) == Path(f"{name}.yaml")
@@ -77,8 +78,8 @@ def test_name_that_is_none_everywhere(folder, name):
         *((name, "shorter") for name in ("x" * 201, "é" * 101)),
     ],
 )
-def test_name_that_is_asking_for_trouble(folder, name, reason):
-    """A name that hides the file, reads as an option, ends in what is not seen or is too long is refused with why."""
+def test_unsuitable_name(folder, name, reason):
+    """A name that is hidden, reads as an option, ends in white space or is too long is refused with the reason."""
     with pytest.raises(ConfigurationError, match=f"A cassette cannot be called .*{reason}") as caught:
         find_cassette(name, folder)
     assert "letters, digits, spaces" in caught.value.next_step
@@ -88,19 +89,19 @@ def test_name_that_is_asking_for_trouble(folder, name, reason):
 
 
 @pytest.mark.parametrize("name", ["console", "auxiliary", "com", "com10", "nul-tour", "prn_1"])
-def test_name_that_begins_like_a_device(folder, name):
-    """Only the whole name counts."""
+def test_name_that_starts_like_a_device(folder, name):
+    """A name that only starts like that of a device is allowed."""
     assert find_cassette(name, folder).name == f"{name}.yaml"
 
 
 def test_of_that_name(folder, tmp_path):
-    """A file's name is looked for among the cassettes of the project, if it can be one."""
+    """The name of a file gives the path of a cassette in the project, if it is a valid name."""
     assert of_that_name(Path("/elsewhere/tour.yaml"), folder) == tmp_path / "recordings" / "tour.yaml"
     assert of_that_name(Path(), folder) is None
 
 
 def test_modes(monkeypatch):
-    """The modes are vcrpy's; its default is ours; offline, each is none."""
+    """The modes and the default are vcrpy's; offline, every mode is none."""
     import vcr
 
     assert set(MODES) == {mode.value for mode in vcr.mode} - {"any"}
@@ -111,8 +112,8 @@ def test_modes(monkeypatch):
 
 
 @pytest.mark.parametrize("mode", ["ONCE", "", "rewrite", 1, ("once",)])
-def test_no_mode(mode, monkeypatch):
-    """An unknown mode is refused, offline too."""
+def test_unknown_mode(mode, monkeypatch):
+    """An unknown mode is refused, online and offline."""
     for offline in ("0", "1"):
         monkeypatch.setenv("TOOLKIT_OFFLINE", offline)
         with pytest.raises(ConfigurationError, match="There is no record mode"):

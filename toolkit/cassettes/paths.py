@@ -1,4 +1,4 @@
-"""What a cassette goes by: its name or path, and the names of vcrpy's record modes."""
+"""The arguments that choose a cassette: its name or path, and the record mode."""
 
 from __future__ import annotations
 
@@ -12,51 +12,55 @@ from toolkit.local.settings import Settings, as_settings, is_offline
 
 Mode = Literal["none", "once", "new_episodes", "all"]
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
-# What Windows takes for something else than a part of a file's name; a recording is passed on to others.
+# Characters and names that Windows does not allow in file names. They are refused everywhere, because recordings are
+# passed on to others.
 _NOT_IN_NAMES: Final = re.compile(r'[\x00-\x1f<>:"/\\|?*]')
 _DEVICES: Final = re.compile(r"(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(?:COM|LPT)[0-9¹²³])\s*\Z", re.IGNORECASE)
-_LONGEST: Final = 200  # bytes of the 255 that systems allow: ".yaml" is added, and more while it is being written
+_LONGEST: Final = 200  # bytes; systems allow 255, and ".yaml" and a suffix for partial files are added
 _LONGEST_QUOTE: Final = 60  # characters
 
 
 def as_mode(mode: str | None) -> Mode:
-    """A record mode; None is vcrpy's default `once`. Offline, every mode is `none`.
+    """Return a checked record mode: `once`, which is vcrpy's default, for None, and always `none` while offline.
 
     Raises:
-        ConfigurationError: there is no such mode.
+        ConfigurationError: if there is no such mode.
     """
     if mode is not None and mode not in MODES:
-        raise ConfigurationError(f"There is no record mode {mode!r}.", f"Choose one of {', '.join(MODES)}.")
+        what = f"There is no record mode {mode!r}."
+        raise ConfigurationError(what, f"Choose one of {', '.join(MODES)}.", about="mode")
     return "none" if is_offline() else mode or "once"
 
 
 def find_cassette(cassette: str | Path, settings: Settings | None = None) -> Path:
-    """The file of a cassette.
+    """Return the file of a cassette, given by name or path.
 
-    Text without a suffix and without a separator is a name in the cassettes folder of the project;
-    anything else is an ordinary path.
+    Text without a suffix and without a separator is a name in the cassettes folder of the project. Anything else is an
+    ordinary path.
 
     Raises:
-        ConfigurationError: it is empty or no path, or a name that no file should have.
+        ConfigurationError: if it is empty, neither a name nor a path, or not a portable name.
     """
     if not isinstance(cassette, str | os.PathLike) or not str(cassette).strip() or "\0" in str(cassette):
-        raise ConfigurationError("A cassette is a name or a path.", 'Give a name such as "tour".')
+        raise ConfigurationError("A cassette is a name or a path.", 'Give a name such as "tour".', about="cassette")
     path = Path(cassette)
     if isinstance(cassette, str) and not path.suffix and path.parts in ((), (cassette,)) and not path.is_absolute():
-        if reason := _why_no_name(cassette):
+        if reason := _why_unsuitable(cassette):
             raise ConfigurationError(
                 f"A cassette cannot be called {_quoted(cassette)}: {reason}.",
                 'Choose a name of letters, digits, spaces, "-" and "_"; or give a path with its suffix.',
+                about="cassette",
             )
         return as_settings(settings).cassettes_folder / f"{cassette}.yaml"
     try:
         return path.expanduser()
     except RuntimeError:
-        raise ConfigurationError(f"There is no home folder for {cassette}.", "Write the path in full.") from None
+        what = f"There is no home folder for {cassette}."
+        raise ConfigurationError(what, "Write the path in full.", about="cassette") from None
 
 
 def of_that_name(path: Path, settings: Settings | None = None) -> Path | None:
-    """Where in the project a cassette called like a file would be; None when none can be called so."""
+    """Return where a cassette with the name of a file would be in the project, or None if it is not a valid name."""
     try:
         return find_cassette(path.stem, settings)
     except ConfigurationError:
@@ -64,20 +68,20 @@ def of_that_name(path: Path, settings: Settings | None = None) -> Path | None:
 
 
 def _quoted(name: str) -> str:
-    """As it is written in code, so that space at its ends is seen and nothing else takes effect."""
+    """Return a name as a Python literal, in which white space at the ends is visible and nothing is interpreted."""
     return repr(name if len(name) <= _LONGEST_QUOTE else f"{name[: _LONGEST_QUOTE - 1]}…")
 
 
-def _why_no_name(name: str) -> str | None:
-    """Why a cassette is not called so, in words; None when it may be."""
+def _why_unsuitable(name: str) -> str | None:
+    """Return the reason why a cassette cannot have a name, or None if it can."""
     if _NOT_IN_NAMES.search(name) or _DEVICES.match(name):
-        return "on some systems that is no name of a file"
+        return "some systems do not allow such a file name"
     if name != name.strip():
-        return "space at either end is not seen"
+        return "nobody sees the space at its start or end"
     if name.startswith("."):
-        return "a file that begins with a dot is hidden"
+        return "files whose name starts with a dot are hidden"
     if name.startswith("-"):
-        return "in a command, what begins with a dash is an option"
+        return "commands take a name that starts with a dash for an option"
     if len(name.encode("utf-8", "surrogatepass")) > _LONGEST:
-        return f"that is longer than {_LONGEST} bytes; a shorter name will do"
+        return f"it is longer than {_LONGEST} bytes; choose a shorter name"
     return None

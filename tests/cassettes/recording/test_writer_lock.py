@@ -198,7 +198,7 @@ def test_killed_process(path, recwarn):
     assert not recwarn.list
     assert second.read_bytes() == whole + b"- request:\n    method"
     other.kill()
-    with pytest.warns(UserWarning, match="left of a recording"):
+    with pytest.warns(UserWarning, match="interrupted recording"):
         tk.Cassette(path)
     with pytest.warns(UserWarning, match="not written to its end"):
         tk.Cassette(second, "none")

@@ -1,4 +1,4 @@
-"""A recorded interaction answers the requests that it should, in order, and no others."""
+"""A recording answers the requests that it should, in order, and no others."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
 def index_of(interactions, match_on=OURS):
     index = Index(Matcher(match_on), lambda number: interactions[number])
     for number, interaction in enumerate(interactions):
-        index.file(number, interaction.request)
+        index.add(number, interaction.request)
     return index
 
 
@@ -41,8 +41,6 @@ def request(method="GET", uri="https://h.example/a?x=1&y=2", content_type=None, 
     listed = tuple(headers.items()) + ((("Content-Type", content_type),) if content_type else ())
     return RecordedRequest(method, uri, listed, body)
 
-
-# Parts ----------------------------------------------------------------------------------------------------------------
 
 BASE = request("POST", body=b'{"a": 1}', content_type="application/json", Accept="x")
 DIFFERENT = {
@@ -61,17 +59,17 @@ URI = {"scheme", "host", "port", "path", "query"}
 
 @pytest.mark.parametrize("name", [*DIFFERENT, "uri", "url"])
 def test_match_on(interaction, name):
-    """Each of vcrpy's names compares its own part, and no other."""
+    """Each of vcrpy's names compares its own part and no other."""
     recorded = interaction(request={field: getattr(BASE, field) for field in ("method", "uri", "headers", "body")})
     for part, asked in DIFFERENT.items():
-        told_apart = part == name or (name in ("uri", "url") and part in URI) or (name == "raw_body" and part == "body")
-        assert answers(recorded, asked, [name]) is not told_apart, part
+        differs = part == name or (name in ("uri", "url") and part in URI) or (name == "raw_body" and part == "body")
+        assert answers(recorded, asked, [name]) is not differs, part
     assert answers(recorded, BASE, [name])
     assert answers(recorded, BASE, [*DIFFERENT, "uri"])
 
 
-def test_names_are_vcrpys():
-    """Every matcher of stock vcrpy is there, under its name, and its default is the same."""
+def test_names_of_vcrpy():
+    """Every matcher of stock vcrpy exists under its name, and the default for foreign files is vcrpy's."""
     import vcr
 
     names = vcr.VCR().matchers
@@ -81,7 +79,7 @@ def test_names_are_vcrpys():
 
 @pytest.mark.parametrize("match_on", [["uri", "boddy"], ["lanes"], [""]])
 def test_unknown_name(match_on):
-    """A name that vcrpy has not is refused, with those that it has."""
+    """A name that vcrpy does not have is refused, and the error lists the names."""
     with pytest.raises(ConfigurationError, match="Cannot match on") as caught:
         Matcher(match_on)
     assert "raw_body" in caught.value.next_step
@@ -101,28 +99,26 @@ def test_unknown_name(match_on):
         ("https://h.example/<KEY>/a?x=<KEY>", "https://h.example/%3CKEY%3E/a?x=%3CKEY%3E", True),
     ],
 )
-def test_equal_urls(interaction, recorded, asked, same):
-    """URLs are compared by their parts: order of the query, a default port and an empty path do not matter."""
-    one = interaction(request={"uri": recorded})
-    assert answers(one, request(uri=asked)) is same
-    assert not answers(one, request(uri=asked), ["uri"]) or same
+def test_urls(interaction, recorded, asked, same):
+    """URLs are compared by their parts: the order of the query, a default port and an empty path do not matter."""
+    recording = interaction(request={"uri": recorded})
+    assert answers(recording, request(uri=asked)) is same
+    assert not answers(recording, request(uri=asked), ["uri"]) or same
 
 
 @given(st.text("ab=&;%+2 \u00e9", max_size=20))
-def test_query_as_the_standard_library(query):
-    """The fields of any query are those that the standard library finds."""
+def test_query_fields(query):
+    """The fields of any query are those of the standard library."""
     assert query_fields(query) == parse_qsl(query, keep_blank_values=True)
 
 
-def test_headers_of_credentials_do_not_count(interaction):
-    """A recording shows placeholders where credentials went; the request as its caller made it has none."""
+def test_credential_headers_are_ignored(interaction):
+    """Placeholders in the credential headers of a recording do not keep it from answering."""
     recorded = interaction(request={"headers": (("Authorization", "Bearer <ACCESS_TOKEN>"), ("Accept", "x"))})
     asked = request(uri=recorded.request.uri, accept="x")
     assert answers(recorded, asked, ["headers"])
     assert not answers(recorded, request(uri=recorded.request.uri), ["headers"])
 
-
-# Bodies ---------------------------------------------------------------------------------------------------------------
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
@@ -133,7 +129,7 @@ JSON = st.recursive(
 
 @given(JSON, JSON)
 def test_json_by_value(one, other):
-    """JSON bodies are equal if their values are, however they are written."""
+    """JSON bodies are equal if their values are equal."""
 
     def body(value, **layout):
         return canonical_body(
@@ -146,8 +142,8 @@ def test_json_by_value(one, other):
     assert (body(one) == body(other)) == (json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True))
 
 
-def test_json_by_any_name():
-    """Media types that end in +json are JSON; JSON sent as something else is bytes; broken JSON, too."""
+def test_media_types_of_json():
+    """Media types that end in +json are JSON; JSON of another media type, and broken JSON, are bytes."""
     bodies = [b'{"a":1}', b'{ "a": 1 }']
     for content_type, equal in {
         "application/problem+json": True,
@@ -165,7 +161,7 @@ FIELDS = st.lists(st.tuples(st.text(min_size=1, max_size=3), st.text(max_size=3)
 
 @given(FIELDS, st.randoms())
 def test_forms_by_fields(fields, random):
-    """Forms are equal if their fields are, in any order; repeats of one field keep theirs."""
+    """Forms are equal if their fields are equal, in any order, except that of repeated fields."""
 
     def body(some):
         return canonical_body(request(content_type="application/x-www-form-urlencoded", body=urlencode(some).encode()))
@@ -178,7 +174,7 @@ def test_forms_by_fields(fields, random):
 
 
 def test_multipart_without_boundary():
-    """Multipart bodies of the same parts are equal, whatever boundary a client drew."""
+    """Multipart bodies with the same parts are equal, whatever the boundary."""
 
     def body(content):
         made = httpx.Request("POST", "https://h.example/", files={"file": ("a.txt", content)}, data={"b": "c"})
@@ -192,15 +188,12 @@ def test_multipart_without_boundary():
 
 
 def test_no_body():
-    """No body is no body, whatever the type says."""
+    """Requests without a body are equal, whatever their media type."""
     assert canonical_body(request(content_type="application/json")) == canonical_body(request()) == b""
 
 
-# Lanes ----------------------------------------------------------------------------------------------------------------
-
-
-def test_lanes(interaction, authorization):
-    """A profile is answered by its own recordings, a replay without credentials by any of its environment."""
+def test_identities(interaction, authorization):
+    """A profile gets its own recordings; a replay without credentials gets all of its environment."""
     mine = interaction(authorized_by=authorization("mine"))
     yours = interaction(authorized_by=authorization("yours"))
     index = index_of([yours, mine])
@@ -215,8 +208,8 @@ def test_lanes(interaction, authorization):
     assert index_of([yours, mine], VCRPY_DEFAULT).find(Identity("broker-live", "theirs"), asked).numbers == [0, 1]
 
 
-def test_recordings_of_nobody_known(interaction, authorization):
-    """A recording that does not say who called answers whoever has none of their own; a token request, nobody."""
+def test_recordings_without_identity(interaction, authorization):
+    """A recording without a caller answers everyone who has none of their own; a token request answers nobody."""
     anonymous, mine = interaction(), interaction(authorized_by=authorization("mine"))
     index = index_of([anonymous, mine])
     assert index.find(Identity("broker-sandbox", "mine"), mine.request).numbers == [1]
@@ -226,82 +219,79 @@ def test_recordings_of_nobody_known(interaction, authorization):
     assert index_of([token_request]).find(Identity("broker-sandbox", "default"), mine.request) is None
 
 
-# Order ----------------------------------------------------------------------------------------------------------------
-
-
 @given(st.lists(st.integers(), min_size=1, max_size=5), st.integers(1, 12))
-def test_track(numbers, times):
-    """Repeats play in order, and the last one plays on."""
-    track = Takes()
-    track.numbers = numbers
-    played = [track.play() for _ in range(times)]
+def test_takes(numbers, times):
+    """Recordings of one request play in order, and the last one repeats."""
+    takes = Takes()
+    takes.numbers = numbers
+    played = [takes.play() for _ in range(times)]
     assert played == (numbers + [numbers[-1]] * times)[:times]
 
 
-def test_items_are_parsed_when_they_are_asked_for(interaction):
-    """Looking up one request parses the items that share its method and URI, once."""
-    several = [interaction(f"/{number % 3}") for number in range(9)]
+def test_few_items_are_parsed(interaction):
+    """Looking up a request parses only the items that share its method and URI, and each once."""
+    recordings = [interaction(f"/{number % 3}") for number in range(9)]
     parsed = []
 
     def parse(number):
         parsed.append(number)
-        return several[number]
+        return recordings[number]
 
     index = Index(Matcher(OURS), parse)
-    for number, one in enumerate(several):
-        index.file(number, one.request)
+    for number, each in enumerate(recordings):
+        index.add(number, each.request)
     for _ in range(2):
-        assert index.find(ANYONE, several[1].request).numbers == [1, 4, 7]
+        assert index.find(ANYONE, recordings[1].request).numbers == [1, 4, 7]
     assert parsed == [1, 4, 7]
 
 
-def test_an_item_that_cannot_be_parsed(interaction):
-    """An item that cannot be read is an error each time it is needed, not a miss the second time."""
+def test_unreadable_item(interaction):
+    """An item that cannot be read is an error each time it is looked up, not a miss the second time."""
 
     def parse(_):
         raise ValueError("broken")
 
     index = Index(Matcher(OURS), parse)
-    index.file(0, interaction().request)
+    index.add(0, interaction().request)
     for _ in range(2):
         with pytest.raises(ValueError, match="broken"):
             index.find(ANYONE, interaction().request)
 
 
 @given(st.integers(1, 4), st.lists(st.integers(0, 3), max_size=6))
-def test_filed_anew(count, asked):
-    """Filing anew goes on where playing was."""
+def test_rebuild(count, asked):
+    """A rebuilt index continues where playing was."""
     uris = [f"https://h.example/{number % count}" for number in range(8)]
-    several = [Interaction(RecordedRequest("GET", uri), RecordedResponse(200)) for uri in uris]
-    plain, anew = index_of(several), index_of(several)
+    recordings = [Interaction(RecordedRequest("GET", uri), RecordedResponse(200)) for uri in uris]
+    kept, rebuilt = index_of(recordings), index_of(recordings)
     played = set()
     for number in asked:
-        wanted = several[number].request
-        numbers = [index.find(ANYONE, wanted).play() for index in (plain, anew)]
+        wanted = recordings[number].request
+        numbers = [index.find(ANYONE, wanted).play() for index in (kept, rebuilt)]
         assert numbers[0] == numbers[1]
         played.add(numbers[0])
-        anew.refile([one.request for one in several], played)
+        rebuilt.rebuild([each.request for each in recordings], played)
 
 
-def test_filed_anew_under_other_texts(interaction):
-    """What is filed anew is found as it is written then, and no longer as it was."""
+def test_rebuild_with_other_uris(interaction):
+    """After a rebuild, items are found under their new URIs and no longer under the old ones."""
     index = index_of([interaction("/a?x=1"), interaction("/b")])
     first, second = interaction("/a?x=%3CSECRET%3E").request, interaction("/b").request
-    index.refile([first, second], ())
+    index.rebuild([first, second], ())
     assert index.find(ANYONE, first).numbers == [0]
     assert index.find(ANYONE, interaction("/a?x=1").request) is None
 
 
-def test_nothing_is_parsed_for_what_the_uri_tells():
-    """Where method and URI are all that counts, no item is parsed to be found."""
+def test_nothing_is_parsed_for_method_and_uri():
+    """No item is parsed if only method and URI must be equal."""
 
     def parse(_):
         raise AssertionError
 
     index = Index(Matcher(VCRPY_DEFAULT), parse)
     for number in range(3):
-        index.file(number, request())
+        index.add(number, request())
     assert index.find(ANYONE, request()).numbers == [0, 1, 2]
-    assert not Matcher(VCRPY_DEFAULT).looks_inside
-    assert Matcher(["identity"]).looks_inside
-    assert Matcher(["body"]).looks_inside
+    assert not Matcher(VCRPY_DEFAULT).needs_parsing
+    assert Matcher(["identity"]).needs_parsing
+    assert Matcher(["body"]).needs_parsing

@@ -1,8 +1,7 @@
-"""Which recorded interaction answers a request: by keys in an index, never by comparing one by one.
+"""Find the recorded interactions that answer a request: by keys in an index, not by comparing with each recording.
 
-`match_on` takes vcrpy's names. Method and the parts of the URI are read from an item's first lines,
-so filing thousands of items parses none; headers, bodies and lanes are compared among the few items
-that share those.
+`match_on` takes vcrpy's names. Method and URI are read from the first lines of an item, so indexing thousands of items
+parses none of them. Headers, bodies and identities are compared only among the few items that share method and URI.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ from toolkit.scrubbing.messages import RecordedRequest
 OURS: Final = ("identity", "method", "scheme", "host", "port", "path", "query", "body")
 VCRPY_DEFAULT: Final = ("method", "scheme", "host", "port", "path", "query")
 _BOUNDARY: Final = re.compile(r'boundary="?([^";,]+)"?', re.IGNORECASE)
-_PORTS: Final = {"https": 443, "http": 80}
+_DEFAULT_PORTS: Final = {"https": 443, "http": 80}
 
 
 class Identity(NamedTuple):
-    """Who calls, so that one profile's request is not answered by another's recording.
+    """Who calls, so that a request of one profile is not answered by a recording of another.
 
     Attributes:
         environment: name of the environment, or None for a client without a session.
-        profile: name of the credentials, or None without credentials: then any profile's match.
+        profile: name of the credentials, or None without credentials, which matches every profile.
     """
 
     environment: str | None = None
@@ -37,7 +36,7 @@ class Identity(NamedTuple):
 
 
 ANYONE: Final = Identity()
-_NOBODY: Final = Identity("", "")  # of recordings that do not say who called: they answer whoever asks
+_UNKNOWN: Final = Identity("", "")  # of recordings that do not say who called; they answer everyone
 
 
 def _query(request: RecordedRequest) -> Hashable:
@@ -45,16 +44,16 @@ def _query(request: RecordedRequest) -> Hashable:
 
 
 def query_fields(query: str) -> list[tuple[str, str]]:
-    """Names and values in a query, in their order, decoded."""
+    """Return the decoded names and values in a query, in their order."""
     if "%" in query or "+" in query:
         return parse_qsl(query, keep_blank_values=True)
-    pairs = (pair.partition("=") for pair in query.split("&") if pair)  # the same, in a third of the time
+    pairs = (pair.partition("=") for pair in query.split("&") if pair)  # equivalent, and three times as fast
     return [(name, value) for name, _, value in pairs]
 
 
 def _port(request: RecordedRequest) -> Hashable:
     parts = urlsplit(request.uri)
-    return parts.port or _PORTS.get(parts.scheme)
+    return parts.port or _DEFAULT_PORTS.get(parts.scheme)
 
 
 def _uri(request: RecordedRequest) -> Hashable:
@@ -63,22 +62,22 @@ def _uri(request: RecordedRequest) -> Hashable:
 
 
 def _path(request: RecordedRequest) -> str:
-    # Placeholders in recordings of others are not always written as they stand in a URL.
+    # Foreign recordings may contain placeholders that are not percent-encoded.
     return urlsplit(request.uri).path.replace("<", "%3C").replace(">", "%3E") or "/"
 
 
 def _headers(request: RecordedRequest) -> Hashable:
-    # Recordings show placeholders where credentials went; the request as its caller made it has none.
+    # Recordings have placeholders in credential headers, and requests do not have these headers yet.
     return tuple(sorted((name.lower(), value) for name, value in request.headers if header_kind(name) is None))
 
 
-def _fields(form: str) -> Hashable:
-    # Repeats of one field keep their order.
+def _form_fields(form: str) -> Hashable:
+    # A stable sort by name keeps the order of repeated fields.
     return tuple(sorted(parse_qsl(form, keep_blank_values=True, strict_parsing=True), key=lambda field: field[0]))
 
 
 def canonical_body(request: RecordedRequest) -> Hashable:
-    """A body as what it means: JSON by value, a form by its fields, multipart without its boundary, else bytes."""
+    """Return a body by its meaning: JSON by value, forms by field, multipart without its boundary, else the bytes."""
     body = request.body
     if not body:
         return b""
@@ -88,7 +87,7 @@ def canonical_body(request: RecordedRequest) -> Hashable:
         if media_type == "application/json" or media_type.endswith("+json"):
             return "json", json.dumps(json.loads(body), sort_keys=True)
         if media_type == "application/x-www-form-urlencoded":
-            return "form", _fields(body.decode("utf-8"))
+            return "form", _form_fields(body.decode("utf-8"))
     except (ValueError, RecursionError):
         return body
     boundary = _BOUNDARY.search(content_type)
@@ -97,6 +96,7 @@ def canonical_body(request: RecordedRequest) -> Hashable:
     return body
 
 
+# Parts of method and URI, which are known before an item is parsed.
 HEAD_PARTS: Final[dict[str, Callable[[RecordedRequest], Hashable]]] = {
     "method": lambda request: request.method,
     "uri": _uri,
@@ -107,7 +107,8 @@ HEAD_PARTS: Final[dict[str, Callable[[RecordedRequest], Hashable]]] = {
     "path": _path,
     "query": _query,
 }
-FINE_PARTS: Final[dict[str, Callable[[RecordedRequest], Hashable]]] = {
+# Parts for which an item must be parsed.
+PARSED_PARTS: Final[dict[str, Callable[[RecordedRequest], Hashable]]] = {
     "headers": _headers,
     "body": canonical_body,
     "raw_body": lambda request: request.body,
@@ -115,55 +116,59 @@ FINE_PARTS: Final[dict[str, Callable[[RecordedRequest], Hashable]]] = {
 
 
 class Matcher:
-    """The parts of a request that must be equal.
+    """The parts of a request that must be equal to those of a recording.
 
     Attributes:
-        names: vcrpy's names of them, and `identity`.
-        looks_inside: whether more than method and URI counts, so that recordings must be parsed to be told apart.
+        names: vcrpy's names of the parts, and `identity`.
+        needs_parsing: True if more than method and URI must be equal.
 
     Raises:
-        ConfigurationError: a name is none of vcrpy's.
+        ConfigurationError: if vcrpy does not have one of the names.
     """
 
     def __init__(self, match_on: Sequence[str]) -> None:
-        known = ("identity", *HEAD_PARTS, *FINE_PARTS)
+        known = ("identity", *HEAD_PARTS, *PARSED_PARTS)
         for name in match_on:
             if name not in known:
-                raise ConfigurationError(f"Cannot match on {name!r}.", f"vcrpy's names are {', '.join(known[1:])}.")
+                what = f"Cannot match on {name!r}."
+                raise ConfigurationError(what, f"vcrpy's names are {', '.join(known[1:])}.", about="match_on")
         self.names = tuple(match_on)
-        self._lanes = "identity" in match_on
+        self._uses_identity = "identity" in match_on
         self._head = tuple(HEAD_PARTS[name] for name in match_on if name in HEAD_PARTS)
-        self._fine = tuple(FINE_PARTS[name] for name in match_on if name in FINE_PARTS)
-        self.looks_inside = self._lanes or bool(self._fine)
+        self._parsed = tuple(PARSED_PARTS[name] for name in match_on if name in PARSED_PARTS)
+        self.needs_parsing = self._uses_identity or bool(self._parsed)
 
     def head_key(self, request: RecordedRequest) -> Hashable:
-        """What is known of a recorded request before it is parsed: its method and URI."""
+        """Return the key of method and URI."""
         return tuple(part(request) for part in self._head)
 
-    def key(self, identity: Identity, request: RecordedRequest) -> Hashable:
-        """The rest, and who asks."""
-        return (identity if self._lanes else ANYONE, *(part(request) for part in self._fine))
+    def _key(self, identity: Identity, request: RecordedRequest) -> Hashable:
+        return (identity if self._uses_identity else ANYONE, *(part(request) for part in self._parsed))
 
-    def asked(self, identity: Identity, request: RecordedRequest) -> Iterator[Hashable]:
-        """The rests under which recordings answer, those of the caller's own before those of nobody known."""
-        yield self.key(identity, request)
-        if self._lanes and identity != ANYONE:
-            yield self.key(_NOBODY, request)
+    def keys_of_request(self, identity: Identity, request: RecordedRequest) -> Iterator[Hashable]:
+        """Yield the keys of the other parts under which to look for an answer, the caller's own recordings first."""
+        yield self._key(identity, request)
+        if self._uses_identity and identity != ANYONE:
+            yield self._key(_UNKNOWN, request)
 
-    def keys(self, interaction: Interaction) -> Iterator[Hashable]:
-        """Every rest under which a recorded interaction is found: by its profile, its environment, by anyone."""
-        by = interaction.authorized_by
-        lanes = {ANYONE}
-        if self._lanes and by is not None:
-            lanes |= {Identity(by.environment, by.profile), Identity(by.environment)}
-        elif self._lanes and interaction.token_obtained is None:
-            lanes.add(_NOBODY)
-        for identity in lanes:
-            yield self.key(identity, interaction.request)
+    def keys_of_recording(self, interaction: Interaction) -> Iterator[Hashable]:
+        """Yield the keys of the other parts under which a recording is found: by profile, environment and anyone."""
+        caller = interaction.authorized_by
+        identities = {ANYONE}
+        if self._uses_identity and caller is not None:
+            identities |= {Identity(caller.environment, caller.profile), Identity(caller.environment)}
+        elif self._uses_identity and interaction.token_obtained is None:
+            identities.add(_UNKNOWN)
+        for identity in identities:
+            yield self._key(identity, interaction.request)
 
 
 class Takes:
-    """Recordings of the same request, played in order; the last one repeats, so a cell can run again."""
+    """Recordings of the same request, played in order. The last one repeats, so that a cell can run again.
+
+    Attributes:
+        numbers: numbers of the recordings.
+    """
 
     __slots__ = ("_next", "numbers")
 
@@ -172,65 +177,69 @@ class Takes:
         self._next = 0
 
     def play(self) -> int:
+        """Return the number of the next recording."""
         number = self.numbers[min(self._next, len(self.numbers) - 1)]
         self._next += 1
         return number
 
-    def go_on_after(self, played: Container[int]) -> None:
-        """Begin behind those that were played."""
-        self._next = next((place for place, one in enumerate(self.numbers) if one not in played), len(self.numbers))
+    def skip_played(self, played: Container[int]) -> None:
+        """Continue with the first recording that was not played yet."""
+        unplayed = (place for place, number in enumerate(self.numbers) if number not in played)
+        self._next = next(unplayed, len(self.numbers))
 
 
 class Index:
-    """Items by what a request must equal. Items are parsed only when a request shares method and URI.
+    """Recordings by the parts of a request that must be equal.
 
     Args:
-        matcher: what must be equal.
-        parse: the interaction of an item, by its number.
+        matcher: the parts.
+        parse: returns the interaction of an item by its number. Called only for items that share method and URI with
+            a request.
     """
 
     def __init__(self, matcher: Matcher, parse: Callable[[int], Interaction]) -> None:
         self._matcher = matcher
         self._parse = parse
-        self._unparsed: dict[Hashable, list[int]] = {}
-        self._tracks: dict[Hashable, dict[Hashable, Takes]] = {}
-        # What the recorded methods and URIs come to: most requests are written just as they were recorded.
-        self._heads: dict[tuple[str, str], Hashable] = {}
+        self._numbers: dict[Hashable, list[int]] = {}
+        self._takes: dict[Hashable, dict[Hashable, Takes]] = {}
+        # Head keys by method and URI as written: most requests are written exactly as recorded.
+        self._head_keys: dict[tuple[str, str], Hashable] = {}
 
-    def file(self, number: int, request: RecordedRequest) -> None:
-        """File an item under its method and URI."""
+    def add(self, number: int, request: RecordedRequest) -> None:
+        """Add an item by its method and URI."""
         written = request.method, request.uri
-        head = self._heads.get(written)
+        head = self._head_keys.get(written)
         if head is None:
-            head = self._heads[written] = self._matcher.head_key(request)
-        self._unparsed.setdefault(head, []).append(number)
+            head = self._head_keys[written] = self._matcher.head_key(request)
+        self._numbers.setdefault(head, []).append(number)
 
-    def refile(self, requests: Iterable[RecordedRequest], played: Container[int]) -> None:
-        """File all items anew, in their order; those that were played stay so."""
-        self._unparsed, self._tracks, self._heads = {}, {}, {}
+    def rebuild(self, requests: Iterable[RecordedRequest], played: Container[int]) -> None:
+        """Replace all items by these requests, in their order, and continue after the items that were played."""
+        self._numbers, self._takes, self._head_keys = {}, {}, {}
         for number, request in enumerate(requests):
-            self.file(number, request)
-        for head in self._unparsed if played else ():
-            for track in self._tracks_of(head).values():
-                track.go_on_after(played)
+            self.add(number, request)
+        for head in self._numbers if played else ():
+            for takes in self._takes_of(head).values():
+                takes.skip_played(played)
 
     def find(self, identity: Identity, request: RecordedRequest) -> Takes | None:
-        """The recordings that answer this request, or None."""
-        head = self._heads.get((request.method, request.uri)) or self._matcher.head_key(request)
-        tracks = self._tracks_of(head)
-        if not tracks:
+        """Return the recordings that answer a request, or None."""
+        head = self._head_keys.get((request.method, request.uri)) or self._matcher.head_key(request)
+        takes = self._takes_of(head)
+        if not takes:
             return None
-        return next((tracks[key] for key in self._matcher.asked(identity, request) if key in tracks), None)
+        keys = self._matcher.keys_of_request(identity, request)
+        return next((takes[key] for key in keys if key in takes), None)
 
-    def _tracks_of(self, head: Hashable) -> dict[Hashable, Takes]:
-        tracks = self._tracks.get(head)
-        if tracks is None and head in self._unparsed:
-            tracks = {}
-            if not self._matcher.looks_inside:
-                tracks[(ANYONE,)] = whole = Takes()
-                whole.numbers = self._unparsed[head]
-            for number in self._unparsed[head] if self._matcher.looks_inside else ():
-                for key in self._matcher.keys(self._parse(number)):
-                    tracks.setdefault(key, Takes()).numbers.append(number)
-            self._tracks[head] = tracks
-        return tracks or {}
+    def _takes_of(self, head: Hashable) -> dict[Hashable, Takes]:
+        takes = self._takes.get(head)
+        if takes is None and head in self._numbers:
+            takes = {}
+            if not self._matcher.needs_parsing:
+                takes[(ANYONE,)] = every = Takes()
+                every.numbers = self._numbers[head]
+            for number in self._numbers[head] if self._matcher.needs_parsing else ():
+                for key in self._matcher.keys_of_recording(self._parse(number)):
+                    takes.setdefault(key, Takes()).numbers.append(number)
+            self._takes[head] = takes
+        return takes or {}

@@ -1,4 +1,4 @@
-"""Which recording answers a request, and which were played."""
+"""Play the recordings of a file, and remember which were played."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from toolkit.scrubbing.scrubber import Scrubber
 
 
 class Player:
-    """Plays what a file held when it was opened. Safe with threads.
+    """Plays the interactions that a file held when it was opened. Thread-safe.
 
     Args:
         contents: the interactions.
-        scrubber: makes of foreign requests what would be recorded of them.
+        scrubber: changes requests of foreign recordings as if they were recorded now.
         file_name: of the cassette, for errors.
-        match_on: vcrpy's names of the parts that must be equal, or None for what suits the file.
-        strict: each recording plays once, instead of the last one of several repeating.
+        match_on: vcrpy's names of the parts that must be equal, or None for the default of the kind of file.
+        strict: play each recording once, instead of repeating the last one.
 
     Raises:
-        ConfigurationError: match_on is unknown.
+        ConfigurationError: if a name in match_on is unknown.
     """
 
     def __init__(
@@ -45,88 +45,89 @@ class Player:
         self._strict = strict
         self._matcher = Matcher(match_on or (VCRPY_DEFAULT if contents.is_foreign else OURS))
         self._lock = threading.Lock()
-        self._played: dict[int, int] = {}
+        self._play_counts: dict[int, int] = {}
         self._index: Index | None = None
-        self._refiled_knowing = -1
+        self._indexed_with = -1  # number of known secrets when the index was last rebuilt
         self._token_requests: dict[Authorization, int] | None = None
 
     @property
     def play_count(self) -> int:
-        """How many times an interaction was played, repeats included."""
-        return sum(self._played.values())
+        """How many times interactions were played, repeats included."""
+        return sum(self._play_counts.values())
 
     @property
     def unplayed(self) -> list[str]:
-        """Method and URI of the interactions that were not played yet, in their order."""
-        heads = (self._head(number) for number in range(len(self._contents)) if number not in self._played)
+        """Method and URI of each interaction that was not played yet, in their order."""
+        heads = (self._head(number) for number in range(len(self._contents)) if number not in self._play_counts)
         return [f"{head.method} {head.uri}" for head in heads]
 
     def play(self, request: RecordedRequest, identity: Identity) -> Interaction | None:
-        """The interaction that answers a scrubbed request, or None.
+        """Return the interaction that answers a scrubbed request, or None.
 
         Raises:
-            CassetteCorrupt: the recorded item cannot be read.
+            CassetteCorrupt: if the recorded item cannot be read.
         """
         with self._lock:
-            track = self._track(request, identity)
-            number = None if track is None else self._next(track)
+            takes = self._find(request, identity)
+            number = None if takes is None else self._next(takes)
             if number is None:
                 return None
-            self._played[number] = self._played.get(number, 0) + 1
+            self._play_counts[number] = self._play_counts.get(number, 0) + 1
             return self._contents.interaction(number)
 
     def token_request_of(self, authorization: Authorization) -> Interaction | None:
-        """The recorded token request whose token authorized a call; once, with the first such call."""
+        """Return the token request that obtained the token of a call, for the first such call only; else None."""
         with self._lock:
             if self._token_requests is None:
                 numbers = self._contents.token_requests
                 obtained = ((self._contents.interaction(number).token_obtained, number) for number in numbers)
                 self._token_requests = {by: number for by, number in obtained if by is not None}
-            found = self._token_requests.get(authorization)
-            if found is None or found in self._played:
+            number = self._token_requests.get(authorization)
+            if number is None or number in self._play_counts:
                 return None
-            self._played[found] = 1
-            return self._contents.interaction(found)
+            self._play_counts[number] = 1
+            return self._contents.interaction(number)
 
     def miss(self, request: RecordedRequest, identity: Identity) -> CassetteMiss:
-        """The error for a request that nothing answers: the nearest recordings, or that all were played."""
+        """Return the error for a request that nothing answers, or whose recordings were all played."""
         with self._lock:
-            track = self._track(request, identity)
-        if track is not None and self._strict:
-            return misses.spent(self._file_name, request, len(track.numbers))
+            takes = self._find(request, identity)
+        if takes is not None and self._strict:
+            return misses.all_played(self._file_name, request, len(takes.numbers))
         token_requests = set(self._contents.token_requests)
         calls = [number for number in range(len(self._contents)) if number not in token_requests]
-        heads = [(number, self._head(number)) for number in calls]
         return misses.no_match(
             self._file_name,
             self._matcher,
             identity,
             request,
-            heads,
+            [(number, self._head(number)) for number in calls],
             self._as_matched,
             environments=self._contents.environments,
             is_empty=not len(self._contents),
         )
 
-    def _track(self, request: RecordedRequest, identity: Identity) -> Takes | None:
-        track = self._filed().find(identity, request)
-        return self._filed().find(identity, request) if track is None and self._refiled() else track
+    def _find(self, request: RecordedRequest, identity: Identity) -> Takes | None:
+        takes = self._filled_index().find(identity, request)
+        if takes is None and self._rebuild_index():
+            takes = self._filled_index().find(identity, request)
+        return takes
 
-    def _next(self, track: Takes) -> int | None:
-        """The number of the recording to play, None when strict and all were played."""
-        number = track.play()
-        while self._strict and number in self._played:
-            if number == track.numbers[-1]:
+    def _next(self, takes: Takes) -> int | None:
+        """Return the number of the next recording, or None if strict and all were played."""
+        number = takes.play()
+        while self._strict and number in self._play_counts:
+            if number == takes.numbers[-1]:
                 return None
-            number = track.play()
+            number = takes.play()
         return number
 
-    def _filed(self) -> Index:
-        """The index, filled when the first request is looked up."""
+    def _filled_index(self) -> Index:
+        """Return the index, which is filled when the first request is looked up."""
         if self._index is None:
             index = Index(self._matcher, self._as_matched)
             for number in range(len(self._contents)):
-                index.file(number, self._head(number))
+                index.add(number, self._head(number))
             self._index = index
         return self._index
 
@@ -135,20 +136,24 @@ class Player:
         is_foreign = self._contents.is_foreign
         return self._scrubber.request(RecordedRequest(head.method, head.uri)) if is_foreign else head
 
-    def _refiled(self) -> bool:
-        """Whether a foreign recording was filed anew: its requests may show secrets that are in others of its URIs."""
+    def _rebuild_index(self) -> bool:
+        """Index a foreign file again if more secrets are known; return True if it was.
+
+        A foreign request may contain a secret that also stands in the URI of another, so parsing all requests can
+        change the URIs under which they are found.
+        """
         known = self._scrubber.known
-        if not self._contents.is_foreign or self._index is None or self._refiled_knowing == len(known):
+        if not self._contents.is_foreign or self._index is None or self._indexed_with == len(known):
             return False
         requests: list[RecordedRequest] = []
-        while self._refiled_knowing != len(known):
-            self._refiled_knowing = len(known)
+        while self._indexed_with != len(known):
+            self._indexed_with = len(known)
             requests = [self._as_matched(number).request for number in range(len(self._contents))]
-        self._index.refile(requests, self._played)
+        self._index.rebuild(requests, self._play_counts)
         return True
 
     def _as_matched(self, number: int) -> Interaction:
-        """Foreign recordings hold real addresses and secrets; requests are looked up as they would be recorded."""
+        """Return an interaction with its request as requests are looked up: foreign ones are scrubbed first."""
         interaction = self._contents.interaction(number)
         if not self._contents.is_foreign:
             return interaction

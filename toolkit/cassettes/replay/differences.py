@@ -1,0 +1,191 @@
+"""Describe in words how a request differs from the recordings that are nearest to it."""
+
+from __future__ import annotations
+
+import heapq
+import json
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice, takewhile, zip_longest
+from typing import Any, Final
+
+from toolkit.cassettes.format.interactions import Interaction
+from toolkit.cassettes.replay.matching import HEAD_PARTS, PARSED_PARTS, Identity, Matcher
+from toolkit.core.escaping import excerpt
+from toolkit.core.ledger import Authorization
+from toolkit.scrubbing.messages import RecordedRequest
+
+COMPARED: Final = 40  # recordings; those with the nearest method and URI
+_SHOWN: Final = 3  # recordings
+_DIFFERENCES: Final = 4  # shown of each part
+_MOST_DIFFERENCES: Final = 1000  # counted of each part
+_LONGEST: Final = 60  # characters of a value
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,40}\Z")
+_ABSENT: Final = object()
+
+
+def nearest(
+    matcher: Matcher,
+    identity: Identity,
+    request: RecordedRequest,
+    heads: Iterable[tuple[int, RecordedRequest]],
+    parse: Callable[[int], Interaction],
+) -> list[str]:
+    """Return descriptions of the recordings nearest to a request, best first.
+
+    Each description is the recording's method and URI, then a line for each part that differs and a line that lists
+    the parts that match.
+
+    Args:
+        matcher: the parts that must be equal.
+        identity: who made the request.
+        request: the request, scrubbed.
+        heads: number of each recording, with a request of which at least method and URI are set.
+        parse: returns a recording by its number, scrubbed.
+
+    Raises:
+        CassetteCorrupt: if one of the recordings cannot be read.
+    """
+    parts = [HEAD_PARTS[name] for name in matcher.names if name in HEAD_PARTS]
+    wanted = [part(request) for part in parts]
+
+    def distance(candidate: tuple[int, RecordedRequest]) -> tuple[int, int, int]:
+        number, head = candidate
+        differing = sum(part(head) != value for part, value in zip(parts, wanted, strict=True))
+        return differing, -_shared_prefix(head.uri, request.uri), number
+
+    ranked = []
+    for number, head in heapq.nsmallest(COMPARED, heads, key=distance):
+        recorded = parse(number)
+        by_part = differences(matcher, identity, request, recorded)
+        size = sum(len(texts) for texts in by_part.values())
+        rank = len(by_part), size, -_shared_prefix(head.uri, request.uri), number
+        ranked.append((rank, recorded.request, by_part))
+    descriptions: dict[tuple[str, str], str] = {}
+    for _, recorded_request, by_part in sorted(ranked, key=lambda entry: entry[0]):
+        written = recorded_request.method, recorded_request.uri
+        if written not in descriptions:
+            descriptions[written] = _described(matcher, recorded_request, by_part)
+        if len(descriptions) == _SHOWN:
+            break
+    return list(descriptions.values())
+
+
+def differences(
+    matcher: Matcher, identity: Identity, request: RecordedRequest, recorded: Interaction
+) -> dict[str, list[str]]:
+    """Return the parts that differ between a request and a recording: name of the part to descriptions."""
+    by_part = {}
+    for name in matcher.names:
+        part = HEAD_PARTS.get(name) or PARSED_PARTS.get(name)
+        if part is None:
+            caller = recorded.authorized_by
+            if caller and identity.environment and not _may_answer(caller, identity):
+                asker = f"{identity.profile or 'no profile'} ({identity.environment})"
+                by_part["credentials"] = [f"recorded by {caller.profile} ({caller.environment}), asked by {asker}"]
+            continue
+        left, right = part(recorded.request), part(request)
+        if left != right:
+            is_body = name in ("body", "raw_body")
+            texts = _in_bodies(recorded.request, request, left, right) if is_body else _in_part(left, right)
+            by_part[name] = list(islice(texts, _MOST_DIFFERENCES))
+    return by_part
+
+
+def json_differences(recorded: Any, asked: Any) -> Iterator[str]:
+    """Yield where two JSON values differ, by path, such as `$.qty: recorded 1, asked 2`."""
+    pending = [("$", recorded, asked)]
+    while pending:
+        path, left, right = pending.pop()
+        if isinstance(left, dict) and isinstance(right, dict):
+            names = dict.fromkeys((*left, *right))
+            children = [(path + _step(name), left.get(name, _ABSENT), right.get(name, _ABSENT)) for name in names]
+        elif isinstance(left, list) and isinstance(right, list):
+            pairs = enumerate(zip_longest(left, right, fillvalue=_ABSENT))
+            children = [(f"{path}[{index}]", *pair) for index, pair in pairs]
+        else:
+            texts = [None if value is _ABSENT else json.dumps(value, sort_keys=True) for value in (left, right)]
+            if texts[0] != texts[1]:
+                yield _difference(f"{path}: ", *texts)
+            continue
+        pending.extend(reversed(children))
+
+
+def _described(matcher: Matcher, recorded: RecordedRequest, by_part: Mapping[str, Sequence[str]]) -> str:
+    lines = [f"{recorded.method} {excerpt(recorded.uri, 120)}"]
+    for name, texts in by_part.items():
+        more = f"; and {len(texts) - _DIFFERENCES} more" if len(texts) > _DIFFERENCES else ""
+        lines.append(f"  {name}: {'; '.join(texts[:_DIFFERENCES])}{more}")
+    names = ["credentials" if name == "identity" else name for name in matcher.names]
+    same = [name for name in names if name not in by_part]
+    return "\n".join([*lines, f"  the same: {', '.join(same)}"] if same else lines)
+
+
+def _in_part(recorded: Hashable, asked: Hashable) -> Iterator[str]:
+    if isinstance(recorded, tuple) and isinstance(asked, tuple):  # pairs of names and values
+        left, right = _values_by_name(recorded), _values_by_name(asked)
+        for name in dict.fromkeys((*left, *right)):
+            if left.get(name) != right.get(name):
+                texts = [", ".join(values[name]) if name in values else None for values in (left, right)]
+                yield _difference(f"{excerpt(name, _LONGEST)}: ", *texts)
+    else:
+        yield _difference("", str(recorded or "none"), str(asked or "none"))
+
+
+def _in_bodies(recorded: RecordedRequest, asked: RecordedRequest, left: Hashable, right: Hashable) -> Iterator[str]:
+    kinds = [body[0] if isinstance(body, tuple) else "" for body in (left, right)]
+    if _is_encoded(recorded) or _is_encoded(asked):
+        kinds = []  # a body that cannot be decoded was not scrubbed, so only its size may be shown
+    if kinds == ["json", "json"]:
+        yield from json_differences(json.loads(recorded.body), json.loads(asked.body))
+    elif kinds == ["form", "form"] and isinstance(left, tuple) and isinstance(right, tuple):
+        yield from _in_part(left[1], right[1])
+    else:
+        texts = _body_text(recorded), _body_text(asked)
+        yield "other bytes" if texts[0] == texts[1] else _difference("", *texts)
+
+
+def _step(name: str) -> str:
+    return f".{name}" if _NAME.match(name) else f"[{excerpt(json.dumps(name, ensure_ascii=False), _LONGEST)}]"
+
+
+def _values_by_name(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    values: dict[str, list[str]] = {}
+    for name, value in pairs:
+        values.setdefault(name, []).append(value)
+    return values
+
+
+def _difference(where: str, recorded: str | None, asked: str | None) -> str:
+    """Return two values that differ, cut so that the difference shows; None stands for a missing value."""
+    if recorded is None:
+        return f"{where}not recorded, asked {excerpt(asked or '', _LONGEST) or 'empty'}"
+    if asked is None:
+        return f"{where}recorded {excerpt(recorded, _LONGEST) or 'empty'}, not asked"
+    shown = [excerpt(text, _LONGEST) or "empty" for text in (recorded, asked)]
+    if shown[0] == shown[1]:  # the difference is not printable, or beyond the cut
+        start = max(0, _shared_prefix(recorded, asked) - 10)
+        shown = [f"…{ascii(text[start : start + _LONGEST])[1:-1][:_LONGEST]}" for text in (recorded, asked)]
+    return f"{where}recorded {shown[0]}, asked {shown[1]}"
+
+
+def _body_text(request: RecordedRequest) -> str:
+    if not request.body:
+        return "none"
+    size = f"{len(request.body)} bytes"
+    try:
+        return size if _is_encoded(request) else request.body.decode("utf-8")
+    except UnicodeDecodeError:
+        return size
+
+
+def _is_encoded(request: RecordedRequest) -> bool:
+    return any(name.lower() == "content-encoding" for name, _ in request.headers)
+
+
+def _may_answer(caller: Authorization, identity: Identity) -> bool:
+    return identity.environment == caller.environment and identity.profile in (None, caller.profile)
+
+
+def _shared_prefix(left: str, right: str) -> int:
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False))))
