@@ -237,7 +237,7 @@ def test_strict(path, interaction, counting):
     cassette = Cassette(path, "none", strict=True)
     assert get(cassette, counting, "/a", "/a", "/a", "/b", "/a") == ["1", "2", None, "b", None]
     assert miss(cassette, f"{BASE}/a").what.startswith("Each of the 2 recordings of GET ")
-    assert miss(cassette, f"{BASE}/b").what.startswith("The one recording in tour.yaml of GET ")
+    assert miss(cassette, f"{BASE}/b").what.startswith("The only recording of GET ")
     with pytest.raises(CassetteError, match=rf"strict: 1 of the 4 interactions\.\n  GET {BASE}/c\n"):
         cassette.close()
     assert get(cassette, counting, "/c") == ["c"]
