@@ -71,8 +71,8 @@ class TokenExchange:
                 response.status_code,
                 response.headers,
                 body,
-                asked_at=call.sent_at,
-                asked_monotonic=call.since,
+                requested_at=call.sent_at,
+                requested_monotonic=call.since,
                 scrub=known.scrub_text,
             )
         except TokenError as error:

@@ -17,8 +17,8 @@ def test_survey(memory_keyring, settings, project):
         save_credentials(KeyPair("PK-2", "secret-2", environment="live"), name, settings=settings)
     (project / ".env").write_text("TOOLKIT_LIVE__A_KEY_ID=PK-3\nTOOLKIT_LIVE__A_SECRET_KEY=secret-3\n")
     listed = survey(settings, VARIABLES)
-    assert all(isinstance(each.outcome, Profile) for each in listed)
-    assert [(each.name, each.outcome.source, each.comes_first) for each in listed] == [
+    assert all(isinstance(profile.outcome, Profile) for profile in listed)
+    assert [(profile.name, profile.outcome.source, profile.comes_first) for profile in listed] == [
         ("a", "environment variables", True),
         ("a", ".env", False),
         ("a", "keyring", False),

@@ -72,9 +72,9 @@ def test_address_with_path():
 @pytest.mark.parametrize("origins", ["", "[origins]", "origins = 3", '[origins]\nfoo = "https://a.example"'])
 def test_without_origins(origins):
     """A file that does not say where its credentials may go is refused, and the error tells how to write it."""
-    told = str(refusal(f'key_id = "k"\n{origins}'))
-    assert "[origins]" in told
-    assert 'auth = "https://' in told
+    message = str(refusal(f'key_id = "k"\n{origins}'))
+    assert "[origins]" in message
+    assert 'auth = "https://' in message
 
 
 @pytest.mark.parametrize("origin", ["http://auth.example.com", "https://user:hush@auth.example.com"])
@@ -115,12 +115,12 @@ def test_malformed(text, locals_of):
 @given(st.text(max_size=20), st.text(max_size=20))
 def test_any_text(before, after):
     """Any text is a profile or is refused, and is not quoted."""
-    told = ""
+    message = ""
     try:
         parsed(f"{before}kanari-5f1d{after}")
     except ToolkitError as error:
-        told = f"{error!r} {error} {error.__cause__} {error.__context__}"
-    assert "kanari" not in told
+        message = f"{error!r} {error} {error.__cause__} {error.__context__}"
+    assert "kanari" not in message
 
 
 @hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -134,7 +134,7 @@ def test_binding(project, environment, then, now):
             origins_of(environment, then)
         return
     origins = {
-        name: {str(each.address(name).origin) for each in (then, now) if name in each.addresses}
+        name: {str(settings.address(name).origin) for settings in (then, now) if name in settings.addresses}
         for name in names & now.addresses.keys()
     }
     if all(len(origin) == 1 and name in then.addresses for name, origin in origins.items()):
@@ -149,6 +149,6 @@ def test_refusal(project):
     settings = Settings({"auth": "https://b.example/v1"}, project=project, file=project / "toolkit.toml")
     with pytest.raises(UnsafeAddress) as caught:
         check_binding({"auth": "https://a.example"}, Environment.BROKER_LIVE, "keyring", settings)
-    told = str(caught.value)
-    for each in ("auth", "https://a.example", "https://b.example", "keyring", "toolkit.toml", "TOOLKIT_AUTH_URL"):
-        assert each in told
+    message = str(caught.value)
+    for text in ("auth", "https://a.example", "https://b.example", "keyring", "toolkit.toml", "TOOLKIT_AUTH_URL"):
+        assert text in message

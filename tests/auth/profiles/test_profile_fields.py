@@ -14,7 +14,7 @@ from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.core.secret import Secret
 
 
-def give(environment, folder=Path(), **values):
+def make_fields(environment, folder=Path(), **values):
     secrets = {field: Secret(text) for field, text in values.items()}
     return ProfileFields(Environment(environment), "a", "the source", secrets, str.upper, folder)
 
@@ -24,9 +24,9 @@ def encrypted(key, passphrase):
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, form).decode()
 
 
-def refusal(given, kind=ConfigurationError):
+def refusal(fields, kind=ConfigurationError):
     with pytest.raises(kind) as caught:
-        given.credentials()
+        fields.credentials()
     assert caught.value.next_step
     assert "the source" in str(caught.value)
     return str(caught.value)
@@ -57,9 +57,9 @@ def test_fields_of_environments():
 )
 def test_incomplete(environment, values, missing):
     """Incomplete credentials are an error that names what is missing."""
-    told = refusal(give(environment, **values))
-    for each in missing:
-        assert each in told
+    message = refusal(make_fields(environment, **values))
+    for text in missing:
+        assert text in message
 
 
 @pytest.mark.parametrize(
@@ -75,9 +75,9 @@ def test_incomplete(environment, values, missing):
 )
 def test_given_twice(values):
     """Two secrets, or a secret and its file, are an error that names both."""
-    told = refusal(give("broker-live", client_id="c", **values))
+    message = refusal(make_fields("broker-live", client_id="c", **values))
     for field in values:
-        assert field.upper() in told
+        assert field.upper() in message
 
 
 @pytest.mark.parametrize(
@@ -85,28 +85,28 @@ def test_given_twice(values):
 )
 def test_field_without_use(field):
     """An option of a private key is refused beside a client secret."""
-    told = refusal(give("broker-live", client_id="c", client_secret="s", **{field: "x"}))
-    assert f"{field.upper()} in the source has no use with a client secret" in told
+    message = refusal(make_fields("broker-live", client_id="c", client_secret="s", **{field: "x"}))
+    assert f"{field.upper()} in the source has no use with a client secret" in message
 
 
 def test_field_of_another_kind():
     """A field that the environment does not take is a mismatch; the error says what it takes."""
-    told = refusal(give("paper", key_id="k", secret_key="s", client_id="c"), CredentialsMismatch)
-    assert "CLIENT_ID" in told
-    assert "key pair" in told
+    message = refusal(make_fields("paper", key_id="k", secret_key="s", client_id="c"), CredentialsMismatch)
+    assert "CLIENT_ID" in message
+    assert "key pair" in message
 
 
 def test_key_pair():
     """A scheme is used; an unknown one is refused with its source."""
-    assert give("live", key_id="k", secret_key="s").credentials().scheme == "headers"
-    assert give("live", key_id="k", secret_key="s", scheme="basic").credentials().scheme == "basic"
-    assert "From the source:" in refusal(give("live", key_id="k", secret_key="s", scheme="digest"))
+    assert make_fields("live", key_id="k", secret_key="s").credentials().scheme == "headers"
+    assert make_fields("live", key_id="k", secret_key="s", scheme="basic").credentials().scheme == "basic"
+    assert "From the source:" in refusal(make_fields("live", key_id="k", secret_key="s", scheme="digest"))
 
 
 def test_client_key(keys, key_text):
     """A private key may be text on one line, and its options are used."""
     whole = ClientKey("c", keys["p256"], environment="broker-live", key_id="kid", audience="issuer", algorithm="ES256")
-    given = give(
+    fields = make_fields(
         "broker-live",
         client_id="c",
         private_key=key_text.replace("\n", "\\n"),
@@ -114,16 +114,16 @@ def test_client_key(keys, key_text):
         audience="issuer",
         algorithm="ES256",
     )
-    assert given.kind() is CredentialKind.CLIENT_KEY
-    assert given.credentials().fingerprint() == whole.fingerprint()
+    assert fields.kind() is CredentialKind.CLIENT_KEY
+    assert fields.credentials().fingerprint() == whole.fingerprint()
 
 
 def test_algorithm(key_text):
     """A wrong algorithm is quoted, unless it is so long that it may be a misplaced secret."""
-    given = partial(give, "broker-live", client_id="c", private_key=key_text)
-    assert given(algorithm="ES256").credentials().algorithm == "ES256"
-    assert "'RS256' does not fit" in refusal(given(algorithm="RS256"))
-    assert "hush" not in refusal(given(algorithm="hush-hush"))
+    make = partial(make_fields, "broker-live", client_id="c", private_key=key_text)
+    assert make(algorithm="ES256").credentials().algorithm == "ES256"
+    assert "'RS256' does not fit" in refusal(make(algorithm="RS256"))
+    assert "hush" not in refusal(make(algorithm="hush-hush"))
 
 
 def test_passphrase(home, keys):
@@ -131,32 +131,34 @@ def test_passphrase(home, keys):
     whole = ClientKey("c", keys["p256"], environment="broker-live")
     (home / "key.pem").write_text(encrypted(keys["p256"], " hush hush "))
     (home / "passphrase").write_text(" hush hush \r\n")
-    given = partial(give, "broker-live", home, client_id="c", private_key_file="key.pem")
+    make = partial(make_fields, "broker-live", home, client_id="c", private_key_file="key.pem")
     for more in ({"private_key_passphrase": " hush hush "}, {"private_key_passphrase_file": "passphrase"}):
-        assert given(**more).kind() is CredentialKind.CLIENT_KEY
-        assert given(**more).credentials().fingerprint() == whole.fingerprint()
-    assert "hush" not in refusal(given(private_key_passphrase="hush hush"))
-    assert "passphrase" in refusal(given())
+        assert make(**more).kind() is CredentialKind.CLIENT_KEY
+        assert make(**more).credentials().fingerprint() == whole.fingerprint()
+    assert "hush" not in refusal(make(private_key_passphrase="hush hush"))
+    assert "passphrase" in refusal(make())
 
 
 def test_options_of_a_client_key(key_text):
     """Type and lifetime of assertions, and form fields, are used."""
-    given = partial(give, "broker-live", client_id="c", private_key=key_text)
-    credentials = given(
+    make = partial(make_fields, "broker-live", client_id="c", private_key=key_text)
+    credentials = make(
         assertion_typ="client-authentication+jwt",
         assertion_lifetime="120",
         form_fields="scope=accounts.read+orders&resource=https%3A%2F%2Fa.example",
     ).credentials()
     assert (credentials.assertion_typ, credentials.assertion_lifetime) == ("client-authentication+jwt", 120)
     assert credentials.form_fields == {"scope": "accounts.read orders", "resource": "https://a.example"}
-    plain = given().credentials()
+    plain = make().credentials()
     assert (plain.assertion_typ, plain.assertion_lifetime, plain.form_fields) == ("JWT", 60, {})
-    assert given(assertion_typ="none").credentials().assertion_typ is None
+    assert make(assertion_typ="none").credentials().assertion_typ is None
 
 
 def test_form_fields_of_a_client_secret():
     """A client secret takes form fields, too."""
-    credentials = give("broker-live", client_id="c", client_secret="secret-1", form_fields="scope=a").credentials()
+    credentials = make_fields(
+        "broker-live", client_id="c", client_secret="secret-1", form_fields="scope=a"
+    ).credentials()
     assert credentials.form_fields == {"scope": "a"}
 
 
@@ -165,15 +167,15 @@ def test_form_fields_of_a_client_secret():
 )
 def test_bad_form_fields(text):
     """Form fields that are malformed, or name a field of the credentials, are refused and not quoted."""
-    assert "hush" not in refusal(give("broker-live", client_id="c", client_secret="secret-1", form_fields=text))
+    assert "hush" not in refusal(make_fields("broker-live", client_id="c", client_secret="secret-1", form_fields=text))
 
 
 @pytest.mark.parametrize("text", ["hush", "1.5", "-1", "0", "1e3", "60 ", "\u0661", "9" * 30, "1000000"])
 def test_bad_lifetime(key_text, text):
     """A lifetime that is not a sensible number of seconds is refused and not quoted."""
-    told = refusal(give("broker-live", client_id="c", private_key=key_text, assertion_lifetime=text))
-    assert "lifetime" in told
-    assert "hush" not in told
+    message = refusal(make_fields("broker-live", client_id="c", private_key=key_text, assertion_lifetime=text))
+    assert "lifetime" in message
+    assert "hush" not in message
 
 
 @pytest.mark.parametrize("written", ["key.pem", "./sub/../key.pem", "~/key.pem", "{folder}/key.pem"])
@@ -181,17 +183,19 @@ def test_files(home, key_text, keys, written):
     """A file is found relative to the folder, in the home folder, or by its full path."""
     (home / "key.pem").write_text(key_text, encoding="utf-8-sig")
     (home / "sub").mkdir()
-    given = give("broker-live", home, client_id="c", private_key_file=written.format(folder=home))
-    assert given.credentials().fingerprint() == ClientKey("c", keys["p256"], environment="broker-live").fingerprint()
+    fields = make_fields("broker-live", home, client_id="c", private_key_file=written.format(folder=home))
+    assert fields.credentials().fingerprint() == ClientKey("c", keys["p256"], environment="broker-live").fingerprint()
 
 
 def test_file_of_a_secret(home):
     """The line break that editors add to a file does not belong to the secret."""
     (home / "secret").write_text("a-secret\n")
-    assert give(
+    assert make_fields(
         "broker-live", home, client_id="c", client_secret_file="secret"
     ).credentials().client_secret.reveal() == ("a-secret")
-    assert give("live", home, key_id="k", secret_key_file="secret").credentials().secret_key.reveal() == "a-secret"
+    assert (
+        make_fields("live", home, key_id="k", secret_key_file="secret").credentials().secret_key.reveal() == "a-secret"
+    )
 
 
 @pytest.mark.parametrize(
@@ -207,16 +211,16 @@ def test_unreadable_file(home, content, reason):
     """A file that cannot be read is an error that names the setting and the reason, but not the file."""
     if content is not None:
         (home / "key.pem").write_bytes(content)
-    told = refusal(give("broker-live", home, client_id="c", private_key_file="key.pem"))
-    assert "the file that PRIVATE_KEY_FILE in the source names" in told
-    assert reason in told
-    assert "key.pem" not in told
+    message = refusal(make_fields("broker-live", home, client_id="c", private_key_file="key.pem"))
+    assert "the file that PRIVATE_KEY_FILE in the source names" in message
+    assert reason in message
+    assert "key.pem" not in message
 
 
 @pytest.mark.parametrize("written", ["~nobody-of-that-name/key.pem", "a\x00b", "x" * 5000])
 def test_path_that_cannot_be(home, written):
     """A value that cannot name a file is an error like any other."""
-    assert "Cannot read the file" in refusal(give("broker-live", home, client_id="c", private_key_file=written))
+    assert "Cannot read the file" in refusal(make_fields("broker-live", home, client_id="c", private_key_file=written))
 
 
 def test_confined(home, project, key_text):
@@ -238,4 +242,4 @@ def test_confined(home, project, key_text):
 
 def test_values_are_not_shown():
     """The repr shows no value."""
-    assert "hush" not in repr(give("live", key_id="hush", secret_key="hush"))
+    assert "hush" not in repr(make_fields("live", key_id="hush", secret_key="hush"))

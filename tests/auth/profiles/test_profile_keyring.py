@@ -109,9 +109,9 @@ def test_keyring_that_cannot_be_loaded(tmp_path, monkeypatch):
 def test_locked_keyring(memory_keyring, tmp_path, broken):
     """A keyring that refuses is an error with a next step, which quotes nothing that the keyring says."""
     memory_keyring.broken = {broken}
-    told = refusal(lambda: seal_text(Secret("hush-hush"), "live/a", tmp_path))
-    assert "locked" in told
-    assert "PYTHON_KEYRING_BACKEND=keyring.backends.null.Keyring" in told
+    message = refusal(lambda: seal_text(Secret("hush-hush"), "live/a", tmp_path))
+    assert "locked" in message
+    assert "PYTHON_KEYRING_BACKEND=keyring.backends.null.Keyring" in message
 
 
 def test_locked_later(memory_keyring, tmp_path):

@@ -240,7 +240,9 @@ def test_load_order(settings, project, monkeypatch):
     assert load_credentials("live", settings=settings).key_id.reveal() == "dotenv-id"
     environ = {"TOOLKIT_LIVE_KEY_ID": "variable-id", "TOOLKIT_LIVE_SECRET_KEY": "s"}
     assert load_credentials("live", settings=settings, environ=environ).key_id.reveal() == "variable-id"
-    assert [each.source for each in saved_credentials(settings=settings, environ=environ)] == ["environment variables"]
+    assert [profile.source for profile in saved_credentials(settings=settings, environ=environ)] == [
+        "environment variables"
+    ]
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     assert load_credentials("live", "default", settings=settings).key_id.reveal() == "variable-id"
@@ -330,10 +332,10 @@ def test_load_unaffected_by_others(settings, folder):
     with pytest.raises(ConfigurationError, match=r"live\.bad\.toml is not valid TOML"):
         load_credentials("live", "bad", settings=settings, environ=environ)
     with pytest.warns(UserWarning, match="Left out") as caught:
-        assert [each.name for each in saved_credentials(settings=settings, environ=environ)] == ["good"]
-    told = "\n".join(str(each.message) for each in caught)
+        assert [profile.name for profile in saved_credentials(settings=settings, environ=environ)] == ["good"]
+    shown = "\n".join(str(warning.message) for warning in caught)
     for hint in ("live.bad.toml", "broker-live.bad.toml", "TOOLKIT_PAPER_SECRET_KEY"):
-        assert hint in told
+        assert hint in shown
 
 
 def test_load_settings_by_default(project, monkeypatch):
@@ -341,7 +343,7 @@ def test_load_settings_by_default(project, monkeypatch):
     monkeypatch.setenv("TOOLKIT_TRADING_LIVE_URL", "https://trading.example.com")
     quietly(save_credentials, KeyPair("k", "s", environment="live"), "a")
     assert load_credentials("live").name == "a"
-    assert [each.name for each in saved_credentials()] == ["a"]
+    assert [profile.name for profile in saved_credentials()] == ["a"]
     (project / "toolkit.toml").write_text('[addresses]\nmarket_data = "https://elsewhere.example.net"\n')
     with pytest.raises(UnsafeAddress, match=r"https://elsewhere\.example\.net"):
         load_credentials("live")
@@ -423,7 +425,7 @@ def test_locked_or_lost_keyring(memory_keyring, settings):
     with pytest.raises(ConfigurationError, match="does not have the key") as caught:
         load_credentials("live", settings=settings)
     assert "`toolkit credentials add a --environment live`" in caught.value.next_step
-    assert [each.name for each in saved_credentials(settings=settings)] == ["a"]
+    assert [profile.name for profile in saved_credentials(settings=settings)] == ["a"]
     remove_credentials("a", "live")
     assert saved_credentials(settings=settings) == []
 
@@ -440,7 +442,7 @@ def test_listing_order(settings):
     for name in ("b", "a"):
         quietly(save_credentials, ClientSecret("c", "s", environment="broker-live"), name, settings=settings)
         quietly(save_credentials, KeyPair("k", "s", environment="live"), name, settings=settings)
-    listed = [(each.environment, each.name) for each in saved_credentials(settings=settings)]
+    listed = [(profile.environment, profile.name) for profile in saved_credentials(settings=settings)]
     assert listed == [("live", "a"), ("live", "b"), ("broker-live", "a"), ("broker-live", "b")]
 
 
@@ -465,17 +467,17 @@ def test_remove_corrupt(settings, folder):
 
 def test_prompt(settings):
     """If there is no profile, the prompt is asked for each field, and the answers are checked."""
-    asked = []
+    questions = []
 
     def answer(question):
-        asked.append(question)
-        return f"answer-{len(asked)}"
+        questions.append(question)
+        return f"answer-{len(questions)}"
 
     credentials = load_credentials("broker-sandbox", settings=settings, prompt=answer)
-    assert asked == ["Client ID of broker-sandbox: ", "Client secret of broker-sandbox: "]
+    assert questions == ["Client ID of broker-sandbox: ", "Client secret of broker-sandbox: "]
     assert (credentials.client_id, credentials.client_secret.reveal()) == ("answer-1", "answer-2")
     assert load_credentials("live", "fund", settings=settings, prompt=answer).name == "fund"
-    assert asked[2:] == ["Key ID of live: ", "Secret key of live: "]
+    assert questions[2:] == ["Key ID of live: ", "Secret key of live: "]
 
 
 def test_prompt_comes_last(settings):
@@ -491,7 +493,7 @@ def test_prompt_comes_last(settings):
 def test_nobody_can_answer(settings, monkeypatch, prompt):
     """If nobody can answer, or the caller does not want to ask, the error says what to set."""
     monkeypatch.setattr("toolkit.auth.profiles.saving.can_ask", lambda: prompt is not True)
-    monkeypatch.setattr("getpass.getpass", lambda _: pytest.fail("nobody was to be asked"))
+    monkeypatch.setattr("getpass.getpass", lambda _: pytest.fail("nobody can answer"))
     with pytest.raises(ConfigurationError, match="TOOLKIT_LIVE_KEY_ID"):
         load_credentials("live", settings=settings, prompt=prompt)
 
@@ -551,18 +553,18 @@ written = st.builds(
 def test_no_value_is_quoted(settings, project, folder, caplog, locals_of, written):
     """Whatever is written in any place, no error, frame, warning, log record or list has a value in it."""
     environ = written.put(project, folder)
-    told = []
+    shown = []
     with warnings.catch_warnings(record=True) as caught, caplog.at_level(logging.DEBUG):
         warnings.simplefilter("always")
         try:
-            told.append(repr(load_credentials(written.environment, settings=settings, environ=environ)))
+            shown.append(repr(load_credentials(written.environment, settings=settings, environ=environ)))
         except ToolkitError as error:
-            told += ["".join(traceback.format_exception(error)), repr(error), *error._render_traceback_()]
-            told += [] if environ else locals_of(error)  # what a caller hands in as text is the caller's to hide
+            shown += ["".join(traceback.format_exception(error)), repr(error), *error._render_traceback_()]
+            shown += locals_of(error)
         listed = saved_credentials(settings=settings, environ=environ)
-        told += [repr(listed), listed._repr_html_(), *map(repr, listed), caplog.text]
-        told += [str(each.message) for each in caught]
-    assert [text for text in told if CANARY in text] == []
+        shown += [repr(listed), listed._repr_html_(), *map(repr, listed), caplog.text]
+        shown += [str(warning.message) for warning in caught]
+    assert [text for text in shown if CANARY in text] == []
     assert CANARY not in "\n".join(os.environ.values())
 
 

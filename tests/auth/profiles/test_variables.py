@@ -41,9 +41,9 @@ def test_variables_to_set():
 def test_variable_is_read_back(place):
     """The variable of a field is read back as that field, of that profile and environment."""
     environment, name, field = place
-    (found,) = fields_in_variables({variable(*place): "x"}, "somewhere", Path())
-    assert (found.environment, found.name, {*found.values}) == (environment, name, {field})
-    assert found.label(field) == variable(*place)
+    (fields,) = fields_in_variables({variable(*place): "x"}, "somewhere", Path())
+    assert (fields.environment, fields.name, {*fields.values}) == (environment, name, {field})
+    assert fields.label(field) == variable(*place)
 
 
 @given(places)
@@ -67,8 +67,8 @@ def test_settings_let_variables_pass(place):
 )
 def test_names(name, expected):
     """Variables as a person writes them."""
-    (found,) = fields_in_variables({name: "x"}, "somewhere", Path())
-    assert (found.environment, found.name, *found.values) == expected
+    (fields,) = fields_in_variables({name: "x"}, "somewhere", Path())
+    assert (fields.environment, fields.name, *fields.values) == expected
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_default_twice():
 
 def test_explicit_default():
     """The default profile may be named explicitly."""
-    (found,) = fields_in_variables({"TOOLKIT_LIVE__DEFAULT_KEY_ID": "y"}, "somewhere", Path())
-    assert found.name == "default"
+    (fields,) = fields_in_variables({"TOOLKIT_LIVE__DEFAULT_KEY_ID": "y"}, "somewhere", Path())
+    assert fields.name == "default"
 
 
 def test_grouping():
@@ -119,10 +119,10 @@ def test_grouping():
         for environment in (Environment.BROKER_LIVE, Environment.BROKER_SANDBOX)
         for name in ("a", "default")
     }
-    found = fields_in_variables(
+    profiles = fields_in_variables(
         {**variables, "TOOLKIT_BROKER_LIVE__A_AUDIENCE": "issuer", "PATH": sys.prefix}, "somewhere", Path()
     )
-    assert [(each.environment, each.name, len(each.values)) for each in found] == [
+    assert [(fields.environment, fields.name, len(fields.values)) for fields in profiles] == [
         ("broker-live", "a", 2),
         ("broker-live", "default", 1),
         ("broker-sandbox", "a", 1),
@@ -134,9 +134,9 @@ def test_dotenv(project, monkeypatch):
     """The credentials in `.env` are found; the variables of the process are neither read nor changed."""
     (project / ".env").write_text(f"# mine\nexport {PAIR}OTHER=hush\nTOOLKIT_AUTH_URL=https://auth.example.com\n")
     before = dict(os.environ)
-    (found,) = fields_in_dotenv(project)
-    assert (found.source, found.name, {*found.values}) == (".env", "default", {"key_id", "secret_key"})
-    assert found.credentials().secret_key.reveal() == "secret-1"
+    (fields,) = fields_in_dotenv(project)
+    assert (fields.source, fields.name, {*fields.values}) == (".env", "default", {"key_id", "secret_key"})
+    assert fields.credentials().secret_key.reveal() == "secret-1"
     assert dict(os.environ) == before
 
 
@@ -146,8 +146,8 @@ def test_dotenv_key(project, keys, key_text, encoding):
     for text in (f'"{key_text}"', '"' + key_text.replace("\n", "\\n") + '"'):
         lines = f"TOOLKIT_BROKER_LIVE_CLIENT_ID=c\r\nTOOLKIT_BROKER_LIVE_PRIVATE_KEY={text}\r\n"
         (project / ".env").write_bytes(lines.encode(encoding))
-        (found,) = fields_in_dotenv(project)
-        assert found.credentials().kind == "client key"
+        (fields,) = fields_in_dotenv(project)
+        assert fields.credentials().kind == "client key"
 
 
 def test_no_dotenv(project):
@@ -165,9 +165,9 @@ def test_dotenv_is_not_expanded(project, monkeypatch):
     with pytest.raises(ConfigurationError, match=r"TOOLKIT_LIVE_KEY_ID in .* refers to another variable"):
         fields_in_dotenv(project)
     (project / ".env").write_text("TOOLKIT_LIVE_KEY_ID=k${OTHER_SECRET}\nTOOLKIT_LIVE_SECRET_KEY=$OTHER_SECRET\n")
-    (found,) = fields_in_dotenv(project)
-    assert found.values["key_id"].reveal() == "k${OTHER_SECRET}"
-    assert found.values["secret_key"].reveal() == "$OTHER_SECRET"
+    (fields,) = fields_in_dotenv(project)
+    assert fields.values["key_id"].reveal() == "k${OTHER_SECRET}"
+    assert fields.values["secret_key"].reveal() == "$OTHER_SECRET"
 
 
 def test_dotenv_names_no_file_elsewhere(home, project, key_text):
@@ -178,12 +178,12 @@ def test_dotenv_names_no_file_elsewhere(home, project, key_text):
         (project / ".env").write_text(
             f"TOOLKIT_BROKER_LIVE_CLIENT_ID=c\nTOOLKIT_BROKER_LIVE_PRIVATE_KEY_FILE={written}\n"
         )
-        (found,) = fields_in_dotenv(project)
+        (fields,) = fields_in_dotenv(project)
         if fine:
-            assert found.credentials().client_id == "c"
+            assert fields.credentials().client_id == "c"
         else:
             with pytest.raises(ConfigurationError, match=r"PRIVATE_KEY_FILE in \.env names a file outside"):
-                found.credentials()
+                fields.credentials()
 
 
 def test_dotenv_link(home, project):
@@ -219,9 +219,9 @@ def test_dotenv_pipe(project):
     os.mkfifo(project / ".env")
     writer = threading.Thread(target=(project / ".env").write_text, args=(PAIR,))
     writer.start()
-    (found,) = fields_in_dotenv(project)
+    (fields,) = fields_in_dotenv(project)
     writer.join()
-    assert found.credentials().secret_key.reveal() == "secret-1"
+    assert fields.credentials().secret_key.reveal() == "secret-1"
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -25,7 +25,7 @@ GOOD = {"access_token": "QXZ-token-QXZ-token", "expires_in": 890, "token_type": 
 def read(fields=None, *, status=200, headers=None, body=None, **more):
     body = json.dumps(fields).encode() if body is None else body
     return read_token_response(
-        status, httpx.Headers(headers or {}), body, asked_at=START, asked_monotonic=100.0, **more
+        status, httpx.Headers(headers or {}), body, requested_at=START, requested_monotonic=100.0, **more
     )
 
 
@@ -135,8 +135,8 @@ JSON = st.recursive(
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys((*GOOD, "error", "error_description", "scope"), JSON)))
 def test_values_are_not_quoted(fields):
     """Any reply is a token or an error that names fields and types and quotes no value."""
-    told = message(lambda: read(fields))
-    assert not any(text in told for text in texts_in(fields))
+    shown = message(lambda: read(fields))
+    assert not any(text in shown for text in texts_in(fields))
 
 
 def message(call):
@@ -161,8 +161,8 @@ def texts_in(value):
 def test_any_reply(status, body, date, kind):
     """Any reply gives a token or a TokenError with printable text."""
     headers = {"date": date, "content-type": kind}
-    told = message(lambda: read_token_response(status, headers, body, asked_at=START, asked_monotonic=0.0))
-    assert told == printable(told)
+    text = message(lambda: read_token_response(status, headers, body, requested_at=START, requested_monotonic=0.0))
+    assert text == printable(text)
 
 
 @given(st.text("ABCabc019+/=%&\"'\\ ", min_size=8, max_size=80))

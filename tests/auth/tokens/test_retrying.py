@@ -120,18 +120,18 @@ def test_bounded_time():
 )
 def test_bounds(failures, takes, jitter):
     """Whatever fails and whatever the service asks, there are at most four tries within 30 s."""
-    told = [
-        TokenRefused("x", status=failure.status, retry_after=asked) if isinstance(failure, TokenRefused) else failure
-        for failure, asked in failures
+    errors = [
+        TokenRefused("x", status=failure.status, retry_after=seconds) if isinstance(failure, TokenRefused) else failure
+        for failure, seconds in failures
     ]
-    told = [failure for failure in told if failure.is_passing]
-    endpoint = Endpoint(told, takes=takes)
+    passing = [failure for failure in errors if failure.is_passing]
+    endpoint = Endpoint(passing, takes=takes)
     try:
         endpoint.outcome(RetryPolicy(jitter=lambda: jitter))
     except (TokenRefused, Unreachable):
-        assert len(told) >= endpoint.tries
+        assert len(passing) >= endpoint.tries
     else:
-        assert endpoint.tries == len(told) + 1
+        assert endpoint.tries == len(passing) + 1
     assert 1 <= endpoint.tries <= 4
     assert sum(endpoint.pauses) + takes * (endpoint.tries - 1) <= 30
     assert all(pause >= 0.25 * 2**number / 2 for number, pause in enumerate(endpoint.pauses))

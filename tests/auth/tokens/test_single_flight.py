@@ -299,10 +299,10 @@ def test_lasting_refusal(error):
         bench.clock.advance(seconds)
         with pytest.raises(TokenRefused) as caught:
             next(bench.obtain())
-        told = caught.value
-        assert (told.what, told.status, told.error) == (error.what, error.status, error.error)
-        assert told is not error
-    assert "30 s ago; the next request is possible in 1 s" in told.next_step
+        repeated = caught.value
+        assert (repeated.what, repeated.status, repeated.error) == (error.what, error.status, error.error)
+        assert repeated is not error
+    assert "30 s ago; the next request is possible in 1 s" in repeated.next_step
     bench.clock.advance(0.2)
     assert bench.obtained()
     assert bench.fetches == 2

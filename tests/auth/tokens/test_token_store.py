@@ -110,9 +110,9 @@ def test_one_token():
     token = processes.obtained()
     processes.clock.advance(100)
     for _ in range(3):
-        found = processes.obtained()
-        assert found == token
-        assert found.expires_monotonic == pytest.approx(890.0)
+        stored = processes.obtained()
+        assert stored == token
+        assert stored.expires_monotonic == pytest.approx(890.0)
     assert processes.fetches == 1
     assert processes.store.held == set()
 

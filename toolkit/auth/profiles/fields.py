@@ -6,7 +6,6 @@ Fields have the same names in variables and files. A field that ends in `_file` 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -17,7 +16,7 @@ from toolkit.auth.profiles.serialize import PASSPHRASE, compose
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.core.secret import Secret
-from toolkit.local.files import lies_in, read_text
+from toolkit.local.files import expanded, lies_in, read_text
 from toolkit.transport.tracebacks import frameless
 
 REQUIRED: Final[Mapping[CredentialKind, tuple[str, ...]]] = {
@@ -132,10 +131,15 @@ class ProfileFields:
         """Return the value of a field, read from its file if the field names one."""
         if field not in _FILES:
             return self.values[field]
-        file = self.folder / _expand_user(Path(self.values[field].reveal()))
         # The path is not quoted: a secret may stand in its place by mistake.
         what = f"the file that {self.label(field)} in {self.source} names"
         next_step = "Write its path in full, and let only yourself read it."
+        try:
+            file = self.folder / expanded(self.values[field].reveal())
+        except ConfigurationError:
+            raise ConfigurationError(
+                f"Cannot read {what}: there is no such home folder.", next_step, about=field
+            ) from None
         if self.confined and not lies_in(file, self.folder):
             raise ConfigurationError(
                 f"{self.label(field)} in {self.source} names a file outside the folder of the project.",
@@ -178,9 +182,3 @@ class ProfileFields:
 
     def _labels(self, fields: Iterable[str]) -> str:
         return " and ".join(sorted(map(self.label, fields)))
-
-
-def _expand_user(path: Path) -> Path:
-    with suppress(RuntimeError):  # there is no home folder; then the file is not found
-        return path.expanduser()
-    return path

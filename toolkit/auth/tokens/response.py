@@ -26,8 +26,8 @@ def read_token_response(
     headers: Mapping[str, str],
     body: bytes,
     *,
-    asked_at: datetime,
-    asked_monotonic: float,
+    requested_at: datetime,
+    requested_monotonic: float,
     scrub: Callable[[str], str] = str,
 ) -> Token:
     """Return the token in a reply of the token endpoint (section 4.1; RFC 6749 sections 5.1 and 5.2).
@@ -40,8 +40,8 @@ def read_token_response(
         status: the HTTP status code.
         headers: the headers of the reply.
         body: the body of the reply.
-        asked_at: the instant before the request was sent, where the lifetime starts.
-        asked_monotonic: the same instant on the monotonic clock, in seconds.
+        requested_at: the instant before the request was sent, where the lifetime starts.
+        requested_monotonic: the same instant on the monotonic clock, in seconds.
         scrub: removes known secrets from text. Applied to everything of the reply that goes into a message.
 
     Raises:
@@ -49,7 +49,7 @@ def read_token_response(
         TokenResponseInvalid: if the reply is not a token response. Its values are not quoted.
     """
     if not 200 <= status < 300:
-        raise _refusal(status, headers, body, asked_at, scrub)
+        raise _refusal(status, headers, body, requested_at, scrub)
     fields = _json_object(body)
     if fields is None:
         kind = excerpt(scrub(headers.get("content-type", "no content type")), 60)
@@ -67,8 +67,8 @@ def read_token_response(
         why = "expires_in is not a number of seconds above zero"
     else:
         lifetime = timedelta(seconds=int(min(seconds, LONGEST_LIFETIME.total_seconds())))
-        expires_monotonic = asked_monotonic + lifetime.total_seconds()
-        return Token(Secret(access_token), asked_at, asked_at + lifetime, expires_monotonic=expires_monotonic)
+        expires_monotonic = requested_monotonic + lifetime.total_seconds()
+        return Token(Secret(access_token), requested_at, requested_at + lifetime, expires_monotonic=expires_monotonic)
     raise _invalid(why, fields, scrub)
 
 

@@ -42,18 +42,18 @@ class RetryPolicy:
     first_pause: float = 0.25
     jitter: Callable[[], float] = random.random
 
-    def pause(self, tries: int, elapsed: float, asked: float | None) -> float | None:
+    def pause(self, tries: int, elapsed: float, retry_after: float | None) -> float | None:
         """Return the seconds to wait before the next try, or None if there should not be another.
 
         Args:
             tries: requests sent so far.
             elapsed: seconds since the first.
-            asked: seconds that the service asks to wait, if it does.
+            retry_after: seconds that the service asks to wait, if it does.
         """
         if tries >= self.tries:
             return None
         pause = self.first_pause * 2 ** (tries - 1) * (1 - self.jitter() / 2)
-        pause = max(pause, asked or 0.0)
+        pause = max(pause, retry_after or 0.0)
         return pause if elapsed + pause <= self.within else None
 
 
@@ -76,8 +76,8 @@ def with_retries(attempt: Callable[[], Flow[Token]], clock: Clock, policy: Retry
             return (yield from attempt())
         except (TokenRefused, Unreachable) as error:
             failure = error
-        asked = failure.retry_after if isinstance(failure, TokenRefused) else None
-        pause = policy.pause(tries, clock.monotonic() - first_sent, asked) if failure.is_passing else None
+        retry_after = failure.retry_after if isinstance(failure, TokenRefused) else None
+        pause = policy.pause(tries, clock.monotonic() - first_sent, retry_after) if failure.is_passing else None
         if pause is None:  # raised outside of the handler, so that the error has no context
             raise failure if tries == 1 else failure.reworded(f"{failure.what} {tries} tries.", failure.next_step)
         yield Pause(pause, clock)
@@ -94,5 +94,5 @@ def seconds_until_another_try(error: TokenError | Unreachable, *, in_need: bool 
         return LASTING_IS_REMEMBERED
     if not isinstance(error, TokenRefused | Unreachable) or not error.is_passing:
         return 0.0 if in_need else PASSING_IS_REMEMBERED
-    asked = error.retry_after if isinstance(error, TokenRefused) else None
-    return min(max(asked or 0.0, PASSING_IS_REMEMBERED), LONGEST_REMEMBERED)
+    retry_after = error.retry_after if isinstance(error, TokenRefused) else None
+    return min(max(retry_after or 0.0, PASSING_IS_REMEMBERED), LONGEST_REMEMBERED)
