@@ -19,7 +19,7 @@ import pytest
 from hypothesis import strategies as st
 
 import toolkit
-from toolkit.cassettes.format.interactions import FAILURES, Failure, Interaction
+from toolkit.cassettes.format.interactions import FAILURES, Interaction, RecordedFailure
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.ledger import Authorization
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
@@ -246,7 +246,7 @@ INTERACTIONS = st.builds(
     elapsed=st.none() | st.timedeltas(timedelta(0), timedelta(days=1)),
     authorized_by=st.none() | AUTHORIZATIONS,
     token_obtained=st.none() | AUTHORIZATIONS,
-    failure=st.none() | st.builds(Failure, type=st.sampled_from(sorted(FAILURES)), message=TEXTS),
+    failure=st.none() | st.builds(RecordedFailure, type=st.sampled_from(sorted(FAILURES)), message=TEXTS),
 )
 
 

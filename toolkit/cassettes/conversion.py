@@ -6,7 +6,7 @@ from typing import Final
 
 import httpx
 
-from toolkit.cassettes.format.interactions import FAILURES, Failure, Interaction
+from toolkit.cassettes.format.interactions import FAILURES, Interaction, RecordedFailure
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes
 from toolkit.transport.flow import Flow, Read
 
@@ -52,7 +52,7 @@ def as_response(interaction: Interaction, request: httpx.Request | None = None) 
     """
     failure = interaction.failure
     if failure is not None:
-        error: type[httpx.TransportError] = getattr(httpx, failure.type)  # Failure allows no other names
+        error: type[httpx.TransportError] = getattr(httpx, failure.type)  # RecordedFailure allows no other names
         raise error(failure.message, request=request)
     recorded = interaction.response
     extensions: dict[str, bytes] = {}
@@ -68,10 +68,10 @@ def as_response(interaction: Interaction, request: httpx.Request | None = None) 
     )
 
 
-def as_failure(error: httpx.TransportError) -> Failure:
+def as_failure(error: httpx.TransportError) -> RecordedFailure:
     """Return an error of RECORDABLE as a cassette holds it; a transport's own class becomes its base in httpx."""
     name = next(kind.__name__ for kind in type(error).__mro__ if kind.__name__ in FAILURES)
-    return Failure(name, str(error))
+    return RecordedFailure(name, str(error))
 
 
 def header_list(headers: httpx.Headers) -> HeaderList:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, Literal, get_args
 
 from toolkit.core.errors import ConfigurationError
+from toolkit.local.files import expanded
 from toolkit.local.settings import Settings, as_settings, is_offline
 
 Mode = Literal["none", "once", "new_episodes", "all"]
@@ -52,11 +53,7 @@ def find_cassette(cassette: str | Path, settings: Settings | None = None) -> Pat
                 about="cassette",
             )
         return as_settings(settings).cassettes_folder / f"{cassette}.yaml"
-    try:
-        return path.expanduser()
-    except RuntimeError:
-        what = f"There is no home folder for {cassette}."
-        raise ConfigurationError(what, "Write the path in full.", about="cassette") from None
+    return expanded(path, about="cassette")
 
 
 def of_that_name(path: Path, settings: Settings | None = None) -> Path | None:

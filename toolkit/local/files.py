@@ -206,8 +206,3 @@ def _read(file: Path) -> tuple[Secret | None, str]:
     except ValueError:  # a null character
         return None, "this does not name a file"
     return text, "it is larger than 1 MiB"
-
-
-def write_private(file: Path, data: bytes, *, durable: bool = True) -> None:
-    """Write a file that only its user may read (kept until its callers use `write_atomically`)."""
-    write_atomically(file, data, private=True, durable=durable)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from vcr.serialize import deserialize
 from vcr.serializers import yamlserializer
 
-from toolkit.cassettes.format.interactions import HEADER, Failure, corrupt, decode, decode_all, encode
+from toolkit.cassettes.format.interactions import HEADER, RecordedFailure, corrupt, decode, decode_all, encode
 from toolkit.core.errors import CassetteCorrupt
 from toolkit.scrubbing.messages import header_bytes, header_text
 
@@ -145,4 +145,4 @@ def test_elapsed_is_exact(interaction):
 def test_only_errors_of_httpx_are_failures():
     """A file cannot name another class to raise."""
     with pytest.raises(ValueError, match="SystemExit"):
-        Failure("SystemExit")
+        RecordedFailure("SystemExit")

@@ -34,7 +34,7 @@ NO_ANSWER: Final = RecordedResponse(599, "No Answer")
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class RecordedFailure:
     """Why a request got no answer.
 
     Attributes:
@@ -68,7 +68,7 @@ class Interaction:
     elapsed: timedelta | None = None
     authorized_by: Authorization | None = None
     token_obtained: Authorization | None = None
-    failure: Failure | None = None
+    failure: RecordedFailure | None = None
 
 
 def encode(interaction: Interaction) -> bytes:
@@ -214,8 +214,8 @@ def _authorization(fields: Mapping[str, Any] | None) -> Authorization | None:
     return None if fields is None else Authorization.from_fields(fields)
 
 
-def _failure(fields: Mapping[str, Any] | None) -> Failure | None:
-    return None if fields is None else Failure(str(fields["type"]), str(fields.get("message") or ""))
+def _failure(fields: Mapping[str, Any] | None) -> RecordedFailure | None:
+    return None if fields is None else RecordedFailure(str(fields["type"]), str(fields.get("message") or ""))
 
 
 def _grouped(headers: HeaderList) -> dict[str, list[str | bytes]]:

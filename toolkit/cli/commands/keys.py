@@ -15,6 +15,7 @@ from toolkit.auth.profiles.prompt import ask_secret, can_ask
 from toolkit.cli import terminal
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
+from toolkit.local.files import expanded
 from toolkit.local.folders import config_folder
 
 _THUMBPRINT_IN_NAME = 8  # characters
@@ -45,7 +46,7 @@ def new(
 ) -> None:
     """Create a key pair: write the private key to a new file that only you can read, and print the public key."""
     key = new_key(algorithm, key_id=key_id, passphrase=_ask_for_passphrase() if passphrase else None)
-    target = (_default_file(key) if file is None else file.expanduser()).absolute()
+    target = (_default_file(key) if file is None else expanded(file, about="file")).absolute()
     write_key_file(target, key.private_pem)
     console = Console()
     protection = ", encrypted with your passphrase" if passphrase else ""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import sys
-from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
@@ -20,7 +19,7 @@ from toolkit.auth.profiles.variables import variables_to_set
 from toolkit.core.document import CredentialKind
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.core.secret import Secret
-from toolkit.local.files import read_text
+from toolkit.local.files import expanded, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -204,9 +203,7 @@ def read_key_file(file: Path, description: str) -> Secret:
         ConfigurationError: if it cannot be read, or is empty. The message does not quote the path, because somebody
             may have pasted the key in its place.
     """
-    with suppress(RuntimeError):  # without a home folder, the file is not found below
-        file = file.expanduser()
-    text = Secret(read_text(file, description, _CHECK_THE_PATH).strip())
+    text = Secret(read_text(expanded(file, about="key_file"), description, _CHECK_THE_PATH).strip())
     if not text:
         raise ConfigurationError(f"Cannot read {description}: it is empty.", _CHECK_THE_PATH, about="key_file")
     return text
