@@ -10,12 +10,13 @@ import base64
 import json
 from collections.abc import Callable
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from toolkit.auth.keys import Signer
-from toolkit.auth.keys.signer import describe_signer, sign_with
 from toolkit.core.secret import Secret
 from toolkit.transport.tracebacks import frameless
+
+if TYPE_CHECKING:
+    from toolkit.auth.keys import Signer
 
 ASSERTION_TYPE: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 ASSERTION_LIFETIME: Final = 60  # seconds
@@ -48,6 +49,8 @@ def client_assertion(
     Raises:
         ConfigurationError: if the signer fails, or returns something else than a signature.
     """
+    from toolkit.auth.keys.signer import describe_signer, sign_with
+
     algorithm, key_id = describe_signer(signer)
     header = {"alg": algorithm, "typ": typ, "kid": key_id}
     issued_at = int(now.timestamp())

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from toolkit.auth import checks
 from toolkit.auth.assertion import ASSERTION_LIFETIME
 from toolkit.auth.cell_warning import warn_if_in_cell
-from toolkit.auth.keys import LocalKey, Signer, as_signer
 from toolkit.core.document import CredentialKind, Environment, nearest_environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.core.escaping import excerpt
@@ -27,6 +26,8 @@ from toolkit.transport.tracebacks import frameless
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from toolkit.auth.keys import Signer
 
 Scheme = Literal["headers", "basic"]
 _SIGNERS: dict[int, tuple[str, Signer]] = {}  # identity and Signer, by the id of the Signer
@@ -244,12 +245,16 @@ class ClientKey(Credentials):
         self.assertion_typ = checks.optional_text(assertion_typ, "assertion_typ")
         self.assertion_lifetime = checks.assertion_lifetime(assertion_lifetime)
         self.form_fields: Mapping[str, str] = checks.form_fields(form_fields)
+        from toolkit.auth.keys import as_signer
+
         self.private_key: Signer = as_signer(private_key, algorithm=algorithm, key_id=key_id, passphrase=passphrase)
         self.key_id: str | None = self.private_key.key_id
         self.algorithm: str = self.private_key.algorithm
         warn_if_in_cell(self.secrets())
 
     def secrets(self) -> tuple[tuple[str, Secret], ...]:
+        from toolkit.auth.keys import LocalKey
+
         return self.private_key.secrets() if isinstance(self.private_key, LocalKey) else ()
 
     def _identity(self) -> tuple[str, ...]:
@@ -258,6 +263,8 @@ class ClientKey(Credentials):
         return self.client_id, self.audience, self.algorithm, self.key_id or "", key, *fields
 
     def token_identity(self) -> bytes | None:
+        from toolkit.auth.keys import LocalKey
+
         return super().token_identity() if isinstance(self.private_key, LocalKey) else None
 
 
@@ -286,6 +293,8 @@ def as_environment(environment: Environment | str) -> Environment:
 
 def _key_identity(signer: Signer) -> str:
     """Return a text that is equal for equal keys, in whatever form they were given."""
+    from toolkit.auth.keys import LocalKey
+
     if isinstance(signer, LocalKey):
         return signer.identity()
     # A key that is kept elsewhere cannot be compared, so a token is shared only by credentials with the same Signer.

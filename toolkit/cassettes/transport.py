@@ -58,6 +58,7 @@ class Outgoing:
         identity: who calls, for matching recordings.
     """
 
+    __slots__ = ("clock", "request")
     identity: Identity = ANYONE
 
     def __init__(self, request: httpx.Request, clock: Clock) -> None:

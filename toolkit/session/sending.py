@@ -126,6 +126,8 @@ class SessionRequest(Outgoing):
         raw: the request's raw headers.
     """
 
+    __slots__ = ("_path", "_raw", "_scope", "_sender", "identity")
+
     def __init__(
         self, sender: Sender, scope: Scope, request: httpx.Request, path: str, raw: list[tuple[bytes, bytes]]
     ) -> None:
