@@ -8,6 +8,7 @@ import json
 import pickle
 import string
 
+import canaries
 import pytest
 from cryptography.fernet import Fernet
 from hypothesis import given
@@ -15,7 +16,8 @@ from hypothesis import strategies as st
 
 from toolkit.auth.sealing import Seal
 
-SEAL = Seal(b"QXZ-secret", "tests")
+SECRET = canaries.new()
+SEAL = Seal(SECRET.encode(), "tests")
 secrets = st.binary(min_size=1, max_size=64)
 purposes = st.text(max_size=20)
 
@@ -76,7 +78,9 @@ def test_other_data(data):
 def test_seal_shows_nothing():
     """A seal shows no key, and cannot be pickled or serialized."""
     assert repr(SEAL) == str(SEAL) == f"<Seal {SEAL.name[:8]}>"
-    assert b"QXZ" not in SEAL.seal(b"QXZ-data") + SEAL.name.encode()
+    data = canaries.new()
+    shown = f"{SEAL.seal(data.encode()).decode()} {SEAL.name} {SEAL!r} {[getattr(SEAL, name) for name in dir(SEAL)]}"
+    canaries.assert_absent(shown, [data, SECRET])
     for refused in (pickle.dumps, json.dumps, vars):
         with pytest.raises(TypeError):
             refused(SEAL)

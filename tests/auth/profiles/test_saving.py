@@ -11,6 +11,7 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import canaries
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
@@ -102,15 +103,16 @@ def test_saved_is_loaded(place, settings, keys, data):
 
 def test_save_to_keyring(memory_keyring, settings, folder):
     """With a keyring the file is sealed: the secret is in neither of the two, and there is no warning."""
-    credentials = ClientSecret("client", "a-very-secret-secret", environment="broker-sandbox")
+    credentials = ClientSecret("client", canaries.new(), environment="broker-sandbox")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         profile = save_credentials(credentials, "fund", settings=settings)
     assert profile == Profile("fund", Environment.BROKER_SANDBOX, CredentialKind.CLIENT_SECRET, "keyring")
     (file,) = folder.iterdir()
     assert file.name == "broker-sandbox.fund.toml"
-    assert "a-very-secret-secret" not in file.read_text() + "".join(memory_keyring.entries.values())
-    assert load_credentials("broker-sandbox", settings=settings).client_secret.reveal() == "a-very-secret-secret"
+    canaries.assert_absent(file.read_bytes(), canaries.secrets_of(credentials))
+    canaries.assert_absent("".join(memory_keyring.entries.values()), canaries.secrets_of(credentials))
+    assert load_credentials("broker-sandbox", settings=settings).client_secret == credentials.client_secret
 
 
 def test_save_to_file(settings, folder):

@@ -6,6 +6,7 @@ import itertools
 import warnings
 from datetime import UTC, datetime, timedelta
 
+import canaries
 import httpx
 import pytest
 from hypothesis import given
@@ -20,6 +21,8 @@ from toolkit.core.secret import Secret
 from toolkit.transport.flow import Pause
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
+IDENTITY = canaries.new().encode()
+TOKEN = canaries.new()
 URL = "https://auth.example.com/v1/oauth2/token"
 
 
@@ -67,7 +70,7 @@ class Processes:
         self.fetches = 0
         self.numbers = itertools.count(1)
 
-    def shared_token(self, identity=b"QXZ-identity"):
+    def shared_token(self, identity=IDENTITY):
         """Return the shared token as another process sees it."""
         return SharedToken(self.store, token_seal(identity, URL))
 
@@ -76,7 +79,7 @@ class Processes:
         yield "fetching"
         now = self.clock.now()
         end = self.clock.monotonic() + lifetime
-        text = Secret(f"QXZ-token-{next(self.numbers)}")
+        text = Secret(f"{TOKEN}-{next(self.numbers)}")
         return Token(text, now, now + timedelta(seconds=lifetime), expires_monotonic=end)
 
     def obtain(self, shared=None, **more):
@@ -169,7 +172,7 @@ def test_refused_token():
 def test_stuck_leader():
     """The others wait for a stuck process for a minute, and no longer."""
     processes = Processes()
-    processes.store.held.add(token_seal(b"QXZ-identity", URL).name)
+    processes.store.held.add(token_seal(IDENTITY, URL).name)
     flow = processes.obtain()
     waited = 0.0
     while isinstance(effect := next(flow), Pause):
@@ -182,7 +185,7 @@ def test_stuck_leader():
 def test_alone():
     """A process that must not wait requests a token itself and stores it for the others."""
     processes = Processes()
-    processes.store.held.add(token_seal(b"QXZ-identity", URL).name)
+    processes.store.held.add(token_seal(IDENTITY, URL).name)
     token = processes.obtained(alone=True)
     assert processes.obtained() == token
 
@@ -200,7 +203,7 @@ def test_other_credentials():
 def test_foreign_entry(entry):
     """Anything in place of a token is replaced by one."""
     processes = Processes()
-    name = token_seal(b"QXZ-identity", URL).name
+    name = token_seal(IDENTITY, URL).name
     processes.store.entries[name] = entry
     token = processes.obtained()
     assert processes.obtained() == token
@@ -212,8 +215,7 @@ def test_sealed():
     processes = Processes()
     token = processes.obtained()
     ((name, data),) = processes.store.entries.items()
-    assert token.access_token.reveal().encode() not in data
-    assert b"QXZ" not in data + name.encode()
+    canaries.assert_absent(name.encode() + b" " + data, [token.access_token.reveal(), IDENTITY.decode()])
 
 
 @pytest.mark.parametrize("what", ["read", "write", "lock"])

@@ -69,7 +69,7 @@ def add(
     stdin: Annotated[bool, typer.Option("--stdin", help="Read the values from standard input, one per line.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Replace a profile of that name without asking.")] = False,
 ) -> None:
-    """Save credentials in the system's keyring, or if there is none in a file that only you can read.
+    """Save credentials in a file that only you can read, sealed with a key in the system's keyring if there is one.
 
     You are asked for the secret values, and they are not shown while you type. No option takes a secret: an argument
     would land in the history of the shell, and every user of the machine could see it in the list of processes.
@@ -192,7 +192,7 @@ def remove(
     environment: EnvironmentOption,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Remove saved credentials from the keyring and from the folder of saved profiles.
+    """Remove saved credentials.
 
     Environment variables and `.env` files stay as they are.
     """
