@@ -105,7 +105,7 @@ def kill_one(folder: Path, mode: str, size: int, delay: float) -> Outcome:
         process.send_signal(signal.SIGKILL)
         told = process.stdout.read()
     promised = told.count(b"\n")
-    was_rewritten = any(one.name.endswith(".rewritten") for one in folder.iterdir())
+    was_rewritten = any(file.name.startswith(".") and file.name.endswith(".part") for file in folder.iterdir())
     if mode == "all":
         assert bodies_here(path)[0] == expected  # the old recording is as it was
         expected = []

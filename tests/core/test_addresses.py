@@ -70,14 +70,14 @@ def test_trailing_slash(url, slashes):
 
 
 @given(LABELS, LABELS)
-def test_same_address(one, other):
+def test_same_address(first, second):
     """Case of scheme and host, the default port and a final dot do not matter."""
-    address = parse(f"https://{one}.{other}/Path")
-    assert parse(f"HTTPS://{one.upper()}.{other}/Path") == address
-    assert parse(f"https://{one}.{other}:443/Path") == address
-    assert parse(f"https://{one}.{other}./Path") == address
-    assert parse(f"https://{one}.{other}:/Path") == address
-    assert str(address) == f"https://{one}.{other}/Path"
+    address = parse(f"https://{first}.{second}/Path")
+    assert parse(f"HTTPS://{first.upper()}.{second}/Path") == address
+    assert parse(f"https://{first}.{second}:443/Path") == address
+    assert parse(f"https://{first}.{second}./Path") == address
+    assert parse(f"https://{first}.{second}:/Path") == address
+    assert str(address) == f"https://{first}.{second}/Path"
 
 
 @pytest.mark.parametrize(

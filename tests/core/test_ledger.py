@@ -46,10 +46,10 @@ def test_instants_round_trip(instant):
 
 
 @given(INSTANTS, INSTANTS)
-def test_instant_texts_sort(one, other):
+def test_instant_texts_sort(first, second):
     """Texts of instants have the same width and sort like the instants."""
-    assert len(instant_text(one)) == len("2026-05-12T09:30:00.000000Z")
-    assert (instant_text(one) < instant_text(other)) == (in_utc(one) < in_utc(other))
+    assert len(instant_text(first)) == len("2026-05-12T09:30:00.000000Z")
+    assert (instant_text(first) < instant_text(second)) == (in_utc(first) < in_utc(second))
 
 
 def test_instant_text():

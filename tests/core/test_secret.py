@@ -61,10 +61,10 @@ def test_masked(way, text):
 
 
 @given(CANARIES, CANARIES)
-def test_mask_hides_the_length(one, other):
+def test_mask_hides_the_length(first, second):
     """All secrets look the same, whatever their length."""
-    assert repr(Secret(one)) == repr(Secret(other)) == f"Secret('{MASK}')"
-    assert str(Secret(one)) == str(Secret(other)) == MASK
+    assert repr(Secret(first)) == repr(Secret(second)) == f"Secret('{MASK}')"
+    assert str(Secret(first)) == str(Secret(second)) == MASK
 
 
 REFUSALS = {
@@ -123,12 +123,12 @@ def test_reveal(text):
 
 
 @given(st.text(st.characters(), max_size=3), st.text(st.characters(), max_size=3))
-def test_equality(one, other):
+def test_equality(first, second):
     """Secrets are equal if and only if their texts are; equal secrets have equal hashes."""
-    assert (Secret(one) == Secret(other)) == (one == other)
-    assert Secret(one) == Secret(one)
-    assert hash(Secret(one)) == hash(Secret(one))
-    assert len({Secret(one), Secret(other)}) == len({one, other})
+    assert (Secret(first) == Secret(second)) == (first == second)
+    assert Secret(first) == Secret(first)
+    assert hash(Secret(first)) == hash(Secret(first))
+    assert len({Secret(first), Secret(second)}) == len({first, second})
 
 
 def test_equality_with_plain_text():

@@ -69,12 +69,12 @@ def test_locks_of_different_files(tmp_path):
 def test_processes(tmp_path):
     """Only one process at a time has the lock."""
     file = tmp_path / "a.lock"
-    with holder(file) as (_, said):
-        assert said == "held"
+    with holder(file) as (_, report):
+        assert report == "held"
         assert try_lock(file) is None
     lock = try_lock(file)
-    with holder(file) as (_, said):
-        assert said == "busy"
+    with holder(file) as (_, report):
+        assert report == "busy"
     lock.release()
 
 
@@ -82,8 +82,8 @@ def test_processes(tmp_path):
 def test_killed(tmp_path):
     """The lock of a killed process is free."""
     file = tmp_path / "a.lock"
-    with holder(file) as (process, said):
-        assert said == "held"
+    with holder(file) as (process, report):
+        assert report == "held"
         process.send_signal(signal.SIGKILL)
         process.wait()
         assert try_lock(file) is not None

@@ -19,21 +19,25 @@ PROXY = "http://proxy.example.com:3128"
 VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
 
-class Made:
-    """Replaces the transports of httpx, and keeps those that were made."""
+class FakeTransports:
+    """Replaces the transports of httpx, and keeps those that were transports."""
 
     def __init__(self, monkeypatch):
-        self.transports = []
+        self.all = []
         monkeypatch.setattr(httpx, "HTTPTransport", self.make)
         monkeypatch.setattr(httpx, "AsyncHTTPTransport", self.make)
 
     def make(self, *, verify, proxy):
         transport = Carrier(verify, proxy)
-        self.transports.append(transport)
+        self.all.append(transport)
         return transport
 
     def carried(self):
-        return [(str(getattr(made.proxy, "url", made.proxy)), made.urls) for made in self.transports if made.urls]
+        return [
+            (str(getattr(transport.proxy, "url", transport.proxy)), transport.urls)
+            for transport in self.all
+            if transport.urls
+        ]
 
 
 class Carrier(httpx.MockTransport):
@@ -55,9 +59,9 @@ class Carrier(httpx.MockTransport):
 
 
 @pytest.fixture
-def made(monkeypatch):
+def transports(monkeypatch):
     """The transports that a network makes; they do not leave this process."""
-    return Made(monkeypatch)
+    return FakeTransports(monkeypatch)
 
 
 @pytest.fixture(autouse=True)
@@ -72,36 +76,36 @@ def get(network, *urls):
         network.handle_request(httpx.Request("GET", url))
 
 
-def proxy_of(made, url, **settings):
+def proxy_of(transports, url, **settings):
     """Return the proxy by which a URL is reached, or None."""
     get(Network(is_async=False, **settings), url)
-    proxy = made.transports[-1].proxy
+    proxy = transports.all[-1].proxy
     return None if proxy is None else str(getattr(proxy, "url", proxy))
 
 
-def test_direct(made):
+def test_direct(transports):
     """Without a proxy, requests go directly and are verified; without TLS, no certificate authorities are loaded."""
     secure, plain = ["https://one.example.com/", "https://two.example.com/"], ["http://127.0.0.1:8000/"]
     get(Network(is_async=False), *secure, *plain)
-    assert made.carried() == [("None", secure), ("None", plain)]
-    assert made.transports[0].verify is True
-    assert made.transports[1].verify.verify_mode is ssl.CERT_REQUIRED
-    assert made.transports[1].verify.get_ca_certs() == []
+    assert transports.carried() == [("None", secure), ("None", plain)]
+    assert transports.all[0].verify is True
+    assert transports.all[1].verify.verify_mode is ssl.CERT_REQUIRED
+    assert transports.all[1].verify.get_ca_certs() == []
 
 
-def test_proxy_argument(made):
+def test_proxy_argument(transports):
     """The proxy argument is used for everything except loopback."""
     network = Network(is_async=False, proxy=PROXY)
     remote = ["https://one.example.com/", "https://192.0.2.1/", "https://two.example.com/"]
     loopback = ["http://127.0.0.1:8000/", "http://localhost/", "http://[::1]:8000/", "http://127.9.9.9/"]
     get(network, *remote, *loopback)
-    assert made.carried() == [(PROXY, remote), ("None", loopback)]
+    assert transports.carried() == [(PROXY, remote), ("None", loopback)]
 
 
 @pytest.mark.parametrize("proxy", [PROXY, httpx.URL(PROXY), httpx.Proxy(PROXY)], ids=["text", "URL", "Proxy"])
-def test_types_of_proxy(made, proxy):
+def test_types_of_proxy(transports, proxy):
     """A proxy may have any type that httpx takes."""
-    assert proxy_of(made, "https://one.example.com/", proxy=proxy) == PROXY
+    assert proxy_of(transports, "https://one.example.com/", proxy=proxy) == PROXY
 
 
 @pytest.mark.parametrize(
@@ -117,13 +121,13 @@ def test_types_of_proxy(made, proxy):
         ({}, None),
     ],
 )
-def test_proxy_variables(made, monkeypatch, variables, proxy):
+def test_proxy_variables(transports, monkeypatch, variables, proxy):
     """The proxy variables are those of httpx, and do not apply to loopback."""
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert proxy_of(made, "https://one.example.com/") == proxy
-    assert proxy_of(made, "https://127.0.0.1/") is None
-    assert proxy_of(made, "http://localhost:8000/") is None
+    assert proxy_of(transports, "https://one.example.com/") == proxy
+    assert proxy_of(transports, "https://127.0.0.1/") is None
+    assert proxy_of(transports, "http://localhost:8000/") is None
 
 
 @pytest.mark.parametrize(
@@ -137,26 +141,26 @@ def test_proxy_variables(made, monkeypatch, variables, proxy):
         ("192.0.2.1", ["https://192.0.2.1/"], ["https://192.0.2.2/"]),
     ],
 )
-def test_no_proxy(made, monkeypatch, no_proxy, direct, proxied):
+def test_no_proxy(transports, monkeypatch, no_proxy, direct, proxied):
     """Hosts and ports in NO_PROXY are reached directly, whatever the order of calls."""
     monkeypatch.setenv("HTTPS_PROXY", PROXY)
     monkeypatch.setenv("NO_PROXY", no_proxy)
     for urls in (direct + proxied, proxied + direct):
-        made.transports.clear()
+        transports.all.clear()
         get(Network(is_async=False), *urls)
-        carried = dict(made.carried())
+        carried = dict(transports.carried())
         assert set(carried.get("None", [])) == set(direct)
         assert set(carried.get(PROXY, [])) == set(proxied)
 
 
-def test_proxy_argument_and_variables(made, monkeypatch):
+def test_proxy_argument_and_variables(transports, monkeypatch):
     """The proxy argument takes precedence over the variables, NO_PROXY included."""
     monkeypatch.setenv("HTTPS_PROXY", "http://other.example.com:1")
     monkeypatch.setenv("NO_PROXY", "*")
-    assert proxy_of(made, "https://one.example.com/", proxy=PROXY) == PROXY
+    assert proxy_of(transports, "https://one.example.com/", proxy=PROXY) == PROXY
 
 
-def test_one_transport_per_proxy(made):
+def test_one_transport_per_proxy(transports):
     """A single transport serves all hosts behind a proxy and all threads, so that connections are reused."""
     network = Network(is_async=False)
     start = threading.Barrier(8)
@@ -170,20 +174,20 @@ def test_one_transport_per_proxy(made):
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(made.transports) == 1
-    assert len(made.transports[0].urls) == 8
+    assert len(transports.all) == 1
+    assert len(transports.all[0].urls) == 8
 
 
-def test_close(made):
+def test_close(transports):
     """Closing closes each transport once."""
     network = Network(is_async=False, proxy=PROXY)
     get(network, "https://one.example.com/", "http://127.0.0.1/")
     network.close()
     network.close()
-    assert [transport.closed for transport in made.transports] == [1, 1]
+    assert [transport.closed for transport in transports.all] == [1, 1]
 
 
-def test_async(made):
+def test_async(transports):
     """Asynchronous requests take the same routes, and aclose() closes their transports."""
 
     async def main():
@@ -193,8 +197,8 @@ def test_async(made):
         await network.aclose()
 
     asyncio.run(main())
-    assert [proxy for proxy, _ in made.carried()] == [PROXY, "None"]
-    assert [transport.closed for transport in made.transports] == [1, 1]
+    assert [proxy for proxy, _ in transports.carried()] == [PROXY, "None"]
+    assert [transport.closed for transport in transports.all] == [1, 1]
 
 
 def unverified():
@@ -205,7 +209,7 @@ def unverified():
 
 
 @pytest.mark.parametrize("verify", [False, unverified()], ids=["False", "context"])
-def test_unverified(made, verify):
+def test_unverified(transports, verify):
     """Without verification only this machine can be called."""
     network = Network(is_async=False, verify=verify)
     get(network, "https://127.0.0.1:8000/", "https://localhost/")
@@ -214,15 +218,15 @@ def test_unverified(made, verify):
             get(network, url)
         with pytest.raises(UnsafeAddress, match="verify"):
             get(network, url)
-    assert len(made.transports) == 1
-    assert made.transports[0].verify is verify
+    assert len(transports.all) == 1
+    assert transports.all[0].verify is verify
 
 
-def test_verifying_context(made):
+def test_verifying_context(transports):
     """An SSL context that verifies is used as it is."""
     context = ssl.create_default_context()
     get(Network(is_async=False, verify=context), "https://one.example.com/")
-    assert made.transports[0].verify is context
+    assert transports.all[0].verify is context
 
 
 def authority():
@@ -242,12 +246,12 @@ def authority():
     return certificate.public_bytes(serialization.Encoding.PEM)
 
 
-def test_certificate_file(made, tmp_path):
+def test_certificate_file(transports, tmp_path):
     """The path of a certificate authority gives a context that trusts only this authority."""
     file = tmp_path / "authority.pem"
     file.write_bytes(authority())
     get(Network(is_async=False, verify=str(file)), "https://one.example.com/")
-    context = made.transports[0].verify
+    context = transports.all[0].verify
     assert context.verify_mode is ssl.CERT_REQUIRED
     assert context.check_hostname
     assert [dict(pair for (pair,) in trusted["subject"]) for trusted in context.get_ca_certs()] == [
@@ -255,21 +259,21 @@ def test_certificate_file(made, tmp_path):
     ]
 
 
-def test_certificate_folder(made, tmp_path):
+def test_certificate_folder(transports, tmp_path):
     """A folder of certificate authorities can be given too."""
     get(Network(is_async=False, verify=str(tmp_path)), "https://one.example.com/")
-    assert made.transports[0].verify.verify_mode is ssl.CERT_REQUIRED
+    assert transports.all[0].verify.verify_mode is ssl.CERT_REQUIRED
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no certificate"])
-def test_certificate_file_unreadable(made, tmp_path, content):
+def test_certificate_file_unreadable(transports, tmp_path, content):
     """A path without a certificate authority is an error that names it, and nothing is sent."""
     file = tmp_path / "authority.pem"
     if content is not None:
         file.write_bytes(content)
     with pytest.raises(ConfigurationError, match=r"authority\.pem"):
         get(Network(is_async=False, verify=str(file)), "https://one.example.com/")
-    assert made.transports == []
+    assert transports.all == []
 
 
 @pytest.mark.parametrize(
