@@ -52,13 +52,13 @@ class _StoppingFile:
 
 @pytest.fixture
 def writes_that_stop(monkeypatch):
-    """While this is entered, writes to files stop half-way: with an error, or short when that is None."""
+    """Return a context manager in which writes to files stop halfway: with an error, or short if it is None."""
 
     @contextlib.contextmanager
     def stopping(error):
         opened = Path.open
         with monkeypatch.context() as patch:
-            patch.setattr(Path, "open", lambda *given, **more: _StoppingFile(opened(*given, **more), error))
+            patch.setattr(Path, "open", lambda *args, **options: _StoppingFile(opened(*args, **options), error))
             yield
 
     return stopping
@@ -66,11 +66,14 @@ def writes_that_stop(monkeypatch):
 
 @pytest.fixture
 def python(tmp_path):
-    """Runs Python in a process of its own, in the test's folder; `status` is what it should exit with."""
+    """Return a function that runs Python in a new process, in the test's folder, and returns its output.
+
+    `status` is the expected exit status; other keywords are environment variables.
+    """
 
     def run(*arguments, status=0, **variables):
         variables = {"PYTHONPATH": str(Path(toolkit.__file__).parents[1]), "TOOLKIT_OFFLINE": "", **variables}
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, *map(str, arguments)],
             cwd=tmp_path,
             env={**os.environ, **variables},
@@ -78,17 +81,14 @@ def python(tmp_path):
             text=True,
             check=False,
         )
-        assert done.returncode == status, done.stdout + done.stderr
-        return done.stdout
+        assert process.returncode == status, process.stdout + process.stderr
+        return process.stdout
 
     return run
 
 
-# A server on loopback -------------------------------------------------------------------------------------------------
-
-
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Answers by path: /count counts, /gzip is compressed, /cookies repeats headers, all else tells what it got."""
+    """Answers by path: /count counts, /gzip is compressed, /cookies repeats headers, others echo the request."""
 
     protocol_version = "HTTP/1.1"
 
@@ -113,7 +113,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    do_GET = do_POST = answer  # noqa: N815 - names that http.server looks for
+    do_GET = do_POST = answer  # noqa: N815 - names of http.server
 
     def log_message(self, *_):
         pass
@@ -121,7 +121,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server():
-    """A server of the test's own; `paths` are those asked for."""
+    """A new server on loopback; `url` is its address, and `paths` are those that were requested."""
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
         running.daemon_threads = True
         running.paths = []
@@ -133,11 +133,8 @@ def server():
         thread.join()
 
 
-# Interactions ---------------------------------------------------------------------------------------------------------
-
-
 def make_interaction(path="/v1/accounts", body=b'{"id": 1}', *, at=0, **changes):
-    """An interaction of a plain client; `at` is in seconds."""
+    """Return an interaction of a plain client, recorded `at` seconds after a fixed instant."""
     request = {"method": "GET", "uri": f"https://broker.svc.invalid{path}", **changes.pop("request", {})}
     response = {
         "status": 200,
@@ -164,12 +161,12 @@ def as_recorded(scrubber, interaction):
 
 @pytest.fixture(scope="session")
 def interaction():
-    """Makes interactions."""
+    """The function `make_interaction`."""
     return make_interaction
 
 
 def make_authorization(profile="default", environment=Environment.BROKER_SANDBOX, token=1):
-    """How a call of a broker partner was authorized."""
+    """Return the authorization of a call of a broker partner."""
     start = datetime(2026, 5, 12, 9, 29, tzinfo=UTC)
     return Authorization(
         CredentialKind.CLIENT_SECRET, environment, profile, token, start, start + timedelta(seconds=899)
@@ -178,35 +175,21 @@ def make_authorization(profile="default", environment=Environment.BROKER_SANDBOX
 
 @pytest.fixture(scope="session")
 def authorization():
-    """Makes authorizations."""
+    """The function `make_authorization`."""
     return make_authorization
 
 
-# Texts that YAML, or a reader that looks for our own lines, could take for something else.
-ODD_TEXTS = st.sampled_from(
-    [
-        *("", " ", "\n", "\n\n", "a\n", "a\n\n", " a", "a ", "a \nb", "\ta", "a\tb", "a\r\nb", "\r", "a\nb", "a\n b\n"),
-        *("null", "~", "yes", "ON", "123", "1e3", "0x1f", "2026-01-01", "=", "<<", "- a", "? a", "a: b", "#a", "a #b"),
-        *("---", "...", "%YAML 1.1", "&a", "*a", "!!python/object/apply:os.getcwd []", "|", ">-", "@", "`", "'", '"'),
-        *("- request:\n    method: GET\n", "  complete: true\n", "a\n  complete: true\n", "interactions:\n"),
-        *("  recorded_at: '2026-01-01T00:00:00Z'\n", "x\n  token_obtained:\n    token: 7\n", "\\", "\\n", "a\\\nb"),
-        *(
-            "\x00",
-            "\x07",
-            "\x1b[31m",
-            "\x7f",
-            "\x85",
-            "\xa0",
-            "\xad",
-            "é",
-            "\u2028",
-            "\u202e",
-            "\ufeff",
-            "\ufffe",
-            "😀",
-        ),
-    ]
-)
+# Texts that YAML, or a reader of our layout, could misinterpret.
+# fmt: off
+ODD_TEXTS = st.sampled_from([
+    "", " ", "\n", "\n\n", "a\n", "a\n\n", " a", "a ", "a \nb", "\ta", "a\tb", "a\r\nb", "\r", "a\nb", "a\n b\n",
+    "null", "~", "yes", "ON", "123", "1e3", "0x1f", "2026-01-01", "=", "<<", "- a", "? a", "a: b", "#a", "a #b",
+    "---", "...", "%YAML 1.1", "&a", "*a", "!!python/object/apply:os.getcwd []", "|", ">-", "@", "`", "'", '"',
+    "- request:\n    method: GET\n", "  complete: true\n", "a\n  complete: true\n", "interactions:\n",
+    "  recorded_at: '2026-01-01T00:00:00Z'\n", "x\n  token_obtained:\n    token: 7\n", "\\", "\\n", "a\\\nb",
+    "\x00", "\x07", "\x1b[31m", "\x7f", "\x85", "\xa0", "\xad", "é", "\u2028", "\u202e", "\ufeff", "\ufffe", "😀",
+])
+# fmt: on
 TEXTS = st.text(max_size=60) | ODD_TEXTS | st.lists(ODD_TEXTS | st.text(max_size=5), max_size=4).map("".join)
 BODIES = st.binary(max_size=80) | TEXTS.map(lambda text: text.encode("utf-8"))
 HEADER_NAMES = st.sampled_from(["Date", "Link", "link", "Set-Cookie", "ETag", "X-Y", "null", "On", "12", "=", "~"])
@@ -252,17 +235,17 @@ INTERACTIONS = st.builds(
 
 @pytest.fixture(scope="session")
 def interactions():
-    """`data().draw(interactions())`: an interaction of any content."""
-    return lambda: INTERACTIONS  # a function, which hypothesis shows in one line
+    """The strategy of interactions with any content, as `data.draw(interactions())`."""
+    return lambda: INTERACTIONS  # hypothesis prints a function in one line, and the strategy in many
 
 
 @pytest.fixture(scope="session")
 def bodies():
-    """`data().draw(bodies())`: a body of any content."""
+    """The strategy of bodies with any content, as `data.draw(bodies())`."""
     return lambda: BODIES
 
 
 @pytest.fixture(scope="session")
 def search():
-    """`search(data, secret)`: whether bytes hold a secret in any form."""
+    """Return a function that tells whether data holds a secret in any form."""
     return lambda data, secret, depth=4: bool(canaries.found_in(data, secret, layers=depth))

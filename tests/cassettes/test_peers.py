@@ -1,4 +1,4 @@
-"""Recordings of a session in the hands of the tools that people have: stock vcrpy and pytest-recording."""
+"""Recordings of a session replay in stock vcrpy and pytest-recording, and theirs replay here."""
 
 import asyncio
 import subprocess
@@ -35,7 +35,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_stock_vcrpy_replays_a_session(recording: Path) -> None:
-    """Every interaction answers a plain httpx client inside vcrpy's own context, the token request included."""
+    """Every interaction, the token request included, answers a plain httpx client in vcrpy's context."""
     with vcr.use_cassette(str(recording), record_mode="none") as cassette:
         assert len(httpx.get(f"{BROKER}/v1/accounts").json()) == 2
         quotes = httpx.get(f"{symbolic_address('market_data_sandbox')}/v2/practice/quotes?symbols=ALFA")
@@ -49,7 +49,7 @@ def test_stock_vcrpy_replays_a_session(recording: Path) -> None:
 
 
 def test_stock_vcrpy_replays_a_session_to_an_async_client(recording: Path) -> None:
-    """The same for httpx.AsyncClient."""
+    """Stock vcrpy replays a session's recording to httpx.AsyncClient."""
 
     async def accounts() -> int:
         async with httpx.AsyncClient() as client:
@@ -60,7 +60,7 @@ def test_stock_vcrpy_replays_a_session_to_an_async_client(recording: Path) -> No
 
 
 def test_pytest_recording_replays_a_session(recording: Path, tmp_path: Path) -> None:
-    """A test marked for pytest-recording finds our cassette by its name and needs no network."""
+    """A test with pytest-recording's marker finds our cassette by its name and needs no network."""
     module = tmp_path / "test_accounts.py"
     module.write_text(
         "import httpx, pytest\n\n"
@@ -74,14 +74,14 @@ def test_pytest_recording_replays_a_session(recording: Path, tmp_path: Path) -> 
     cassette.parent.mkdir(parents=True)
     cassette.write_bytes(recording.read_bytes())
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--record-mode=none", str(module)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 passed" in done.stdout
+    process = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert "1 passed" in process.stdout
     assert cassette.read_bytes() == recording.read_bytes()
 
 
 def test_what_stock_vcrpy_saved_still_replays_here(recording: Path, tmp_path: Path) -> None:
-    """vcrpy drops our keys when it adds to a cassette; the calls and their answers are still there."""
+    """A cassette to which vcrpy has added, dropping our keys, still replays here."""
     path = tmp_path / "session.yaml"
     path.write_bytes(recording.read_bytes())
     with practice() as service:
@@ -96,7 +96,7 @@ def test_what_stock_vcrpy_saved_still_replays_here(recording: Path, tmp_path: Pa
 
 
 def test_what_stock_vcrpy_recorded_replays_in_a_session(tmp_path: Path) -> None:
-    """A cassette that vcrpy made of the service is replayed by a session that knows the addresses."""
+    """A cassette that vcrpy recorded is replayed by a session that knows the addresses."""
     path = tmp_path / "foreign.yaml"
     with practice(accounts=2) as service:
         pair = service.credentials["paper"]
