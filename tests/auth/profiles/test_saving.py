@@ -368,30 +368,6 @@ def test_binding(place, settings, project):
     assert load_credentials("broker-live", settings=Settings(project=project)).client_id == "client"
 
 
-def test_binding_swapped_addresses(place, settings, project):
-    """An origin counts only for the address that it was saved for."""
-    quietly(save_credentials, ClientSecret("client", "s", environment="broker-live"), "a", settings=settings)
-    swapped = {**settings.addresses, "broker": settings.addresses["auth"], "auth": settings.addresses["broker"]}
-    with pytest.raises(UnsafeAddress):
-        load_credentials("broker-live", settings=Settings(swapped, project=project))
-
-
-def test_binding_of_address_set_later(place, settings, project):
-    """Credentials are not sent to an address that was not set when they were saved."""
-    quietly(
-        save_credentials,
-        ClientSecret("client", "s", environment="broker-live"),
-        "a",
-        settings=Settings({"auth": "https://auth.example.com"}, project=project),
-    )
-    with pytest.raises(UnsafeAddress, match="without such an address"):
-        load_credentials("broker-live", settings=settings)
-    quietly(
-        save_credentials, load_credentials("broker-live", settings=Settings(project=project)), "a", settings=settings
-    )
-    assert load_credentials("broker-live", settings=settings).name == "a"
-
-
 def test_variables_are_not_bound(settings, project):
     """Variables and .env are not bound to addresses: whoever sets them decides."""
     environ = {"TOOLKIT_LIVE_KEY_ID": "k", "TOOLKIT_LIVE_SECRET_KEY": "s"}

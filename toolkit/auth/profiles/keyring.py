@@ -10,7 +10,6 @@ unreadable. So a keyring that is locked or broken is an error, and only a missin
 from __future__ import annotations
 
 import base64
-import errno
 import secrets
 import time
 from contextlib import contextmanager, suppress
@@ -20,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Final
 from toolkit.auth.sealing import Seal
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
-from toolkit.local.files import shown
 from toolkit.local.folders import APPLICATION
 from toolkit.local.locks import try_lock
 from toolkit.transport.tracebacks import attempt
@@ -35,7 +33,6 @@ USER_NAME: Final = "key of saved profiles"  # what the keyring shows beside the 
 _KEY_LENGTH: Final = 32  # bytes
 _NO_KEYRINGS: Final = ("keyring.backends.fail", "keyring.backends.null")
 _LOCK: Final = ".keyring.lock"
-_NO_LOCKS: Final = frozenset({errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS})
 _LOOK_AGAIN: Final = 0.05  # seconds
 _MOST_LOOKS: Final = 1200  # one minute: the process that holds the lock may be asking its user to unlock the keyring
 
@@ -175,23 +172,18 @@ def _seal(key: Secret, profile: str) -> Seal:
 def _locked(file: Path, pause: Callable[[float], None]) -> Iterator[None]:
     """Hold a lock that one process holds at a time; on a disk that does not support locks, hold nothing."""
     lock = None
-    for _ in range(_MOST_LOOKS):
-        try:
+    with suppress(OSError):  # if the disk is full or read-only, writing the profile will say so
+        for _ in range(_MOST_LOOKS):
             lock = try_lock(file)
-        except OSError as error:
-            if error.errno in _NO_LOCKS:
+            if lock is not None:
                 break
+            pause(_LOOK_AGAIN)
+        else:
             raise ConfigurationError(
-                f"Cannot write {shown(file)}: {error.strerror}.",
-                "Set environment variables instead, or fix the folder.",
-            ) from None
-        if lock is not None:
-            break
-        pause(_LOOK_AGAIN)
-    else:
-        raise ConfigurationError(
-            "Another process has been using the system keyring for a minute.", "End it, and try again.", about="keyring"
-        )
+                "Another process has been using the system keyring for a minute.",
+                "End it, and try again.",
+                about="keyring",
+            )
     try:
         yield
     finally:
