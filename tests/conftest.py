@@ -1,3 +1,18 @@
+"""Options and fixtures of all tests.
+
+The suite is organised like this:
+
+- `tests/<room>/test_<module>.py` tests `toolkit/<room>/<module>.py`; base names are unique in the whole of `tests/`.
+- Tests of the project as a whole stand beside this file: floors, public names, README.
+- The gate's folders (`browser`, `kernels`, `notebooks`, `oauth_server`, `benchmarks`) start browsers, Jupyter kernels,
+  Node.js or interpreters. They need the extra `gate` and run only with `pytest --gate`.
+- All other tests need the extra `tests` and nothing else: no network, no kernel, no waiting.
+- `canaries` plants secrets and looks for them in every form; `recordings` has a server on loopback, and interactions
+  and bodies of any content; `notebook_files` writes notebooks; `key_forms` has keys in every form that people have.
+- `compatibility` reads files that an earlier version wrote.
+- hypothesis tries 20 examples, or 100 with `--hypothesis-profile=full`, as the gate does.
+"""
+
 from __future__ import annotations
 
 import gc
@@ -17,35 +32,41 @@ from toolkit.local.settings import Settings
 pytest_plugins = ["recordings"]
 
 HERE = Path(__file__).parent
+GATE_FOLDERS = [HERE / name for name in ("browser", "kernels", "notebooks", "oauth_server", "benchmarks")]
 
-# A slow machine is not a failure: no test of ours is timed, and hypothesis's deadline is a timer.
+# No deadlines: a slow machine is not a failure. hypothesis derandomizes both profiles where the variable CI is set.
 hypothesis_settings.register_profile("quick", deadline=None, max_examples=20)
 hypothesis_settings.register_profile("full", deadline=None, max_examples=100)
-hypothesis_settings.load_profile("quick")  # `--hypothesis-profile=full` for the full budget
-
-# Folders whose tests need more than the extra `tests`: a browser, Jupyter kernels, Node.js.
-GATE_FOLDERS = {"browser", "kernels", "notebooks", "oauth_server"}
+hypothesis_settings.load_profile("quick")  # the option --hypothesis-profile is applied later, and wins
 
 
 def pytest_addoption(parser):
     parser.addoption("--gate", action="store_true", help="also run the tests that need the extra `gate`")
 
 
+def pytest_configure(config):
+    """Refuse to collect a folder of the gate by name without `--gate`."""
+    paths = [Path(config.invocation_params.dir, argument.partition("::")[0]) for argument in config.args]
+    folders = [folder.name for folder in GATE_FOLDERS if any(path.is_relative_to(folder) for path in paths)]
+    if folders and not config.getoption("--gate"):
+        names = " and ".join(f"tests/{name}" for name in folders)
+        raise pytest.UsageError(f"{names} needs the extra `gate`; add the option --gate to run it.")
+
+
 def pytest_ignore_collect(collection_path, config):
-    """Leave out the folders of the gate unless they are asked for."""
-    is_for_gate = collection_path.parent == HERE and collection_path.name in GATE_FOLDERS
-    return True if is_for_gate and not config.getoption("--gate") else None
+    """Leave out the folders of the gate unless `--gate` is given."""
+    return True if collection_path in GATE_FOLDERS and not config.getoption("--gate") else None
 
 
 def pytest_collection_finish():
-    """Thousands of tests stay to the end: no collection of garbage is to look through them again."""
+    """Keep the collected tests out of garbage collection: there are thousands, and they stay to the end."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(autouse=True)
 def caches(tmp_path, monkeypatch):
-    """The user's cache folder during a test, in processes of its own too."""
+    """Give the test a cache folder of its own, which processes that it starts use too."""
     folder = tmp_path.with_name(f"{tmp_path.name}-caches")
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
     return folder / "service-access-toolkit"
@@ -53,7 +74,7 @@ def caches(tmp_path, monkeypatch):
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """A home folder of the test's own; projects are made in it."""
+    """Give the test a home folder of its own."""
     folder = tmp_path / "home"
     folder.mkdir()
     for variable in ("HOME", "USERPROFILE"):
@@ -63,14 +84,14 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture
 def project(home):
-    """A project folder; the test puts its settings there."""
+    """Return an empty project folder, which lies in the home folder."""
     folder = home / "project"
     folder.mkdir()
     return folder
 
 
 class Body(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A body in pieces that tells how many were taken, and whether it was closed."""
+    """A body in pieces, which counts the pieces that were taken and notes when it is closed."""
 
     def __init__(self, pieces):
         self.pieces = pieces
@@ -94,16 +115,18 @@ class Body(httpx.SyncByteStream, httpx.AsyncByteStream):
 
 
 class FakeService(httpx.BaseTransport, httpx.AsyncBaseTransport):
-    """The service within this process, below the toolkit, as a transport of both kinds.
+    """The service within this process, as a transport for sync and async sessions.
 
-    Bodies of requests are consumed as a socket would; bodies of answers are unread.
+    Bodies of requests are consumed, as by a socket; bodies of responses are unread.
 
     Attributes:
-        requests: as they went out, and `bodies` theirs.
-        issued: access tokens handed out.
-        expires_in: what a token reply says.
-        answer: what answers a call, and `answer_token` a token request; a test puts its own there,
-            which may raise, or be async.
+        requests: all requests that were sent.
+        bodies: the bodies of these requests.
+        issued: access tokens, in the order in which they were issued.
+        expires_in: the lifetime in token responses, in seconds.
+        answer: a function of the request that returns the response to a call. A test may replace it; it may raise,
+            or be async.
+        answer_token: the same for token requests.
         closed: whether the transport was closed.
     """
 
@@ -155,13 +178,13 @@ class FakeService(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
 @pytest.fixture
 def service():
-    """The service within this process; hand it to a session as `transport`."""
+    """Return a service within this process, to be given to a session as `transport`."""
     return FakeService()
 
 
 @pytest.fixture
 def settings(tmp_path, monkeypatch):
-    """Settings with all eight addresses, and cassettes in a folder of the test's own; online."""
+    """Return settings with all eight addresses and a cassettes folder of the test's own; the test is online."""
     monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
     addresses = {name: f"https://{name.replace('_', '-')}.example.com" for name in ADDRESS_NAMES}
     return Settings(addresses, cassettes=tmp_path / "cassettes", project=tmp_path)
@@ -169,12 +192,15 @@ def settings(tmp_path, monkeypatch):
 
 @pytest.fixture
 def make_credentials():
-    """Makes credentials of an environment: `kind` is "headers" or "basic", "secret" or "key"."""
+    """Return a function that makes credentials of an environment.
+
+    Its `kind` is "headers" or "basic" for account holders, and "secret" or "key" for broker partners.
+    """
 
     def make(environment, kind=None, **changes):
         if environment in ("live", "paper"):
-            given = {"scheme": kind or "headers", **changes}
-            return KeyPair(secrets.token_hex(10), secrets.token_urlsafe(30), environment=environment, **given)
+            options = {"scheme": kind or "headers", **changes}
+            return KeyPair(secrets.token_hex(10), secrets.token_urlsafe(30), environment=environment, **options)
         if kind == "key":
             from cryptography.hazmat.primitives.asymmetric import ec
 

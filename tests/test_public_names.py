@@ -13,7 +13,7 @@ import pytest
 
 import toolkit as tk
 
-# As the design writes them. What is built may have further parameters, by keyword and optional.
+# As the design writes them. The package may have further parameters, which are optional and given by keyword.
 
 
 def client_key(
@@ -60,12 +60,12 @@ SIGNATURES = {
     "practice": lambda *, accounts=25: ...,
     "panel": lambda environment=None, credentials=None, cassette=None, *, settings=None: ...,
     "offline": lambda: ...,
-    "load_ipython_extension": lambda ipython: ...,
+    "load_ipython_extension": lambda shell: ...,
     "Secret.reveal": lambda self: ...,
 }
-ASYNC = {name.replace("Session", "AsyncSession"): shape for name, shape in SIGNATURES.items() if "Session" in name}
+SIGNATURES |= {name.replace("Session", "AsyncSession"): SIGNATURES[name] for name in SIGNATURES if "Session" in name}
 
-# Each error and the one it is a kind of.
+# Each error and its parent.
 ERRORS = {
     "ConfigurationError": "ToolkitError",
     "AccessError": "ToolkitError",
@@ -85,111 +85,115 @@ ERRORS = {
     "TabulationError": "ToolkitError",
 }
 VALUES = ("Environment", "Interface", "Secret", "Settings", "Token", "Signer", "ToolkitError")
-NAMES = sorted({name.partition(".")[0] for name in (*SIGNATURES, *ASYNC)} | {*ERRORS, *VALUES})
+NAMES = sorted({name.partition(".")[0] for name in SIGNATURES} | {*ERRORS, *VALUES})
 ROOT = Path(tk.__file__).parents[1]
-HEAVY = ("pandas", "ipywidgets", "IPython", "vcr", "jwt", "cryptography")
+HEAVY = ("pandas", "ipywidgets", "IPython", "yaml", "vcr", "jwt", "cryptography")
 
 
-def public(name):
-    found = tk
-    for part in name.split("."):
-        found = getattr(found, part)
-    return found
+def public(dotted_name):
+    """Return a public object by its name, such as "Session.close"."""
+    value = tk
+    for name in dotted_name.split("."):
+        value = getattr(value, name)
+    return value
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_name(name):
-    """Every public name is there, and offered by completion."""
-    assert getattr(tk, name) is not None
-    assert name in dir(tk)
+def test_names_are_there_and_offered_by_completion():
+    """Every name of the design can be used, and `dir()` and `__all__` list it."""
+    assert [name for name in NAMES if getattr(tk, name, None) is None] == []
+    assert set(NAMES) <= set(dir(tk))
+    assert set(NAMES) <= set(tk.__all__)
+    assert [name for name in tk.__all__ if getattr(tk, name, None) is None] == []
 
 
-@pytest.mark.parametrize("name", [*SIGNATURES, *ASYNC])
-def test_signature(name):
-    """A call as the design writes it means what is written there; what is more is optional, and by keyword."""
-    written = dict(inspect.signature({**SIGNATURES, **ASYNC}[name]).parameters)
-    built = dict(inspect.signature(public(name)).parameters)
-    for parameter in written.values():
-        assert parameter.name in built or parameter.name == "ipython"
-    order = [name for name in built if name in written]
-    assert order == [name for name in written if name in built]
-    for parameter in built.values():
-        if parameter.name in written:
-            meant = written[parameter.name]
-            assert (parameter.kind, parameter.default) == (meant.kind, meant.default)
-        elif name != "load_ipython_extension":
-            assert parameter.kind is inspect.Parameter.KEYWORD_ONLY
-            assert parameter.default is not inspect.Parameter.empty
+def test_no_module_has_a_public_name():
+    """No module is named like a public name: importing the module would replace the name."""
+    assert [name for name in tk.__all__ if importlib.util.find_spec(f"toolkit.{name}") is not None] == []
+
+
+def signature_problems(name, design, package):
+    """Yield how a signature of the package breaks calls that the design allows."""
+    if list(design) != [parameter for parameter in package if parameter in design]:
+        yield f"{name}: parameters are {', '.join(package)} instead of {', '.join(design)}"
+        return
+    for parameter in package.values():
+        expected = design.get(parameter.name)
+        if expected is None:
+            if parameter.kind is not inspect.Parameter.KEYWORD_ONLY or parameter.default is inspect.Parameter.empty:
+                yield f"{name}: the further parameter {parameter.name} is not optional and by keyword"
+        elif (parameter.kind, parameter.default) != (expected.kind, expected.default):
+            yield f"{name}: {parameter} is not {expected} of the same kind"
+
+
+def test_signatures():
+    """A call as the design writes it works: names, order, kinds and defaults of parameters are those written there."""
+    problems = []
+    for name, design in SIGNATURES.items():
+        expected, actual = (dict(inspect.signature(function).parameters) for function in (design, public(name)))
+        problems += signature_problems(name, expected, actual)
+    assert problems == []
 
 
 def test_unknown_name():
-    """What is no public name is an AttributeError that says so."""
+    """A name that does not exist is an AttributeError that names it."""
     with pytest.raises(AttributeError, match="no attribute 'sesion'"):
         _ = tk.sesion
 
 
 def test_enumerations():
-    """Environments and interfaces are text of the document's words."""
+    """Environments and interfaces are text, in the words of the document."""
     environments = {"LIVE": "live", "PAPER": "paper", "BROKER_LIVE": "broker-live", "BROKER_SANDBOX": "broker-sandbox"}
     interfaces = {"TRADING": "trading", "MARKET_DATA": "market_data", "BROKER": "broker", "AUTH": "auth"}
-    assert {each.name: each for each in tk.Environment} == environments
-    assert {each.name: each for each in tk.Interface} == interfaces
+    assert {member.name: member for member in tk.Environment} == environments
+    assert {member.name: member for member in tk.Interface} == interfaces
 
 
-@pytest.mark.parametrize("name", ERRORS)
-def test_error_tree(name):
-    """Every error is of the tree that the design draws, so that catching its parent catches it."""
-    assert getattr(tk, ERRORS[name]) in getattr(tk, name).__bases__
-
-
-def test_errors_are_all_there():
-    """The tree has no more errors than those; a missing interface is an AttributeError as well."""
-    built = {name for name, one in vars(tk).items() if isinstance(one, type) and issubclass(one, tk.ToolkitError)}
-    assert built == {*ERRORS, "ToolkitError"}
+def test_error_tree():
+    """The errors are those of the design, each with the parent drawn there, so that catching the parent catches it."""
+    values = {name: getattr(tk, name) for name in tk.__all__}
+    errors = {name: value for name, value in values.items() if isinstance(value, type) and issubclass(value, Exception)}
+    assert set(errors) == {*ERRORS, "ToolkitError"}
+    assert [name for name, parent in ERRORS.items() if errors[parent] not in errors[name].__bases__] == []
     assert issubclass(tk.InterfaceNotAllowed, AttributeError)
     assert not issubclass(tk.AccessError, AttributeError)
 
 
-def test_attributes(settings, make_credentials):
-    """Credentials, settings, tokens and sessions have the attributes that the design names."""
-    pair, secret, key = (
-        make_credentials("paper"),
-        make_credentials("broker-live"),
-        make_credentials("broker-live", "key"),
-    )
-    assert all(isinstance(each, tk.Secret) for each in (pair.key_id, pair.secret_key, secret.client_secret))
+def test_attributes_of_credentials(make_credentials):
+    """Credentials have the attributes that are named in their constructors; what is secret is a `Secret`."""
+    pair, secret = make_credentials("paper"), make_credentials("broker-live")
+    key = make_credentials("broker-live", "key")
+    assert all(isinstance(value, tk.Secret) for value in (pair.key_id, pair.secret_key, secret.client_secret))
     assert (pair.scheme, pair.name, pair.environment) == ("headers", "default", "paper")
-    assert (secret.client_id, key.client_id, key.audience, key.key_id) == (
-        "client-1",
-        "client-1",
-        "token-endpoint",
-        None,
-    )
+    assert (secret.client_id, key.client_id, key.audience) == ("client-1", "client-1", "token-endpoint")
     assert isinstance(key.private_key, tk.Signer)
-    assert key.algorithm == "ES256"
-    assert settings.header_prefix == "SVC"
-    assert not any(address.endswith("/") for address in settings.addresses.values())
+    assert (key.key_id, key.algorithm) == (None, "ES256")
+
+
+@pytest.mark.parametrize(
+    ("session_type", "client_type"), [(tk.Session, httpx.Client), (tk.AsyncSession, httpx.AsyncClient)]
+)
+def test_attributes_of_sessions(session_type, client_type, settings, make_credentials):
+    """A session has a client for each interface that its environment allows, and no others."""
+    pair = make_credentials("paper")
+    session = session_type(credentials=pair, settings=settings)
+    assert (session.environment, session.credentials, session.token) == ("paper", pair, None)
+    assert isinstance(session.trading, client_type)
+    assert isinstance(session.market_data, client_type)
+    assert not hasattr(session, "broker")
     assert {"access_token", "issued_at", "expires_at"} <= set(tk.Token.__dataclass_fields__)
-    for session, client in ((tk.Session, httpx.Client), (tk.AsyncSession, httpx.AsyncClient)):
-        opened = session(credentials=pair, settings=settings)
-        assert (opened.environment, opened.credentials, opened.token) == ("paper", pair, None)
-        assert isinstance(opened.trading, client)
-        assert isinstance(opened.market_data, client)
-        assert not hasattr(opened, "broker")
 
 
 def test_settings():
-    """Settings are made of addresses, header prefix and cassettes folder, all of them by keyword."""
-    made = tk.Settings(addresses={"auth_sandbox": "https://a.example/"}, header_prefix="SVC", cassettes="cassettes")
-    assert dict(made.addresses) == {"auth_sandbox": "https://a.example"}
+    """Settings are made of addresses, header prefix and cassettes folder; addresses lose a trailing slash."""
+    settings = tk.Settings(addresses={"auth_sandbox": "https://a.example/"}, header_prefix="SVC", cassettes="cassettes")
+    assert dict(settings.addresses) == {"auth_sandbox": "https://a.example"}
     assert tk.Settings().header_prefix == "SVC"
 
 
 def test_cassette(tmp_path):
     """A cassette is a context manager with a length, counts, a table and a transport for any httpx client."""
-    with tk.Cassette(
-        tmp_path / "one.yaml", "new_episodes", match_on=["method", "uri"], secrets=["QXZ-secret"]
-    ) as cassette:
+    path = tmp_path / "new.yaml"
+    with tk.Cassette(path, "new_episodes", match_on=["method", "uri"], secrets=["QXZ-secret"]) as cassette:
         assert isinstance(cassette.transport(), httpx.BaseTransport)
         assert isinstance(cassette.transport(), httpx.AsyncBaseTransport)
         assert (len(cassette), cassette.play_count, list(cassette.unplayed)) == (0, 0, [])
@@ -209,16 +213,8 @@ def test_panel(settings):
     assert "session" in dir(tk.panel(settings=settings))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_no_module_of_that_name(name):
-    """No module is named like a public name: importing it would put the module in the name's place."""
-    assert importlib.util.find_spec(f"toolkit.{name}") is None
-
-
 def test_import_is_light():
-    """`import toolkit` loads none of the heavy libraries, nor does looking around in it."""
-    code = (
-        f"import sys, toolkit as tk; dir(tk); repr(tk.Session);print([name for name in {HEAVY} if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert done.stdout.strip() == "[]"
+    """`import toolkit`, completion and a look at `Session` load none of the heavy libraries."""
+    code = f"import sys, toolkit as tk; dir(tk); repr(tk.Session); print([n for n in {HEAVY} if n in sys.modules])"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert process.stdout.strip() == "[]"

@@ -1,4 +1,4 @@
-"""The README: what it shows runs, and what it names is there."""
+"""The README: its examples run, and what it names exists."""
 
 import re
 from pathlib import Path
@@ -15,8 +15,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 SNIPPETS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
-def test_the_two_commands_are_marked_for_the_gate() -> None:
-    """The gate runs the very lines that a reader copies: one line each, in a virtual environment."""
+def test_two_commands_are_marked_for_the_gate() -> None:
+    """The gate finds the two commands that a reader copies: one line each, in a virtual environment."""
     commands = re.findall(r"<!-- ci: (\w+) -->\n```sh\n(.*)\n```", README)
     assert [name for name, _ in commands] == ["demo", "tests"]
     for _, command in commands:
@@ -24,7 +24,7 @@ def test_the_two_commands_are_marked_for_the_gate() -> None:
         assert ".ci/constraints.txt" in command
 
 
-def test_links_lead_somewhere() -> None:
+def test_links_lead_to_files() -> None:
     """Every file that the README links to or shows is in the repository."""
     links = re.findall(r"\]\(([^)#]+)\)", README)
     local = [link for link in links if "://" not in link]
@@ -32,34 +32,34 @@ def test_links_lead_somewhere() -> None:
     assert [link for link in local if not (ROOT / link).exists()] == []
 
 
-def test_every_setting_is_named() -> None:
-    """All eight addresses are written as the settings know them."""
+def test_every_address_is_named() -> None:
+    """The README names all eight addresses as the settings do, and shows a variable."""
     assert [name for name in ADDRESS_NAMES if f"`{name}`" not in README] == []
     assert variable_name("auth_sandbox") in README
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=range(len(SNIPPETS)))
 def test_snippets_are_python(snippet: str) -> None:
-    """Every Python example compiles, and what it takes from the toolkit is there."""
+    """Every Python example compiles and uses only names that the toolkit has."""
     compile(snippet, "README.md", "exec")
     assert [name for name in re.findall(r"\btk\.(\w+)", snippet) if not hasattr(tk, name)] == []
 
 
-def test_the_practice_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_practice_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     """The example without an account prints made-up accounts."""
-    snippet = next(one for one in SNIPPETS if "tk.practice()" in one)
+    snippet = next(snippet for snippet in SNIPPETS if "tk.practice()" in snippet)
     exec(snippet, {"tk": tk})  # noqa: S102 - our own README
     assert "account_number" in capsys.readouterr().out
 
 
-def test_the_table_of_environments_is_right() -> None:
-    """Each environment's row names the interfaces and credentials that section 1 gives it."""
+def test_table_of_environments() -> None:
+    """The row of each environment names the interfaces and credentials that section 1 of the document gives it."""
     for environment in tk.Environment:
         row = next(line for line in README.splitlines() if line.startswith(f"| `{environment}` |"))
         holder, interfaces, credentials = (cell.strip() for cell in row.strip("|").split("|")[1:])
         rules = environment.rules
         assert holder == rules.holder
-        expected = [str(one).replace("_", " ") for one in rules.addresses if one is not tk.Interface.AUTH]
+        expected = [str(name).replace("_", " ") for name in rules.addresses if name is not tk.Interface.AUTH]
         assert interfaces.split(", ") == expected
         kinds = {"KeyPair": "key pair", "ClientSecret": "client secret", "ClientKey": "client key"}
         assert {kinds[name] for name in re.findall(r"`(\w+)`", credentials)} == {
@@ -67,8 +67,8 @@ def test_the_table_of_environments_is_right() -> None:
         }
 
 
-def test_saved_credentials_of_the_tour_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Variables, as the README names them, are enough for a session by environment."""
+def test_credentials_from_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Variables with the names that the README gives are enough to open a session of an environment."""
     with practice(accounts=2) as service:
         pair = service.credentials["paper"]
         assert isinstance(pair, tk.KeyPair)
