@@ -180,7 +180,5 @@ def real_account(notebook):
 
 
 def restarted(notebook):
-    notebook.page.evaluate(
-        "() => window.jupyterapp.shell.currentWidget.context.sessionContext.session.kernel.restart()"
-    )
+    notebook.restart_kernel()
     status(notebook, "This panel belongs to an earlier kernel.")

@@ -78,7 +78,7 @@ def test_a_live_panel_is_used_with_the_keyboard_and_outlives_its_kernel(open_not
     panel.locator(".toolkit-left").get_by_text("left").wait_for()
 
     notebook.save()
-    page.evaluate("() => window.jupyterapp.shell.currentWidget.context.sessionContext.session.kernel.restart()")
+    notebook.restart_kernel()
     status(notebook, GONE)
     assert not panel.get_by_role("button", name="Connect").is_visible()
     assert not panel.get_by_text("Connected.").is_visible()

@@ -119,7 +119,7 @@ def key_pair(typist, _):
     notebook.page.keyboard.type(secret_key)
     notebook.page.keyboard.press("Enter")
     status(notebook, f"{CONNECTED}: 1 account.")
-    assert notebook.panel.get_by_label("Key ID").count() == 0
+    notebook.panel.get_by_label("Key ID").wait_for(state="detached")
     typist.look(notebook.save)
 
 
