@@ -57,11 +57,14 @@ def test_the_stop_button_ends_the_loop(tmp_path: Path) -> None:
 
 
 def check_interrupt(manager: Any, client: Any, code: str) -> None:
-    client.execute(code)
+    cell = client.execute(code)
     data: list[dict[str, str]] = []
     error = ""
-    while not (error and data[-1]["text/plain"].startswith("calls <b>: stopped after ")):
+    is_idle = False  # until then the kernel drops what it is asked to execute, because a cell failed
+    while not (is_idle and data[-1]["text/plain"].startswith("calls <b>: stopped after ")):
         message = client.get_iopub_msg(timeout=30)
+        if message["parent_header"].get("msg_id") != cell:
+            continue
         kind, content = message["msg_type"], message["content"]
         if kind in {"display_data", "update_display_data"}:
             if not data:
@@ -69,6 +72,7 @@ def check_interrupt(manager: Any, client: Any, code: str) -> None:
             data.append(content["data"])
         elif kind == "error":
             error = content["ename"]
+        is_idle = is_idle or content.get("execution_state") == "idle"
     assert error in {"KeyboardInterrupt", "CancelledError"}
     assert "text/html" in data[0]
     assert "<b>" not in data[0]["text/html"]
