@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from toolkit.core.words import count_text, date_text, instant_words, minutes_text
+from toolkit.core.words import count_text, date_text, instant_words, minutes_text, nearest
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0, "0:00"), (-5, "0:00"), (0.2, "0:01"), (59, "0:59"), (890, "14:50")])
@@ -23,3 +23,10 @@ def test_instants():
 def test_count_text():
     """Counts have a separator for thousands and a noun in the right number."""
     assert [count_text(number, "account") for number in (0, 1, 1200)] == ["0 accounts", "1 account", "1,200 accounts"]
+
+
+def test_nearest():
+    """A misspelt name gives the most similar name, and any other text None."""
+    assert nearest("papper", ["live", "paper"]) == "paper"
+    assert nearest("papper", ["live", "paper"], cutoff=0.95) is None
+    assert nearest("production", ["live", "paper"]) is None

@@ -14,6 +14,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+from toolkit.core.words import nearest
+
 _LONGEST_NAME: Final = 40  # characters of a misspelt name that are compared
 
 
@@ -33,10 +35,7 @@ class Environment(StrEnum):
 
 def nearest_environment(name: str) -> str | None:
     """Return the environment that a misspelt name probably means, or None; case and underscores do not matter."""
-    from difflib import get_close_matches
-
-    plain = name[:_LONGEST_NAME].casefold().replace("_", "-")
-    return next(iter(get_close_matches(plain, list(map(str, Environment)), n=1)), None)
+    return nearest(name[:_LONGEST_NAME].casefold().replace("_", "-"), map(str, Environment))
 
 
 class Interface(StrEnum):

@@ -1,8 +1,9 @@
-"""Words that displays share: counts, dates and lifetimes."""
+"""Words that displays and errors share: counts, dates, lifetimes, and the right spelling of a name."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -29,6 +30,19 @@ def minutes_text(left: timedelta) -> str:
     """Return a remaining lifetime as minutes and seconds, `12:07`; rounded up, so that `0:00` means expired."""
     minutes, seconds = divmod(max(0, math.ceil(left.total_seconds())), 60)
     return f"{minutes}:{seconds:02}"
+
+
+def nearest(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+    """Return the name that a misspelt name probably means, or None if no name is similar enough.
+
+    Args:
+        name: the misspelt name.
+        names: the valid names.
+        cutoff: the least similarity, from 0 to 1.
+    """
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(name, list(names), n=1, cutoff=cutoff)), None)
 
 
 _MONTHS: Final = "January February March April May June July August September October November December".split()

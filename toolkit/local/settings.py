@@ -19,6 +19,7 @@ from toolkit.core.addresses import Address
 from toolkit.core.document import ADDRESS_NAMES, DEFAULT_HEADER_PREFIX
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.core.html import badge, card, code
+from toolkit.core.words import nearest
 from toolkit.local.files import expanded
 from toolkit.local.project import SETTINGS_FILE, find_project
 
@@ -232,7 +233,7 @@ def _addresses_from(environ: Mapping[str, str]) -> dict[str, str]:
     known = (*names, *_OTHER_VARIABLES)
     for variable in sorted(environ):
         # TOOLKIT_ is a common prefix: variables of other programs are ignored, misspelt ones are errors.
-        if variable.startswith("TOOLKIT_") and (variable.endswith("_URL") or _nearest(variable, known, cutoff=0.9)):
+        if variable.startswith("TOOLKIT_") and (variable.endswith("_URL") or nearest(variable, known, cutoff=0.9)):
             _check_known(variable, known, "variable")
     return {name: environ[variable] for variable, name in names.items() if environ.get(variable)}
 
@@ -269,15 +270,9 @@ def _check_known(name: str, names: Iterable[str], noun: str, *, where: str = "")
     names = tuple(names)
     if name in names:
         return
-    nearest = _nearest(name, names)
-    advice = f"Did you mean {nearest}?" if nearest else f"Known: {_listed(names)}."
+    meant = nearest(str(name), names)
+    advice = f"Did you mean {meant}?" if meant else f"Known: {_listed(names)}."
     raise ConfigurationError(f"Unknown {noun} {name!r}{where}.", advice, about=str(name))
-
-
-def _nearest(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> str | None:
-    from difflib import get_close_matches
-
-    return next(iter(get_close_matches(str(name), list(names), n=1, cutoff=cutoff)), None)
 
 
 def _listed(names: Iterable[str]) -> str:
