@@ -1,4 +1,4 @@
-"""What tests about recordings share: a server on loopback, and interactions of any content."""
+"""Shared helpers of tests about recordings: a server on loopback, and interactions with any content."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def test_names_that_differ_in_case(interaction):
     ],
 )
 def test_not_split(interaction, edit):
-    """A file whose meaning could change by splitting is not split."""
+    """A file is not split if that could change its meaning."""
     file = written([interaction(body=b"x", request={"body": b""})] * 2)
     assert vcrpy_layout.lay_out(file) is not None
     assert vcrpy_layout.lay_out(edit(file)) is None

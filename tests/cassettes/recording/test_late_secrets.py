@@ -62,7 +62,7 @@ def test_secret_is_removed_at_once(path, scrubber, interaction, anew):
 
 
 def test_recording_of_an_earlier_run(path, scrubber, interaction):
-    """What an earlier run wrote is checked when the first interaction is added, and from then on."""
+    """The file of an earlier run is checked when the first interaction is added, and from then on."""
     Recorder(path, scrubber).append(holding(interaction))
     other = Scrubber(KnownSecrets())
     recorder = Recorder(path, other)

@@ -1,4 +1,4 @@
-"""The interactions of a cassette file, by number, whoever wrote the file."""
+"""The interactions of a cassette file, by number, no matter which tool wrote the file."""
 
 from __future__ import annotations
 
@@ -69,15 +69,15 @@ class Contents(ABC):
 class Parsed(Contents):
     """Interactions that were parsed when the file was opened, because it has an unusual layout."""
 
-    def __init__(self, interactions: Sequence[Interaction], *, is_foreign: bool) -> None:
-        self._interactions = interactions
+    def __init__(self, recorded: Sequence[Interaction], *, is_foreign: bool) -> None:
+        self._interactions = recorded
         self.is_foreign = is_foreign
-        self.recorded_at = next((interaction.recorded_at for interaction in interactions), None)
-        callers = [interaction.authorized_by for interaction in interactions if interaction.authorized_by]
+        self.recorded_at = next((interaction.recorded_at for interaction in recorded), None)
+        callers = [interaction.authorized_by for interaction in recorded if interaction.authorized_by]
         self.environments = list(dict.fromkeys(str(caller.environment) for caller in callers))
-        obtained = [interaction.token_obtained for interaction in interactions if interaction.token_obtained]
+        obtained = [interaction.token_obtained for interaction in recorded if interaction.token_obtained]
         self.last_token_number = max((caller.token or 0 for caller in (*callers, *obtained)), default=0)
-        self.token_requests = [number for number, interaction in enumerate(interactions) if interaction.token_obtained]
+        self.token_requests = [number for number, interaction in enumerate(recorded) if interaction.token_obtained]
 
     def __len__(self) -> int:
         return len(self._interactions)
@@ -87,7 +87,7 @@ class Parsed(Contents):
 
 
 class _Lazy(Contents):
-    """Interactions that are found by their layout, and each parsed when it is first asked for."""
+    """Interactions that are located when the file is opened, and parsed one by one when first needed."""
 
     def __init__(self, file_layout: layout.Layout, *, source: str) -> None:
         self.layout = file_layout
@@ -126,7 +126,7 @@ class Unparsed(_Lazy):
         self.last_token_number = layout.last_token_number(file_layout)
         self.token_requests = layout.token_requests(file_layout)
 
-    def _parse(self, number: int, item: bytes, line: int) -> Interaction:  # noqa: ARG002 - the foreign one needs it
+    def _parse(self, number: int, item: bytes, line: int) -> Interaction:  # noqa: ARG002 - the foreign subclass needs it
         return fast_items.decode(item) or interactions.decode(item, source=self._source, line=line)
 
     def _method_and_uri(self, number: int) -> tuple[str, str] | None:

@@ -1,7 +1,7 @@
 """Read items of the usual shape with regular expressions instead of a YAML parser.
 
 This module exists for speed and for nothing else: 5,000 interactions take 0.17 s here and 1.76 s with libyaml
-(measured). It may be deleted without any other change but that.
+(measured). Deleting it would change nothing but the speed.
 
 It is safe because it reads only text that has a single meaning in YAML: plain and single-quoted scalars of printable
 ASCII, on one line or folded as PyYAML folds them, with the keys in the order in which the recorder, or stock vcrpy,

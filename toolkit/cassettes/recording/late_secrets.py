@@ -10,13 +10,14 @@ from toolkit.cassettes.recording.writer_lock import Claim
 from toolkit.local.files import write_atomically
 from toolkit.scrubbing.scrubber import Scrubber
 
-# A service may set a new cookie, or send new personal data, with every response. Both are scrubbed where they stand;
-# the rest of the file is checked for them only once, at the end, or each interaction would cost more than the last.
+# A service may set a new cookie, or send new personal data, with every response. Both are scrubbed where they
+# occur as such. The rest of the file is checked for them once, at the end; otherwise each interaction would cost more
+# than the one before it.
 _FREQUENTLY_NEW: Final = frozenset({"COOKIE", ""})
 
 
 class PendingCheck:
-    """Whether and when the files of a recorder must be checked for secrets that became known later.
+    """The pending check of a recorder's files for secrets that became known after they were written.
 
     Attributes:
         is_due: check before anything else is appended.
@@ -44,7 +45,7 @@ class PendingCheck:
             OSError: if a file cannot be read or written; it stays as it is, and the check stays due.
             CassetteError: if a secret cannot be removed; likewise.
         """
-        if self._is_running:  # a rewrite found another secret by its place; the loop below goes round again
+        if self._is_running:  # rewriting revealed another secret; the loop below runs again
             return
         self._is_running = True
         try:

@@ -18,7 +18,7 @@ from toolkit.core.escaping import excerpt, printable
 from toolkit.scrubbing.messages import RecordedRequest
 
 _SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
-_MOST_FILES: Final = 10_000  # looked at in a folder
+_MOST_FILES: Final = 10_000  # examined in a folder
 _MOST_NAMES: Final = 3
 _MOST_UNPLAYED: Final = 10  # shown
 

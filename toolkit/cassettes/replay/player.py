@@ -52,7 +52,7 @@ class Player:
 
     @property
     def play_count(self) -> int:
-        """How many times interactions were played, repeats included."""
+        """Number of times that interactions were played, repeats included."""
         return sum(self._play_counts.values())
 
     @property
