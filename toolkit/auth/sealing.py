@@ -1,4 +1,4 @@
-"""Encrypt what is stored for later, so that only holders of the same secret can find and open it.
+"""Encrypt stored data, so that only holders of the same secret can find and open it.
 
 Two secrets are used: credentials seal the tokens that processes share (`tokens/entries.py`), and a random key in the
 system keyring seals saved profiles (`profiles/keyring.py`).
@@ -13,10 +13,10 @@ _SALT: Final = b"service-access-toolkit\x00\x02"  # the number is the version of
 
 @final
 class Seal:
-    """Encrypts and decrypts what is stored for one purpose.
+    """Encrypts and decrypts the data of one purpose.
 
     The key is derived from the secret and the purpose (HKDF, RFC 5869) and encrypts with Fernet (AES-128-CBC and
-    HMAC-SHA256). What was sealed for one purpose does not open for another, even with the same secret.
+    HMAC-SHA256). Data sealed for one purpose does not open for another, even with the same secret.
 
     Args:
         secret: what the key is derived from. The seal is only as hard to guess as this secret: anybody who can read

@@ -66,7 +66,7 @@ def test_other_profile(memory_keyring, tmp_path):
 
 @pytest.mark.parametrize("text", ["", "hush", "gAAAAA", "ü" * 200, "x" * 500])
 def test_changed_text(memory_keyring, tmp_path, text):
-    """A text that nobody sealed does not open."""
+    """A text that was not sealed does not open."""
     seal_text(Secret("x"), "live/a", tmp_path)
     assert "does not open" in refusal(lambda: opened(SealedText(text)))
 

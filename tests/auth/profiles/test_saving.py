@@ -369,7 +369,7 @@ def test_binding(place, settings, project):
 
 
 def test_variables_are_not_bound(settings, project):
-    """Variables and .env are not bound to addresses: whoever sets them decides."""
+    """Variables and .env are not bound to addresses."""
     environ = {"TOOLKIT_LIVE_KEY_ID": "k", "TOOLKIT_LIVE_SECRET_KEY": "s"}
     assert load_credentials("live", settings=Settings(project=project), environ=environ).name == "default"
 

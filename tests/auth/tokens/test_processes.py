@@ -100,7 +100,7 @@ def test_revoked(tmp_path, served):
 
 
 class Signer:
-    """A signer whose key nobody sees."""
+    """A signer that does not show its key."""
 
     def __init__(self, key):
         self._key = key

@@ -26,19 +26,19 @@ TOKEN = canaries.new()
 URL = "https://auth.example.com/v1/oauth2/token"
 
 
-class Held:
+class HeldLock:
     def __init__(self, store, name):
         self.store, self.name = store, name
 
     def release(self):
-        self.store.held.discard(self.name)
+        self.store.locked.discard(self.name)
 
 
 class Store:
     """A store in a dictionary, shared by several imitated processes."""
 
     def __init__(self):
-        self.entries, self.held = {}, set()
+        self.entries, self.locked = {}, set()
         self.failing = set()
 
     def _check(self, what):
@@ -55,10 +55,10 @@ class Store:
 
     def try_lock(self, name, /):
         self._check("lock")
-        if name in self.held:
+        if name in self.locked:
             return None
-        self.held.add(name)
-        return Held(self, name)
+        self.locked.add(name)
+        return HeldLock(self, name)
 
 
 class Processes:
@@ -117,7 +117,7 @@ def test_one_token():
         assert stored == token
         assert stored.expires_monotonic == pytest.approx(890.0)
     assert processes.fetches == 1
-    assert processes.store.held == set()
+    assert processes.store.locked == set()
 
 
 def test_waiting():
@@ -145,7 +145,7 @@ def test_failed_leader(failure):
         first.throw(failure)
     assert second.send(None) == "fetching"
     assert ended(second)
-    assert processes.store.held == set()
+    assert processes.store.locked == set()
 
 
 def test_expired():
@@ -172,7 +172,7 @@ def test_refused_token():
 def test_stuck_leader():
     """The others wait for a stuck process for a minute, and no longer."""
     processes = Processes()
-    processes.store.held.add(token_seal(IDENTITY, URL).name)
+    processes.store.locked.add(token_seal(IDENTITY, URL).name)
     flow = processes.obtain()
     waited = 0.0
     while isinstance(effect := next(flow), Pause):
@@ -185,7 +185,7 @@ def test_stuck_leader():
 def test_alone():
     """A process that must not wait requests a token itself and stores it for the others."""
     processes = Processes()
-    processes.store.held.add(token_seal(IDENTITY, URL).name)
+    processes.store.locked.add(token_seal(IDENTITY, URL).name)
     token = processes.obtained(alone=True)
     assert processes.obtained() == token
 

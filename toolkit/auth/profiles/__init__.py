@@ -11,7 +11,7 @@
 
 Parts of two places are never put together, or the `.env` of a cloned repository could add to the user's secret. Saved
 profiles are bound to the origins of the addresses that they were saved for; variables and `.env` are not, because
-whoever sets them decides where they apply. A replay needs none of this.
+their author decides where they apply. A replay needs none of this.
 
 - `saving` loads, saves, lists and removes; `lookup` goes through the places; `profile` is what a list shows.
 - `variables`: environment variables and `.env`. `fields`: what one place gives. `prompt`: questions at the keyboard.

@@ -160,8 +160,8 @@ def check_binding(bound: Mapping[str, str], environment: Environment, source: st
             saved = f"for {old}" if old else "without such an address"
             raise UnsafeAddress(
                 f"The address {name} is now {new}; the credentials for {environment} in {source} were saved {saved}.",
-                f"Look at {settings.file or 'the addresses given'} and the variable {variable_name(name)}: whoever "
-                f"wrote them would receive the credentials. If you trust {new}, save the credentials again with "
+                f"Check {settings.file or 'the addresses'} and the variable {variable_name(name)}: their author would "
+                f"receive the credentials. If you trust {new}, save the credentials again with "
                 "save_credentials(), or correct [origins] if you wrote the file yourself.",
                 about=name,
             )

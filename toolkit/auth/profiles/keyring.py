@@ -123,7 +123,7 @@ def read_entry(backend: KeyringBackend, service: str, user_name: str) -> Secret 
 
 
 def unusable() -> ConfigurationError:
-    """Return the error for a keyring that refuses. What it says itself is not passed on: it may quote an entry."""
+    """Return the error for a locked or broken keyring. Its own message is dropped, because it may quote an entry."""
     return ConfigurationError(
         "The system keyring is locked, or does not work.",
         "Unlock it and try again. To do without it, set environment variables instead of saving the credentials; or "

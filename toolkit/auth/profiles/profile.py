@@ -1,4 +1,4 @@
-"""What a list says about a profile: its name and where it comes from, never a value."""
+"""Profiles as a list shows them: name and source, never a value."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _USE_VARIABLES: Final = "Set environment variables instead."
 
 
 def can_ask() -> bool:
-    """Return True if somebody can answer: at a terminal, or in a notebook whose front end takes input."""
+    """Return True if somebody can answer: at a terminal, or in a notebook with a front end that takes input."""
     kernel = getattr(shell(), "kernel", None)
     if kernel is not None:
         return bool(getattr(kernel, "_allow_stdin", False))

@@ -1,6 +1,6 @@
 """The entry of a shared token in a store: JSON, sealed with a key derived from the credentials.
 
-Without the credentials nobody can find or read an entry, and neither can the holder of a wrong secret.
+Only a holder of the same credentials can find and read an entry.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class FileTokenStore:
             return read_private(file, LARGEST_ENTRY) if exists else None
 
     def write(self, name: str, data: bytes, /) -> None:
-        """Replace the entry of a name, and remove entries that nobody has written for two days.
+        """Replace the entry of a name, and remove entries that were last written two days ago or earlier.
 
         Raises:
             StoreUnavailableError: if the folder or the file cannot be written. The old entry stays.
@@ -127,7 +127,7 @@ class FileTokenStore:
             if lock is None:
                 continue
             try:
-                if _modified(self._file(name, _ENTRY)) < oldest:  # checked again, now that nobody else writes it
+                if _modified(self._file(name, _ENTRY)) < oldest:  # checked again, now that no other process writes it
                     self._file(name, _ENTRY).unlink(missing_ok=True)
                     self._file(name, _LOCK).unlink(missing_ok=True)
             finally:
