@@ -1,3 +1,5 @@
+"""Which requests of an interface may be sent, and where they go."""
+
 from __future__ import annotations
 
 import string
@@ -22,7 +24,7 @@ def scope(address="https://broker.example.com", *, others=(), header_prefix="SVC
 
 
 def path_of(url, of=None, **request):
-    return (of or scope()).path_of(httpx.Request("GET", url, **request))
+    return (of or scope()).check(httpx.Request("GET", url, **request))[0]
 
 
 SEGMENT = st.text(string.ascii_letters + string.digits + "-._~!$'()*,@ é&+", min_size=1).filter(
@@ -34,10 +36,10 @@ SEGMENT = st.text(string.ascii_letters + string.digits + "-._~!$'()*,@ é&+", mi
     st.lists(SEGMENT, max_size=5), st.dictionaries(SEGMENT, SEGMENT, max_size=2), st.sampled_from(["", "/base", "/a/b"])
 )
 def test_own_address(segments, params, prefix):
-    """Any path below the interface's own address passes, and is told without prefix and query."""
+    """Any path below the interface's own address passes, and is returned without prefix and query."""
     address = f"https://broker.example.com{prefix}"
     request = httpx.Request("GET", f"{address}/{'/'.join(segments)}", params=params)
-    path = scope(address).path_of(request)
+    path, _ = scope(address).check(request)
     assert f"{prefix}{path}" == request.url.raw_path.partition(b"?")[0].decode()
 
 
@@ -69,12 +71,12 @@ def test_other_origins(host, scheme, port):
     ],
 )
 def test_same_origin(url):
-    """Case, the default port, a query and a fragment make no other address."""
+    """Case, the default port, a query and a fragment make no difference."""
     assert path_of(url) == "/v1/accounts"
 
 
 def test_root():
-    """An address without a path is its root."""
+    """Without a path, the path is the root."""
     assert path_of("https://broker.example.com") == "/"
     assert path_of("https://broker.example.com/base?a=b", scope("https://broker.example.com/base")) == "/"
 
@@ -96,7 +98,7 @@ def test_root():
     ],
 )
 def test_other_addresses(url):
-    """What only looks like the address is refused."""
+    """Addresses that only look like the interface's are refused."""
     with pytest.raises(UnsafeAddress, match=r"broker interface's address https://broker\.example\.com"):
         path_of(url)
 
@@ -119,7 +121,7 @@ def test_other_addresses(url):
     ],
 )
 def test_literals(own, same, others):
-    """Address literals, IPv6 included, are told apart by host and port."""
+    """IP addresses, IPv6 included, are distinguished by host and port."""
     checked = scope(own)
     assert {path_of(url, checked) for url in same} == {"/x"}
     for url in others:
@@ -129,7 +131,7 @@ def test_literals(own, same, others):
 
 @pytest.mark.parametrize("userinfo", ["user", "user:QXZ", ":QXZ", "user@name:QXZ"])
 def test_userinfo(userinfo):
-    """A user name or password in a URL is refused, and not repeated."""
+    """A user name or password in a URL is refused and not repeated."""
     with pytest.raises(UnsafeAddress, match="user name or password") as caught:
         path_of(f"https://{userinfo.replace('@', '%40')}@broker.example.com/v1/accounts")
     assert "QXZ" not in str(caught.value)
@@ -139,7 +141,7 @@ def test_userinfo(userinfo):
     "name", ["Authorization", "authorization", "PROXY-AUTHORIZATION", "ACME-API-KEY-ID", "acme-api-secret-key"]
 )
 def test_own_credentials(name):
-    """A request that carries credentials of its own is refused, and they are not repeated."""
+    """A request with credentials of its own is refused, and the error does not repeat them."""
     with pytest.raises(CredentialsMismatch, match=f"(?i){name}") as caught:
         path_of("https://broker.example.com/", scope(header_prefix="ACME"), headers={name: "QXZ"})
     assert "QXZ" not in str(caught.value)
@@ -147,7 +149,7 @@ def test_own_credentials(name):
 
 @pytest.mark.parametrize("name", ["Accept", "Cookie", "X-Authorization-Note", "ACME-API-KEY"])
 def test_other_headers(name):
-    """Other headers are the caller's own business."""
+    """Other headers pass."""
     assert path_of("https://broker.example.com/", scope(header_prefix="ACME"), headers={name: "x"}) == "/"
 
 
@@ -170,14 +172,14 @@ CLIMBS = [
 
 @pytest.mark.parametrize("climb", CLIMBS)
 def test_climbing(climb):
-    """Out of a path prefix leads no dot segment, in whatever spelling a server may resolve."""
+    """Dot segments do not lead out of a path prefix, in whatever spelling a server may resolve."""
     with pytest.raises(UnsafeAddress):
         path_of(f"https://api.example.com/base/{climb}/admin", scope("https://api.example.com/base"))
 
 
-@pytest.mark.parametrize("climb", CLIMBS[1:])  # the first one httpx resolves, to a path below the address
+@pytest.mark.parametrize("climb", CLIMBS[1:])  # httpx itself resolves the first, to a path below the address
 def test_climbing_from_a_replayed_link(climb):
-    """Nor does a link of a recording, whose symbolic address stands for the prefix."""
+    """They do not in a link from a recording either, where the symbolic address stands for the prefix."""
     with pytest.raises(UnsafeAddress):
         path_of(f"https://broker.svc.invalid/{climb}/admin", scope("https://api.example.com/base"))
 
@@ -186,7 +188,7 @@ def test_climbing_from_a_replayed_link(climb):
     "url", ["/base", "/base/", "/base?x", "/base/v1", "/base/v1/..%252e", "/base/a..b/...", "/base/v1?a=/../"]
 )
 def test_prefix(url):
-    """Below the prefix is the prefix itself and what follows it after a slash."""
+    """The prefix itself and what follows it after a slash are below the prefix."""
     assert path_of(f"https://api.example.com{url}", scope("https://api.example.com/base"))
 
 
@@ -210,14 +212,14 @@ NESTED = {
 )
 @pytest.mark.parametrize("address", [NESTED["own"], SYMBOLIC])
 def test_nested_address(address, path):
-    """What lies at another interface's address is that interface's, even below this one's own address."""
+    """The address of another interface is refused, even below this interface's own address."""
     with pytest.raises(UnsafeAddress):
         path_of(f"{address}{path}", scope(NESTED["own"], others=NESTED["others"]))
 
 
 @pytest.mark.parametrize("path", ["/", "/v1/accounts", "/authors", "/v1/auth", "/accounts"])
 def test_beside_a_nested_address(path):
-    """Everything else below the address stays this interface's."""
+    """Everything else below the address passes."""
     assert path_of(f"{NESTED['own']}{path}", scope(NESTED["own"], others=NESTED["others"])) == path
 
 
@@ -226,7 +228,7 @@ def test_beside_a_nested_address(path):
     st.text("QXZ", min_size=8, max_size=8),
 )
 def test_refusal_shows_the_origin_only(address, secret):
-    """A refusal shows no path, query or fragment: a redirect may have put a token there."""
+    """The error shows no path, query or fragment, since a redirect may have put a token there."""
     for url in (f"{address}/{secret}", f"{address}?token={secret}", f"{address}#access_token={secret}"):
         with pytest.raises(UnsafeAddress) as caught:
             path_of(url)
@@ -235,7 +237,7 @@ def test_refusal_shows_the_origin_only(address, secret):
 
 
 def test_symbolic():
-    """Symbolic addresses, which replayed links hold, are the interface's own; another interface's are not."""
+    """The symbolic address, which replayed links hold, passes; that of another interface is refused."""
     assert path_of("https://broker.svc.invalid/v1/accounts?page=2") == "/v1/accounts"
     assert path_of("https://broker.svc.invalid/v1/accounts", scope(None)) == "/v1/accounts"
     with pytest.raises(UnsafeAddress):
@@ -245,7 +247,7 @@ def test_symbolic():
 
 
 def test_to_send():
-    """What is sent goes to the configured address, prefix and Host included; stream and extensions are kept."""
+    """A symbolic request goes to the configured address, prefix and Host included, with its stream and extensions."""
     request = httpx.Request(
         "POST",
         "https://broker.svc.invalid/v1/orders?page=2",
@@ -263,32 +265,32 @@ def test_to_send():
 
 
 def test_to_send_as_it_is():
-    """A request to the configured address is sent as the very object it is."""
+    """A request to the configured address is sent as the same object."""
     request = httpx.Request("GET", "https://broker.example.com/v1/accounts")
     assert scope().to_send(request) is request
 
 
 @given(st.sampled_from(["https://broker.example.com", "https://api.example.com/base"]), st.lists(SEGMENT, max_size=3))
 def test_round_trip(address, segments):
-    """A URL in a recording, sent, is the URL that was recorded."""
+    """A URL that was recorded and is sent again goes to the same address."""
     checked = scope(address)
     request = httpx.Request("GET", f"{address}/{'/'.join(segments)}?page=2")
     recorded = checked.to_record(request)
     assert recorded.startswith(f"{SYMBOLIC}/")
     again = checked.to_send(httpx.Request("GET", recorded))
     assert again.url == request.url
-    assert checked.path_of(httpx.Request("GET", recorded)) == checked.path_of(request)
+    assert checked.check(httpx.Request("GET", recorded))[0] == checked.check(request)[0]
 
 
 @pytest.mark.parametrize("address", [None, "https://broker.example.com"])
 def test_to_record_symbolic(address):
-    """A symbolic URL is recorded as it is."""
+    """A symbolic URL is recorded unchanged."""
     request = httpx.Request("GET", "https://broker.svc.invalid/v1/accounts?page=2")
     assert scope(address).to_record(request) == str(request.url)
 
 
 def test_refusals_are_access_errors():
-    """Every refusal is an AccessError that says what next."""
+    """Every refusal is an AccessError with advice."""
     for url, headers in (
         ("https://e.example/", {}),
         ("https://u@broker.example.com/", {}),
@@ -300,6 +302,6 @@ def test_refusals_are_access_errors():
 
 
 def test_target_extension():
-    """An httpx extension that replaces the path behind the URL's back is refused, wherever it leads."""
+    """The httpx extension that replaces the path of a URL is refused, wherever it leads."""
     with pytest.raises(UnsafeAddress, match="target"):
         path_of("https://broker.example.com/v1/accounts", extensions={"target": b"/v1/accounts"})
