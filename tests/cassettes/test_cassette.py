@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import gzip
 import json
 import shutil
-import tempfile
 import warnings
 from pathlib import Path
 
@@ -14,17 +11,14 @@ import httpx
 import pytest
 import vcr
 import yaml
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import toolkit as tk
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format import contents
-from toolkit.cassettes.format.interactions import HEADER, MARKER, encode
+from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.cassettes.paths import MODES
 from toolkit.cassettes.replay.matching import Identity
 from toolkit.core.errors import CassetteCorrupt, CassetteError, CassetteMiss, ConfigurationError
-from toolkit.scrubbing.messages import header_bytes
 from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
 
 BASE = "https://broker.svc.invalid"
@@ -297,236 +291,6 @@ def test_link(tmp_path, path, counting, interaction, mode):
     assert bodies_in(real) == [*(["old"] if mode == "new_episodes" else []), "/a 1"]
     assert [one.name for one in real.parent.iterdir()] == ["real.yaml"]
     assert get(Cassette(path, "none"), counting, "/a") == ["/a 1"]
-
-
-# Stock vcrpy and pytest-recording -------------------------------------------------------------------------------------
-
-
-def interactions_of_all_kinds(interaction):
-    """Repeats, repeated headers, compressed and binary bodies, odd text, keys of ours."""
-    compressed = {
-        "headers": (("Content-Encoding", "gzip"), ("Content-Length", "21")),
-        "body": gzip.compress(b"gzipped"),
-    }
-    mixed = (("Set-Cookie", "a=1"), ("X-A", "\xe9"), ("Set-Cookie", "b=2"))
-    return [
-        interaction("/a", b"first"),
-        interaction("/a", b"second"),
-        interaction("/gzip", response=compressed),
-        interaction("/binary", bytes(range(256))),
-        interaction("/text", "añ\u2028b\r\n\tc\n".encode()),
-        interaction("/mixed", response={"headers": mixed, "status": 418, "reason": "I'm a teapot"}),
-        interaction("/post", request={"method": "POST", "body": b'{"a": 1}'}, body=b"posted"),
-        interaction("/empty", b"", response={"status": 204, "reason": "No Content"}),
-    ]
-
-
-CALLS = [("GET", path) for path in ("/a", "/a", "/gzip", "/binary", "/text", "/mixed", "/empty")] + [("POST", "/post")]
-
-
-def shown(response):
-    """What a caller sees of a response; vcrpy records names of headers in small letters, and groups them."""
-    headers = sorted((name.lower(), value) for name, value in response.headers.raw)
-    return response.status_code, response.reason_phrase, headers, response.content
-
-
-def body_of(method):
-    return b'{"a": 1}' if method == "POST" else b""
-
-
-def calls(client):
-    return [shown(client.request(method, path, content=body_of(method))) for method, path in CALLS]
-
-
-async def async_calls(client):
-    return [shown(await client.request(method, path, content=body_of(method))) for method, path in CALLS]
-
-
-def test_stock_vcrpy_replays_ours(path, interaction):
-    """Stock vcrpy replays every kind of recording of ours as we do, to a synchronous and an asynchronous client."""
-    write(path, *interactions_of_all_kinds(interaction))
-    before = path.read_bytes()
-    with httpx.Client(transport=Cassette(path, "none").transport(), base_url=BASE) as client:
-        ours = calls(client)
-    assert ours[2][3] == b"gzipped"
-    with vcr.use_cassette(str(path), record_mode="none") as stock, httpx.Client(base_url=BASE) as client:
-        assert calls(client) == ours
-        assert stock.all_played
-
-    async def call():
-        with vcr.use_cassette(str(path), record_mode="none"):
-            async with httpx.AsyncClient(base_url=BASE) as client:
-                return await async_calls(client)
-
-    assert asyncio.run(call()) == ours
-    assert path.read_bytes() == before
-
-
-@settings(max_examples=40)
-@given(st.data())
-def test_stock_vcrpy_replays_anything_of_ours(interactions, data):
-    """Whatever a response holds, stock vcrpy gives it as we do."""
-    from dataclasses import replace
-
-    drawn = data.draw(interactions())
-    uri = f"{BASE}/a"
-    response = replace(drawn.response, reason="Fine")
-    one = replace(
-        drawn,
-        request=replace(drawn.request, method="GET", uri=uri),
-        response=response,
-        token_obtained=None,
-        failure=None,
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "tour.yaml"
-        write(path, one)
-        with httpx.Client(transport=Cassette(path, "none", match_on=["uri"]).transport()) as client:
-            ours = client.get(uri)
-        with vcr.use_cassette(str(path), record_mode="none"), httpx.Client() as client:
-            stock = client.get(uri)
-    assert shown(stock) == shown(ours)
-    assert ours.headers.raw == [(name.encode(), header_bytes(value)) for name, value in drawn.response.headers]
-    assert ours.content == drawn.response.body
-
-
-READ_BY_VCRPY = """
-import sys, httpx, vcr
-with vcr.use_cassette(sys.argv[1], record_mode="none"), httpx.Client() as client:
-    print(ascii(client.get(sys.argv[2]).text))
-"""
-
-
-def test_stock_vcrpy_replays_ours_in_any_locale(path, interaction, python):
-    """vcrpy reads files in the machine's preferred encoding; ours read the same in each."""
-    write(path, interaction("/a", "añ日😀".encode()))
-    for variables in ({"PYTHONUTF8": "1"}, {"PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}):
-        assert python("-c", READ_BY_VCRPY, path, f"{BASE}/a", **variables).strip() == ascii("añ日😀")
-
-
-PYTEST_FILE = """
-import httpx, pytest
-
-@pytest.mark.vcr
-def test_tour():
-    with httpx.Client(base_url="https://broker.svc.invalid") as client:
-        assert [client.get("/a").text, client.get("/a").text] == ["first", "second"]
-        assert client.get("/gzip").text == "gzipped"
-        assert client.post("/post", json={"a": 1}).text == "posted"
-
-@pytest.mark.vcr
-@pytest.mark.default_cassette("test_tour")
-def test_unrecorded():
-    with pytest.raises(Exception, match="no recorded interaction matches"):
-        httpx.get("https://broker.svc.invalid/unrecorded")
-"""
-
-
-def test_pytest_recording_replays_ours(tmp_path, interaction, python):
-    """A test marked `vcr` runs from a recording of ours, with the network blocked."""
-    (tmp_path / "test_it.py").write_text(PYTEST_FILE, encoding="utf-8")
-    folder = tmp_path / "cassettes" / "test_it"
-    folder.mkdir(parents=True)
-    write(folder / "test_tour.yaml", *interactions_of_all_kinds(interaction))
-    before = (folder / "test_tour.yaml").read_bytes()
-    told = python(
-        *("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--block-network", "--rootdir", tmp_path),
-        tmp_path / "test_it.py",
-    )
-    assert "2 passed" in told
-    assert (folder / "test_tour.yaml").read_bytes() == before
-
-
-@pytest.mark.parametrize("serializer", ["yaml", "json"])
-def test_ours_replays_stock_vcrpy(server, tmp_path, serializer):
-    """What stock vcrpy recorded replays here as there, matched as vcrpy matches."""
-    path = tmp_path / f"stock.{serializer}"
-    paths = ["/a?x=1&y=2", "/cookies", "/count", "/count", *(["/gzip", "/binary"] if serializer == "yaml" else [])]
-    with vcr.use_cassette(str(path), serializer=serializer), httpx.Client(base_url=server.url) as client:
-        live = [shown(client.get(one)) for one in paths]
-        live.append(shown(client.post("/post", content=b"one")))
-    served, before = len(server.paths), path.read_bytes()
-    cassette = Cassette(path, "none")
-    assert cassette.is_foreign
-    with httpx.Client(transport=cassette.transport(), base_url=server.url) as client:
-        ours = [shown(client.get(one)) for one in ["/a?y=2&x=1", *paths[1:]]]
-        # vcrpy does not match on bodies by default.
-        ours.append(shown(client.post("/post", content=b"two")))
-        again = [client.get("/count").json() for _ in range(2)]
-    assert ours == live
-    assert again == [json.loads(live[3][3])] * 2
-    assert (len(server.paths), path.read_bytes()) == (served, before)
-
-
-def test_stock_cassette_is_extended(server, path):
-    """A recording of stock vcrpy is added to: rewritten once in our layout, appended to, and still vcrpy's own."""
-    with vcr.use_cassette(str(path)), httpx.Client(base_url=server.url) as client:
-        live = [client.get("/count").json(), client.get("/count").json(), client.post("/post", content=b"one").json()]
-    for name in ("/new", "/newer"):
-        cassette = Cassette(path, "new_episodes")
-        with httpx.Client(transport=cassette.transport(), base_url=server.url) as client:
-            inodes = []
-            for one in ("/count", name, f"{name}-still"):
-                client.get(one)
-                inodes.append(path.stat().st_ino)
-            assert inodes[1] == inodes[2]
-    assert path.read_bytes().startswith(MARKER)
-    assert server.paths == ["/count", "/count", "/post", "/new", "/new-still", "/newer", "/newer-still"]
-    for use in (
-        lambda: vcr.use_cassette(str(path), record_mode="none"),
-        lambda: Cassette(path, "none"),
-    ):
-        used = use()
-        with used, httpx.Client(**transport_of(used), base_url=server.url) as client:
-            assert [client.get("/count").json(), client.get("/count").json()] == live[:2]
-            assert client.post("/post", content=b"one").json() == live[2]
-            assert [client.get(one).json()["path"] for one in server.paths[3:]] == server.paths[3:]
-    assert len(server.paths) == 7
-
-
-def transport_of(used):
-    return {"transport": used.transport()} if isinstance(used, Cassette) else {}
-
-
-def test_stock_vcrpy_extends_ours(server, path):
-    """What stock vcrpy adds to a recording of ours is read, and added to again."""
-    with httpx.Client(transport=Cassette(path).transport(), base_url=server.url) as client:
-        one = client.get("/one")
-    with vcr.use_cassette(str(path), record_mode="new_episodes"), httpx.Client(base_url=server.url) as client:
-        assert client.get("/one").json() == one.json()
-        client.get("/two")
-    assert not path.read_bytes().startswith(MARKER)
-    with httpx.Client(transport=Cassette(path, "new_episodes").transport(), base_url=server.url) as client:
-        names = ["/one", "/two", "/three"]
-        assert [client.get(name).json()["path"] for name in names] == names
-    assert server.paths == names
-    assert [body["path"] for body in map(json.loads, bodies_in(path))] == names
-
-
-def test_a_session_replays_a_stock_cassette(path, settings, service):
-    """A session finds a recording of stock vcrpy by its own addresses, also after having added to it."""
-    address = settings.addresses["broker_sandbox"]
-    item = {
-        "request": {"method": "GET", "uri": f"{address}/v1/accounts", "body": None, "headers": {}},
-        "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": '[{"id": "a"}]'}},
-    }
-    path.write_text(yaml.safe_dump({"interactions": [item], "version": 1}), encoding="utf-8")
-    credentials = tk.ClientSecret("client-1", "an-obviously-fake-secret", environment="broker-sandbox")
-
-    def ids(**more):
-        with tk.Session("broker-sandbox", cassette=path, settings=settings, transport=service, **more) as session:
-            return session.broker.get("/v1/accounts").json()
-
-    assert ids(mode="none") == [{"id": "a"}]
-    service.answer = lambda request: service.reply({"new": True})
-    with tk.Session(
-        credentials=credentials, cassette=path, mode="new_episodes", settings=settings, transport=service
-    ) as one:
-        assert one.broker.get("/v1/accounts").json() == [{"id": "a"}]
-        assert one.broker.get("/v1/other").json() == {"new": True}
-    assert path.read_bytes().startswith(MARKER)
-    assert ids(mode="none") == [{"id": "a"}]
-    assert address.encode() not in path.read_bytes()
 
 
 # What a session records -----------------------------------------------------------------------------------------------

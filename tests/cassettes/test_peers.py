@@ -1,41 +1,136 @@
-"""Recordings of a session replay in stock vcrpy and pytest-recording, and theirs replay here."""
+"""Recordings in the hands of other tools: stock vcrpy and pytest-recording replay ours, and we replay theirs."""
+
+from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
+import gzip
+import json
+import shutil
+import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
 import pytest
 import vcr
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 from vcr.errors import CannotOverwriteExistingCassetteException
 
 import toolkit as tk
+from toolkit.cassettes.cassette import Cassette
+from toolkit.cassettes.format import contents
+from toolkit.cassettes.format.interactions import HEADER, MARKER, encode
 from toolkit.core.document import TOKEN_PATH, symbolic_address
 from toolkit.practice_service import practice
+from toolkit.scrubbing.messages import header_bytes
 
 BROKER = symbolic_address("broker_sandbox")
+BASE = "https://broker.svc.invalid"
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "tour.yaml"
 
 
 @pytest.fixture(scope="module")
-def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cassette of a token request, accounts, quotes and an order."""
+def recording(tmp_path_factory):
+    """A session's cassette of a token request, accounts, quotes and an order."""
     path = tmp_path_factory.mktemp("recording") / "session.yaml"
-    with (
-        practice(accounts=2) as service,
-        tk.Session(
-            credentials=service.credentials["sandbox-key"], settings=service.settings, cassette=path, mode="once"
-        ) as session,
-    ):
-        session.accounts()
-        session.market_data.get("/v2/practice/quotes", params={"symbols": "ALFA"}).raise_for_status()
-        order = {"symbol": "ALFA", "side": "buy", "quantity": "1"}
-        session.broker.post("/v1/practice/orders", json=order).raise_for_status()
+    with practice(accounts=2) as service:
+        options = {"credentials": service.credentials["sandbox-key"], "settings": service.settings}
+        with tk.Session(**options, cassette=path, mode="once") as session:
+            session.accounts()
+            session.market_data.get("/v2/practice/quotes", params={"symbols": "ALFA"}).raise_for_status()
+            order = {"symbol": "ALFA", "side": "buy", "quantity": "1"}
+            session.broker.post("/v1/practice/orders", json=order).raise_for_status()
     return path
 
 
-def test_stock_vcrpy_replays_a_session(recording: Path) -> None:
-    """Every interaction, the token request included, answers a plain httpx client in vcrpy's context."""
+def all_kinds(interaction):
+    """Repeats, repeated headers, compressed and binary bodies, odd text."""
+    compressed = {
+        "headers": (("Content-Encoding", "gzip"), ("Content-Length", "21")),
+        "body": gzip.compress(b"gzipped"),
+    }
+    mixed = (("Set-Cookie", "a=1"), ("X-A", "\xe9"), ("Set-Cookie", "b=2"))
+    return [
+        interaction("/a", b"first"),
+        interaction("/a", b"second"),
+        interaction("/gzip", response=compressed),
+        interaction("/binary", bytes(range(256))),
+        interaction("/text", "añ\u2028b\r\n\tc\n".encode()),
+        interaction("/mixed", response={"headers": mixed, "status": 418, "reason": "I'm a teapot"}),
+        interaction("/post", request={"method": "POST", "body": b'{"a": 1}'}, body=b"posted"),
+        interaction("/empty", b"", response={"status": 204, "reason": "No Content"}),
+    ]
+
+
+CALLS = [("GET", path) for path in ("/a", "/a", "/gzip", "/binary", "/text", "/mixed", "/empty")] + [("POST", "/post")]
+
+
+def write(path, *interactions):
+    path.write_bytes(HEADER + b"".join(map(encode, interactions)))
+
+
+def shown(response):
+    """Return what a caller sees of a response; vcrpy records the names of headers in lower case and groups them."""
+    headers = sorted((name.lower(), value) for name, value in response.headers.raw)
+    return response.status_code, response.reason_phrase, headers, response.content
+
+
+def body_of(method):
+    return b'{"a": 1}' if method == "POST" else b""
+
+
+# They replay ours
+
+
+def test_stock_vcrpy_replays_ours(path, interaction):
+    """Stock vcrpy replays every kind of recording of ours as we do, to a sync and an async client."""
+    write(path, *all_kinds(interaction))
+    before = path.read_bytes()
+
+    def calls(**options):
+        with httpx.Client(base_url=BASE, **options) as client:
+            return [shown(client.request(method, url, content=body_of(method))) for method, url in CALLS]
+
+    async def async_calls():
+        async with httpx.AsyncClient(base_url=BASE) as client:
+            return [shown(await client.request(method, url, content=body_of(method))) for method, url in CALLS]
+
+    ours = calls(transport=Cassette(path, "none").transport())
+    assert ours[2][3] == b"gzipped"
+    with vcr.use_cassette(str(path), record_mode="none") as stock:
+        assert calls() == ours
+        assert stock.all_played
+    with vcr.use_cassette(str(path), record_mode="none"):
+        assert asyncio.run(async_calls()) == ours
+    assert path.read_bytes() == before
+
+
+@given(st.data())
+def test_stock_vcrpy_replays_anything_of_ours(interactions, data):
+    """Whatever a response holds, stock vcrpy replays it as we do."""
+    drawn = data.draw(interactions())
+    uri = f"{BASE}/a"
+    request, response = replace(drawn.request, method="GET", uri=uri), replace(drawn.response, reason="Fine")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tour.yaml"
+        write(path, replace(drawn, request=request, response=response, token_obtained=None, failure=None))
+        with httpx.Client(transport=Cassette(path, "none", match_on=["uri"]).transport()) as client:
+            ours = client.get(uri)
+        with vcr.use_cassette(str(path), record_mode="none"), httpx.Client(verify=False) as client:  # noqa: S501
+            stock = client.get(uri)
+    assert shown(stock) == shown(ours)
+    assert ours.headers.raw == [(name.encode(), header_bytes(value)) for name, value in drawn.response.headers]
+    assert ours.content == drawn.response.body
+
+
+def test_stock_vcrpy_replays_a_session(recording):
+    """A plain httpx client inside vcrpy's own context gets every response, that to the token request included."""
     with vcr.use_cassette(str(recording), record_mode="none") as cassette:
         assert len(httpx.get(f"{BROKER}/v1/accounts").json()) == 2
         quotes = httpx.get(f"{symbolic_address('market_data_sandbox')}/v2/practice/quotes?symbols=ALFA")
@@ -48,59 +143,81 @@ def test_stock_vcrpy_replays_a_session(recording: Path) -> None:
             httpx.get(f"{BROKER}/v1/other")
 
 
-def test_stock_vcrpy_replays_a_session_to_an_async_client(recording: Path) -> None:
-    """Stock vcrpy replays a session's recording to httpx.AsyncClient."""
+MARKED_TESTS = f"""
+import httpx, pytest, vcr
 
-    async def accounts() -> int:
-        async with httpx.AsyncClient() as client:
-            return len((await client.get(f"{BROKER}/v1/accounts")).json())
+@pytest.mark.vcr
+def test_kinds():
+    with httpx.Client(base_url="{BASE}") as client:
+        assert [client.get("/a").text, client.get("/a").text] == ["first", "second"]
+        assert client.get("/gzip").text == "gzipped"
+        assert client.post("/post", json={{"a": 1}}).text == "posted"
 
-    with vcr.use_cassette(str(recording), record_mode="none"):
-        assert asyncio.run(accounts()) == 2
+@pytest.mark.vcr
+@pytest.mark.default_cassette("test_kinds")
+def test_unrecorded():
+    with pytest.raises(Exception, match="no recorded interaction matches"):
+        httpx.get("{BASE}/unrecorded")
+
+@pytest.mark.vcr
+def test_session():
+    assert len(httpx.get("{BROKER}/v1/accounts").json()) == 2
+
+def test_locale():
+    with vcr.use_cassette("locale.yaml", record_mode="none"):
+        assert httpx.get("{BASE}/a").text == "a\\xf1\\u65e5\\U0001f600"
+"""
 
 
-def test_pytest_recording_replays_a_session(recording: Path, tmp_path: Path) -> None:
-    """A test with pytest-recording's marker finds our cassette by its name and needs no network."""
-    module = tmp_path / "test_accounts.py"
-    module.write_text(
-        "import httpx, pytest\n\n"
-        "@pytest.mark.block_network\n"
-        "@pytest.mark.vcr\n"
-        "def test_accounts():\n"
-        f"    assert len(httpx.get('{BROKER}/v1/accounts').json()) == 2\n",
-        encoding="utf-8",
+def test_pytest_recording_replays_ours(recording, tmp_path, interaction, python):
+    """Tests marked for pytest-recording replay our cassettes with the network blocked, in any locale."""
+    (tmp_path / "test_it.py").write_text(MARKED_TESTS, encoding="utf-8")
+    folder = tmp_path / "cassettes" / "test_it"
+    folder.mkdir(parents=True)
+    write(folder / "test_kinds.yaml", *all_kinds(interaction))
+    write(tmp_path / "locale.yaml", interaction("/a", "añ日😀".encode()))
+    shutil.copy(recording, folder / "test_session.yaml")
+    before = {file: file.read_bytes() for file in folder.iterdir()}
+    output = python(
+        *("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--block-network", "--rootdir", tmp_path),
+        tmp_path / "test_it.py",
+        PYTHONUTF8="0",
+        LC_ALL="C",
+        PYTHONCOERCECLOCALE="0",
     )
-    cassette = tmp_path / "cassettes" / "test_accounts" / "test_accounts.yaml"
-    cassette.parent.mkdir(parents=True)
-    cassette.write_bytes(recording.read_bytes())
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--record-mode=none", str(module)]
-    process = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-    assert process.returncode == 0, process.stdout + process.stderr
-    assert "1 passed" in process.stdout
-    assert cassette.read_bytes() == recording.read_bytes()
+    assert "4 passed" in output
+    assert {file: file.read_bytes() for file in folder.iterdir()} == before
 
 
-def test_what_stock_vcrpy_saved_still_replays_here(recording: Path, tmp_path: Path) -> None:
-    """A cassette to which vcrpy has added, dropping our keys, still replays here."""
-    path = tmp_path / "session.yaml"
-    path.write_bytes(recording.read_bytes())
-    with practice() as service:
-        addresses = service.settings.addresses
-        with vcr.use_cassette(str(path), record_mode="new_episodes"):
-            httpx.get(f"{addresses['broker_sandbox']}/v1/accounts")
-    session = tk.Session("broker-sandbox", cassette=path, mode="none")
-    assert len(session.accounts()) == 2
-    assert list(session.calls()["status"]) == [200]
-    with httpx.Client(transport=tk.Cassette(path, mode="none").transport()) as client:
-        assert client.get(f"{addresses['broker_sandbox']}/v1/accounts").status_code == 401
+# We replay theirs
 
 
-def test_what_stock_vcrpy_recorded_replays_in_a_session(tmp_path: Path) -> None:
-    """A cassette that vcrpy recorded is replayed by a session that knows the addresses."""
+@pytest.mark.parametrize("serializer", ["yaml", "json"])
+def test_ours_replays_stock_vcrpy(server, tmp_path, serializer):
+    """A recording of stock vcrpy replays here as there, and matches as vcrpy matches."""
+    path = tmp_path / f"stock.{serializer}"
+    paths = ["/a?x=1&y=2", "/cookies", "/count", "/count", *(["/gzip", "/binary"] if serializer == "yaml" else [])]
+    with vcr.use_cassette(str(path), serializer=serializer), httpx.Client(base_url=server.url) as client:
+        live = [shown(client.get(url)) for url in paths]
+        live.append(shown(client.post("/post", content=b"one")))
+    sent, before = len(server.paths), path.read_bytes()
+    cassette = Cassette(path, "none")
+    assert cassette.is_foreign
+    with httpx.Client(transport=cassette.transport(), base_url=server.url) as client:
+        ours = [shown(client.get(url)) for url in ["/a?y=2&x=1", *paths[1:]]]
+        # vcrpy does not match on bodies by default.
+        ours.append(shown(client.post("/post", content=b"two")))
+        again = [client.get("/count").json() for _ in range(2)]
+    assert ours == live
+    assert again == [json.loads(live[3][3])] * 2
+    assert (len(server.paths), path.read_bytes()) == (sent, before)
+
+
+def test_a_session_replays_stock_vcrpy(tmp_path):
+    """A recording that vcrpy made of the service is replayed by a session that knows the addresses."""
     path = tmp_path / "foreign.yaml"
     with practice(accounts=2) as service:
         pair = service.credentials["paper"]
-        assert isinstance(pair, tk.KeyPair)
         headers = {"SVC-API-KEY-ID": pair.key_id.reveal(), "SVC-API-SECRET-KEY": pair.secret_key.reveal()}
         with vcr.use_cassette(str(path), filter_headers=list(headers)):
             recorded = httpx.get(f"{service.settings.addresses['trading_paper']}/v2/account", headers=headers)
@@ -108,3 +225,91 @@ def test_what_stock_vcrpy_recorded_replays_in_a_session(tmp_path: Path) -> None:
     replayed = session.trading.get("/v2/account")
     assert replayed.content == recorded.content
     assert replayed.headers.raw == [(name.lower(), value) for name, value in recorded.headers.raw]
+
+
+# Recordings that both add to
+
+
+def client_of(used, server):
+    """Return an httpx client on a cassette of ours, or inside the context of one of vcrpy's."""
+    transport = {"transport": used.transport()} if isinstance(used, Cassette) else {}
+    return httpx.Client(**transport, base_url=server.url)
+
+
+def test_we_add_to_a_stock_cassette(server, path):
+    """A recording of stock vcrpy is rewritten once in our layout, then appended to, and still replays in vcrpy."""
+    with vcr.use_cassette(str(path)), httpx.Client(base_url=server.url) as client:
+        live = [client.get("/count").json(), client.get("/count").json(), client.post("/post", content=b"one").json()]
+    for name in ("/new", "/newer"):
+        with client_of(Cassette(path, "new_episodes"), server) as client:
+            inodes = []
+            for url in ("/count", name, f"{name}-still"):
+                client.get(url)
+                inodes.append(path.stat().st_ino)
+            assert inodes[1] == inodes[2]
+    assert path.read_bytes().startswith(MARKER)
+    assert server.paths == ["/count", "/count", "/post", "/new", "/new-still", "/newer", "/newer-still"]
+    for use in (lambda: vcr.use_cassette(str(path), record_mode="none"), lambda: Cassette(path, "none")):
+        used = use()
+        with used, client_of(used, server) as client:
+            assert [client.get("/count").json(), client.get("/count").json()] == live[:2]
+            assert client.post("/post", content=b"one").json() == live[2]
+            assert [client.get(url).json()["path"] for url in server.paths[3:]] == server.paths[3:]
+    assert len(server.paths) == 7
+
+
+def test_stock_vcrpy_adds_to_ours(server, path):
+    """A recording of ours that stock vcrpy added to is read, and added to again."""
+    with client_of(Cassette(path), server) as client:
+        one = client.get("/one")
+    with vcr.use_cassette(str(path), record_mode="new_episodes"), httpx.Client(base_url=server.url) as client:
+        assert client.get("/one").json() == one.json()
+        client.get("/two")
+    assert not path.read_bytes().startswith(MARKER)
+    with client_of(Cassette(path, "new_episodes"), server) as client:
+        names = ["/one", "/two", "/three"]
+        assert [client.get(name).json()["path"] for name in names] == names
+    assert server.paths == names
+    held = contents.read(path.read_bytes(), source="")
+    bodies = [json.loads(held.interaction(number).response.body) for number in range(len(held))]
+    assert [body["path"] for body in bodies] == names
+
+
+def test_stock_vcrpy_adds_to_a_session(recording, tmp_path):
+    """vcrpy drops our extra keys when it adds to a session's cassette; the calls still replay."""
+    path = tmp_path / "session.yaml"
+    path.write_bytes(recording.read_bytes())
+    with practice() as service:
+        address = service.settings.addresses["broker_sandbox"]
+        with vcr.use_cassette(str(path), record_mode="new_episodes"):
+            httpx.get(f"{address}/v1/accounts")
+    session = tk.Session("broker-sandbox", cassette=path, mode="none")
+    assert len(session.accounts()) == 2
+    assert list(session.calls()["status"]) == [200]
+    with httpx.Client(transport=tk.Cassette(path, mode="none").transport()) as client:
+        assert client.get(f"{address}/v1/accounts").status_code == 401
+
+
+def test_a_session_adds_to_a_stock_cassette(path, settings, service):
+    """A session finds a recording of stock vcrpy by its own addresses, also after having added to it."""
+    address = settings.addresses["broker_sandbox"]
+    item = {
+        "request": {"method": "GET", "uri": f"{address}/v1/accounts", "body": None, "headers": {}},
+        "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": '[{"id": "a"}]'}},
+    }
+    path.write_text(yaml.safe_dump({"interactions": [item], "version": 1}), encoding="utf-8")
+    options = {"cassette": path, "settings": settings, "transport": service}
+
+    def ids():
+        with tk.Session("broker-sandbox", mode="none", **options) as session:
+            return session.broker.get("/v1/accounts").json()
+
+    assert ids() == [{"id": "a"}]
+    service.answer = lambda request: service.reply({"new": True})
+    credentials = tk.ClientSecret("client-1", "an-obviously-fake-secret", environment="broker-sandbox")
+    with tk.Session(credentials=credentials, mode="new_episodes", **options) as session:
+        assert session.broker.get("/v1/accounts").json() == [{"id": "a"}]
+        assert session.broker.get("/v1/other").json() == {"new": True}
+    assert path.read_bytes().startswith(MARKER)
+    assert ids() == [{"id": "a"}]
+    assert address.encode() not in path.read_bytes()

@@ -1,4 +1,4 @@
-"""Calls through a cassette: what comes back live and replayed, streamed, abandoned, refused."""
+"""Calls through a cassette: the same response live and replayed, streams, failures, transports below."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ import warnings
 from pathlib import Path
 from urllib.parse import quote
 
+import canaries
 import httpx
 import pytest
 import vcr
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import toolkit as tk
@@ -31,7 +32,7 @@ URL = "https://h.example/a"
 
 
 class Chunks(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A body in pieces that notes which were taken, and may break off."""
+    """A body in pieces that counts how many were read, and may break off."""
 
     def __init__(self, pieces, error=None):
         self.pieces, self.error = pieces, error
@@ -57,7 +58,7 @@ class Chunks(httpx.SyncByteStream, httpx.AsyncByteStream):
 
 
 def reply(body=b"body", headers=(), status=200, **extensions):
-    """What a server answers, unread."""
+    """Return the response of a server, unread."""
     stream = body if isinstance(body, Chunks) else Chunks([body])
     return httpx.Response(status, headers=list(headers), stream=stream, extensions=extensions)
 
@@ -72,7 +73,7 @@ def path(tmp_path):
 
 
 def record(path, make, url=URL, *, mode="once", secret=(), **request):
-    """One call, recorded; the response as the caller got it."""
+    """Record a call; return the response that the caller got."""
     cassette = tk.Cassette(path, mode, secrets=secret)
     with httpx.Client(transport=cassette.transport(served(make))) as client:
         return client.request(request.pop("method", "GET"), url, **request)
@@ -83,16 +84,16 @@ def replay(path, url=URL, **request):
         return client.request(request.pop("method", "GET"), url, **request)
 
 
-# The same, live and replayed ------------------------------------------------------------------------------------------
+# The same, live and replayed
 
 
 def without_cookies(headers):
-    """Headers, of cookies the name alone: their values are secrets, and never the same in a replay."""
+    """Return headers without the values of cookies, which are secrets and differ in a replay."""
     return [(name, value.partition(b"=")[0] if name.lower() == b"set-cookie" else value) for name, value in headers]
 
 
 def shown(response):
-    """All that a caller sees of a response."""
+    """Return all that a caller sees of a response."""
     return (
         response.status_code,
         response.reason_phrase,
@@ -114,7 +115,7 @@ def test_over_a_socket(server, path, path_of_url):
 
 
 def test_over_a_socket_asynchronously(server, path):
-    """The same for an asynchronous client, from its own recording and from that of a synchronous one."""
+    """An async client replays its own recording and that of a sync client."""
 
     async def call(cassette, url):
         async with httpx.AsyncClient(transport=cassette.transport()) as client:
@@ -145,7 +146,6 @@ def test_order_and_bytes_of_headers(path, extensions):
     assert without_cookies(replay(path).headers.raw[:5]) == without_cookies(RAW)
 
 
-@settings(max_examples=40)
 @given(st.data())
 def test_any_response(bodies, data):
     """Any body and any header bytes come back as they were."""
@@ -161,16 +161,15 @@ def test_any_response(bodies, data):
         assert replay(path).content == body
 
 
-@pytest.mark.parametrize("method", ["HEAD", "GET", "DELETE"])
-@pytest.mark.parametrize("status", [200, 204, 304, 500])
+@pytest.mark.parametrize(("method", "status"), [("HEAD", 200), ("DELETE", 204), ("GET", 304), ("HEAD", 500)])
 def test_no_body(path, method, status):
-    """An answer without a body is recorded and replayed like any other."""
+    """A response without a body is recorded and replayed like any other."""
     live = record(path, lambda: reply(b"", [("Content-Length", "100")], status), method=method)
     assert shown(replay(path, method=method)) == shown(live)
 
 
 def test_redirects(path):
-    """Each response of a redirect is recorded, and the replay takes the same way."""
+    """Each response of a redirect is recorded, and the replay is redirected in the same way."""
     answers = {"/a": lambda: reply(b"", [("Location", "/b")], 302), "/b": lambda: reply(b"there")}
     transport = httpx.MockTransport(lambda request: answers[request.url.path]())
     for mode in ("once", "none"):
@@ -182,7 +181,7 @@ def test_redirects(path):
 
 
 def test_what_is_noted(path):
-    """Beside a call stand when it was sent and how long it took, to the end of its body, by the clock handed in."""
+    """A recording notes when a call was sent and how long it took to the end of its body."""
     clock = ManualClock()
 
     class Slow(Chunks):
@@ -203,11 +202,11 @@ def test_what_is_noted(path):
     assert (noted.recorded_at, noted.elapsed.total_seconds(), noted.authorized_by) == (sent_at, 2.5, None)
 
 
-# Requests -------------------------------------------------------------------------------------------------------------
+# Requests
 
 
 def test_streamed_request(path):
-    """A request body that can be sent once is recorded and sent, and matched by what it says."""
+    """A request body that can be read only once is recorded, sent, and matched by its content."""
     sent = []
     transport = httpx.MockTransport(lambda request: (sent.append(request.content), reply())[1])
 
@@ -225,7 +224,7 @@ def test_streamed_request(path):
 
 
 def test_request_as_the_inner_transport_gets_it(path):
-    """What is sent is what the caller made, credentials and extensions included."""
+    """The inner transport gets the request as the caller made it, credentials and extensions included."""
     seen = []
     transport = httpx.MockTransport(lambda request: (seen.append(request), reply())[1])
     token = secrets.token_urlsafe(20)
@@ -239,11 +238,11 @@ def test_request_as_the_inner_transport_gets_it(path):
     assert replay(path, method="POST", json={"a": "<AUTHORIZATION>"}).content == b"body"
 
 
-# Streams --------------------------------------------------------------------------------------------------------------
+# Streams
 
 
 def test_chunks_pass_as_they_come(path):
-    """A streamed body reaches its reader piece by piece, and is recorded when its end was read."""
+    """A streamed body reaches its reader piece by piece, and is recorded when the reader has read its end."""
     body = Chunks([b"one", b"two", b"three"])
     cassette = tk.Cassette(path)
     with (
@@ -259,7 +258,7 @@ def test_chunks_pass_as_they_come(path):
 
 
 def test_chunks_pass_as_they_come_asynchronously(path):
-    """The same in a task."""
+    """An async body reaches its reader piece by piece as well."""
     body = Chunks([b"one", b"two", b"three"])
 
     async def call():
@@ -274,10 +273,9 @@ def test_chunks_pass_as_they_come_asynchronously(path):
     assert replay(path).content == b"onetwothree"
 
 
-@pytest.mark.parametrize("pieces_read", [0, 1, 3])
-@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize(("pieces_read", "is_async"), [(0, False), (1, True), (3, False), (3, True)])
 def test_abandoned_stream(path, pieces_read, is_async):
-    """A stream that is closed before its end is not recorded, and that is said, once; its connection is closed."""
+    """A stream that is closed before its end is not recorded, with one warning; its connection is closed."""
     body = Chunks([b"one", b"two", b"three"])
     cassette = tk.Cassette(path)
     transport = cassette.transport(served(lambda: reply(body)))
@@ -302,7 +300,7 @@ def test_abandoned_stream(path, pieces_read, is_async):
 
 
 def test_broken_stream(path):
-    """A body that breaks off raises what broke it, and is not recorded."""
+    """A body that breaks off raises the error that broke it, and is not recorded."""
     with (
         pytest.warns(UserWarning, match="closed before its end"),
         pytest.raises(httpx.ReadError, match="gone"),
@@ -311,10 +309,11 @@ def test_broken_stream(path):
     assert not path.exists()
 
 
-@pytest.mark.parametrize("is_async", [False, True])
-@pytest.mark.parametrize("reading", ["lines", "text", "raw", "nothing"])
+@pytest.mark.parametrize(
+    ("reading", "is_async"), [("lines", False), ("text", True), ("raw", False), ("nothing", True), ("nothing", False)]
+)
 def test_consumer_that_fails(path, reading, is_async):
-    """Where the reader of a stream fails, its error gets through; the stream is not recorded, and that is said."""
+    """If the reader of a stream fails, its error is raised; the stream is not recorded, with a warning."""
     body = Chunks([b"one\n", b"two\n", b"three\n"])
     cassette = tk.Cassette(path)
     transport = cassette.transport(served(lambda: reply(body)))
@@ -339,7 +338,7 @@ def test_consumer_that_fails(path, reading, is_async):
 
 @pytest.mark.parametrize("reading", ["raw", "bytes", "lines", "text"])
 def test_whole_stream(path, reading):
-    """Read to its end in whatever way, a stream is recorded, once."""
+    """A stream that is read to its end in any way is recorded once."""
     body = [b"one\n", b"two\n", b"three"]
     cassette = tk.Cassette(path)
     transport = cassette.transport(served(lambda: reply(Chunks(body))))
@@ -352,7 +351,7 @@ def test_whole_stream(path, reading):
 
 @pytest.mark.parametrize("pieces_read", [0, 1])
 def test_dropped_stream(path, pieces_read):
-    """A stream that nobody closes is said not to be recorded when it is gone."""
+    """A stream that nobody closes is not recorded, with a warning when it is garbage."""
     transport = tk.Cassette(path).transport(served(lambda: reply(Chunks([b"one", b"two"]))))
     client = httpx.Client(transport=transport)
 
@@ -386,27 +385,11 @@ def test_body_that_is_there_already(path):
     assert replay(path).json() == {"a": 1}
 
 
-# Failures -------------------------------------------------------------------------------------------------------------
-
-
-RECORDED_FAILURES = {
-    "ConnectTimeout": httpx.ConnectTimeout,
-    "ReadTimeout": httpx.ReadTimeout,
-    "WriteTimeout": httpx.WriteTimeout,
-    "PoolTimeout": httpx.PoolTimeout,
-    "ConnectError": httpx.ConnectError,
-    "ReadError": httpx.ReadError,
-    "WriteError": httpx.WriteError,
-    "CloseError": httpx.CloseError,
-    "RemoteProtocolError": httpx.RemoteProtocolError,
-    "ProxyError": httpx.ProxyError,
-    "TimeoutException": httpx.TimeoutException,
-    "NetworkError": httpx.NetworkError,
-}
+# Failures
 
 
 def fails(path, mode, error, *, is_async=False, url=URL, secret=()):
-    """What a caller of a service that fails gets."""
+    """Return the error that the caller of a failing service gets."""
 
     def fail(request):
         raise error
@@ -422,11 +405,12 @@ def fails(path, mode, error, *, is_async=False, url=URL, secret=()):
     return caught.value
 
 
-@pytest.mark.parametrize("is_async", [False, True])
-@pytest.mark.parametrize("name", sorted(FAILURES))
+@pytest.mark.parametrize(
+    ("name", "is_async"), [(name, number % 2 == 1) for number, name in enumerate(sorted(FAILURES))]
+)
 def test_failure_below(path, name, is_async):
-    """What the network raises reaches the caller as it is, and is replayed as the same, with the request it answers."""
-    error = RECORDED_FAILURES[name]("no route\n  complete: true")
+    """An error of the network reaches the caller unchanged, and is replayed with the same class, text and request."""
+    error = getattr(httpx, name)("no route\n  complete: true")
     assert fails(path, "once", error, is_async=is_async) is error
     replayed = fails(path, "none", error, is_async=is_async)
     assert (type(replayed), str(replayed), replayed.request.url) == (type(error), str(error), URL)
@@ -434,13 +418,13 @@ def test_failure_below(path, name, is_async):
 
 @pytest.mark.parametrize("error", [httpx.UnsupportedProtocol("gopher"), httpx.LocalProtocolError("bad header")])
 def test_failure_of_the_caller(path, error):
-    """What the caller did wrong happens again in a replay by itself: it is not recorded."""
+    """An error that the caller caused is not recorded: it happens again in a replay by itself."""
     assert fails(path, "once", error) is error
     assert not path.exists()
 
 
 def test_failure_of_a_class_of_a_transports_own(path):
-    """A class derived from one of httpx's is recorded as that one."""
+    """A class derived from one of httpx's errors is recorded as httpx's."""
 
     class Refused(httpx.ConnectError):
         pass
@@ -450,7 +434,7 @@ def test_failure_of_a_class_of_a_transports_own(path):
 
 
 def test_failure_then_answer(path):
-    """A call that failed and was made again replays as both, in that order."""
+    """A call that failed and then succeeded replays both, in that order."""
     answers = [httpx.ReadTimeout("too slow"), None]
 
     def answer(request):
@@ -467,12 +451,12 @@ def test_failure_then_answer(path):
             assert client.get(URL).content == b"there"
 
 
-def test_failure_holds_no_secret(path, search):
-    """The message of a failure is scrubbed; stock vcrpy loads the file and answers with a status of no server's."""
+def test_failure_holds_no_secret(path):
+    """The message of a failure is scrubbed; stock vcrpy loads the file and answers with status 599."""
     secret = secrets.token_urlsafe(20)
     error = fails(path, "once", httpx.ConnectError(f"no way to {quote(secret)} and {secret}"), secret=secret)
     assert secret in str(error)
-    assert not search(path.read_bytes(), secret)
+    canaries.assert_absent(path, secret)
     assert str(fails(path, "none", None)) == "no way to <SECRET> and <SECRET>"
     with vcr.use_cassette(str(path), record_mode="none"), httpx.Client() as client:
         response = client.get(URL)
@@ -480,7 +464,7 @@ def test_failure_holds_no_secret(path, search):
 
 
 def test_failure_is_noted(path):
-    """Beside a failure stand when the request was sent and how long it took to fail."""
+    """A recording notes when a request was sent and how long it took to fail."""
     clock = ManualClock()
 
     def fail(request):
@@ -496,7 +480,7 @@ def test_failure_is_noted(path):
 
 
 def test_failure_that_cannot_be_recorded(tmp_path):
-    """Where the disk fails as well, the caller gets what the network raised, and a warning of the other."""
+    """If the disk fails too, the caller gets the error of the network, and a warning about the disk."""
     error = httpx.ConnectTimeout("timed out")
 
     def fail(request):
@@ -513,19 +497,19 @@ def test_failure_that_cannot_be_recorded(tmp_path):
     assert caught.value is error
 
 
-@pytest.mark.parametrize("name", ["HTTPStatusError", "Client", "get", "__class__", "Response", "TransportError"])
+@pytest.mark.parametrize("name", ["HTTPStatusError", "Client", "__class__", "TransportError"])
 def test_only_failures_of_a_request_are_raised(path, name):
-    """A file does not choose what is made of it: any other name than those of failures is no cassette of ours."""
+    """A file cannot choose which class is made: a name that is not a failure's makes the file invalid."""
     fails(path, "once", httpx.ConnectError("no"))
     path.write_bytes(path.read_bytes().replace(b"type: ConnectError", b"type: " + name.encode()))
-    with pytest.raises(CassetteCorrupt, match=f"{name}' is no failure"):
+    with pytest.raises(CassetteCorrupt, match=name):
         replay(path)
 
 
 @pytest.mark.parametrize("is_async", [False, True])
 @pytest.mark.parametrize("is_read_already", [False, True])
 def test_leak(path, is_async, is_read_already):
-    """A response that cannot be recorded safely is not; the error carries it, and its caller can use it."""
+    """A response that cannot be recorded safely is not recorded; the error carries it, so the caller can use it."""
     raw = gzip.compress(b"one") + gzip.compress(b"two")
     headers = [("Content-Encoding", "gzip"), ("X-A", "1"), ("X-A", "2")]
 
@@ -551,7 +535,7 @@ def test_leak(path, is_async, is_read_already):
 
 
 def test_leak_of_what_nobody_can_decode(path):
-    """A body that even its caller cannot decode is not recorded, whether it is read raw or not."""
+    """A body that cannot be decoded is not recorded, whether it is read raw or decoded."""
     transport = tk.Cassette(path).transport(served(lambda: reply(b"plain", [("Content-Encoding", "gzip")])))
     with httpx.Client(transport=transport) as client:
         with (
@@ -581,7 +565,7 @@ def test_recording_goes_on_after_a_failure(path, monkeypatch):
 
 @pytest.mark.parametrize("is_async", [False, True])
 def test_disk_full(path, monkeypatch, is_async):
-    """A disk that is full is told to the caller of the very call that could not be recorded, with its response."""
+    """A full disk raises an error at the call that could not be recorded; the error carries the response."""
 
     def full(*_):
         raise OSError(28, "No space left on device")
@@ -608,7 +592,7 @@ def test_disk_full(path, monkeypatch, is_async):
 
 
 def test_folder_in_the_place_of_the_file(path):
-    """A folder where the file should be is told with its name, and stays."""
+    """A folder in place of the file is an error that names it; the folder stays."""
     transport = tk.Cassette(path).transport(served(reply))
     path.mkdir()
     with (
@@ -621,11 +605,11 @@ def test_folder_in_the_place_of_the_file(path):
     assert path.is_dir()
 
 
-# Transports below -----------------------------------------------------------------------------------------------------
+# Transports below
 
 
 def test_one_transport_for_both_kinds_of_client(server, path):
-    """The same transport serves a synchronous and an asynchronous client, each over a network of its own."""
+    """One transport serves a sync and an async client, each with an httpx transport of its own."""
     transport = tk.Cassette(path, "new_episodes").transport()
 
     async def call():
@@ -641,7 +625,7 @@ def test_one_transport_for_both_kinds_of_client(server, path):
 
 
 def test_replay_makes_no_transport(path, monkeypatch):
-    """In replay there is nothing that could reach a network."""
+    """A replay makes no transport that could reach a network."""
     record(path, reply)
     for name in ("HTTPTransport", "AsyncHTTPTransport"):
         monkeypatch.setattr(httpx, name, None)
@@ -654,7 +638,7 @@ def test_replay_makes_no_transport(path, monkeypatch):
 
 
 def test_close(path):
-    """Closing closes the transport below, of whichever kind it is."""
+    """Closing closes the inner transport, sync or async."""
     closed = []
 
     class Below(httpx.BaseTransport):
@@ -673,7 +657,7 @@ def test_close(path):
 
 
 def test_threads(path):
-    """Calls at the same time are all recorded, and replayed from threads: each recording once, then the last again."""
+    """Calls of several threads are all recorded; in replay each recording plays once, then the last one repeats."""
     count = iter(range(1000))
     lock = threading.Lock()
 
@@ -703,15 +687,14 @@ def test_threads(path):
     assert cassette.play_count == 120
 
 
-# Nothing secret -------------------------------------------------------------------------------------------------------
+# Nothing secret
 
 SECRETS = st.lists(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_size=8, max_size=30).map("".join)
 
 
-@settings(max_examples=40)
 @given(SECRETS.filter(lambda text: len(set(text)) > 4))
-def test_planted_secret(search, secret):
-    """The caller gets a secret as it is, in every place of a live response; the file holds it in none."""
+def test_planted_secret(secret):
+    """A live response keeps a secret in every place; the file holds it in none."""
     coded = quote(secret, safe="")
     body = gzip.compress(json.dumps({"a": [secret], "b": json.dumps({"c": secret})}).encode())
     headers = [
@@ -734,7 +717,7 @@ def test_planted_secret(search, secret):
         assert live.json()["a"] == [secret]
         assert live.headers["X-Echo"] == secret
         assert live.request.headers["Authorization"] == f"Bearer {secret}"
-        assert not search(path.read_bytes(), secret), path.read_bytes()
+        canaries.assert_absent(path, secret, layers=3)
         assert tk.scan(path, secrets=secret) == []
         asked = {"method": "POST", "data": {"field": "<SECRET>", "json": '{"a": "<SECRET>"}'}}
         assert replay(path, "https://h.example/<SECRET>?q=<SECRET>", **asked).json()["a"] == ["<SECRET>"]
