@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 import toolkit as tk
 from toolkit.cassettes.format import contents
-from toolkit.cassettes.format.interactions import FAILURES
+from toolkit.cassettes.format.interactions import FAILURES, HEADER, encode
 from toolkit.cassettes.transport import CassetteTransport
 from toolkit.core.clock import ManualClock
 from toolkit.core.errors import CassetteCorrupt, CassetteError, CassetteMiss, SecretLeak
@@ -236,6 +236,19 @@ def test_request_as_the_inner_transport_gets_it(path):
     assert request.extensions["timeout"]["read"] == 7
     assert token.encode() not in path.read_bytes()
     assert replay(path, method="POST", json={"a": "<AUTHORIZATION>"}).content == b"body"
+
+
+def test_token_request_of_a_replayed_call(path, interaction, authorization):
+    """For a plain client too, a token request counts as played with the first call that it authorized."""
+    by = authorization()
+    items = interaction("/v1/oauth2/token", token_obtained=by), interaction("/a", b"a", authorized_by=by)
+    path.write_bytes(HEADER + b"".join(map(encode, items)))
+    with (
+        tk.Cassette(path, "none", strict=True) as cassette,
+        httpx.Client(transport=cassette.transport(), base_url="https://broker.svc.invalid") as client,
+    ):
+        assert client.get("/a").text == "a"
+        assert cassette.unplayed == []
 
 
 # Streams
