@@ -1,4 +1,4 @@
-"""Cassettes for the figures of replay and recording: distinct requests with JSON answers of about 0.5 KB."""
+"""Cassettes for the benchmarks of replay and recording: distinct requests with JSON responses of about 0.5 KB."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _CALLER = Authorization(
 
 
 def path_of(number: int) -> str:
-    """Path and query of a request."""
+    """Return path and query of a request."""
     return f"/v1/accounts/{number:06}/orders?page={number % 7}&status=open"
 
 
 def body_of(number: int) -> bytes:
-    """An account as a service might send it."""
+    """Return an account as a service might send it."""
     account = {
         "id": f"{number * 7919:032x}",
         "account_number": f"{number:09}",
@@ -40,7 +40,7 @@ def body_of(number: int) -> bytes:
 
 
 def headers_of(body: bytes) -> tuple[tuple[str, str], ...]:
-    """Headers of an answer."""
+    """Return the headers of a response."""
     return (
         ("Content-Type", "application/json"),
         ("Content-Length", str(len(body))),
@@ -49,7 +49,7 @@ def headers_of(body: bytes) -> tuple[tuple[str, str], ...]:
 
 
 def interactions(count: int, *, address: str = PLAIN, is_session: bool = False) -> Iterator[Interaction]:
-    """Recorded calls: of a plain client, or of a session."""
+    """Yield recorded calls of a plain client or of a session."""
     sent = (("Accept", "*/*"), ("Accept-Encoding", "gzip, deflate"), ("Connection", "keep-alive"))
     for number in range(count):
         body = body_of(number)
@@ -75,9 +75,10 @@ def write_foreign(path: Path, count: int) -> None:
     from vcr.serializers import yamlserializer
 
     requests, responses = [], []
-    for one in interactions(count):
-        requests.append(Request(one.request.method, one.request.uri, b"", dict(one.request.headers)))
-        headers = {name: [value] for name, value in one.response.headers}
-        status = {"code": one.response.status, "message": one.response.reason}
-        responses.append({"status": status, "headers": headers, "body": {"string": one.response.body}})
+    for interaction in interactions(count):
+        request, response = interaction.request, interaction.response
+        requests.append(Request(request.method, request.uri, b"", dict(request.headers)))
+        headers = {name: [value] for name, value in response.headers}
+        status = {"code": response.status, "message": response.reason}
+        responses.append({"status": status, "headers": headers, "body": {"string": response.body}})
     path.write_text(serialize({"requests": requests, "responses": responses}, yamlserializer))

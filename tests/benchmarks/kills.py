@@ -1,9 +1,9 @@
-"""What is left of a recording that is killed: all that was complete, in a file that stock vcrpy loads.
+"""Recordings that are killed keep every completed interaction, in a file that stock vcrpy loads.
 
-`python -m tests.benchmarks.kills` kills a recording process 200 times at random instants, in turn with items of
-2 kB and of 200 kB and in each mode that records. The process tells of each call that is complete before it makes
-the next one; now and then it learns that what it recorded held a secret, so that the file is rewritten.
-Target: none of those is missing, neither here nor in stock vcrpy after one opening here.
+`python -m tests.benchmarks.kills` kills a recording process 200 times at random instants, with items of 2 kB and of
+200 kB in turn, in each mode that records. The process reports each completed call before it makes the next one. Now and
+then a secret becomes known that was already recorded, so that the file is rewritten. Target: no reported call is
+missing, neither here nor in stock vcrpy after the file was opened here once.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ URL = "https://service.example"
 SIZES = (2_000, 200_000)  # bytes
 MODES = ("once", "new_episodes", "all")
 REWRITTEN = 5  # calls after which a secret becomes known
-BEFORE = 3  # interactions in the file beforehand, where the mode takes one that is there
+BEFORE = 3  # interactions that are in the file at the start, in modes that replay
 LONGEST = 0.25  # seconds from the first call to the kill
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one recording.
+    """The result of one killed recording.
 
     Attributes:
-        promised: calls that were told to be complete.
-        found: of the calls that were there before or promised, those that are in the file opened here.
-        loaded: those that stock vcrpy loads.
-        missing: how many of them are not in both.
-        was_torn: whether the kill had hit the midst of a write.
-        was_rewritten: whether it had hit the midst of rewriting.
+        promised: number of calls that were reported as complete.
+        found: number of earlier or promised calls that are in the file opened here.
+        loaded: number of those calls that stock vcrpy loads.
+        missing: number of those calls that are missing here or in vcrpy.
+        was_torn: True if the kill interrupted a write.
+        was_rewritten: True if the kill interrupted a rewrite.
     """
 
     promised: int
@@ -53,17 +53,17 @@ class Outcome:
 
 
 def body(number: int, size: int) -> str:
-    """A body that tells its number and differs from all others."""
+    """Return a unique body that starts with its number."""
     return f"{number}:" + random.Random(number).randbytes(size // 2).hex()[: size - 8]  # noqa: S311 - any
 
 
 def secret(number: int) -> str:
-    """What stands behind a body, and is not known to be a secret when it is recorded."""
+    """Return the secret in the response of a call, which is not yet known when it is recorded."""
     return f"a-fake-secret-of-call-{number}"
 
 
 def record_until_killed(path: str, mode: str, size: int) -> None:
-    """Record call after call, and tell of each that is complete."""
+    """Record call after call, and report each completed one on stdout."""
 
     def answer(request: httpx.Request) -> httpx.Response:
         number = int(request.url.path[1:])
@@ -80,7 +80,7 @@ def record_until_killed(path: str, mode: str, size: int) -> None:
 
 
 def write_before(path: Path) -> list[str]:
-    """A file that stock vcrpy wrote, which is rewritten when it is added to; the bodies in it."""
+    """Write a file with stock vcrpy, which ours rewrites before adding to it; return its bodies."""
     from vcr.persisters.filesystem import FilesystemPersister
     from vcr.request import Request
     from vcr.serializers import yamlserializer
@@ -93,7 +93,7 @@ def write_before(path: Path) -> list[str]:
 
 
 def kill_one(folder: Path, mode: str, size: int, delay: float) -> Outcome:
-    """Have a process record into an empty folder, kill it after a delay in seconds, and look at what is there."""
+    """Let a process record to an empty folder, kill it after a delay in seconds, and examine the files."""
     path, part = folder / "tour.yaml", folder / "tour.part.yaml"
     expected = [] if mode == "once" else write_before(path)
     command = [sys.executable, "-m", "tests.benchmarks.kills", str(path), mode, str(size)]
@@ -103,8 +103,8 @@ def kill_one(folder: Path, mode: str, size: int, delay: float) -> Outcome:
         assert process.stdout.readline() == b"ready\n"
         time.sleep(delay)
         process.send_signal(signal.SIGKILL)
-        told = process.stdout.read()
-    promised = told.count(b"\n")
+        output = process.stdout.read()
+    promised = output.count(b"\n")
     was_rewritten = any(file.name.startswith(".") and file.name.endswith(".part") for file in folder.iterdir())
     if mode == "all":
         assert bodies_here(path)[0] == expected  # the old recording is as it was
@@ -114,29 +114,29 @@ def kill_one(folder: Path, mode: str, size: int, delay: float) -> Outcome:
     expected += [body(number, size) for number in range(promised)]
     here, was_torn = bodies_here(path) if path.exists() else ([], False)
     loaded = bodies_in_vcrpy(path) if path.exists() else []
-    missing = max(sum(one not in there for one in expected) for there in (set(here), set(loaded)))
-    found, known = (sum(one in set(there) for one in expected) for there in (here, loaded))
+    found, known = (sum(expected_body in set(bodies) for expected_body in expected) for bodies in (here, loaded))
+    missing = len(expected) - min(found, known)
     return Outcome(promised, found, known, missing, was_torn, was_rewritten)
 
 
 def bodies_here(path: Path) -> tuple[list[str], bool]:
-    """Bodies in a cassette as it is opened here, and whether it had a torn tail."""
+    """Return the bodies in a cassette opened here, and whether its last item was torn."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         cassette = tk.Cassette(path, "new_episodes")
-    held = cassette._contents
-    bodies = [held.interaction(number).response.body.decode().partition(" ")[0] for number in range(len(held))]
-    return bodies, any("not written to its end" in str(one.message) for one in caught)
+    contents = cassette._contents
+    bodies = [contents.interaction(number).response.body.decode().partition(" ")[0] for number in range(len(contents))]
+    return bodies, any("not written to its end" in str(warning.message) for warning in caught)
 
 
 def bodies_in_vcrpy(path: Path) -> list[str]:
-    """Bodies in a cassette as stock vcrpy loads it."""
+    """Return the bodies in a cassette as stock vcrpy loads it."""
     from vcr.persisters.filesystem import CassetteNotFoundError, FilesystemPersister
     from vcr.serializers import yamlserializer
 
     try:
         _, responses = FilesystemPersister.load_cassette(path, yamlserializer)[:2]
-    except CassetteNotFoundError:  # an empty file, just made
+    except CassetteNotFoundError:  # a new, empty file
         return []
     bodies = [one["body"]["string"] for one in responses]
     return [(one.decode() if isinstance(one, bytes) else one).partition(" ")[0] for one in bodies]

@@ -1,10 +1,10 @@
-"""What recording one interaction costs at the 100th and at the 10,000th, ours beside stock vcrpy.
+"""The cost of recording an interaction, at the 100th and at the 10,000th, for ours and for stock vcrpy.
 
-The same requests to the same server on loopback, each run in an interpreter of its own; answers of about 0.5 KB. The
-cost is processor time of the client's process, so the server's does not count. Target: growth under 1.2.
+Each run makes the same requests to a server on loopback, in a new interpreter, with responses of about 0.5 KB. The cost
+is processor time of the client's process, without the server. Target: growth under 1.2.
 
-vcrpy compares every request with all that it holds and writes the file when it is closed, so it is run to 2,000 only:
-its figure is the whole run, closing included, for each interaction.
+vcrpy compares each request with all recordings and writes the file when it is closed. So it runs to 2,000 interactions
+only, and its figure is the mean of the whole run, closing included.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ BLOCK = 100
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Answers with an account, and keeps the connection."""
+    """Answers with an account, on a persistent connection."""
 
     protocol_version = "HTTP/1.1"
-    wbufsize = -1  # one packet an answer
+    wbufsize = -1  # one packet per response
 
     def do_GET(self) -> None:
-        """Answer."""
+        """Send the account whose number is in the path."""
         body = body_of(int(self.path.split("/")[3]))
         self.send_response_only(200)
         for name, value in headers_of(body):
@@ -42,7 +42,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 def main() -> None:
@@ -51,7 +51,7 @@ def main() -> None:
         server.daemon_threads = True
         threading.Thread(target=server.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{server.server_address[1]}"
-        print(f"{'processor time, an interaction':34}{'at':>8}{'':>4}{'µs':>10}{'growth':>9}")
+        print(f"{'processor time per interaction':34}{'at':>8}{'':>4}{'µs':>10}{'growth':>9}")
         plain = fastest("plain", address, 1_000)
         print(f"{'httpx alone':34}{1_000:8,}{'':4}{statistics.median(plain):10.1f}")
         blocks = fastest("ours", address, 10_000)
@@ -73,17 +73,17 @@ def main() -> None:
 
 
 def fastest(way: str, address: str, count: int) -> list[float]:
-    """The smallest of each figure, in µs an interaction."""
+    """Return the smallest of each figure, in µs per interaction."""
     command = [sys.executable, "-m", "tests.benchmarks.recording", way, address, str(count)]
     runs = []
     for _ in range(ROUNDS):
-        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-        runs.append(json.loads(done.stdout))
+        process = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+        runs.append(json.loads(process.stdout))
     return [min(figures) for figures in zip(*runs, strict=True)]
 
 
 def measure(way: str, address: str, count: int) -> None:
-    """Print µs an interaction: of each block of requests, or of the whole run where the file is written at its end."""
+    """Print µs per interaction: for each block of requests, or for the whole run of vcrpy."""
     import httpx
 
     import toolkit as tk

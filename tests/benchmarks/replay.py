@@ -1,12 +1,12 @@
-"""Replay of large cassettes: ours beside stock vcrpy and cassetter, from the same files, in one run.
+"""Replay of large cassettes with ours, stock vcrpy and cassetter, from the same files.
 
-Whole runs are in interpreters of their own, in turn; of several, the fastest counts. Targets, for answers of about
-0.5 KB: 5,000 distinct requests with the opening under 2 s; once parsed at most 1.5 times httpx.MockTransport a request,
-the same at 100 and at 10,000 interactions (growth under 1.2); memory no more than vcrpy's; a cassette that vcrpy wrote
-opens no slower than there, and replays as fast as ours.
+Each run is in a new interpreter, in turn; the fastest of several counts. Targets, for responses of about 0.5 KB: 5,000
+distinct requests, opening included, under 2 s; once parsed, at most 1.5 times httpx.MockTransport per request, equal at
+100 and at 10,000 interactions (growth under 1.2); memory no more than vcrpy's; a cassette that vcrpy wrote opens at
+least as fast as in vcrpy, and replays as fast as ours.
 
-vcrpy compares each request with all recordings, which takes minutes for 5,000: it is measured at 500 and 1,000, and
-what 5,000 take is worked out, unless `--full` is given. cassetter's own format is not ours: it is given the vcrpy file.
+vcrpy compares each request with all recordings, which takes minutes for 5,000. It is measured at 500 and 1,000, and
+extrapolated to 5,000, unless `--full` is given. cassetter has another format; it replays the vcrpy file.
 """
 
 from __future__ import annotations
@@ -59,20 +59,20 @@ def main() -> None:
 
 
 def replayed(label: str, way: str, path: str) -> None:
-    """Print what a peer takes: all of it, or worked out from less where that would take minutes."""
+    """Print the figures of a peer, extrapolated if measuring them would take minutes."""
     if way != "vcrpy" or "--full" in sys.argv:
         show(label, fastest(way, path, COUNT, rounds=1 if way == "vcrpy" else ROUNDS))
         return
     few, more = (fastest(way, path, count, rounds=1) for count in (500, 1_000))
     show(f"{label}: 500 of them", few)
     show(f"{label}: 1,000", more)
-    # What a request takes grows with those before it: a t + b t², with the opening apart.
+    # The time per request grows with the number of recordings: n requests take a n + b n², apart from opening.
     figures = {}
     for kind in ("wall", "processor"):
         one, other = few[kind] - few["open"], more[kind] - more["open"]
         square = max(0.0, (other - 2 * one) / (1_000**2 - 2 * 500**2))
         figures[kind] = more["open"] + square * COUNT**2 + (one - square * 500**2) / 500 * COUNT
-    show(f"{label}: {COUNT:,}, worked out", {**more, **figures})
+    show(f"{label}: {COUNT:,}, extrapolated", {**more, **figures})
 
 
 def show(label: str, figures: dict[str, float]) -> None:
@@ -85,13 +85,13 @@ def show(label: str, figures: dict[str, float]) -> None:
 
 
 def fastest(way: str, path: str, count: int, *, rounds: int = ROUNDS) -> dict[str, float]:
-    """The smallest of each figure."""
+    """Return the smallest of each figure."""
     runs = [json.loads(run(way, path, str(count))) for _ in range(rounds)]
     return {name: min(one[name] for one in runs) for name in runs[0]}
 
 
 def run(*arguments: str) -> str:
-    """What this module prints in an interpreter of its own."""
+    """Return the output of this module, run in a new interpreter."""
     command = [sys.executable, "-m", "tests.benchmarks.replay", *arguments]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
@@ -112,7 +112,7 @@ def ask(get: Callable[[str], Any], count: int) -> None:
 
 
 def measure(way: str, path: str, count: int) -> None:
-    """Print the seconds and the MB that a replay takes, beyond its imports."""
+    """Print the seconds and MB of a replay, without its imports."""
     import httpx
     import vcr
     import yaml  # noqa: F401
@@ -158,13 +158,13 @@ def measure(way: str, path: str, count: int) -> None:
 
 
 def once_parsed() -> None:
-    """Print what a request takes once its item is parsed, beside httpx.MockTransport with the same answers."""
+    """Print the time per request once items are parsed, and that of httpx.MockTransport with the same responses."""
     import httpx
 
     import toolkit as tk
 
     print(
-        f"{'once parsed, a request':32}{'interactions':>14}{'MockTransport':>15}{'ours':>12}{'ratio':>8}{'growth':>8}"
+        f"{'once parsed, per request':32}{'interactions':>14}{'MockTransport':>15}{'ours':>12}{'ratio':>8}{'growth':>8}"
     )
     for label, is_session in (("Cassette.transport()", False), ("a session's client", True)):
         growth: float | None = None
@@ -204,7 +204,7 @@ def once_parsed() -> None:
 
 
 if __name__ == "__main__":
-    arguments = [one for one in sys.argv[1:] if not one.startswith("--")]
+    arguments = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
     if not arguments:
         main()
     elif arguments[0] == "make":
