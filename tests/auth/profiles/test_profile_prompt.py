@@ -8,8 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from toolkit.auth.profiles import prompt
-from toolkit.auth.profiles.prompt import ask_for_credentials, ask_secret, can_ask
-from toolkit.core.document import Environment
+from toolkit.auth.profiles.prompt import ask_secret, can_ask, field_in_words
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 
@@ -42,15 +41,12 @@ def test_not_where_typing_shows(monkeypatch):
 
     monkeypatch.setattr("getpass.getpass", show)
     with pytest.raises(ConfigurationError, match="would be seen"):
-        ask_for_credentials(Environment.LIVE, "default")
+        ask_secret("Secret key: ")
 
 
-@pytest.mark.parametrize("answer", ["", "hush\thush"])
-def test_bad_answer(answer):
-    """An answer that is empty or cannot be sent is refused and not quoted."""
-    with pytest.raises(ConfigurationError, match="From your answers: The key ID") as caught:
-        ask_for_credentials(Environment.LIVE, "default", lambda _: answer)
-    assert "hush" not in str(caught.value)
+def test_field_in_words():
+    """A question names a field in words."""
+    assert [field_in_words(field) for field in ("key_id", "client_secret")] == ["Key ID", "Client secret"]
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])

@@ -443,46 +443,6 @@ def test_remove_corrupt(settings, folder):
     assert list(folder.iterdir()) == []
 
 
-def test_prompt(settings):
-    """If there is no profile, the prompt is asked for each field, and the answers are checked."""
-    questions = []
-
-    def answer(question):
-        questions.append(question)
-        return f"answer-{len(questions)}"
-
-    credentials = load_credentials("broker-sandbox", settings=settings, prompt=answer)
-    assert questions == ["Client ID of broker-sandbox: ", "Client secret of broker-sandbox: "]
-    assert (credentials.client_id, credentials.client_secret.reveal()) == ("answer-1", "answer-2")
-    assert load_credentials("live", "fund", settings=settings, prompt=answer).name == "fund"
-    assert questions[2:] == ["Key ID of live: ", "Secret key of live: "]
-
-
-def test_prompt_comes_last(settings):
-    """The prompt is not used if there is a profile, or several to choose from."""
-    environ = {"TOOLKIT_LIVE_KEY_ID": "k", "TOOLKIT_LIVE_SECRET_KEY": "s"}
-    environ |= {"TOOLKIT_LIVE__B_KEY_ID": "k", "TOOLKIT_LIVE__B_SECRET_KEY": "s"}
-    assert load_credentials("live", "b", settings=settings, environ=environ, prompt=pytest.fail).name == "b"
-    with pytest.raises(ConfigurationError, match="several"):
-        load_credentials("live", settings=settings, environ=environ, prompt=pytest.fail)
-
-
-@pytest.mark.parametrize("prompt", [True, False, None])
-def test_nobody_can_answer(settings, monkeypatch, prompt):
-    """If nobody can answer, or the caller does not want to ask, the error says what to set."""
-    monkeypatch.setattr("toolkit.auth.profiles.saving.can_ask", lambda: prompt is not True)
-    monkeypatch.setattr("getpass.getpass", lambda _: pytest.fail("nobody can answer"))
-    with pytest.raises(ConfigurationError, match="TOOLKIT_LIVE_KEY_ID"):
-        load_credentials("live", settings=settings, prompt=prompt)
-
-
-def test_prompt_typed_unseen(settings, monkeypatch):
-    """If somebody can answer, the fields are typed unseen."""
-    monkeypatch.setattr("toolkit.auth.profiles.saving.can_ask", lambda: True)
-    monkeypatch.setattr("getpass.getpass", lambda question: "typed")
-    assert load_credentials("live", settings=settings, prompt=True).secret_key.reveal() == "typed"
-
-
 CANARY = "kanari-5f1d"
 SHAPES = ["{}", " {} ", "{}\n", "-----BEGIN PRIVATE KEY-----{}", '{{"kty":"{}"}}', "{}é", "~/{}", "{}\x00"]
 

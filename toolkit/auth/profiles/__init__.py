@@ -6,8 +6,7 @@
    TOOLKIT_BROKER_SANDBOX__MY_FUND_CLIENT_ID and the like the profile "my-fund";
 2. the same variables in the `.env` file of the project, which do not get into `os.environ`;
 3. profiles saved with `save_credentials`: files in the user's configuration folder, sealed with a key in the system
-   keyring if there is one;
-4. the person at the keyboard, if the caller wants that.
+   keyring if there is one.
 
 Parts of two places are never put together, or the `.env` of a cloned repository could add to the user's secret. Saved
 profiles are bound to the origins of the addresses that they were saved for; variables and `.env` are not, because

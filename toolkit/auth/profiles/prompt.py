@@ -1,7 +1,6 @@
-"""Ask the person at the keyboard; secrets are typed unseen. Commands and the notebook panel ask in this way, too.
+"""Ask the person at the keyboard for a secret, typed unseen. Commands and the notebook panel ask in this way.
 
-`can_ask` tells whether somebody can answer, `ask_secret` asks one question, and `ask_for_credentials` asks for all
-that credentials take.
+`can_ask` tells whether somebody can answer, and `ask_secret` asks one question.
 """
 
 from __future__ import annotations
@@ -10,19 +9,12 @@ import getpass
 import sys
 import warnings
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from toolkit.auth.profiles.fields import REQUIRED, ProfileFields
-from toolkit.core.document import CredentialKind
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.ipython import shell
 from toolkit.core.secret import Secret
 from toolkit.transport.tracebacks import frameless
-
-if TYPE_CHECKING:
-    from toolkit.auth.credentials import Credentials
-    from toolkit.core.document import Environment
 
 Prompt = Callable[[str], str]
 _USE_VARIABLES: Final = "Set environment variables instead."
@@ -57,18 +49,6 @@ def ask_secret(question: str, prompt: Prompt | None = None, *, next_step: str = 
     except getpass.GetPassWarning:
         reason = "what you type would be seen"
     raise ConfigurationError(f'"{question.strip(" :")}" was not answered: {reason}.', next_step, about="prompt")
-
-
-def ask_for_credentials(environment: Environment, name: str, prompt: Prompt | None = None) -> Credentials:
-    """Ask for a key pair, or for a client ID and a client secret; a private key is too long to type.
-
-    Raises:
-        ConfigurationError: if an answer is missing or malformed, or what is typed would be seen.
-    """
-    is_key_pair = CredentialKind.KEY_PAIR in environment.rules.credentials
-    kind = CredentialKind.KEY_PAIR if is_key_pair else CredentialKind.CLIENT_SECRET
-    answers = {field: ask_secret(f"{field_in_words(field)} of {environment}: ", prompt) for field in REQUIRED[kind]}
-    return ProfileFields(environment, name, "your answers", answers, field_in_words, Path()).credentials()
 
 
 def field_in_words(field: str) -> str:

@@ -12,7 +12,6 @@ from toolkit.auth.profiles.fields import ProfileFields
 from toolkit.auth.profiles.keyring import seal_text
 from toolkit.auth.profiles.lookup import profiles_in_order, survey
 from toolkit.auth.profiles.profile import Profile, ProfileList
-from toolkit.auth.profiles.prompt import ask_for_credentials, can_ask
 from toolkit.auth.profiles.saved import (
     KEYRING,
     SavedProfile,
@@ -24,7 +23,7 @@ from toolkit.auth.profiles.saved import (
     write,
 )
 from toolkit.auth.profiles.serialize import decompose
-from toolkit.auth.profiles.variables import DEFAULT, FILE_NAME, variables_to_set
+from toolkit.auth.profiles.variables import FILE_NAME, variables_to_set
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
 from toolkit.core.secret import SHORTEST_SECRET, Secret
@@ -34,7 +33,7 @@ from toolkit.local.settings import Settings
 from toolkit.transport.tracebacks import frameless
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from toolkit.core.document import Environment
 
@@ -69,7 +68,6 @@ def load_credentials(
     *,
     settings: Settings | None = None,
     environ: Mapping[str, str] | None = None,
-    prompt: Callable[[str], str] | bool | None = None,
 ) -> Credentials:
     """Return the credentials of a profile.
 
@@ -78,7 +76,6 @@ def load_credentials(
         name: the profile; None for the only one of the environment.
         settings: where the project is, and the addresses that the credentials are about to be used with.
         environ: environment variables; by default those of the process.
-        prompt: True to ask if there are none and somebody can answer, or the function to ask with.
 
     Raises:
         ConfigurationError: if there is no such profile, or several; if it is incomplete or malformed; if the keyring
@@ -101,8 +98,6 @@ def load_credentials(
             "Choose one of them by its name.",
             about="name",
         )
-    if callable(prompt) or (prompt and can_ask()):
-        return ask_for_credentials(environment, name or DEFAULT, prompt if callable(prompt) else None)
     raise _not_found(environment, name, sorted(by_name), settings)
 
 
