@@ -17,6 +17,7 @@ from toolkit.core.secret import Secret
 from toolkit.scrubbing.encoded_forms import Forms
 from toolkit.scrubbing.known import KnownSecrets
 
+TOKEN = "obviously-fake-token-1"
 PEM = (
     "-----BEGIN PRIVATE KEY-----\nobviouslyfake0123456789abcdefghij\nklmnopqrstuvwxyz+/==\n-----END PRIVATE KEY-----\n"
 )
@@ -24,6 +25,59 @@ PEM = (
 
 def known(*texts):
     return KnownSecrets(("ACCESS_TOKEN", Secret(text)) for text in texts)
+
+
+def test_distinct_secrets_keep_distinct_placeholders():
+    """Secrets of one kind are numbered in the order in which they became known, and each keeps its number."""
+    several = known("first-fake-token", "second-fake-token", "first-fake-token")
+    several.add("CLIENT_SECRET", Secret("a-fake-client-secret"))
+    several.add("ACCESS_TOKEN", Secret("third-fake-token"))
+    text = "third-fake-token first-fake-token a-fake-client-secret second-fake-token"
+    assert several.scrub_text(text) == "<ACCESS_TOKEN-3> <ACCESS_TOKEN> <CLIENT_SECRET> <ACCESS_TOKEN-2>"
+    assert len(several) == 4
+    assert repr(several) == "<KnownSecrets: 4>"
+
+
+def test_a_secret_within_a_secret():
+    """A secret that contains another is replaced as a whole, whichever became known first."""
+    for texts in (("fake-token", "fake-token-longer"), ("fake-token-longer", "fake-token")):
+        scrubbed = known(*texts).scrub(b"fake-token-longer fake-token")
+        assert sorted(scrubbed.split()) == [b"<ACCESS_TOKEN-2>", b"<ACCESS_TOKEN>"]
+
+
+@pytest.mark.parametrize("text", ["", "<ACCESS_TOKEN>", "<ACCESS_TOKEN-2>", "Bearer <ACCESS_TOKEN>"])
+def test_texts_that_are_not_secrets(text):
+    """An empty text and a placeholder are not secrets."""
+    assert len(known(text)) == 0
+
+
+def test_short_secrets():
+    """A short secret is replaced only where credentials stand, and a warning says so."""
+    with pytest.warns(UserWarning, match="kind PASSWORD has fewer than 8 characters") as caught:
+        short = KnownSecrets([("PASSWORD", Secret("pw1"))])
+    assert "pw1" not in str(caught[0].message)
+    assert short.scrub(b'{"password": "pw1", "name": "pw1"}') == b'{"password": "<PASSWORD>", "name": "pw1"}'
+
+
+def test_one_text_or_several():
+    """One text is one secret, not the letters of the text."""
+    for given_secrets in (TOKEN, Secret(TOKEN), [TOKEN], (Secret(TOKEN),), iter([TOKEN])):
+        several = KnownSecrets()
+        several.add_texts(given_secrets)
+        assert len(several) == 1
+        assert several.scrub_text(TOKEN) == "<SECRET>"
+
+
+def test_text_without_secrets_is_the_same_object():
+    """A text is not copied if nothing is known."""
+    text = "x" * 100
+    assert KnownSecrets().scrub_text(text) is text
+
+
+@pytest.mark.parametrize("text", ["añb\udcff" + TOKEN, "\ud800 " + TOKEN, "日本" + TOKEN])
+def test_odd_text(text):
+    """Text with lone surrogates is scrubbed like any other."""
+    assert known(TOKEN).scrub_text(text) == text.replace(TOKEN, "<ACCESS_TOKEN>")
 
 
 def test_the_first_of_many_is_not_forgotten(monkeypatch):
