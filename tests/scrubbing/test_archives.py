@@ -1,4 +1,4 @@
-"""What is compressed without saying so is opened, as deep as it goes, and never without end."""
+"""Compressed data within other data is decompressed, level by level, but not without limits."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ TEXT = b"a text of a report, " * 20
 
 
 def gzipped(data):
-    """Without the present time, so that names of tests stay."""
+    """Compress without the present time, so that the names of tests stay."""
     return gzip.compress(data, mtime=0)
 
 
-def opened(data):
+def contents(data):
     return list(contents_of(data)) if may_be_packed(data) else []
 
 
@@ -39,32 +39,32 @@ def opened(data):
         base64.b64encode(gzipped(TEXT)).replace(b"/", b"\\/"),
     ],
 )
-def test_opened(data):
-    """Found at the start, in the middle, several, in each other, and in base64."""
-    assert TEXT in opened(data)
+def test_contents(data):
+    """Compressed data is found at the start, in the middle, repeatedly, within other compressed data, and in base64."""
+    assert TEXT in contents(data)
 
 
 @given(st.binary(max_size=200), MAGICS)
-def test_what_is_none(data, magic):
-    """What only begins like something compressed is passed over."""
-    opened(magic + data)
+def test_other_data(data, magic):
+    """Data that only begins like compressed data is ignored."""
+    contents(magic + data)
 
 
-def test_not_without_end():
-    """A bomb, archives in archives and archives without number are refused."""
+def test_limits():
+    """A decompression bomb, too many levels and too many archives are refused."""
     with pytest.raises(SecretLeak, match="when decompressed"):
-        opened(gzip.compress(bytes(80 << 20)))
+        contents(gzip.compress(bytes(66 << 20)))
     data = TEXT
     for _ in range(8):
         data = gzip.compress(data)
     with pytest.raises(SecretLeak, match="archives within archives"):
-        opened(data)
+        contents(data)
     with pytest.raises(SecretLeak, match="archives within archives"):
-        opened(gzip.compress(b"") * 3_000)
+        contents(gzip.compress(b"") * 3_000)
 
 
 @pytest.mark.parametrize("head", [b"\x14\x00\x00\x00\x63\x00", b"\x14\x00\x01\x00\x08\x00"])
-def test_a_zip_that_cannot_be_opened(head):
-    """An entry that is encrypted, or packed in a way that few know, is refused."""
+def test_a_zip_that_cannot_be_decompressed(head):
+    """An entry that is encrypted, or compressed with a rare method, is refused."""
     with pytest.raises(SecretLeak, match="zip archive"):
-        opened(b"PK\x03\x04" + head + bytes(40))
+        contents(b"PK\x03\x04" + head + bytes(40))

@@ -24,8 +24,8 @@ from toolkit.scrubbing.cookies import cookie_values, replace_cookies
         ("set-cookie", "a=1; odd=2", "a=X; odd=X"),
     ],
 )
-def test_replaced(name, value, replaced):
-    """Every value goes, with all around it as it was."""
+def test_replace_cookies(name, value, replaced):
+    """Every value is replaced, and everything around it stays."""
     assert replace_cookies(name, value, lambda _: "X") == replaced
 
 
@@ -45,6 +45,6 @@ def test_replaced(name, value, replaced):
         ),
     ],
 )
-def test_values(value, found):
-    """A value that is long, and neither a date, a number nor words, is one to be looked for elsewhere."""
+def test_cookie_values(value, found):
+    """Long values count, unless they are dates, numbers or words."""
     assert list(cookie_values("cookie", value)) == found

@@ -1,4 +1,4 @@
-"""Names of credentials are known however they are written; other names are not taken for them."""
+"""Names of credentials are recognized however they are written; other names are not."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from toolkit.scrubbing.credential_names import FIELD_NAMES, URL_NAMES, field_kin
         ("", None),
     ],
 )
-def test_field_place(name, kind):
-    """A field's name, in any case, with or without separators, and at the end of a path."""
+def test_field_kind(name, kind):
+    """A name counts in any case, with or without separators, and at the end of a path."""
     assert field_kind(name) == kind
     if kind:
         assert url_kind(name) == kind
@@ -35,7 +35,7 @@ def test_field_place(name, kind):
 
 
 @pytest.mark.parametrize("name", ["code", "token", "sig"])
-def test_url_place(name):
+def test_url_kind(name):
     """Some names mean a credential in URLs and forms only."""
     assert field_kind(name) is None
     assert url_kind(name.upper())

@@ -1,35 +1,27 @@
-"""The leak check refuses what holds a secret; a scan finds secrets in files and does not cry wolf."""
+"""The leak check refuses bytes that hold a secret."""
 
 from __future__ import annotations
 
 import base64
 import gzip
 import json
-import secrets
 import textwrap
 
 import pytest
 import yaml
-from recordings import as_recorded
 
-import toolkit as tk
-from toolkit.cassettes.format.interactions import HEADER, encode
-from toolkit.core.errors import ConfigurationError, SecretLeak
+from toolkit.core.errors import SecretLeak
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.archives import contents_of
-from toolkit.scrubbing.findings import Finding, scan
+from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.leak_check import check, check_packed, check_wide
-from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
 
 TOKEN = "obviously-fake-token-1"
 
 
 def wrapped(data):
-    """Base64 in lines, as mail and keys have it."""
+    """Return base64 in lines, as in mail and keys."""
     return "\n".join(textwrap.wrap(base64.b64encode(data).decode(), 16))
-
-
-# Before writing -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -46,7 +38,7 @@ def wrapped(data):
     ids="plain binary lines lines-in-JSON lines-in-YAML lines-in-URL hex".split(),
 )
 def test_check(data):
-    """Bytes that hold a secret are refused, base64 broken into lines included; the message has kind and form only."""
+    """Bytes with a secret are refused, also in base64 with line breaks; the message has its kind and form only."""
     known = KnownSecrets([("ACCESS_TOKEN", Secret(TOKEN))])
     with pytest.raises(SecretLeak, match="nothing was written") as caught:
         check(b"a: 1\n" + data, known, where="The recording of GET in x.yaml")
@@ -66,210 +58,8 @@ def test_check(data):
     ids="plain packed wide zip".split(),
 )
 def test_advice(refuse):
-    """What is refused was sent already, and may have been an order: nothing says to make that call again."""
+    """The call was made and may have been an order, so no message says to make it again."""
     with pytest.raises(SecretLeak) as caught:
         refuse(KnownSecrets([("ACCESS_TOKEN", Secret(TOKEN))]))
     assert "The call was made; the answer, if one came, is this error's `response`." in caught.value.next_step
     assert "this call" not in caught.value.next_step
-
-
-# Scanning -------------------------------------------------------------------------------------------------------------
-
-
-def fake(length=24):
-    return secrets.token_hex(length // 2)
-
-
-def kinds(path, **more):
-    return [finding.kind for finding in scan(path, **more)]
-
-
-@pytest.mark.parametrize(
-    ("template", "kind"),
-    [
-        ("Authorization: Bearer %s", "bearer token"),
-        ("      - Bearer %s", "bearer token"),
-        ("authorization:\n      - Basic %s", "basic credentials"),
-        ('"Authorization": ["Basic %s"]', "basic credentials"),
-        ("curl -H 'Authorization: Basic %s'", "basic credentials"),
-        ("-----BEGIN PRIVATE KEY-----\n%s", "private key"),
-        ("-----BEGIN RSA PRIVATE KEY-----\n%s", "private key"),
-        ("client_secret=%s", "secret field"),
-        ('{"access_token": "%s"}', "secret field"),
-        ('"{\\"access_token\\":\\"%s\\"}"', "secret field"),
-        ('{"accessToken":"%s"}', "secret field"),
-        ("SVC-API-SECRET-KEY: %s", "secret field"),
-        ("X-Api-Key:\n      - %s", "secret field"),
-        ("SVC-API-KEY-ID:\n      - '%s'", "secret field"),
-        ("password: %s", "secret field"),
-        ("api_key = '%s'", "secret field"),
-        ("https://h.example/?api_key=%s&a=1", "secret field"),
-    ],
-)
-def test_what_looks_like_a_secret(tmp_path, template, kind):
-    """Without being told any secret, a scan finds what stands where credentials stand, and never shows it."""
-    path = tmp_path / "notes.txt"
-    secret = fake()
-    path.write_text(f"first line\n\n{template % secret}\nlast line\n", encoding="utf-8")
-    findings = scan(path)
-    assert [finding.kind for finding in findings] == [kind]
-    assert findings == [Finding(path, 3, kind)]
-    assert secret not in repr(findings)
-    assert str(findings[0]) == f"{path}:3: {kind}"
-
-
-def test_signed_tokens(tmp_path):
-    """A JWT is found wherever it is."""
-    parts = [
-        base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in ({"alg": "x"}, {"s": 1})
-    ]
-    (tmp_path / "x").write_text(f"see {'.'.join(parts)}.{fake()}", encoding="utf-8")
-    assert kinds(tmp_path / "x") == ["signed token"]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Authorization: Bearer <ACCESS_TOKEN>",
-        "Authorization: Basic <API_KEY_ID:API_SECRET_KEY>",
-        "authorization:\n      - Basic <API_KEY_ID:API_SECRET_KEY>",
-        "SVC-API-SECRET-KEY:\n      - <API_SECRET_KEY>",
-        "grant_type=client_credentials&client_id=%3CCLIENT_ID%3E&client_secret=%3CCLIENT_SECRET%3E",
-        "client_assertion_type=urn%3Aietf%3Aparams%3Aoauth%3Aclient-assertion-type%3Ajwt-bearer",
-        '{"access_token": "<ACCESS_TOKEN>", "token_type": "Bearer", "expires_in": 899}',
-        '"{\\"access_token\\":\\"<ACCESS_TOKEN-2>\\"}"',
-        "The caller sends a bearer token; bearer authentication is described in RFC 6750.",
-        "Bearer credentials are sent in a header. Basic authentication is not.",
-        'WWW-Authenticate: Bearer authorization_uri="https://h.example/", error="invalid_token"',
-        'WWW-Authenticate: Bearer realm="accounts"',
-        "password = getpass.getpass()",
-        'client_secret=os.environ["CLIENT_SECRET"]',
-        "tk.ClientSecret(client_id, client_secret=client_secret, environment=environment)",
-        "secret_key = settings.secret_key",
-        '{"password": null, "api_key": None}',
-        'access_token=Secret("**********")',
-        "def secret_key(self) -> Secret:",
-        "password: ********",
-        "passwords are not stored; a password is asked for.",
-    ],
-)
-def test_no_false_alarm(tmp_path, text):
-    """Placeholders, prose, challenges of servers and variables in code are no findings."""
-    path = tmp_path / "notes.ipynb"
-    path.write_text(f"{text}\n{json.dumps(text)}\n", encoding="utf-8")
-    assert kinds(path) == []
-
-
-def test_clean_cassette(tmp_path, interaction, authorization):
-    """A recording of ours with every kind of placeholder is clean, told the secrets or not."""
-    texts = [fake() for _ in range(4)]
-    known = KnownSecrets(
-        zip(["ACCESS_TOKEN", "CLIENT_SECRET", "API_KEY_ID", "API_SECRET_KEY"], map(Secret, texts), strict=True)
-    )
-    token_request = interaction(
-        "/v1/oauth2/token",
-        json.dumps({"access_token": texts[0], "expires_in": 899, "token_type": "Bearer"}).encode(),
-        request={"method": "POST", "body": f"grant_type=client_credentials&client_secret={texts[1]}".encode()},
-        token_obtained=authorization(),
-    )
-    call = interaction(
-        "/v1/accounts",
-        json.dumps({"echo": texts, "next": f"https://h.example/?api_key={texts[2]}"}).encode(),
-        request={
-            "headers": (
-                ("Authorization", f"Bearer {texts[0]}"),
-                ("SVC-API-KEY-ID", texts[2]),
-                ("SVC-API-SECRET-KEY", texts[3]),
-            )
-        },
-        authorized_by=authorization(),
-    )
-    path = tmp_path / "tour.yaml"
-    raw = HEADER + encode(token_request) + encode(call)
-    path.write_bytes(raw)
-    assert {"secret field", "bearer token", "known secret, as it is"} <= set(kinds(path, secrets=texts))
-    path.write_bytes(HEADER + b"".join(encode(as_recorded(Scrubber(known), one)) for one in (token_request, call)))
-    assert kinds(path) == kinds(path, secrets=texts) == []
-
-
-def test_secrets_by_value(tmp_path):
-    """Told a secret, a scan finds it in every form, and by line unless it runs over several."""
-    data = [
-        TOKEN,
-        "",
-        TOKEN.encode().hex(),
-        base64.b64encode(TOKEN.encode()).decode(),
-        "a%2Fb",
-        TOKEN.replace("-", "%2D"),
-    ]
-    path = tmp_path / "x.bin"
-    path.write_text("\n".join(data), encoding="utf-8")
-    assert scan(str(path), secrets=[TOKEN]) == [
-        Finding(path, 1, "known secret, as it is"),
-        Finding(path, 3, "known secret, in hex"),
-        Finding(path, 4, "known secret, in base64"),
-        Finding(path, 6, "known secret, percent-encoded or escaped"),
-    ]
-    path.write_text(wrapped(b"a" + TOKEN.encode()), encoding="utf-8")
-    assert scan(path, secrets=Secret(TOKEN)) == [Finding(path, 1, "known secret across lines, in base64")]
-    assert scan(path) == []
-
-
-def test_one_secret_is_not_taken_for_its_letters(tmp_path):
-    """A single text is one secret."""
-    (tmp_path / "x").write_text("obviously fake token", encoding="utf-8")
-    (tmp_path / "y").write_text(TOKEN, encoding="utf-8")
-    assert [finding.path.name for finding in scan(tmp_path, secrets=TOKEN)] == ["y"]
-
-
-def test_folder(tmp_path):
-    """A folder is searched whole, in order, without hidden folders and caches; links to folders are not followed."""
-    leak = f"password: {fake()}"
-    for name in ("b/deep/er.txt", "a.txt", ".env", "b/.git/config", "b/__pycache__/x.pyc", "c.ipynb"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(leak, encoding="utf-8")
-    (tmp_path / "loop").symlink_to(tmp_path, target_is_directory=True)
-    (tmp_path / "broken").symlink_to(tmp_path / "nothing")
-    (tmp_path / "empty").mkdir()
-    names = [finding.path.relative_to(tmp_path).as_posix() for finding in tk.scan(tmp_path)]
-    assert names == [".env", "a.txt", "b/deep/er.txt", "c.ipynb"]
-    assert [finding.path.name for finding in tk.scan([tmp_path / "b" / ".git", tmp_path / "a.txt"])] == [
-        "config",
-        "a.txt",
-    ]
-    assert tk.scan([]) == []
-
-
-def test_nothing_to_scan(tmp_path, monkeypatch):
-    """A path that is not there or cannot be read is an error, not a clean bill."""
-    with pytest.raises(ConfigurationError, match="nothing to scan"):
-        scan(tmp_path / "nowhere")
-    (tmp_path / "x").touch()
-
-    def forbidden(*_):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("pathlib.Path.read_bytes", forbidden)
-    with pytest.raises(ConfigurationError, match="Permission denied"):
-        scan(tmp_path)
-    monkeypatch.setattr("pathlib.Path.iterdir", forbidden)
-    with pytest.raises(ConfigurationError, match="Permission denied"):
-        scan(tmp_path)
-
-
-@pytest.mark.parametrize("paths", [3, None, [3], {"a": 1}.items()])
-def test_nothing_that_could_be_scanned(paths):
-    """What is no path is told in words."""
-    with pytest.raises(ConfigurationError, match="a path or a list of paths"):
-        scan(paths)
-
-
-def test_the_same_secret_in_several_lines(tmp_path):
-    """Each is a finding; the lines of one key are one."""
-    path = tmp_path / "notes.txt"
-    path.write_text("an-invented-secret\n" * 3, encoding="utf-8")
-    assert [finding.line for finding in scan(path, secrets="an-invented-secret")] == [1, 2, 3]
-    lines = [secrets.token_urlsafe(48) for _ in range(4)]
-    pem = "\n".join(["-----BEGIN PRIVATE KEY-----", *lines, "-----END PRIVATE KEY-----"])
-    path.write_text("\n".join(["", *lines, ""]), encoding="utf-8")
-    assert [finding.line for finding in scan(path, secrets=pem)] == [2]

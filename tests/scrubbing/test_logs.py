@@ -1,3 +1,5 @@
+"""Log records hold no secrets, whatever is logged and wherever it goes."""
+
 from __future__ import annotations
 
 import asyncio
@@ -38,7 +40,7 @@ def secret():
 
 @pytest.fixture
 def known(secret):
-    """Secrets of a live session, kept out of the logs."""
+    """The secrets of a live session, kept out of the logs."""
     known = KnownSecrets([("ACCESS_TOKEN", Secret(secret))])
     protect(known)
     return known
@@ -46,7 +48,7 @@ def known(secret):
 
 @pytest.fixture
 def log():
-    """What a handler of the root logger writes, everything at DEBUG."""
+    """What a handler of the root logger writes, with every logger at DEBUG."""
     written = io.StringIO()
     handler = logging.StreamHandler(written)
     handler.setFormatter(logging.Formatter("%(name)s %(message)s"))
@@ -64,7 +66,7 @@ def log():
 
 
 class Server:
-    """A server on loopback that gives each connection the same answer, in a thread of its own."""
+    """A server on loopback, in a thread of its own, that gives each connection the same answer."""
 
     def __init__(self, answer):
         self._answer = answer
@@ -113,7 +115,7 @@ def call(url, *, is_async, headers=None, **options):
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 def test_http(known, log, secret, is_async):
-    """What httpx and httpcore log of a call holds no known secret: neither of its URL, nor of what is echoed."""
+    """What httpx and httpcore log of a call holds no known secret, neither from its URL nor echoed in the response."""
     echoed = [f"X-Echo: {secret}", f"X-Coded: {base64.b64encode(b'ab' + secret.encode()).decode()}"]
     with Server(answer("200 OK", *echoed, f"Location: /next?token={quote(secret)}")) as server:
         url = f"http://127.0.0.1:{server.port}/{quote(secret)}?q={quote(secret, safe='')}"
@@ -127,7 +129,7 @@ def test_http(known, log, secret, is_async):
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 def test_error(known, log, secret, is_async):
-    """Nor does what they log of a failure, which quotes what came."""
+    """What they log of a failure, which quotes what was received, holds no known secret."""
     garbage = f"HTTP/1.1 200 OK\r\n{secret} no header\r\n\r\n".encode()
     with Server(garbage) as server, pytest.raises(httpx.RemoteProtocolError):
         call(f"http://127.0.0.1:{server.port}/", is_async=is_async)
@@ -136,7 +138,7 @@ def test_error(known, log, secret, is_async):
 
 
 def test_places(known, log):
-    """Cookies, and credentials that a server repeats in headers, are masked though nobody knew their values."""
+    """Cookies, and credentials that a server repeats in headers, are masked although their values are not known."""
     names = ["Set-Cookie", "Authorization", "SVC-API-KEY-ID", "svc-api-secret-key", "X-Api-Key"]
     values = {name: secrets.token_urlsafe(24) for name in names}
     with Server(answer("200 OK", *(f"{name}: {value}" for name, value in values.items()), "X-Plain: kept")) as server:
@@ -151,7 +153,7 @@ def test_places(known, log):
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 def test_proxy(known, log, secret, is_async):
-    """What a proxy repeats when it refuses a tunnel is kept out as well, and so is its own login."""
+    """Secrets that a proxy repeats when it refuses a tunnel are kept out, and so is the login to the proxy."""
     login = secrets.token_urlsafe(24)
     with Server(answer("407 No", f"X-Echo: {secret}", "Proxy-Authorization: Basic cXV4OnF1dXg=")) as server:
         proxy = httpx.Proxy(f"http://127.0.0.1:{server.port}", auth=("user", login))
@@ -164,7 +166,7 @@ def test_proxy(known, log, secret, is_async):
 
 
 def test_socks(known, log):
-    """The login of a SOCKS proxy, which httpcore logs as it is, is not shown."""
+    """The login to a SOCKS proxy, which httpcore logs in plain text, is not shown."""
     stream = "<httpcore._backends.sync.SyncStream object at 0x7f>"
     for login in ("(b'user', b'pass\\'word')", '(b"us\'er", b"pass word")'):
         message = f"setup_socks5_connection.started stream={stream} host='a' port=443 auth={login}"
@@ -179,7 +181,7 @@ HEADERS = [(b":path", b"/v1/accounts"), (b"authorization", b"Bearer qux-quux"), 
 
 
 def test_hpack(known, log, secret):
-    """What HTTP/2's header compression logs: each header, and blocks of them in a code of their own."""
+    """Headers that hpack logs are masked one by one, and compressed blocks of headers are not shown."""
     hpack = pytest.importorskip("hpack")
     encoder, decoder = hpack.Encoder(), hpack.Decoder()
     headers = [*HEADERS, (b"x-echo", secret.encode())]
@@ -197,8 +199,8 @@ def test_hpack(known, log, secret):
     assert known.find(text.encode()) is None
 
 
-def test_hpack_by_hand(known, log, secret):
-    """The same for records of that shape, where the library is not installed."""
+def test_records_like_those_of_hpack(known, log, secret):
+    """Records in the format of hpack are masked, also tested where the library is not installed."""
     hpack = logging.getLogger("hpack.hpack")
     for name, value in [*HEADERS, (b"x-echo", secret.encode())]:
         hpack.debug("Adding %s=%s to the header table, sensitive:%s, huffman:%s", name, value, False, True)
@@ -213,7 +215,7 @@ def test_hpack_by_hand(known, log, secret):
 
 
 def test_every_logger_of_the_libraries():
-    """Each logger that the installed libraries make in their sources is named, and so is each of ours."""
+    """The filter is on every logger that the sources of the libraries and of the toolkit create."""
     made = set()
     for name in [*LIBRARIES, "toolkit"]:
         with contextlib.suppress(ImportError):
@@ -222,7 +224,7 @@ def test_every_logger_of_the_libraries():
                 module = ".".join([name, *path.relative_to(folder).with_suffix("").parts])
                 for argument in re.findall(r"getLogger\(([^)]+)\)", path.read_text(encoding="utf-8")):
                     made.add(module if argument == "__name__" else argument.strip("\"'"))
-    made -= {"toolkit.scrubbing.logs", "name"}  # what installs the filter goes through the names
+    made -= {"toolkit.scrubbing.logs", "name"}  # the code that installs the filter
     assert made >= {"httpx", "httpcore.http11"}
     assert made <= set(LOGGERS)
 
@@ -252,7 +254,7 @@ CODINGS = {
     ],
 )
 def test_forms_and_arguments(known, log, secret, capsys, write, arguments):
-    """However a secret is written, and wherever in a record it is, nothing that a handler sees holds it."""
+    """A handler sees no secret, however it is written and wherever in a record it is."""
     seen = []
     handler = logging.Handler()
     handler.emit = seen.append
@@ -268,7 +270,7 @@ def test_forms_and_arguments(known, log, secret, capsys, write, arguments):
 
 
 def test_error_of_a_record(known, log, secret):
-    """The traceback that a record carries is written without secrets, whatever the handler's own style."""
+    """The traceback in a record is formatted without secrets, whatever formatter the handler has."""
     seen = []
     handler = logging.Handler()
     handler.emit = seen.append
@@ -286,14 +288,14 @@ def test_error_of_a_record(known, log, secret):
 
 
 def test_stack_of_a_record(known, secret):
-    """The stack that a record carries is, too: it quotes lines of source."""
+    """The stack in a record, which quotes lines of source, is scrubbed too."""
     record = logging.makeLogRecord({"name": "toolkit", "msg": "a", "stack_info": f"Stack:\n  key = '{secret}'"})
     assert logging.getLogger("toolkit").filter(record)
     assert record.stack_info == "Stack:\n  key = '<ACCESS_TOKEN>'"
 
 
 def test_a_record_without_secrets_stays(known):
-    """Whatever holds no secret passes as it was: format, arguments, error, what was added."""
+    """A record without secrets keeps its format, arguments, error and extra attributes."""
     try:
         raise ValueError("harmless")  # noqa: TRY301
     except ValueError:
@@ -312,28 +314,28 @@ class Unprintable:
 
 
 def test_a_record_that_cannot_be_read(known, log, capsys):
-    """A record whose arguments cannot be printed does not break the call, nor make logging print them."""
+    """A record with arguments that cannot be printed neither breaks the call nor makes logging print them."""
     logging.getLogger("toolkit").debug("%s", Unprintable())
     assert "cannot be checked" in log.getvalue()
     assert capsys.readouterr().err == ""
 
 
 def test_only_while_the_session_lives(log, secret):
-    """The filter keeps nothing alive; secrets are known for as long as their session is."""
+    """The filter keeps no session alive, and secrets are masked for as long as their session lives."""
     known = KnownSecrets([("SECRET", Secret(secret))])
     protect(known)
     protect(known)
-    assert [one() for one in SESSION_SECRETS._known].count(known) == 1
+    assert [reference() for reference in SESSION_SECRETS._known].count(known) == 1
     del known
     gc.collect()
     logging.getLogger("httpx").debug("%s", secret)
     assert secret in log.getvalue()
     protect(KnownSecrets())
-    assert [one() for one in SESSION_SECRETS._known].count(None) <= 1
+    assert [reference() for reference in SESSION_SECRETS._known].count(None) <= 1
 
 
 def test_learned_later(known, log):
-    """A secret that becomes known after the session was opened is kept out as well."""
+    """A secret that becomes known after the session was opened is kept out too."""
     later = secrets.token_urlsafe(24)
     known.add("ACCESS_TOKEN", Secret(later))
     logging.getLogger("httpx").info("%s", later)
@@ -341,7 +343,7 @@ def test_learned_later(known, log):
 
 
 def test_each_logger_once_and_first(known):
-    """However often it is asked for, each logger has the filter once, before any other, loggers of later too."""
+    """Each logger has the filter once and before other filters, however often and from whichever thread it is set."""
     other = logging.Filter()
     late = logging.getLogger(f"httpcore.later{secrets.token_hex(4)}")
     logging.getLogger("h2").filters[:] = [other]
@@ -352,7 +354,7 @@ def test_each_logger_once_and_first(known):
         for thread in threads:
             thread.join()
         for logger in (late, *map(logging.getLogger, LOGGERS)):
-            assert [isinstance(one, SecretFilter) for one in logger.filters].count(True) == 1
+            assert [isinstance(each, SecretFilter) for each in logger.filters].count(True) == 1
             assert isinstance(logger.filters[0], SecretFilter)
     finally:
         logging.getLogger("h2").removeFilter(other)
@@ -360,7 +362,7 @@ def test_each_logger_once_and_first(known):
 
 @pytest.mark.parametrize("disable", [False, True])
 def test_survives_configuration(known, secret, disable):
-    """A configuration of logging from a dictionary, before or after, does not take the filter away."""
+    """Configuring logging from a dictionary does not remove the filter."""
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
     written = io.StringIO()
@@ -388,7 +390,7 @@ def test_survives_configuration(known, secret, disable):
 
 
 def test_queue(known, secret):
-    """A record that goes to another thread or process through a queue goes without the secret."""
+    """A record that is sent through a queue to another thread or process holds no secret."""
     records = queue.SimpleQueue()
     handler = logging.handlers.QueueHandler(records)
     logger = logging.getLogger("toolkit")
@@ -400,8 +402,8 @@ def test_queue(known, secret):
     assert records.get().getMessage() == "a <ACCESS_TOKEN>"
 
 
-def test_nothing_is_spent_when_disabled(known, secret, monkeypatch):
-    """A level that is off makes no record, so nothing is searched."""
+def test_a_level_that_is_off(known, secret, monkeypatch):
+    """A level that is off creates no record, so nothing is searched."""
     logger = logging.getLogger("httpx")
     monkeypatch.setattr(logger, "level", logging.WARNING)
     logger._cache.clear()
@@ -415,7 +417,7 @@ def test_nothing_is_spent_when_disabled(known, secret, monkeypatch):
     st.text(),
 )
 def test_any_secret(text, before, after):
-    """Any secret, in the midst of any text, as text and as the repr of bytes."""
+    """Any secret is masked within any text, as it is and in the repr of bytes."""
     known = KnownSecrets([("SECRET", Secret(text))])
     protect(known)
     for message in (f"{before}{text}{after}", f"{before} {text.encode()!r} {after}"):

@@ -1,4 +1,4 @@
-"""The parts of a multipart body are found however it is written."""
+"""The parts of a multipart body are found, also in a body that is written carelessly."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ def parts(content_type, body):
     return [(part.name, body[part.start : part.end]) for part in parts_of(content_type, body)]
 
 
-def test_of_a_client():
-    """What httpx writes is read: names, files, empty values and line breaks in values."""
+def test_a_body_of_httpx():
+    """Names, files, empty values and line breaks in values are read as httpx writes them."""
     request = httpx.Request(
         "POST", "https://h.example", files={"f": ("a.txt", b"file\r\n")}, data={"a": "1", "b": "", "c d": "x\r\n\r\ny"}
     )
@@ -32,6 +32,6 @@ def test_of_a_client():
         ("multipart/form-data", b"nothing of the kind", []),
     ],
 )
-def test_of_any_shape(content_type, body, found):
-    """Boundaries quoted, wrong or absent; line ends of either kind; parts without a name or an end."""
+def test_bodies_of_any_shape(content_type, body, found):
+    """Boundaries may be quoted, wrong or absent, line ends of either kind, and parts without a name or an end."""
     assert parts(content_type, body) == found

@@ -1,4 +1,4 @@
-"""Keys and tokens are known by their shape where nothing beside them names them; prose is not taken for one."""
+"""Keys and tokens are recognized by their shape alone; prose and code are not."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def recorded(tmp_path, messages):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", MAKERS)
 def test_not_recorded(tmp_path, name, way):
-    """None of it is in a recording, and its placeholder is; a scan of the recording finds nothing."""
+    """A recording has the placeholder instead of the credential, and a scan of it finds nothing."""
     make, template, placeholder = MAKERS[name]
     value = make()
     path = recorded(tmp_path, WAYS[way](template.format(value)))
@@ -91,7 +91,7 @@ def test_not_recorded(tmp_path, name, way):
 
 @pytest.mark.parametrize("name", ["token", "signed token"])
 def test_in_headers(tmp_path, name):
-    """So it is in a header that is not one of credentials."""
+    """A credential is also recognized in a header of any name."""
     make, template, placeholder = MAKERS[name]
     value = make()
     header = ("X-Debug", f"got {template.format(value)}")
@@ -101,8 +101,8 @@ def test_in_headers(tmp_path, name):
     assert placeholder in text
 
 
-def test_by_value_from_then_on():
-    """What was known by its shape is replaced where it stands without one, and what is known keeps its placeholder."""
+def test_known_from_then_on():
+    """What was recognized by its shape is then replaced anywhere, with the same placeholder."""
     value, known = opaque(), KnownSecrets()
     scrubber = Scrubber(known)
     first = as_recorded(scrubber, Interaction(*response(f"use Bearer {value}".encode())))
@@ -140,12 +140,12 @@ def test_by_value_from_then_on():
     ],
 )
 def test_prose_and_code(text):
-    """Words, names, placeholders, challenges and public keys are none."""
+    """Words, names, placeholders, challenges and public keys are not credentials."""
     assert list(secrets_by_shape(text)) == []
 
 
-def test_quick_on_what_only_begins_like_one():
-    """No pattern takes time beyond measure on text made to try it: a quadratic one would not end."""
+def test_hostile_text():
+    """No pattern is quadratic on text made to slow it down; such a pattern would not end here."""
     for text in ("-eyJ" * 500_000, "Bearer " + "a-" * 500_000 + "!", "-----BEGIN PRIVATE KEY-----" * 50_000):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -153,7 +153,7 @@ def test_quick_on_what_only_begins_like_one():
 
 
 def test_replay(tmp_path):
-    """Calls that send what an answer held replay, with its placeholders and with the texts themselves."""
+    """Calls that send what a response held are replayed, with the placeholders and with the credentials themselves."""
     tokens = [signed_token(), signed_token()]
 
     def answer(request):
