@@ -1,4 +1,4 @@
-"""The form offers what can be chosen and makes credentials of what is typed."""
+"""The form offers what can be chosen, and typed text becomes credentials."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PROFILES = [
 
 @pytest.fixture
 def settings(tmp_path, monkeypatch):
-    """A project without addresses whose cassettes folder does not exist yet; online."""
+    """A project without addresses and without a cassettes folder; online."""
     monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
     return Settings(project=tmp_path)
 
@@ -59,7 +59,7 @@ def test_every_environment_is_offered_with_its_holder():
 
 
 def test_every_mode_is_offered_online_and_replay_only_offline(monkeypatch):
-    """TOOLKIT_OFFLINE can only tighten."""
+    """Visitors may not record, and replay only what the notebook names."""
     monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
     assert [value for _, value in mode_choices()] == list(Mode)
     assert [value for _, value in mode_choices(for_visitors=True)] == [Mode.LIVE]
@@ -70,7 +70,7 @@ def test_every_mode_is_offered_online_and_replay_only_offline(monkeypatch):
 
 
 def test_a_panel_starts_with_what_needs_least(settings, monkeypatch):
-    """What is recorded is replayed, what is named is recorded, and without a name calls go out."""
+    """An existing cassette is replayed, a new one recorded, and without a name calls are live."""
     record(settings, "tour.yaml")
     assert first_mode("tour", settings) is Mode.REPLAY
     assert first_mode("new", settings) is Mode.RECORD
@@ -81,14 +81,14 @@ def test_a_panel_starts_with_what_needs_least(settings, monkeypatch):
 
 
 def test_an_unnamed_environment_is_never_a_real_account():
-    """A saved profile of a harmless environment decides; else it is paper."""
+    """It is that of a saved profile without a real account, or paper."""
     assert first_environment(PROFILES) is Environment.BROKER_SANDBOX
     assert first_environment(PROFILES[:1]) is Environment.PAPER
     assert first_environment([]) is Environment.PAPER
 
 
 def test_cassettes_of_the_folder_are_offered_by_name(settings):
-    """Not a recording in progress, nor other files; one that the notebook names comes first."""
+    """The cassette that the notebook names comes first; recordings in progress and other files are left out."""
     assert cassette_choices(settings, None) == []
     record(settings, "b.yaml", "a.yaml", "a.part.yaml", "notes.txt")
     assert cassette_choices(settings, None) == [("a", "a"), ("b", "b")]
@@ -99,7 +99,7 @@ def test_cassettes_of_the_folder_are_offered_by_name(settings):
 
 
 def test_credentials_of_the_environment_are_offered_and_no_others():
-    """Those in the notebook, those saved, then new ones of each kind that the environment takes."""
+    """First those in the notebook, then saved ones, then new ones of each kind that the environment takes."""
     typed = [ClientSecret("id", secrets.token_hex(20), environment="broker-sandbox", name="typed")]
     choices = credential_choices(Environment.BROKER_SANDBOX, PROFILES, typed)
     assert choices == [
@@ -121,21 +121,21 @@ def test_credentials_of_the_environment_are_offered_and_no_others():
 
 @pytest.mark.parametrize("kind", list(CredentialKind))
 def test_each_kind_has_fields_named_like_its_arguments(kind):
-    """Two fields; what is secret is masked, and a client ID is no secret."""
+    """There are two fields; all but the client ID are masked."""
     masked = {field.name: field.masked for field in FIELDS[kind]}
     assert len(masked) == 2
-    assert [name for name, hidden in masked.items() if not hidden] == ["client_id"] * ("client_id" in masked)
+    assert [name for name, is_masked in masked.items() if not is_masked] == ["client_id"] * ("client_id" in masked)
 
 
 def test_typed_texts_become_credentials_without_the_space_around_them():
-    """A copied secret often brings a line break along."""
+    """A copied secret often ends with a line break."""
     texts = {"key_id": Secret(" key-id-1\n"), "secret_key": Secret("\tsecret-key-1 ")}
     made = make_credentials(CredentialKind.KEY_PAIR, Environment.PAPER, texts, name="desk")
     assert isinstance(made, KeyPair)
     assert (made.key_id, made.secret_key, made.name) == (Secret("key-id-1"), Secret("secret-key-1"), "desk")
 
 
-def test_a_missing_key_is_refused_in_words():
+def test_a_missing_key_is_refused():
     """The words say what to do on the panel."""
     texts = {"client_id": Secret("id"), "private_key": Secret("  ")}
     with pytest.raises(ConfigurationError, match="The private key is missing"):
@@ -149,7 +149,7 @@ def pem(key, form=PrivateFormat.PKCS8, encryption=None):
 @pytest.mark.parametrize("form", [PrivateFormat.PKCS8, PrivateFormat.TraditionalOpenSSL])
 @pytest.mark.parametrize("broken", [lambda text: text.replace("\n", ""), lambda text: text.replace("\n", "\\n")])
 def test_a_key_gets_its_line_breaks_back(form, broken):
-    """From a one-line field and from a one-line variable."""
+    """A one-line field and a one-line variable lose them."""
     for key in (ec.generate_private_key(ec.SECP256R1()), rsa.generate_private_key(65537, 2048)):
         text = pem(key, form)
         texts = {"client_id": Secret("id"), "private_key": Secret(broken(text))}
@@ -157,8 +157,8 @@ def test_a_key_gets_its_line_breaks_back(form, broken):
         assert made.secrets()
 
 
-def test_an_encrypted_key_is_refused_for_what_it_is():
-    """Whether its line breaks are there or not."""
+def test_an_encrypted_key_is_recognized():
+    """With its line breaks or without them."""
     key = rsa.generate_private_key(65537, 2048)
     for form in (PrivateFormat.PKCS8, PrivateFormat.TraditionalOpenSSL):
         text = pem(key, form, BestAvailableEncryption(b"passphrase"))
@@ -168,8 +168,8 @@ def test_an_encrypted_key_is_refused_for_what_it_is():
                 make_credentials(CredentialKind.CLIENT_KEY, Environment.BROKER_LIVE, texts, name="desk")
 
 
-def test_credentials_typed_anew_replace_those_of_their_name_and_kind():
-    """Another kind, name or environment stays beside them."""
+def test_new_credentials_replace_those_of_their_name_and_kind():
+    """Those of another name or environment stay."""
     one = ClientSecret("id", "secret-number-1", environment="broker-sandbox")
     assert replaces(ClientSecret("id", "secret-number-2", environment="broker-sandbox"), one)
     assert not replaces(ClientSecret("id", "secret-number-2", environment="broker-live"), one)

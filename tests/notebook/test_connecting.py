@@ -1,4 +1,4 @@
-"""What would be typed into the panel is asked for below the cell, unseen."""
+"""Where the page shows no fields, texts are asked for below the cell."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KEY = FIELDS[CredentialKind.CLIENT_KEY]
     ids=["a path", "a key", "nothing"],
 )
 def test_a_private_key_is_asked_for_by_its_path(given, taken):
-    """Whoever pastes the key itself meant it; what is empty is left to those who read it."""
+    """A pasted key is taken as well; an empty answer is left to the credentials to refuse."""
     answers = iter(["the-client", given])
     assert ask(KEY, Environment.BROKER_LIVE, lambda _: next(answers)) == {
         "client_id": Secret("the-client"),
@@ -34,13 +34,13 @@ def test_a_private_key_is_asked_for_by_its_path(given, taken):
 
 
 def test_the_question_names_field_and_environment():
-    """Nobody types a secret of one environment for another."""
+    """So that nobody types a secret for the wrong environment."""
     asked = []
     ask([PASSPHRASE], Environment.BROKER_SANDBOX, lambda question: asked.append(question) or "x")
     assert asked == ["Passphrase of broker-sandbox: "]
 
 
-def test_where_nobody_can_be_asked_it_is_said(monkeypatch):
+def test_without_anybody_to_ask_an_error_says_so(monkeypatch):
     """As when nbclient executes the notebook."""
     monkeypatch.setattr("toolkit.notebook.panel.connecting.can_ask", lambda: False)
     with pytest.raises(ConfigurationError, match="Nobody can type credentials"):

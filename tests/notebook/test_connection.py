@@ -16,7 +16,7 @@ SANDBOX = Environment.BROKER_SANDBOX
 
 @pytest.fixture
 def open_connection(settings):
-    """Connects, and closes the sessions at the end."""
+    """A function that connects; sessions are closed at the end."""
     opened = []
 
     def open_one(*choices):
@@ -28,8 +28,8 @@ def open_connection(settings):
         connection.session.close()
 
 
-def test_a_live_connection_is_proved_and_its_token_known(open_connection, service):
-    """One token request and one call, of which the session itself knows nothing."""
+def test_a_live_connection_is_tried_and_its_token_known(open_connection, service):
+    """The trial is one token request and one call, which the session does not list."""
     connection = open_connection(SANDBOX, Mode.LIVE, None, service.credentials["sandbox-secret"])
     assert connection.accounts == 25
     assert connection.session.token is None
@@ -47,8 +47,8 @@ def test_a_key_pair_has_no_token(open_connection, service):
     assert connection.token is None
 
 
-def test_recording_starts_with_nothing_recorded(open_connection, service, settings):
-    """And adds to what a cassette holds, without playing any of it for the proof."""
+def test_the_trial_is_not_recorded(open_connection, service, settings):
+    """It neither adds to the cassette nor plays from it."""
     credentials = service.credentials["sandbox-secret"]
     connection = open_connection(SANDBOX, Mode.RECORD, "tour", credentials)
     assert len(connection.session.cassette) == 0
@@ -62,7 +62,7 @@ def test_recording_starts_with_nothing_recorded(open_connection, service, settin
 
 
 def test_refused_credentials_leave_nothing_open(open_connection, service):
-    """Another may record to the cassette at once."""
+    """Another session may record to the cassette at once."""
     credentials = ClientSecret("practice-sandbox-secret", "not-the-secret-of-it", environment=SANDBOX)
     with pytest.raises(TokenRefused):
         open_connection(SANDBOX, Mode.RECORD, "tour", credentials)
@@ -70,7 +70,7 @@ def test_refused_credentials_leave_nothing_open(open_connection, service):
 
 
 def test_a_replay_sends_nothing(open_connection, service, tour):
-    """Not even for a proof."""
+    """Not even a trial."""
     before = service.stats.by_endpoint
     connection = open_connection(None, Mode.REPLAY, "tour", None)
     assert (connection.accounts, connection.trial, connection.token) == (None, None, None)
@@ -80,7 +80,7 @@ def test_a_replay_sends_nothing(open_connection, service, tour):
 
 
 def test_a_replay_of_what_is_not_there_is_refused(open_connection, tour):
-    """Whether the cassette is missing or holds other environments only."""
+    """If the cassette is missing, or has other environments only."""
     with pytest.raises(CassetteMiss):
         open_connection(SANDBOX, Mode.REPLAY, "missing", None)
     with pytest.raises(ConfigurationError, match=r"tour\.yaml has no calls of the environment paper"):

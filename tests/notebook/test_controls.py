@@ -26,13 +26,13 @@ def make_controls(settings):
 
 
 def shown(controls):
-    """The labels of what is on the panel, from top to bottom."""
+    """Return the labels of what is on the panel, from top to bottom."""
     widgets = [widget for slot in controls.slots.values() for widget in slot.children]
     return [getattr(widget, "description", None) or type(widget).__name__ for widget in widgets]
 
 
 def test_each_mode_shows_what_it_needs(make_controls):
-    """A replay no credentials, a live session no cassette, a recording both."""
+    """A replay needs no credentials, a live session no cassette, a recording both."""
     controls = make_controls()
     assert shown(controls) == ["Environment", "Mode", "Credentials", "SecretInput", "Connect"]
     controls._mode.value = Mode.RECORD
@@ -43,14 +43,14 @@ def test_each_mode_shows_what_it_needs(make_controls):
 
 
 def test_a_replay_makes_no_widget_for_credentials(make_controls):
-    """What is not shown is not saved."""
+    """A widget that is never shown must not be saved."""
     controls = make_controls(None, Mode.REPLAY, cassette="tour")
     assert controls.environment == "paper"
     assert not {"dropdown", "inputs"} & vars(controls._credentials).keys()
 
 
 def test_the_environment_decides_which_credentials_can_be_typed(make_controls):
-    """Section 1 and 5 of the service document."""
+    """As sections 1 and 5 of the service document say."""
     controls = make_controls()
     assert controls.credentials == NewChoice(CredentialKind.CLIENT_SECRET)
     assert [field.name for field in controls.fields] == ["client_id", "client_secret"]
@@ -59,8 +59,8 @@ def test_the_environment_decides_which_credentials_can_be_typed(make_controls):
     assert shown(controls)[1] == "HTML"  # the badge of a real account
 
 
-def test_a_new_cassette_is_asked_for_its_name(make_controls):
-    """Chosen from the folder, it needs none."""
+def test_a_new_cassette_needs_a_name(make_controls):
+    """An existing cassette does not."""
     controls = make_controls(mode=Mode.RECORD, cassette="tour")
     assert controls.cassette == "tour"
     assert "Name" not in shown(controls)
@@ -71,7 +71,7 @@ def test_a_new_cassette_is_asked_for_its_name(make_controls):
 
 
 def test_the_choice_of_credentials_is_kept_where_it_can_be(make_controls, service):
-    """Another mode does not change it; another environment does, and coming back starts over."""
+    """Another mode keeps it; another environment does not."""
     held = [service.credentials["sandbox-key"], service.credentials["sandbox-secret"]]
     controls = make_controls(in_notebook=held)
     controls._credentials.dropdown.value = held[1]
@@ -83,8 +83,8 @@ def test_the_choice_of_credentials_is_kept_where_it_can_be(make_controls, servic
     assert controls.credentials is held[0]
 
 
-def test_credentials_typed_anew_take_the_place_of_those_before(make_controls, service):
-    """A choice for each name and kind."""
+def test_new_credentials_replace_old_ones_in_the_choices(make_controls, service):
+    """There is one choice for each name and kind."""
     controls = make_controls()
     for _ in range(2):
         controls.add(service.credentials["sandbox-key"])
@@ -93,8 +93,8 @@ def test_credentials_typed_anew_take_the_place_of_those_before(make_controls, se
     assert sum("in this notebook" in label for label, _ in controls._credentials.dropdown.options) == 2
 
 
-def test_words_stand_where_they_belong_and_are_taken_back(make_controls):
-    """Beside a field in the page, beside a control, or below the button; standing words stay."""
+def test_problems_stand_where_they_belong_until_they_are_cleared(make_controls):
+    """Beside a field, beside a control, or below the button; the badge of a real account stays."""
     controls = make_controls(Environment.BROKER_LIVE)
     for place in ("client_secret", "environment", "mode", "no such place"):
         controls.complain(PanelProblem(place, f"About {place}.", "Do this."))
@@ -108,7 +108,7 @@ def test_words_stand_where_they_belong_and_are_taken_back(make_controls):
     assert "About" not in controls.slots["environment"].children[-1].value
 
 
-def test_the_button_waits(make_controls):
+def test_the_button_is_disabled_while_the_panel_connects(make_controls):
     """While connecting it cannot be pressed again."""
     controls = make_controls()
     controls.set_busy(is_busy=True)
@@ -117,18 +117,18 @@ def test_the_button_waits(make_controls):
     assert not controls._button.disabled
 
 
-def test_every_choice_is_told(make_controls):
-    """So that words about the choices of before do not stand beside others; offers that change tell nothing."""
-    told = []
-    controls = make_controls(edited=lambda: told.append(controls.choice))
-    assert told == []
+def test_every_choice_is_reported(make_controls):
+    """Choices that change only because others are offered are not."""
+    edits = []
+    controls = make_controls(edited=lambda: edits.append(controls.choice))
+    assert edits == []
     controls.environment = Environment.PAPER
     controls._mode.value = Mode.RECORD
     controls._cassette.name.value = "mine"
-    assert [(choice[0], choice[1], choice[2]) for choice in told] == [
+    assert [(choice[0], choice[1], choice[2]) for choice in edits] == [
         ("paper", "live", None),
         ("paper", "record", None),
         ("paper", "record", "mine"),
     ]
     controls.list_cassettes()
-    assert len(told) == 3
+    assert len(edits) == 3

@@ -1,4 +1,4 @@
-"""Facts become the same HTML and text each time, with nothing in it that runs."""
+"""The same facts always give the same HTML and text, with nothing in it that runs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ LIVE = Facts(Environment.LIVE, Mode.LIVE, who="desk · key pair · live account"
 
 
 class Elements(HTMLParser):
-    """The elements of a text, their attributes, and the words between."""
+    """The elements of a text, their attributes, and the words between them."""
 
     def __init__(self, text):
         super().__init__()
@@ -59,8 +59,8 @@ class Elements(HTMLParser):
         self.words += data
 
 
-def test_a_replay_says_that_it_is_one_and_of_when():
-    """In the status, the summary and the plain text; how long ago that was is left to the page."""
+def test_a_replay_says_when_it_was_recorded():
+    """In the status, the summary and the plain text; the page adds how long ago that was."""
     assert status_text(REPLAY) == "Replaying tour.yaml. Nothing is sent, and no credentials are needed."
     assert summary_text(REPLAY) == "broker-sandbox · replay tour.yaml, recorded 12 May 2026"
     shown = summary_html(REPLAY)
@@ -76,22 +76,22 @@ def test_a_live_session_of_a_real_account_carries_a_badge():
     assert real_account_html(Environment.PAPER) == ""
 
 
-def test_what_connecting_came_to_is_one_line():
-    """With how many accounts the service gave, and where calls are recorded."""
+def test_the_status_is_one_line():
+    """It says how many accounts the service returned, and where calls are recorded."""
     assert status_text(LIVE) == "Connected. The service accepts these credentials: 1 account."
     recording = replace(LIVE, mode=Mode.RECORD, cassette="a.yaml", accounts=1200)
     assert status_text(recording).endswith("1,200 accounts. Calls are recorded to a.yaml.")
 
 
 def test_interfaces_are_those_of_the_environment():
-    """Section 1 of the service document; the auth interface is called for its user, not by him."""
+    """As section 1 of the service document says; users do not call the auth interface themselves."""
     assert LIVE.interfaces == (Interface.TRADING, Interface.MARKET_DATA)
     assert "session.broker" in summary_html(REPLAY)
     assert "session.trading" not in summary_html(REPLAY)
 
 
-def test_a_replayed_token_stands_still_and_a_live_one_is_left_to_the_page():
-    """The HTML of a live session holds no time of day and no lifetime."""
+def test_a_live_token_is_counted_down_by_the_page_only():
+    """The HTML of a live session holds neither a time of day nor a lifetime; a replayed token stands still."""
     token = {"remaining": timedelta(minutes=12, seconds=7), "lifetime": timedelta(seconds=890)}
     replayed = summary_html(replace(REPLAY, **token))
     assert "12:07 of 14:50 left, as recorded" in replayed
@@ -114,8 +114,8 @@ def test_a_problem_is_announced():
     text=st.text(min_size=1)
     | st.sampled_from(["<img src=x onerror=alert(1)>", '" onmouseover="x', "</dl><script>", "\x1b[2J\u202e"])
 )
-def test_words_of_others_stay_words(text):
-    """Whatever a cassette is called or a server says: the same elements, and nothing invisible."""
+def test_foreign_text_stays_text(text):
+    """Whatever a cassette is called or a server says, the elements are the same and nothing is invisible."""
     plain, hostile = (
         Elements(problem_html(PanelProblem("", "x", "x"))),
         Elements(problem_html(PanelProblem("", text, "x"))),
@@ -128,7 +128,7 @@ def test_words_of_others_stay_words(text):
 
 
 def test_the_facts_of_a_session_hold_no_secret(service, settings, tour):
-    """Of a live, a recorded and a replayed one."""
+    """Live, recording or replaying."""
     credentials = service.credentials["sandbox-secret"]
     for mode, given_credentials in ((Mode.LIVE, credentials), (Mode.RECORD, credentials), (Mode.REPLAY, None)):
         cassette = None if mode is Mode.LIVE else "tour"
@@ -148,8 +148,8 @@ def call(number, *, path="/v1/accounts", status=200, elapsed=0.25, token=None):
     return Call(RECORDED + timedelta(seconds=number), "broker", "GET", path, status, took, by)
 
 
-def test_each_call_is_a_row_of_words():
-    """When, where, what came of it, how long it took, and the token that it carried."""
+def test_each_call_is_a_row():
+    """It tells when, where, the status, the time it took, and the token."""
     shown = recent_calls_html(calls_table([call(0, token=1)]), "desk")
     cells = ["09:30:00", "broker", "GET /v1/accounts", "200", "0.250 s", "1"]
     assert "".join(f"<td>{cell}</td>" for cell in cells) in shown
@@ -157,15 +157,15 @@ def test_each_call_is_a_row_of_words():
     assert "toolkit-failed" not in shown
 
 
-def test_what_is_not_known_is_empty_and_what_failed_is_marked():
-    """A call under way has no status, and one without a token none."""
+def test_unknown_values_are_empty_and_failed_calls_are_marked():
+    """A call in progress has no status, and some calls have no token."""
     shown = recent_calls_html(calls_table([call(0, status=None, elapsed=None), call(1, status=503)]), "desk")
     assert "<td>GET /v1/accounts</td><td></td><td></td><td></td>" in shown
     assert shown.count("toolkit-failed") == 1
 
 
-def test_only_the_last_are_shown():
-    """With how many there were, and where all of them are."""
+def test_only_the_last_calls_are_shown():
+    """The number of all calls is there, and how to see them."""
     calls = [call(number, path=f"/v1/{number}") for number in range(2, SHOWN + 2)]
     shown = recent_calls_html(calls_table(calls, first=3), "desk")
     assert shown.count("<tr>") == SHOWN + 1
@@ -174,8 +174,8 @@ def test_only_the_last_are_shown():
     assert f"{SHOWN + 2} calls, the last {SHOWN} shown; all: <code>desk.session.calls()</code>" in shown
 
 
-def test_paths_are_text():
-    """Whatever was called, and however long its path."""
+def test_paths_are_escaped_and_shortened():
+    """The name of the panel is escaped too."""
     shown = recent_calls_html(calls_table([call(0, path="/<img src=x>" + "x" * 200)]), "<b>")
     assert "<img" not in shown
     assert "<b>" not in shown
@@ -183,7 +183,7 @@ def test_paths_are_text():
 
 
 def test_renewals_are_the_tokens_after_the_first():
-    """None without a token."""
+    """Calls without a token do not count."""
     assert renewals(calls_table([])) == 0
     assert renewals(calls_table([call(0), call(1, token=1)])) == 0
     assert renewals(calls_table([call(0, token=1), call(1, token=3)])) == 2

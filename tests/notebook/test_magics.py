@@ -11,7 +11,6 @@ from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, Intera
 import toolkit as tk
 from toolkit.cassettes import cell_cassette
 from toolkit.cassettes.recording import finishing
-from toolkit.notebook.magics import Magics
 from toolkit.practice_service import PracticeService, practice
 
 
@@ -24,7 +23,7 @@ def service() -> Iterator[PracticeService]:
 
 @pytest.fixture
 def shell(service: PracticeService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InteractiveShell]:
-    """A shell in a project of its own, with the extension loaded and a live session in a variable."""
+    """A shell in a project, with the extension loaded and a live session in the variable `session`."""
     (tmp_path / "toolkit.toml").write_text("[addresses]\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     shell = InteractiveShell()
@@ -38,14 +37,14 @@ def shell(service: PracticeService, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def run(shell: InteractiveShell, cell: str) -> Any:
-    """The value of a cell that is to run well."""
+    """Run a cell without errors, and return its value."""
     done = shell.run_cell(cell)
     done.raise_error()
     return done.result
 
 
 def test_a_cell_is_recorded_and_replayed(shell: InteractiveShell, service: PracticeService) -> None:
-    """What an existing session does in the cell is recorded; the same cell then replays without the service."""
+    """Calls of an existing session are recorded in the cell, and replayed when the same cell runs again."""
     cell = "%%cassette mine\nlen(session.accounts())"
     assert run(shell, cell) == 3
     path = Path("cassettes/mine.yaml")
@@ -58,8 +57,8 @@ def test_a_cell_is_recorded_and_replayed(shell: InteractiveShell, service: Pract
 def test_a_cell_says_what_it_did(
     shell: InteractiveShell, service: PracticeService, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Recorded, replayed, both or neither: who sees a table cannot tell."""
-    told = []
+    """A table alone does not show whether it was recorded or replayed."""
+    lines = []
     for cell in (
         "%%cassette mine\n_ = session.accounts()",
         "%%cassette mine\n_ = session.accounts()",
@@ -68,8 +67,8 @@ def test_a_cell_says_what_it_did(
         "_ = 1",
     ):
         run(shell, cell)
-        told.append(capsys.readouterr().out)
-    assert told == [
+        lines.append(capsys.readouterr().out)
+    assert lines == [
         "%%cassette: recorded 2 interactions (mine.yaml).\n",
         "%%cassette: replayed 2 interactions (mine.yaml).\n",
         "%%cassette: replayed 2 interactions and recorded 1 interaction (mine.yaml).\n",
@@ -79,7 +78,7 @@ def test_a_cell_says_what_it_did(
 
 
 def test_outside_of_the_cell_calls_are_live(shell: InteractiveShell, service: PracticeService) -> None:
-    """The cassette is put away at the end of its cell."""
+    """The cassette is removed at the end of its cell."""
     run(shell, "%%cassette mine\nsession.accounts()")
     before = service.stats.calls
     run(shell, "session.accounts()")
@@ -88,7 +87,7 @@ def test_outside_of_the_cell_calls_are_live(shell: InteractiveShell, service: Pr
 
 
 def test_a_session_opened_in_the_cell_stays_with_the_cassette(shell: InteractiveShell) -> None:
-    """A replay needs neither credentials nor addresses, in that cell and in later ones."""
+    """In that cell and in later ones, a replay needs neither credentials nor addresses."""
     run(shell, "%%cassette mine\nsession.accounts()")
     assert (
         run(shell, '%%cassette mine --mode none\nreplayed = tk.Session("broker-sandbox")\nlen(replayed.accounts())')
@@ -98,7 +97,7 @@ def test_a_session_opened_in_the_cell_stays_with_the_cassette(shell: Interactive
 
 
 def test_a_cell_may_await(shell: InteractiveShell) -> None:
-    """The rest of the cell runs as any cell does, `await` included."""
+    """The rest of the cell runs as any cell does."""
     cell = """%%cassette later
 async with tk.AsyncSession(credentials=credentials, settings=service.settings) as live:
     rows = len(await live.accounts())
@@ -107,8 +106,8 @@ rows"""
     assert len(tk.Cassette("cassettes/later.yaml", mode="none")) == 2
 
 
-def test_it_is_put_away_after_an_exception(shell: InteractiveShell) -> None:
-    """A cell that fails leaves no cassette behind, and with mode `all` the old recording stays."""
+def test_a_failed_cell_keeps_the_old_recording(shell: InteractiveShell) -> None:
+    """The cassette is removed, and in mode `all` the new recording is dropped."""
     run(shell, "%%cassette mine\nsession.accounts()")
     before = Path("cassettes/mine.yaml").read_bytes()
     failed = shell.run_cell("%%cassette mine --mode all\nsession.accounts()\n1 / 0")
@@ -119,7 +118,7 @@ def test_it_is_put_away_after_an_exception(shell: InteractiveShell) -> None:
 
 
 def test_all_replaces_the_recording_when_the_cell_ends_well(shell: InteractiveShell) -> None:
-    """Mode `all` records anew, and the new recording takes the place of the old one."""
+    """In mode `all` the new recording replaces the old one."""
     run(shell, "%%cassette mine\nsession.accounts(); session.accounts(limit=1)")
     run(shell, "%%cassette mine --mode all\nsession.accounts()")
     assert len(tk.Cassette("cassettes/mine.yaml", mode="none")) == 1
@@ -128,7 +127,7 @@ def test_all_replaces_the_recording_when_the_cell_ends_well(shell: InteractiveSh
 
 @pytest.mark.parametrize("line", ["", "--mode sometimes x", "x y", '"x'])
 def test_a_wrong_line_is_an_error_that_shows_the_usage(shell: InteractiveShell, line: str) -> None:
-    """Nothing of the cell runs."""
+    """The rest of the cell does not run."""
     failed = shell.run_cell(f"%%cassette {line}\nran = True")
     assert isinstance(failed.error_in_exec, tk.ConfigurationError)
     assert "%%cassette NAME" in str(failed.error_in_exec)
@@ -138,7 +137,7 @@ def test_a_wrong_line_is_an_error_that_shows_the_usage(shell: InteractiveShell, 
 def test_a_session_with_its_own_cassette_keeps_it_and_the_cell_says_so(
     shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Only when the cell has used it, whether it was opened before or in the cell."""
+    """It says so only if the cell used the session, whether it was opened earlier or in the cell."""
     run(shell, 'own = tk.Session(credentials=credentials, settings=service.settings, cassette="cassettes/own.yaml")')
     run(shell, "own.accounts()")
     run(shell, "%%cassette mine\nsession.accounts()")
@@ -167,8 +166,10 @@ def test_a_panel_with_its_own_cassette_keeps_it_too(
     run(shell, "panel.close(); other.close()")
 
 
-def test_nothing_is_told_of_the_cells_own_cassette(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
-    """A session opened in the cell records to it, and so does one with a cassette of the same file."""
+def test_nothing_is_printed_about_the_cells_own_cassette(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A session opened in the cell records to it, and so does a session with a cassette of the same file."""
     opened = "tk.Session(credentials=credentials, settings=service.settings"
     run(shell, f"%%cassette mine --mode all\nu = {opened}); u.accounts()")
     assert capsys.readouterr().err == ""
@@ -178,20 +179,16 @@ def test_nothing_is_told_of_the_cells_own_cassette(shell: InteractiveShell, caps
 
 
 @pytest.mark.parametrize("cell", ["1 / 0", "await service.nothing()", "raise KeyboardInterrupt", "def"])
-def test_it_is_put_away_however_the_cell_ends(shell: InteractiveShell, cell: str) -> None:
-    """After an exception, in a cell that awaits, when interrupted, and when it is no Python."""
+def test_the_cassette_is_removed_however_the_cell_ends(shell: InteractiveShell, cell: str) -> None:
+    """After an exception, while awaiting, on an interrupt, and if the cell is not valid Python."""
     assert not shell.run_cell(f"%%cassette mine\n{cell}").success
     assert cell_cassette.current() is None
 
 
-def test_it_is_put_away_without_a_result(shell: InteractiveShell) -> None:
-    """IPython has none when a cell was interrupted before it began."""
+def test_the_cassette_is_removed_without_a_result(shell: InteractiveShell) -> None:
+    """IPython has no result if a cell was interrupted before it began."""
     run(shell, "%%cassette mine\n1")
-    magics = next(
-        one.__self__
-        for one in shell.events.callbacks["post_run_cell"]
-        if isinstance(getattr(one, "__self__", None), Magics)
-    )
+    magics = shell.magics_manager.magics["line"]["cassette"].__self__
     magics.cassette("mine")
     shell.events.trigger("post_run_cell", None)
     assert cell_cassette.current() is None
@@ -207,8 +204,8 @@ def test_loading_twice_is_loading_once(shell: InteractiveShell) -> None:
     assert shell.transform_cell("%%cassette x\n1").startswith("get_ipython().run_cell_magic")
 
 
-def test_secrets_are_masked_while_it_is_loaded(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
-    """Those of a session, its token included, until it is unloaded."""
+def test_secrets_are_masked_until_it_is_unloaded(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
+    """The token of a session is masked too; after unloading nothing is."""
     tk.load_ipython_extension(shell)  # once more: pytest has other streams in a test than in its fixtures
     run(shell, "session.accounts(); print(session.token.access_token.reveal(), credentials.client_secret.reveal())")
     assert capsys.readouterr().out == "<ACCESS_TOKEN> <CLIENT_SECRET>\n"
@@ -218,7 +215,7 @@ def test_secrets_are_masked_while_it_is_loaded(shell: InteractiveShell, capsys: 
 
 
 def test_a_cell_within_the_cell_leaves_the_cassette_in_place(shell: InteractiveShell) -> None:
-    """It is put away when the cell that named it ends, not when one that runs in it does, an empty one included."""
+    """The cassette is removed when its own cell ends, not when a cell within it ends, even an empty or failing one."""
     shell.user_ns["shell"] = shell
     cell = "%%cassette mine\nfor inner in ('session.accounts()', '', '1 / 0'):\n    shell.run_cell(inner)\n"
     run(shell, f"{cell}session.accounts(limit=1)")
@@ -227,7 +224,7 @@ def test_a_cell_within_the_cell_leaves_the_cassette_in_place(shell: InteractiveS
 
 
 def test_a_cell_has_one_cassette(shell: InteractiveShell) -> None:
-    """A second one is refused by name, in the same cell and in one that runs within it, and the first is put away."""
+    """A second %%cassette is refused, in the same cell and in a cell within it, and the first cassette is removed."""
     shell.user_ns["shell"] = shell
     for cell in ("%%cassette other\n1", "shell.run_cell('%%cassette other\\n1').raise_error()"):
         failed = shell.run_cell(f"%%cassette mine\n{cell}")
@@ -237,7 +234,7 @@ def test_a_cell_has_one_cassette(shell: InteractiveShell) -> None:
 
 
 def test_another_cell_magic_may_follow(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
-    """As with the cell magics of IPython, in either order."""
+    """IPython's own cell magics may come first or second."""
     run(shell, "%%cassette mine\n%%time\nprint(len(session.accounts()))")
     run(shell, "%%time\n%%cassette mine --mode new_episodes\nprint(len(session.accounts(limit=1)))")
     run(shell, "%%cassette mine --mode new_episodes\n\n  \n%%time\nprint(len(session.accounts(limit=2)))")
@@ -246,8 +243,8 @@ def test_another_cell_magic_may_follow(shell: InteractiveShell, capsys: pytest.C
     assert len(tk.Cassette("cassettes/mine.yaml", mode="none")) == 4
 
 
-def test_it_is_put_away_from_a_cell_that_is_described_anew(shell: InteractiveShell) -> None:
-    """As IPython does for one that was interrupted while it awaited."""
+def test_the_cassette_is_removed_if_ipython_describes_the_cell_anew(shell: InteractiveShell) -> None:
+    """IPython does so for a cell that was interrupted while it awaited."""
     run(shell, "%%cassette mine\n_ = 1")
     magics = shell.magics_manager.magics["line"]["cassette"].__self__
     shell.events.trigger("pre_run_cell", info := ExecutionInfo("await", True, False, True, "id"))

@@ -1,4 +1,4 @@
-"""What goes wrong is said beside the control that it is about."""
+"""Problems stand beside the control that they are about."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ TYPED = FIELDS[CredentialKind.CLIENT_SECRET]
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value,
 )
 def test_an_error_of_connecting_has_a_place(error, place):
-    """The one where somebody can do something about it."""
+    """It stands where the user can do something about it."""
     problem = problem_of(error, mode=Mode.RECORD, fields=TYPED)
     assert (problem.place, problem.what) == (place, error.what)
 
 
-def test_refused_credentials_are_called_what_their_fields_are():
-    """The call that they are proved with is the panel's own: nothing is said of its table."""
+def test_refused_credentials_are_named_by_their_fields():
+    """The trial call is the panel's own, so the words do not mention its table."""
     pair = FIELDS[CredentialKind.KEY_PAIR]
     error = ServiceError("The service answered with status 401, so there is no table.", "Check them.", status=401)
     refused = problem_of(error, mode=Mode.LIVE, fields=pair)
@@ -73,38 +73,38 @@ def test_refused_credentials_are_called_what_their_fields_are():
 
 
 @pytest.mark.parametrize("name", ["../up", "a/b", "a\\b", "v1.2", "a.json", ".hidden", "a:b", "x" * 300, ""])
-def test_a_new_cassette_is_named_and_not_placed(name, settings):
-    """What in code is a path would end up outside of the cassettes folder."""
+def test_the_name_of_a_new_cassette_cannot_be_a_path(name, settings):
+    """In code a path is allowed; here it would leave the cassettes folder."""
     problem = wrong_name(name, settings)
     assert problem.place == "cassette"
     assert "name" in problem.next_step or "one" in problem.next_step
 
 
-def test_a_good_name_is_no_problem(settings):
+def test_a_plain_name_is_accepted(settings):
     """Whether or not there is such a cassette."""
     assert wrong_name("accounts of May_2026-1", settings) is None
 
 
-def test_refused_credentials_that_were_not_typed_are_those_chosen():
-    """There is no field for a saved profile but the choice itself."""
+def test_a_refused_profile_is_reported_beside_the_choice():
+    """There are no fields for a saved profile."""
     assert problem_of(TokenRefused("refused", status=401), mode=Mode.LIVE).place == "credentials"
 
 
-def test_a_recording_is_to_blame_for_what_a_replay_lacks():
-    """Its environment is a matter of the choice of environment, live calls while offline of the mode."""
+def test_problems_of_a_replay_stand_beside_environment_or_cassette():
+    """Live calls while offline are a problem of the mode."""
     assert problem_of(ConfigurationError("does not tell the environment"), mode=Mode.REPLAY).place == "environment"
     assert problem_of(CassetteMiss("no such cassette"), mode=Mode.REPLAY).place == "cassette"
     assert problem_of(CassetteMiss("TOOLKIT_OFFLINE"), mode=Mode.LIVE).place == "mode"
 
 
-def test_a_malformed_text_is_said_beside_the_field_that_the_error_is_about():
+def test_a_malformed_text_is_reported_beside_the_field_that_the_error_is_about():
     """If the error is about none of the fields, it stands beside the secret."""
     assert problem_of_text(ConfigurationError("It is empty.", about="client_id"), TYPED).place == "client_id"
     assert problem_of_text(ConfigurationError("Something is wrong."), TYPED).place == "client_secret"
 
 
 def test_words_about_a_passphrase_stand_beside_it():
-    """An encrypted key is asked for one; a wrong one is no fault of the key."""
+    """An encrypted key asks for its passphrase; a wrong passphrase is not a problem of the key."""
     key, both = FIELDS[CredentialKind.CLIENT_KEY], (*FIELDS[CredentialKind.CLIENT_KEY], PASSPHRASE)
     assert problem_of_text(ConfigurationError("It is encrypted.", about="passphrase"), key) is ENCRYPTED_KEY
     wrong = ConfigurationError("The private key cannot be decrypted with this passphrase.", about="passphrase")
@@ -113,8 +113,8 @@ def test_words_about_a_passphrase_stand_beside_it():
     assert problem_of(refused, mode=Mode.LIVE, fields=both).place == "private_key"
 
 
-def test_advice_about_a_key_is_what_can_be_done_on_the_panel():
-    """A Path or a key object are for code; other advice stays."""
+def test_advice_about_a_key_fits_the_panel():
+    """A Path or a key object can only be given in code; other advice stays."""
     fields = FIELDS[CredentialKind.CLIENT_KEY]
     of_code = ConfigurationError("The private key is neither PEM nor JWK text.", "Give it as a pathlib.Path.")
     assert problem_of_text(of_code, fields).next_step == "Choose its file, or paste it: PEM or JWK."
@@ -122,8 +122,8 @@ def test_advice_about_a_key_is_what_can_be_done_on_the_panel():
     assert problem_of_text(of_keys, fields).next_step == "Use 2048 bits or more."
 
 
-def test_a_profile_is_missing_only_when_the_notebook_names_it():
-    """The name itself is not repeated: a secret given in its place would be saved with the widgets."""
+def test_a_named_profile_may_be_missing():
+    """Its name is not repeated: a secret given in its place would be saved with the widgets."""
     profiles = [Profile("desk", Environment.PAPER, CredentialKind.KEY_PAIR, "keyring")]
     assert missing_profile(Environment.PAPER, profiles, None) is None
     assert missing_profile(Environment.PAPER, profiles, "desk") is None
@@ -132,14 +132,14 @@ def test_a_profile_is_missing_only_when_the_notebook_names_it():
     assert "desk" not in missing.what + missing.next_step
 
 
-def test_words_without_an_error(tmp_path):
-    """Nothing to replay, and errors that are none of ours, are said in words too."""
+def test_some_problems_need_no_error_of_ours(tmp_path):
+    """Nothing to replay, and an unexpected error, of which only the type is named."""
     assert no_cassettes(Settings(project=tmp_path)).what == "There are no cassettes in cassettes."
     assert problem_of_bug(RuntimeError("secret")).what == "Connecting failed: RuntimeError."
 
 
-def test_a_cassette_of_nearly_the_name_that_is_given(tmp_path):
-    """A slip is told before something is recorded under it; a new name is not."""
+def test_a_name_close_to_an_existing_cassette_is_pointed_out(tmp_path):
+    """A slip is noticed before a new cassette is started; other new names are fine."""
     settings = Settings(project=tmp_path)
     settings.cassettes_folder.mkdir()
     (settings.cassettes_folder / "tour.yaml").write_text("version: 1", encoding="utf-8")
@@ -165,7 +165,7 @@ def test_a_cassette_of_nearly_the_name_that_is_given(tmp_path):
     ],
 )
 def test_visitors_are_not_told_where_files_are(what, next_step, is_told):
-    """Nor what lies beside them; what has no path in it helps them as it is."""
+    """Words without a path in them stay as they are."""
     told = without_paths(PanelProblem("cassette", what, next_step))
     assert told.place == "cassette"
     assert ((told.what, told.next_step) == (what, next_step)) is is_told

@@ -1,4 +1,4 @@
-"""`progress`: goes through items as a plain loop does, and shows how far it is."""
+"""`progress` goes through items as a plain loop does, and shows how far it is."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from toolkit.notebook.progress import Loop
 from toolkit.notebook.progress_lines import LoopStatus
 
 
-class Seen:
-    """Remembers what was shown, and how it ended."""
+class FakeLine:
+    """A line that remembers what was shown, and how it ended."""
 
     def __init__(self) -> None:
         self.shown: list[LoopStatus] = []
@@ -46,8 +46,8 @@ class Watch:
 
 
 @pytest.fixture
-def seen() -> Seen:
-    return Seen()
+def seen() -> FakeLine:
+    return FakeLine()
 
 
 @pytest.fixture
@@ -66,16 +66,16 @@ async def later(items: Any) -> AsyncIterator[Any]:
         yield item
 
 
-def test_shows_status_it_is(seen: Seen, watch: Watch) -> None:
-    """Counts grow; what is left behind says that all is done."""
+def test_a_loop_shows_how_far_it_is(seen: FakeLine, watch: Watch) -> None:
+    """Counts grow, and the last line says that everything is done."""
     for _ in Loop(range(3), total=3, label="calls", line=lambda: seen, seconds=watch):
         watch.at += 2
-    assert [(one.done, one.elapsed) for one in seen.shown] == [(1, 2), (2, 4), (3, 6)]
+    assert [(status.done, status.elapsed) for status in seen.shown] == [(1, 2), (2, 4), (3, 6)]
     assert seen.ends == ["calls: 3 in 6.0 s"]
 
 
-def test_async(seen: Seen, watch: Watch) -> None:
-    """The same for what arrives in its own time."""
+def test_an_async_loop_shows_how_far_it_is(seen: FakeLine, watch: Watch) -> None:
+    """Items may arrive in their own time."""
 
     async def go() -> list[int]:
         found = []
@@ -85,28 +85,28 @@ def test_async(seen: Seen, watch: Watch) -> None:
         return found
 
     assert asyncio.run(go()) == [0, 1, 2]
-    assert [one.done for one in seen.shown] == [1, 2, 3]
+    assert [status.done for status in seen.shown] == [1, 2, 3]
     assert seen.ends == ["3 in 6.0 s"]
 
 
-def test_short_work_shows_nothing(seen: Seen, watch: Watch) -> None:
-    """A loop of less than half a second leaves no trace."""
+def test_a_short_loop_shows_nothing(seen: FakeLine, watch: Watch) -> None:
+    """A loop of less than half a second leaves no line."""
     for _ in Loop(range(40), total=40, line=lambda: seen, seconds=watch):
         watch.at += 0.01
     assert not seen.shown
     assert not seen.ends
 
 
-def test_shows_a_few_times_a_second(seen: Seen, watch: Watch) -> None:
-    """Ten thousand quick items are no ten thousand messages."""
+def test_the_line_changes_a_few_times_a_second(seen: FakeLine, watch: Watch) -> None:
+    """Ten thousand quick items must not cause ten thousand messages."""
     for _ in Loop(range(10_000), total=10_000, line=lambda: seen, seconds=watch):
         watch.at += 0.001
     assert 40 <= len(seen.shown) <= 50  # ten seconds, less the first half, five times a second
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
-def test_stopped(seen: Seen, watch: Watch, error: type[BaseException]) -> None:
-    """The stop button or an error ends the loop as it would without progress, and the line says how far it was."""
+def test_a_stopped_loop_leaves_a_line(seen: FakeLine, watch: Watch, error: type[BaseException]) -> None:
+    """An interrupt or an error ends the loop as usual, and the line says how far it was."""
 
     def work() -> None:
         for item in Loop(range(5), total=5, line=lambda: seen, seconds=watch):
@@ -120,8 +120,8 @@ def test_stopped(seen: Seen, watch: Watch, error: type[BaseException]) -> None:
     assert seen.ends == ["stopped after 3 of 5, 8.0 s"]
 
 
-def test_break(seen: Seen, watch: Watch) -> None:
-    """A loop that has seen enough leaves no bar that waits for more."""
+def test_a_loop_left_with_break_leaves_a_line(seen: FakeLine, watch: Watch) -> None:
+    """It says how far the loop was."""
     for item in Loop(range(5), total=5, line=lambda: seen, seconds=watch):
         watch.at += 2
         if item == 3:
@@ -130,8 +130,8 @@ def test_break(seen: Seen, watch: Watch) -> None:
     assert seen.ends == ["stopped after 3 of 5, 8.0 s"]
 
 
-def test_items_that_fail(seen: Seen, watch: Watch) -> None:
-    """An error of what gives the items comes through."""
+def test_errors_of_the_items_come_through(seen: FakeLine, watch: Watch) -> None:
+    """The line says how far the loop was."""
 
     def items() -> Any:
         yield 1
@@ -144,8 +144,8 @@ def test_items_that_fail(seen: Seen, watch: Watch) -> None:
     assert seen.ends == ["stopped after 2, 2.0 s"]
 
 
-def test_async_stopped(seen: Seen, watch: Watch) -> None:
-    """A cancelled task leaves no bar behind."""
+def test_a_cancelled_async_loop_leaves_a_line(seen: FakeLine, watch: Watch) -> None:
+    """It says how far the loop was."""
 
     async def work() -> None:
         async for _ in Loop(later(range(5)), total=5, line=lambda: seen, seconds=watch):
@@ -163,8 +163,8 @@ def test_async_stopped(seen: Seen, watch: Watch) -> None:
     assert seen.ends == ["stopped after 2 of 5, 6.0 s"]
 
 
-def test_silent_in_replay(seen: Seen, watch: Watch) -> None:
-    """While every call is replayed nothing is shown, however long it takes."""
+def test_a_replay_shows_nothing(seen: FakeLine, watch: Watch) -> None:
+    """However long it takes, while every call is replayed."""
     traffic = Traffic(sent=7, played=0)
     for _ in Loop(range(9), total=9, line=lambda: seen, seconds=watch, traffic=traffic):
         traffic.played += 1
@@ -173,32 +173,32 @@ def test_silent_in_replay(seen: Seen, watch: Watch) -> None:
     assert not seen.ends
 
 
-def test_shown_once_something_is_sent(seen: Seen, watch: Watch) -> None:
-    """With `new_episodes` some is replayed, and the rest takes its time."""
+def test_a_loop_shows_progress_from_the_first_sent_call_on(seen: FakeLine, watch: Watch) -> None:
+    """With `new_episodes` some calls are replayed, and others are sent."""
     traffic = Traffic()
     for item in Loop(range(9), total=9, line=lambda: seen, seconds=watch, traffic=traffic):
         watch.at += 5
         traffic.played += item < 4
         traffic.sent += item >= 4
-    assert [one.done for one in seen.shown] == [5, 6, 7, 8, 9]
+    assert [status.done for status in seen.shown] == [5, 6, 7, 8, 9]
 
 
-def test_silent_offline(seen: Seen, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A notebook that is verified shows nothing that depends on the time of day."""
+def test_nothing_is_shown_offline(seen: FakeLine, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A verified notebook must not depend on the time of day."""
     monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
     for _ in Loop(range(9), total=9, line=lambda: seen, seconds=watch):
         watch.at += 5
     assert not seen.shown
 
 
-def test_nowhere_to_show(watch: Watch) -> None:
-    """In a log of CI there is nothing to see, and nothing to trip over."""
+def test_a_loop_runs_where_nothing_can_be_shown(watch: Watch) -> None:
+    """Such as in a log of CI."""
     for _ in Loop(range(9), total=9, line=lambda: None, seconds=watch):
         watch.at += 5
 
 
-def test_again(seen: Seen, watch: Watch) -> None:
-    """What was made once goes through its items as often as they allow."""
+def test_a_loop_may_run_again(seen: FakeLine, watch: Watch) -> None:
+    """As often as its items allow."""
     bar = Loop(range(2), total=2, line=lambda: seen, seconds=watch)
     for _ in (1, 2):
         for _ in bar:
@@ -207,60 +207,60 @@ def test_again(seen: Seen, watch: Watch) -> None:
 
 
 @given(st.lists(st.integers()))
-def test_gives_the_items_themselves(items: list[int]) -> None:
-    """Whatever is gone through: the same items in the same order."""
+def test_the_items_are_unchanged(items: list[int]) -> None:
+    """Any iterable gives the same items in the same order."""
     assert list(tk.progress(items)) == items
     assert list(tk.progress(iter(items))) == items
     assert list(tk.progress(dict.fromkeys(items))) == list(dict.fromkeys(items))
 
 
-def test_of_threads(seen: Seen) -> None:
-    """What threads give is counted as it arrives."""
+def test_results_of_threads_are_counted(seen: FakeLine) -> None:
+    """They are counted as they arrive."""
     with ThreadPoolExecutor(4) as executor:
         bar = Loop(executor.map(abs, range(9)), total=9, line=lambda: seen)
         assert sorted(bar) == list(range(9))
 
 
 @pytest.mark.parametrize("nothing", [100, None, 1.5, object()])
-def test_nothing_to_go_through(nothing: Any) -> None:
-    """A number is what people try first; the error says what to write."""
+def test_what_cannot_be_iterated_over_is_refused(nothing: Any) -> None:
+    """People try a number first, so the error says what to write."""
     with pytest.raises(tk.ConfigurationError, match=f"{type(nothing).__name__} has none") as raised:
         tk.progress(nothing)
     assert "range(number)" in raised.value.next_step
 
 
 @pytest.mark.parametrize("total", [np.int64(9), np.uint8(9), np.array(9), 9])
-def test_a_total_of_any_whole_number(total: Any, seen: Seen, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A count of NumPy or pandas is one as well, and is shown as a number."""
+def test_a_total_may_be_of_numpy(total: Any, seen: FakeLine, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is shown as an int."""
     monkeypatch.setattr("toolkit.notebook.progress.Loop", partial(Loop, line=lambda: seen, seconds=watch))
     for _ in tk.progress(iter(range(2)), total=total):
         watch.at += 2
-    assert [(one.total, type(one.total)) for one in seen.shown] == [(9, int)] * 2
+    assert [(status.total, type(status.total)) for status in seen.shown] == [(9, int)] * 2
 
 
-def test_more_items_than_can_be_counted(seen: Seen, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Python cannot tell the length of so long a range: it is as good as unknown."""
+def test_a_length_beyond_counting_is_unknown(seen: FakeLine, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The length of range(2**70) overflows."""
     monkeypatch.setattr("toolkit.notebook.progress.Loop", partial(Loop, line=lambda: seen, seconds=watch))
     for item in tk.progress(range(2**70)):
         watch.at += 2
         if item == 2:
             break
-    assert [(one.done, one.total) for one in seen.shown] == [(1, None), (2, None)]
+    assert [(status.done, status.total) for status in seen.shown] == [(1, None), (2, None)]
     gc.collect()
     assert seen.ends == ["stopped after 2, 6.0 s"]
 
 
 @pytest.mark.parametrize("total", [-1, 1.5, "9", True, np.bool_(True), np.float64(9), np.int64(-1), np.array([9, 9])])
-def test_a_total_that_is_no_count(total: Any) -> None:
-    """It is refused at once, not in the middle of the work."""
+def test_a_total_that_is_not_a_count_is_refused(total: Any) -> None:
+    """At once, not in the middle of the work."""
     with pytest.raises(tk.ConfigurationError, match="count of items"):
         tk.progress([], total=total)
 
 
 def test_a_display_that_fails_does_not_end_the_work(watch: Watch) -> None:
-    """A terminal that is gone is no reason."""
+    """The terminal may be gone."""
 
-    class Gone(Seen):
+    class Gone(FakeLine):
         def show(self, status: LoopStatus) -> None:
             raise BrokenPipeError
 
@@ -272,7 +272,7 @@ def test_a_display_that_fails_does_not_end_the_work(watch: Watch) -> None:
 
 
 def test_a_table_is_refused() -> None:
-    """A loop through one would go through its columns, with the number of its rows as the total."""
+    """A loop would go through its columns, with the number of its rows as the total."""
     with pytest.raises(tk.ConfigurationError, match="through the columns") as caught:
         tk.progress(pd.DataFrame({"a": [1, 2], "b": [3, 4]}))
     assert "itertuples" in caught.value.next_step

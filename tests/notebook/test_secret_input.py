@@ -1,4 +1,4 @@
-"""Secrets come from the page as the binary part of a message, once, and are in no trait."""
+"""Secrets come from the page once, as the binary part of a message, and are never in a trait."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEY_PAIR = FIELDS[CredentialKind.KEY_PAIR]
 
 
 class Page:
-    """A secret input and what it says to its page and to the panel."""
+    """A secret input, and what it sends to its page and reports to the panel."""
 
     def __init__(self, monkeypatch):
         self.events = []
@@ -39,7 +39,7 @@ def page(monkeypatch):
 
 
 def test_the_page_is_asked_and_its_answer_taken_once(page):
-    """Each text is a Secret, under the name of its field."""
+    """Each text is a Secret, by the name of its field."""
     page.input.ask()
     page.receive({"type": "texts", "number": 1}, b"one", "zwö".encode())
     assert page.events == [{"type": "ask", "number": 1}, "answered"]
@@ -48,7 +48,7 @@ def test_the_page_is_asked_and_its_answer_taken_once(page):
 
 
 def test_no_trait_ever_holds_a_text(page):
-    """Neither before nor after it is taken; nor does a repr."""
+    """Nor does a repr, before or after the text is taken."""
     text = secrets.token_hex(20)
     page.input.ask()
     page.receive({"type": "texts", "number": 1}, text.encode(), text.encode())
@@ -59,7 +59,7 @@ def test_no_trait_ever_holds_a_text(page):
 
 
 def test_asking_twice_is_one_question(page):
-    """Until the page answered; the next question has the next number."""
+    """After an answer, the next question has the next number."""
     page.input.ask()
     page.input.ask()
     page.receive({"type": "texts", "number": 1}, b"a", b"b")
@@ -81,7 +81,7 @@ def test_asking_twice_is_one_question(page):
     ids=str,
 )
 def test_what_was_not_asked_for_is_dropped(page, content):
-    """A page, or whatever talks in its place, cannot push texts."""
+    """A page cannot push texts into the kernel."""
     page.receive(content, b"a", b"b")
     assert page.events == []
     assert page.input.take() == {}
@@ -95,8 +95,8 @@ def test_an_answer_to_fields_that_are_gone_is_dropped(page):
     assert "answered" not in page.events
 
 
-def test_an_answer_that_cannot_be_meant_is_empty(page):
-    """Too long, missing, or no UTF-8: never an error, whose words would be shown nowhere."""
+def test_a_malformed_answer_is_empty(page):
+    """Too long, missing or not UTF-8; an error in a callback would be shown nowhere."""
     page.input.ask()
     page.receive({"type": "texts", "number": 1}, b"x" * (LONGEST_TEXT + 1))
     assert page.input.take() == {"key_id": Secret(""), "secret_key": Secret("")}
@@ -105,14 +105,14 @@ def test_an_answer_that_cannot_be_meant_is_empty(page):
     assert page.input.take() == {"key_id": Secret("\ufffd"), "secret_key": Secret("b")}
 
 
-def test_enter_is_told(page):
+def test_enter_is_reported(page):
     """The panel decides what it means."""
     page.receive({"type": "submit"})
     assert page.events == ["submitted"]
 
 
 def test_the_same_fields_again_keep_what_is_typed(page):
-    """The page forgets the texts of fields that are no more, and what was wrong with them goes with it."""
+    """Other fields drop the problems, and the page forgets the texts."""
     changes = []
     page.input.observe(changes.append, "fields")
     page.input.problems = {"key_id": "empty"}
@@ -125,7 +125,7 @@ def test_the_same_fields_again_keep_what_is_typed(page):
 
 
 def test_the_page_is_told_what_to_forget(page):
-    """Some of the fields, or all of them; then an answer that is under way is dropped as well."""
+    """Some fields or all; forgetting all also drops an answer that is on its way."""
     page.input.ask()
     page.input.forget(["secret_key"])
     assert page.events[-1] == {"type": "forget", "names": ["secret_key"]}
@@ -136,8 +136,8 @@ def test_the_page_is_told_what_to_forget(page):
     assert page.input.take() == {}
 
 
-def test_the_module_for_the_page_keeps_to_itself():
-    """It stores nothing in the browser, logs nothing and sets no trait."""
+def test_the_module_of_the_page_keeps_texts_to_itself():
+    """It stores nothing in the browser, logs nothing, sets no trait and makes no request."""
     module = SecretInput._esm
     for forbidden in ("localStorage", "sessionStorage", "console.", "model.set", "save_changes", "innerHTML", "fetch("):
         assert forbidden not in module

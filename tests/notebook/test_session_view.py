@@ -1,4 +1,4 @@
-"""The view tells its page of a token in messages, so that nothing of the present is saved."""
+"""The lifetime of a token goes to the page in messages, so that nothing about the present is saved."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ def view():
     made.close()
 
 
-def test_a_page_is_told_how_long_a_token_lasts(view, monkeypatch):
-    """In seconds from now, as its clock may be another; never the token itself."""
-    told = []
-    monkeypatch.setattr(view, "send", told.append)
+def test_the_lifetime_of_a_token_is_sent_to_the_page(view, monkeypatch):
+    """In seconds from now, because the page has another clock; never the token itself."""
+    sent = []
+    monkeypatch.setattr(view, "send", sent.append)
     view.send_token(TOKEN, NOW + timedelta(seconds=90))
     view.send_token(None, NOW)
     view.send_token(None)
     nothing = {"type": "token", "remaining": None}
-    assert told == [{"type": "token", "remaining": 800.0, "lifetime": 890.0}, nothing, nothing]
+    assert sent == [{"type": "token", "remaining": 800.0, "lifetime": 890.0}, nothing, nothing]
 
 
-def test_a_greeting_is_passed_on_and_nothing_else(view):
-    """A page that shows the view says hello; other messages mean nothing."""
+def test_only_a_greeting_is_passed_on(view):
+    """Other messages mean nothing."""
     for content in ({"type": "hello"}, {"type": "other"}, {}, None, "hello"):
         view._handle_msg({"content": {"data": {"method": "custom", "content": content}}, "buffers": []})
     assert view.greetings == [1]
 
 
-def test_telling_changes_no_trait(view):
-    """What is saved with the notebook stays as it was."""
+def test_sending_a_token_changes_no_trait(view):
+    """What is saved with the notebook stays the same."""
     before = json.dumps(view.get_state(), default=str)
     view.send_token(TOKEN, NOW)
     assert json.dumps(view.get_state(), default=str) == before

@@ -1,4 +1,4 @@
-"""Slots keep their place, and with it the views of controls that did not change."""
+"""Controls and words come and go in a slot, without disturbing the controls that stay."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ def slot():
     made.close()
 
 
-def test_words_come_below_the_controls_and_go_again(slot):
-    """The controls before them are the same objects, so a page keeps their views."""
+def test_words_come_and_go_below_the_controls(slot):
+    """The controls stay the same objects, so a page keeps their views."""
     (button,) = slot.children
     slot.say("<b>words</b>")
-    assert [one.value for one in slot.children[1:]] == ["<b>words</b>"]
+    assert [part.value for part in slot.children[1:]] == ["<b>words</b>"]
     assert slot.children[0] is button
     slot.say("")
     assert slot.children == (button,)
 
 
 def test_words_stay_while_controls_change(slot):
-    """Until they are taken back."""
+    """They go when they are removed."""
     slot.say("words")
     other = ipywidgets.Button(description="b")
     slot.show(other)
     assert slot.children[0] is other
     assert slot.children[1].value == "words"
     slot.show()
-    assert [one.value for one in slot.children] == ["words"]
+    assert [part.value for part in slot.children] == ["words"]
 
 
 def test_an_empty_slot_makes_nothing():
@@ -45,8 +45,8 @@ def test_an_empty_slot_makes_nothing():
     slot.close()
 
 
-def test_other_options_are_chosen_from_without_a_word_between():
-    """Whoever observes a selection does not see it pass through the first of the new options."""
+def test_an_observer_sees_no_intermediate_choice():
+    """A dropdown passes through the first of its new options, which must not be reported."""
     seen = []
     control = ipywidgets.Dropdown(options=[("a", 1), ("b", 2)], value=2)
 

@@ -1,4 +1,4 @@
-"""The panel connects as it is told, says what goes wrong, and holds no secret in anything that is saved."""
+"""The panel connects as its form says, shows what goes wrong, and keeps secrets out of everything that is saved."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ipywidgets.widgets.widget import _instances as all_widgets
 
 import toolkit
 from toolkit.cassettes.cassette import Cassette
-from toolkit.core.errors import CassetteMiss, ConfigurationError, CredentialsMismatch
+from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings
 from toolkit.notebook.panel.choices import Mode
@@ -37,13 +37,13 @@ PRESS = "Press Connect, then run this cell again."
 
 
 def private_key_pem(credentials):
-    """The private key of credentials in the form that services hand out."""
+    """Return the private key of credentials in the form that services hand out."""
     data = credentials.secrets()[0][1].reveal()
     return f"-----BEGIN PRIVATE KEY-----\n{textwrap.fill(data, 64)}\n-----END PRIVATE KEY-----\n"
 
 
 def typed(credentials):
-    """What somebody types to use these credentials: the kind, and the texts in the order of the fields."""
+    """Return the kind to choose for these credentials, and the texts to type, in the order of the fields."""
     if credentials.kind == "key pair":
         return "new key pair", credentials.key_id.reveal(), credentials.secret_key.reveal()
     if credentials.kind == "client secret":
@@ -52,7 +52,7 @@ def typed(credentials):
 
 
 def test_a_panel_without_a_recording_waits_to_be_connected(open_panel):
-    """Nothing is sent before Connect is pressed; a cell that is run too early says what to do."""
+    """Nothing is sent until Connect is pressed; a cell that runs too early says what to do."""
     user = open_panel("paper")
     with pytest.raises(ConfigurationError) as caught:
         user.panel.session  # noqa: B018
@@ -63,7 +63,7 @@ def test_a_panel_without_a_recording_waits_to_be_connected(open_panel):
 
 @pytest.mark.parametrize("name", ["live", "paper", "broker-secret", "broker-key", "sandbox-secret", "sandbox-key"])
 def test_typed_credentials_connect(open_panel, service, name):
-    """Every kind of credentials of every environment can be typed, is proved, and makes an ordinary session."""
+    """Every kind of credentials of every environment can be typed, is tried, and makes an ordinary session."""
     credentials = service.credentials[name]
     user = open_panel(credentials.environment)
     kind, *texts = typed(credentials)
@@ -84,8 +84,8 @@ def test_a_key_that_lost_its_line_breaks_connects(open_panel, service):
     assert user.status.startswith("Connected.")
 
 
-def test_the_proof_is_no_call_of_the_session(open_panel, service):
-    """The session that the cells get has made no call yet, but shares the token of the proof."""
+def test_the_trial_is_not_a_call_of_the_session(open_panel, service):
+    """The session has not made a call yet, but shares the token of the trial."""
     user = open_panel(None, service.credentials["sandbox-key"])
     user.press()
     assert user.panel.session.calls().empty
@@ -93,8 +93,8 @@ def test_the_proof_is_no_call_of_the_session(open_panel, service):
     assert service.stats.token_requests == 1
 
 
-def test_a_refused_secret_is_said_beside_its_field(open_panel, service, capsys):
-    """The words stand beside the secret, no traceback appears, and a cell that follows says the same."""
+def test_a_refused_secret_is_shown_beside_its_field(open_panel, service, capsys):
+    """The words stand beside the secret, no traceback appears, and the next cell says the same."""
     user = open_panel("broker-sandbox")
     user.connect(service.credentials["sandbox-secret"].client_id, secrets.token_hex(20))
     assert "refused the credentials: status 401" in user.words("client_secret")
@@ -103,13 +103,6 @@ def test_a_refused_secret_is_said_beside_its_field(open_panel, service, capsys):
     with pytest.raises(ConfigurationError, match="refused the credentials: status 401") as caught:
         user.panel.session  # noqa: B018
     assert caught.value.next_step == PRESS
-
-
-def test_a_refused_key_pair_is_said_beside_the_secret_key(open_panel, service):
-    """An account holder has no token endpoint: the accounts call itself is refused."""
-    user = open_panel("paper")
-    user.connect(service.credentials["paper"].key_id.reveal(), secrets.token_hex(20))
-    assert "401" in user.words("secret_key")
 
 
 @pytest.mark.parametrize(
@@ -124,31 +117,31 @@ def test_a_refused_key_pair_is_said_beside_the_secret_key(open_panel, service):
         ("new client key", ("id",), "private_key", "The private key is missing."),
     ],
 )
-def test_a_malformed_text_is_said_beside_its_field(open_panel, kind, texts, field, words):
-    """What is missing or malformed is said where it was typed, before anything is sent."""
+def test_a_malformed_text_is_shown_beside_its_field(open_panel, kind, texts, field, words):
+    """What is missing or malformed is shown where it was typed, and nothing is sent."""
     user = open_panel("paper" if kind == "new key pair" else "broker-sandbox", settings=Settings())
     user.choose("credentials", kind)
     user.connect(*texts)
     assert user.words(field).startswith(words)
 
 
-def test_a_service_that_cannot_be_reached_is_said_beside_the_environment(open_panel, service):
-    """The address belongs to the environment, and so does what is wrong with it."""
+def test_a_service_that_cannot_be_reached_is_shown_beside_the_environment(open_panel, service):
+    """The address belongs to the environment."""
     user = open_panel(None, service.credentials["paper"])
     service.close()
     user.press()
     assert "cannot be reached: no connection." in user.words("environment")
 
 
-def test_a_missing_address_is_said_beside_the_environment(open_panel, service, tmp_path):
-    """Words of the settings name the address and where to set it."""
+def test_a_missing_address_is_shown_beside_the_environment(open_panel, service, tmp_path):
+    """The words name the address and where to set it."""
     user = open_panel(None, service.credentials["paper"], settings=Settings(project=tmp_path))
     user.press()
     assert "The address trading_paper is not set." in user.words("environment")
 
 
-def test_connecting_again_takes_the_words_back(open_panel, service):
-    """What was wrong is gone from the panel when it is right."""
+def test_connecting_removes_words_about_an_earlier_failure(open_panel, service):
+    """They go when the panel is connected."""
     credentials = service.credentials["sandbox-secret"]
     user = open_panel("broker-sandbox")
     user.connect(credentials.client_id, secrets.token_hex(20))
@@ -158,7 +151,7 @@ def test_connecting_again_takes_the_words_back(open_panel, service):
 
 
 def test_accepted_credentials_need_not_be_typed_again(open_panel, service):
-    """They become a choice of this panel, so that another mode or a new session needs no typing."""
+    """They become a choice of this panel, for another mode or a new session."""
     _, *texts = typed(service.credentials["paper"])
     user = open_panel("paper")
     user.connect(*texts)
@@ -170,7 +163,7 @@ def test_accepted_credentials_need_not_be_typed_again(open_panel, service):
 
 
 def test_a_failed_connection_leaves_no_session(open_panel, service):
-    """A panel that says that it is not connected gives no session of before either."""
+    """A panel that says it is not connected does not keep the earlier session either."""
     user = open_panel(None, service.credentials["paper"])
     user.press()
     user.choose("credentials", "new key pair")
@@ -181,7 +174,7 @@ def test_a_failed_connection_leaves_no_session(open_panel, service):
 
 
 def test_a_saved_profile_connects_by_name(open_panel, service, monkeypatch):
-    """Only the saved profiles of the environment are offered; the one that the notebook names is chosen."""
+    """Only the profiles of the environment are offered; the profile that the notebook names is chosen."""
     for name in ("first", "second"):
         credentials = service.credentials["paper"]
         monkeypatch.setenv(f"TOOLKIT_PAPER__{name.upper()}_KEY_ID", credentials.key_id.reveal())
@@ -194,15 +187,15 @@ def test_a_saved_profile_connects_by_name(open_panel, service, monkeypatch):
     assert user.options("credentials") == ["new key pair …"]
 
 
-def test_a_profile_that_is_not_saved_is_said(open_panel):
-    """A notebook that names credentials which are not on this machine asks for others."""
+def test_a_profile_that_is_not_saved_is_reported(open_panel):
+    """A notebook may name credentials that are not on this machine. The name itself is not repeated."""
     user = open_panel("paper", "nobody-here")
     assert "The credentials that this notebook names are not saved here for paper." in user.words("credentials")
     assert "nobody-here" not in user.words("credentials")
 
 
 def test_credentials_of_another_environment_are_refused_at_once():
-    """Section 1, rule 5: the mistake is in the cell, so the cell shows it."""
+    """The mistake is in the cell, so the cell shows it (section 1, rule 5)."""
     with pytest.raises(CredentialsMismatch):
         toolkit.panel("live", toolkit.KeyPair("key-id-1", "secret-key-1", environment="paper"), settings=Settings())
 
@@ -218,20 +211,20 @@ def test_an_existing_cassette_is_replayed_at_once_with_nothing_configured(open_p
     assert len(user.panel.session.accounts()) == 25
 
 
-def test_a_replay_does_not_look_for_credentials(open_panel, tour, monkeypatch):
-    """Neither profiles nor a keyring are opened before something is to be sent."""
+def test_a_replay_does_not_read_profiles(open_panel, tour, monkeypatch):
+    """Neither profile files nor a keyring are opened until something is to be sent."""
 
     def look(**_):
-        raise AssertionError("nobody asked for profiles")
+        raise AssertionError("profiles were read")
 
     monkeypatch.setattr("toolkit.auth.profiles.saving.saved_credentials", look)
     user = open_panel("broker-sandbox", "sandbox-secret", "tour")
     assert user.status.startswith("Replaying")
-    assert "Credentials" not in str([one.description for one in user.controls.slots["credentials"].children])
+    assert "Credentials" not in str([part.description for part in user.controls.slots["credentials"].children])
 
 
-def test_a_replay_of_another_environment_is_refused_in_words(open_panel, tour):
-    """A cassette without a call of the environment would miss every call; the words name what it holds."""
+def test_a_replay_of_another_environment_is_refused(open_panel, tour):
+    """Every call would miss; the words name the environments of the cassette."""
     user = open_panel("paper", cassette="tour")
     assert "has no calls of the environment paper" in user.words("environment")
     assert "broker-sandbox" in user.words("environment")
@@ -240,7 +233,7 @@ def test_a_replay_of_another_environment_is_refused_in_words(open_panel, tour):
     assert user.status.startswith("Replaying")
 
 
-def test_a_broken_cassette_is_said_beside_it(open_panel, tour):
+def test_a_broken_cassette_is_reported_beside_the_choice(open_panel, tour):
     """The panel appears all the same, with the words of the error."""
     tour.write_text("no: cassette\n")
     user = open_panel(cassette="tour")
@@ -249,7 +242,7 @@ def test_a_broken_cassette_is_said_beside_it(open_panel, tour):
 
 
 def test_recording_adds_the_calls_of_the_session_and_nothing_else(open_panel, service, settings):
-    """The proof is not recorded, so that a replay tells the same story as the recording."""
+    """The trial is not recorded, so that a replay tells the same story as the recording."""
     user = open_panel(None, service.credentials["sandbox-key"], "new-tour")
     assert user.controls.mode == "record"
     user.press()
@@ -266,7 +259,7 @@ def test_recording_adds_the_calls_of_the_session_and_nothing_else(open_panel, se
 
 
 def test_a_new_cassette_is_named_on_the_panel(open_panel, service, settings):
-    """Recording asks for a name, and says so when there is none."""
+    """Recording asks for a name, and says so if it is missing."""
     user = open_panel(None, service.credentials["paper"])
     user.choose("mode", "record")
     user.choose("cassette", "new")
@@ -279,7 +272,7 @@ def test_a_new_cassette_is_named_on_the_panel(open_panel, service, settings):
 
 
 def test_a_corrupt_cassette_is_found_before_anything_is_sent(open_panel, service, tour):
-    """Recording to a file that is no cassette fails before the credentials go anywhere."""
+    """Recording to a file that is not a cassette fails before the credentials are sent anywhere."""
     tour.write_text("no: cassette\n")
     before = service.stats.by_endpoint
     user = open_panel(None, service.credentials["sandbox-secret"])
@@ -291,7 +284,7 @@ def test_a_corrupt_cassette_is_found_before_anything_is_sent(open_panel, service
 
 
 def test_offline_offers_replay_only(open_panel, service, monkeypatch):
-    """TOOLKIT_OFFLINE tightens the panel too; without recordings it says where they would be."""
+    """TOOLKIT_OFFLINE leaves replay only; without recordings the panel says where they would be."""
     monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
     user = open_panel("paper", service.credentials["paper"])
     assert [value for _, value in user.controls._mode.options] == ["replay"]
@@ -299,7 +292,7 @@ def test_offline_offers_replay_only(open_panel, service, monkeypatch):
 
 
 def test_going_offline_later_keeps_calls_from_going_out(open_panel, service, monkeypatch):
-    """`tk.offline()` after the panel was made is respected when Connect is pressed."""
+    """`tk.offline()` is respected when Connect is pressed, even if the panel was made earlier."""
     user = open_panel(None, service.credentials["paper"])
     monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
     user.press()
@@ -308,7 +301,7 @@ def test_going_offline_later_keeps_calls_from_going_out(open_panel, service, mon
 
 
 def test_a_real_account_carries_a_badge(open_panel, service):
-    """Before and after connecting, and in the plain text."""
+    """It is shown until and after the panel is connected, and in the plain text."""
     user = open_panel(None, service.credentials["live"])
     assert "real account" in user.words("environment")
     user.press()
@@ -319,7 +312,7 @@ def test_a_real_account_carries_a_badge(open_panel, service):
 
 
 def test_nothing_typed_is_in_any_widget_state(open_panel, service, widget_state, capsys):
-    """Typed, refused, accepted or abandoned: no synced trait of any widget holds a text of the form."""
+    """No synced trait of any widget holds a typed text, be it refused, accepted or abandoned."""
     refused = secrets.token_hex(20)
     texts = [refused]
     user = open_panel("paper")
@@ -342,7 +335,7 @@ def test_nothing_typed_is_in_any_widget_state(open_panel, service, widget_state,
 
 
 def test_an_answer_that_was_not_asked_for_is_dropped(open_panel, service):
-    """A late answer, or one to a form that is gone, connects nothing and is not kept."""
+    """An answer with another number, or to a form that is gone, connects nothing and is not kept."""
     _, *texts = typed(service.credentials["paper"])
     user = open_panel("paper")
     user.press()
@@ -354,7 +347,7 @@ def test_an_answer_that_was_not_asked_for_is_dropped(open_panel, service):
 
 
 def test_pressing_twice_asks_once(open_panel, service):
-    """A second press while the page has not answered is the same question, so the texts are not lost."""
+    """A second press before the page answers is the same question, so the texts are not lost."""
     _, *texts = typed(service.credentials["paper"])
     user = open_panel("paper")
     user.press()
@@ -372,7 +365,7 @@ def test_enter_in_a_field_connects(open_panel, service):
     assert user.status.startswith("Connected.")
 
 
-def test_what_is_none_of_our_errors_is_named_by_its_kind_only(open_panel, service, monkeypatch):
+def test_an_unexpected_error_is_named_by_its_type_only(open_panel, service, monkeypatch):
     """Its text may hold anything."""
     secret = secrets.token_hex(20)
 
@@ -386,8 +379,8 @@ def test_what_is_none_of_our_errors_is_named_by_its_kind_only(open_panel, servic
     assert secret not in user.words("connect")
 
 
-def test_interrupting_the_kernel_is_said(open_panel, service, monkeypatch):
-    """The panel does not hang on "Connecting" when somebody stops the kernel."""
+def test_an_interrupt_is_reported(open_panel, service, monkeypatch):
+    """The panel does not stay at "Connecting" when the kernel is interrupted."""
 
     def stop(*_):
         raise KeyboardInterrupt
@@ -399,8 +392,8 @@ def test_interrupting_the_kernel_is_said(open_panel, service, monkeypatch):
     assert not user.controls._button.disabled
 
 
-def test_words_of_others_are_escaped(open_panel, settings):
-    """The name of a file is somebody else's text."""
+def test_file_names_are_escaped(open_panel, settings):
+    """The name of a cassette may come from anybody."""
     name = "<img src=x onerror=alert(1)>.yaml"
     settings.cassettes_folder.mkdir()
     (settings.cassettes_folder / name).write_text("no: cassette\n")
@@ -410,7 +403,7 @@ def test_words_of_others_are_escaped(open_panel, settings):
 
 
 def test_the_state_of_a_replay_is_the_same_each_time(open_panel, tour, widget_state):
-    """A saved notebook has the same bytes: no present time, no order of chance, names of widgets aside."""
+    """A saved notebook depends neither on the present nor on chance, apart from the names of widgets."""
 
     def run():
         before = set(all_widgets)
@@ -428,8 +421,8 @@ def test_the_state_of_a_replay_is_the_same_each_time(open_panel, tour, widget_st
     assert run() == first
 
 
-def test_a_replay_lists_other_cassettes_only_when_somebody_looks(open_panel, tour):
-    """A page that shows the panel greets it; without one, the saved state does not depend on the folder."""
+def test_a_replay_lists_other_cassettes_only_when_a_page_shows_the_panel(open_panel, tour):
+    """Without a page, the saved state does not depend on the folder."""
     (tour.parent / "another.yaml").write_bytes(tour.read_bytes())
     user = open_panel(cassette="tour")
     assert [value for _, value in user.controls._cassette.dropdown.options] == ["tour"]
@@ -439,7 +432,7 @@ def test_a_replay_lists_other_cassettes_only_when_somebody_looks(open_panel, tou
 
 
 def test_a_replayed_token_is_shown_as_it_stood(open_panel, tour):
-    """Static, as of the recorded call, and never counted down."""
+    """It shows the recorded lifetime and is not counted down."""
     user = open_panel(cassette="tour")
     assert "none yet" in user.summary
     user.panel.session.accounts()
@@ -448,27 +441,27 @@ def test_a_replayed_token_is_shown_as_it_stood(open_panel, tour):
     assert "data-counting" not in user.summary
 
 
-def test_a_live_token_is_told_to_the_page_and_to_no_trait(open_panel, service, monkeypatch):
-    """Once a token, and whenever a page greets; the page counts down by itself."""
+def test_the_lifetime_of_a_live_token_is_sent_to_the_page(open_panel, service, monkeypatch):
+    """Once for each token, and whenever a page greets; the page counts down by itself."""
     user = open_panel(None, service.credentials["sandbox-key"])
-    told = []
-    monkeypatch.setattr(user.panel._view, "send", told.append)
+    sent = []
+    monkeypatch.setattr(user.panel._view, "send", sent.append)
     user.press()
     user.panel._after_cell(None)
     user.panel.session.accounts()
     user.panel._after_cell(None)
-    assert [one["type"] for one in told] == ["token"]
-    assert 0 < told[0]["remaining"] <= told[0]["lifetime"] <= 900
+    assert [message["type"] for message in sent] == ["token"]
+    assert 0 < sent[0]["remaining"] <= sent[0]["lifetime"] <= 900
     user.send(user.panel._view, {"type": "hello"})
-    assert len(told) == 2
+    assert len(sent) == 2
     service.revoke_tokens()
     user.panel.session.accounts()
     user.panel._after_cell(None)
-    assert len(told) == 3
+    assert len(sent) == 3
 
 
 def test_the_summary_follows_the_cells(open_panel, service, monkeypatch):
-    """After each cell the panel shows what it did, and no longer once it is closed."""
+    """After each cell the panel shows what it did, until it is closed."""
     shell = type("Shell", (), {})()
     shell.events = EventManager(shell, available_events)
     monkeypatch.setattr("toolkit.core.ipython.shell", lambda: shell)
@@ -493,7 +486,7 @@ def test_closing_leaves_nothing_behind(open_panel, service, tour):
     user.panel.close()
     user.panel.close()
     kept = [widget for name, widget in all_widgets.items() if name not in before]
-    assert {type(one).__name__ for one in kept} <= {"ButtonStyle", "HTMLStyle", "TextStyle"}
+    assert {type(widget).__name__ for widget in kept} <= {"ButtonStyle", "HTMLStyle", "TextStyle"}
     with pytest.raises(ConfigurationError):
         user.panel.session  # noqa: B018
 
@@ -507,7 +500,7 @@ def test_the_environment_is_that_of_the_session(open_panel, service):
 
 
 def test_a_panel_is_a_widget_with_a_short_text(open_panel, tour):
-    """It shows itself at the end of a cell; a front end without widgets shows one line."""
+    """It shows itself at the end of a cell; a front end without widgets shows one line of text."""
     user = open_panel(cassette="tour")
     bundle = user.panel._repr_mimebundle_()
     assert "application/vnd.jupyter.widget-view+json" in bundle
@@ -516,24 +509,17 @@ def test_a_panel_is_a_widget_with_a_short_text(open_panel, tour):
 
 
 def test_the_public_name_loads_the_panel(tour):
-    """`toolkit.panel(...)` is the way in; settings default to those of the project."""
+    """The settings of `toolkit.panel()` default to those of the project."""
     made = toolkit.panel(cassette=tour)
     assert isinstance(made, Panel)
     made.close()
 
 
-def test_a_replay_misses_in_words_of_the_cassette(open_panel, tour):
-    """What is not recorded raises what any session raises."""
-    user = open_panel(cassette="tour")
-    with pytest.raises(CassetteMiss):
-        user.panel.session.broker.get("/v1/other")
-
-
-def test_a_profile_folder_that_cannot_be_read_is_said(open_panel, monkeypatch):
+def test_a_profile_folder_that_cannot_be_read_is_reported(open_panel, monkeypatch):
     """The panel appears with the words of the error beside the credentials, and offers to type them."""
 
     def fail(**_):
-        raise ConfigurationError("The folder of saved profiles cannot be read.", "Mend it.")
+        raise ConfigurationError("The folder of saved profiles cannot be read.", "Fix it.")
 
     monkeypatch.setattr("toolkit.auth.profiles.saving.saved_credentials", fail)
     user = open_panel("paper")
@@ -541,8 +527,8 @@ def test_a_profile_folder_that_cannot_be_read_is_said(open_panel, monkeypatch):
     assert user.controls.fields
 
 
-def test_the_secrets_are_handed_on_as_secrets(open_panel):
-    """From the page to the credentials they are never plain text in an attribute."""
+def test_texts_become_secrets_at_once(open_panel):
+    """Between the page and the credentials, no attribute holds them as plain text."""
     user = open_panel("paper")
     text = secrets.token_hex(20)
     user.press()
@@ -554,7 +540,7 @@ def test_the_secrets_are_handed_on_as_secrets(open_panel):
 
 
 def test_recording_offers_a_new_cassette_first(open_panel, settings, service):
-    """Nobody's recording is added to unless somebody chose it: in record mode the field asks for a new name."""
+    """A recording is added to only if the user chose it."""
     folder = settings.cassettes_folder
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "of-somebody.yaml").write_bytes(b"# service-access-toolkit cassette 1\nversion: 1\ninteractions:\n")
@@ -567,7 +553,7 @@ def test_recording_offers_a_new_cassette_first(open_panel, settings, service):
 
 
 def test_words_come_before_the_widget(open_panel, tour, monkeypatch):
-    """Two outputs: where the widget is missing later, the words in front of it tell what to do."""
+    """They are an output of their own: where the widget is missing later, they tell what to do."""
     shown = []
     monkeypatch.setattr("toolkit.notebook.panel.widget.show", lambda data, *, raw: shown.append((data, raw)))
     open_panel(cassette="tour").panel._ipython_display_()
@@ -580,7 +566,7 @@ def test_words_come_before_the_widget(open_panel, tour, monkeypatch):
 
 
 def test_vs_code_gets_words_and_widget_in_one_output(open_panel, tour, monkeypatch):
-    """It shows the words where it has no widget; as an output of their own they would stand above every panel."""
+    """As an output of their own the words would stand above every panel."""
     shell = type("Shell", (), {"user_ns": {"__vsc_ipynb_file__": "a.ipynb"}})()
     shell.events = EventManager(shell, available_events)
     monkeypatch.setattr("toolkit.core.ipython.shell", lambda: shell)
@@ -590,8 +576,8 @@ def test_vs_code_gets_words_and_widget_in_one_output(open_panel, tour, monkeypat
     assert shown == [(["application/vnd.jupyter.widget-view+json", "text/html", "text/plain"], True)]
 
 
-def test_what_is_chosen_anew_is_not_said_to_be_connected(open_panel, service):
-    """The status of the session of before stands beside what is chosen only where the two are the same."""
+def test_the_status_says_when_another_choice_is_not_connected_yet(open_panel, service):
+    """The session and its status stay; choosing the same again restores the status."""
     user = open_panel(None, service.credentials["paper"])
     user.press()
     connected = user.status
@@ -606,8 +592,8 @@ def test_what_is_chosen_anew_is_not_said_to_be_connected(open_panel, service):
     assert user.status.startswith("What is chosen above is not connected yet")
 
 
-def test_choosing_after_a_failure_takes_its_colour_back(open_panel):
-    """Words and colour of what went wrong are of what was chosen then."""
+def test_choosing_after_a_failure_resets_the_status(open_panel):
+    """Words and colour of a failure belong to the earlier choice."""
     user = open_panel("paper")
     user.connect("", "")
     assert user.panel._view.tone == "bad"
@@ -616,7 +602,7 @@ def test_choosing_after_a_failure_takes_its_colour_back(open_panel):
 
 
 def forgotten(user, monkeypatch):
-    """The fields that the page is told to empty, from now on."""
+    """Return the list of fields that the page is told to empty, from now on."""
     names = []
 
     def send(content, *_):
@@ -627,8 +613,8 @@ def forgotten(user, monkeypatch):
     return names
 
 
-def test_what_is_no_mistake_stays_in_the_page(open_panel, service, monkeypatch):
-    """A refused secret goes, the key ID stays; where nothing can be reached, all of it stays."""
+def test_only_a_refused_secret_is_emptied(open_panel, service, monkeypatch):
+    """The key ID stays; if nothing can be reached, everything stays."""
     credentials = service.credentials["paper"]
     user = open_panel("paper")
     names = forgotten(user, monkeypatch)
@@ -643,7 +629,7 @@ def test_what_is_no_mistake_stays_in_the_page(open_panel, service, monkeypatch):
 
 
 def test_accepted_texts_are_forgotten(open_panel, service, monkeypatch):
-    """The page keeps none of them once the kernel has credentials."""
+    """The page keeps none of them when the kernel has credentials."""
     _, *texts = typed(service.credentials["paper"])
     user = open_panel("paper")
     names = forgotten(user, monkeypatch)
@@ -653,7 +639,7 @@ def test_accepted_texts_are_forgotten(open_panel, service, monkeypatch):
 
 
 def test_another_environment_forgets_what_was_typed(open_panel, settings, monkeypatch):
-    """Credentials of one environment are not accepted by another, and the fields may have the same names."""
+    """Credentials of one environment are not accepted by another, though the fields may be the same."""
     user = open_panel("paper")
     names = forgotten(user, monkeypatch)
     user.press()
@@ -670,7 +656,7 @@ def encrypted_pem(credentials, passphrase):
 
 
 def test_an_encrypted_key_is_asked_for_its_passphrase(open_panel, service, monkeypatch, widget_state):
-    """The field appears when the key says so; the key stays, a wrong passphrase goes, the right one connects."""
+    """The field appears, the key stays, a wrong passphrase is emptied, and the right one connects."""
     credentials, passphrase = service.credentials["sandbox-key"], secrets.token_hex(12)
     key = encrypted_pem(credentials, passphrase)
     user = open_panel("broker-sandbox")
@@ -692,7 +678,7 @@ def test_an_encrypted_key_is_asked_for_its_passphrase(open_panel, service, monke
 
 
 def test_visitors_are_offered_no_saved_credentials(open_panel, service, monkeypatch):
-    """In Voila whoever opens the page is not the owner of the profiles; what the notebook itself gives stays."""
+    """In Voila the user does not own the profiles; credentials that the notebook itself gives stay."""
     for name, credentials in (("KEY_ID", "key_id"), ("SECRET_KEY", "secret_key")):
         text = getattr(service.credentials["paper"], credentials).reveal()
         monkeypatch.setenv(f"TOOLKIT_PAPER__DESK_{name}", text)
@@ -728,7 +714,7 @@ def test_visitors_record_nothing_and_replay_what_the_notebook_names(open_panel, 
 
 @pytest.mark.usefixtures("for_visitors")
 def test_visitors_are_told_what_went_wrong_without_paths(open_panel, tour, settings, service, tmp_path, monkeypatch):
-    """Of a cassette that is missing, an address that is not set, and a replay of nothing."""
+    """A missing cassette, an address that is not set, and nothing to replay."""
     tour.rename(tour.with_name("tours.yaml"))
     missing = open_panel("broker-sandbox", cassette="tour")
     missing.choose("mode", "replay")
@@ -748,8 +734,8 @@ def test_visitors_are_told_what_went_wrong_without_paths(open_panel, tour, setti
         assert [text for text in (str(tmp_path), "tours") if text in shown + words] == []
 
 
-def test_a_front_end_that_loses_what_was_typed_is_found_out(open_panel, monkeypatch):
-    """Not every front end passes on binary messages: no field is said to be empty that is not."""
+def test_a_front_end_that_drops_typed_texts_is_noticed(open_panel, monkeypatch):
+    """Not every front end passes on binary messages. The fields must not be called empty then."""
     user = open_panel("paper")
     user.send(user.panel._view, {"type": "hello"})
     user.connect()
@@ -763,7 +749,7 @@ def test_a_front_end_that_loses_what_was_typed_is_found_out(open_panel, monkeypa
 
 
 def test_the_last_calls_are_shown_under_the_name_of_the_panel(open_panel, tour, monkeypatch):
-    """What may be called stands there as it is to be typed."""
+    """What may be called is written as the user would type it."""
     shell = type("Shell", (), {"user_ns": {}})()
     shell.events = EventManager(shell, available_events)
     monkeypatch.setattr("toolkit.core.ipython.shell", lambda: shell)
@@ -778,7 +764,7 @@ def test_the_last_calls_are_shown_under_the_name_of_the_panel(open_panel, tour, 
 
 
 def test_renewals_are_shown(open_panel, service):
-    """How often a new token took the place of one that had ended."""
+    """The summary says how often a new token replaced another."""
     user = open_panel(None, service.credentials["sandbox-key"])
     user.press()
     user.panel.session.accounts()
@@ -791,7 +777,7 @@ def test_renewals_are_shown(open_panel, service):
 
 
 def answers(monkeypatch, *texts):
-    """Somebody who types these texts below the cell; the questions that were asked."""
+    """Answer questions below the cell with these texts, and return the list of questions."""
     asked, waiting = [], [*texts]
     monkeypatch.setattr("toolkit.notebook.panel.connecting.can_ask", lambda: True)
 
@@ -804,7 +790,7 @@ def answers(monkeypatch, *texts):
 
 
 def test_connecting_without_the_page_asks_below_the_cell(open_panel, service, monkeypatch, tmp_path):
-    """For a front end without the secret field: the same fields, a key by its path, its passphrase when needed."""
+    """It asks for the same fields, for a key by its path, and for a passphrase if needed."""
     credentials, passphrase = service.credentials["sandbox-key"], secrets.token_hex(12)
     file = tmp_path / "key.pem"
     file.write_text(encrypted_pem(credentials, passphrase))
@@ -821,7 +807,7 @@ def test_connecting_without_the_page_asks_below_the_cell(open_panel, service, mo
 
 
 def test_connecting_in_code_raises_what_the_panel_says(open_panel, service, monkeypatch):
-    """A refusal, nobody to be asked, and a cassette without a name."""
+    """A refusal, nobody who can answer, and a cassette without a name."""
     user = open_panel("paper")
     answers(monkeypatch, secrets.token_hex(10), secrets.token_hex(20))
     with pytest.raises(ConfigurationError, match="401"):
@@ -836,8 +822,8 @@ def test_connecting_in_code_raises_what_the_panel_says(open_panel, service, monk
     assert len(chosen.panel.connect().accounts()) == 1
 
 
-def test_a_page_that_never_said_hello_may_have_no_fields(open_panel):
-    """Only then pressing Connect tells of the other way, until the page answers."""
+def test_a_page_that_never_greeted_may_have_no_fields(open_panel):
+    """Only then a press on Connect mentions the other way, until the page answers."""
     user = open_panel("paper")
     user.press()
     assert "run panel.connect() in a cell" in user.words("connect")
@@ -852,27 +838,27 @@ HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x1b[2J"
 
 
 def test_markup_of_a_server_is_shown_as_text(settings, service, open_panel, monkeypatch):
-    """Error bodies and paths: their words are there, their elements and invisible characters are not."""
+    """Error bodies and paths are shown without elements and invisible characters."""
     replies = {"/v2/account": (500, HOSTILE)}
     with refusing_server(replies) as address:
         hostile = replace(settings, addresses={**settings.addresses, "trading_paper": address})
         user = open_panel(None, service.credentials["paper"], settings=hostile)
         user.press()
-        said = user.words("connect")
+        words = user.words("connect")
         replies["/v2/account"] = (200, json.dumps({"account_number": HOSTILE, "status": HOSTILE}))
         user.press()
         user.panel.session.trading.get("/<img src=x onerror=alert(1)>")
         user.panel._after_cell(None)
         shown = user.summary + user.status + repr(user.panel)
-    assert "500" in said
+    assert "500" in words
     assert "toolkit-calls" in shown
-    for text in (said, shown):
-        assert not [one for one in ("<script", "<img", "\u202e", "\x1b") if one in text]
+    for text in (words, shown):
+        assert not [mark for mark in ("<script", "<img", "\u202e", "\x1b") if mark in text]
 
 
 @contextlib.contextmanager
 def refusing_server(replies):
-    """A service of somebody with bad intentions: status and body by path, markup for all others."""
+    """Run a hostile service: status and body by path, markup for all other paths."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
