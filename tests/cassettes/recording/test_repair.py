@@ -1,0 +1,58 @@
+"""A repaired file has complete items, our layout, and no known secret; everything else keeps its bytes."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from toolkit.cassettes.format.interactions import HEADER, MARKER, NO_ANSWER, RecordedFailure, decode, encode
+from toolkit.cassettes.recording.repair import encode_scrubbed, holds_secret, repaired
+from toolkit.core.errors import CassetteCorrupt
+from toolkit.core.secret import Secret
+from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
+
+SECRET = "a-fake-secret-of-a-test"
+
+
+@pytest.fixture
+def scrubber():
+    return Scrubber(KnownSecrets([("SECRET", Secret(SECRET))]))
+
+
+def test_clean_items_keep_their_bytes(interaction, scrubber):
+    """Only the items with a secret are encoded again, and an incomplete one is cut off."""
+    items = [encode(interaction("/0")), encode(interaction("/1", SECRET.encode())), encode(interaction("/2"))]
+    edited = items[2].replace(b"  elapsed", b"  # slow\n  elapsed")
+    result = repaired(HEADER + items[0] + items[1] + edited + b"- req", scrubber, source="x.yaml")
+    clean = encode_scrubbed(interaction("/1", SECRET.encode()), scrubber)
+    assert decode(clean, source="").response.body == b"<SECRET>"
+    assert result == HEADER + items[0] + clean + edited
+    assert not holds_secret(result, scrubber.known)
+    assert holds_secret(items[1], scrubber.known)
+
+
+def test_other_layouts_are_encoded_anew(interaction, scrubber):
+    """A file of another layout becomes one of ours, without the secret."""
+    recorded = interaction(body=SECRET.encode())
+    flow = MARKER + yaml.safe_dump(yaml.safe_load(HEADER + encode(recorded)), default_flow_style=True).encode()
+    assert repaired(flow, scrubber, source="x.yaml") == HEADER + encode_scrubbed(recorded, scrubber)
+
+
+@pytest.mark.parametrize("data", [b"", b"\n", HEADER, HEADER + b"- req"])
+def test_file_without_interactions(scrubber, data):
+    """Nothing is kept of a file without a complete interaction."""
+    assert repaired(data, scrubber, source="x.yaml") == b""
+
+
+def test_other_files_are_refused(scrubber):
+    """A file that is not a cassette is not repaired."""
+    with pytest.raises(CassetteCorrupt, match=r"x\.yaml"):
+        repaired(b"<html>", scrubber, source="x.yaml")
+
+
+def test_messages_of_failures_are_scrubbed(interaction, scrubber):
+    """The message of a recorded error is scrubbed like a body."""
+    failed = interaction(failure=RecordedFailure("ConnectError", f"no route for {SECRET}"), response={"status": 599})
+    written = decode(encode_scrubbed(failed, scrubber), source="")
+    assert written.failure == RecordedFailure("ConnectError", "no route for <SECRET>")
+    assert written.response.status == NO_ANSWER.status
