@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from toolkit.cassettes.paths import MODES, as_mode, find_cassette, of_that_name
+from toolkit.cassettes.paths import MODES, as_mode, find_cassette, same_name_in_project
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.settings import Settings
 
@@ -96,8 +96,8 @@ def test_name_that_starts_like_a_device(folder, name):
 
 def test_of_that_name(folder, tmp_path):
     """The name of a file gives the path of a cassette in the project, if it is a valid name."""
-    assert of_that_name(Path("/elsewhere/tour.yaml"), folder) == tmp_path / "recordings" / "tour.yaml"
-    assert of_that_name(Path(), folder) is None
+    assert same_name_in_project(Path("/elsewhere/tour.yaml"), folder) == tmp_path / "recordings" / "tour.yaml"
+    assert same_name_in_project(Path(), folder) is None
 
 
 def test_modes(monkeypatch):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents, Parsed
 from toolkit.cassettes.format.interactions import Interaction
-from toolkit.cassettes.paths import as_mode, find_cassette, of_that_name
+from toolkit.cassettes.paths import as_mode, find_cassette, same_name_in_project
 from toolkit.cassettes.recording import finishing, writer_lock
 from toolkit.cassettes.recording.recorder import Recorder, part_of
 from toolkit.cassettes.replay import misses
@@ -118,7 +118,7 @@ class Cassette:
         except OSError as error:
             raise misses.unreadable(self.path, error) from None
         if not data.strip() and self.mode == "none":
-            elsewhere = of_that_name(self.path, self._settings)
+            elsewhere = same_name_in_project(self.path, self._settings)
             raise misses.missing(self.path, elsewhere=elsewhere, is_offline=is_offline())
         return data
 

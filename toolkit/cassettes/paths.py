@@ -56,7 +56,7 @@ def find_cassette(cassette: str | Path, settings: Settings | None = None) -> Pat
     return expanded(path, about="cassette")
 
 
-def of_that_name(path: Path, settings: Settings | None = None) -> Path | None:
+def same_name_in_project(path: Path, settings: Settings | None = None) -> Path | None:
     """Return where a cassette with the name of a file would be in the project, or None if it is not a valid name."""
     try:
         return find_cassette(path.stem, settings)

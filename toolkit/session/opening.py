@@ -9,7 +9,7 @@ from toolkit.auth.credentials import Credentials, as_environment
 from toolkit.auth.tokens.single_flight import SHARED_IN_PROCESS, MemoryTokenStore
 from toolkit.auth.tokens.store import TokenStore
 from toolkit.cassettes import cell_cassette
-from toolkit.cassettes.paths import as_mode, of_that_name
+from toolkit.cassettes.paths import as_mode, same_name_in_project
 from toolkit.core.clock import Clock
 from toolkit.core.document import Environment, Interface, symbolic_address
 from toolkit.core.errors import CassetteMiss, ConfigurationError, CredentialsMismatch, InterfaceNotAllowed
@@ -204,7 +204,7 @@ def _without_environment(cassette: Cassette | None, settings: Settings) -> Confi
     if cassette is not None and cassette.mode != "all":
         from toolkit.cassettes.replay import misses
 
-        elsewhere = of_that_name(cassette.path, settings)
+        elsewhere = same_name_in_project(cassette.path, settings)
         missing = misses.missing(cassette.path, elsewhere=elsewhere, to_record=choices)
         what = f"{missing.what} To record one, the session needs an environment."
         return ConfigurationError(what, missing.next_step, about="environment")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from toolkit.cassettes.replay.matching import ANYONE, OURS, Identity, Matcher
-from toolkit.cassettes.replay.misses import all_played, left_over, missing, names_alike, no_match, unreadable
+from toolkit.cassettes.replay.misses import all_played, left_over, missing, no_match, similar_names, unreadable
 from toolkit.scrubbing.messages import RecordedRequest
 
 BASE = "https://broker.svc.invalid"
@@ -25,8 +25,8 @@ def test_missing(tmp_path):
     error = missing(tmp_path / "accounts.yaml")
     assert error.what.startswith(f"There is no cassette {tmp_path / 'accounts.yaml'}.")
     assert error.what.endswith("In that folder are accounts.yml, acounts.json, Accounts-2026.yaml.")
-    assert names_alike(tmp_path / "other.yml") == ["other.yaml"]
-    assert names_alike(tmp_path / "nothing-like-it.yaml") == []
+    assert similar_names(tmp_path / "other.yml") == ["other.yaml"]
+    assert similar_names(tmp_path / "nothing-like-it.yaml") == []
     assert "TOOLKIT_OFFLINE" in missing(tmp_path / "a.yaml", is_offline=True).next_step
 
 

@@ -42,7 +42,7 @@ def missing(
     what = f"{path} is empty: it has no recordings." if path.is_file() else f"There is no cassette {path}."
     if not path.parent.is_dir():
         what += " There is no such folder either."
-    alike = names_alike(path)
+    alike = similar_names(path)
     if alike:
         what += f" In that folder {'is' if len(alike) == 1 else 'are'} {', '.join(alike)}."
     advice = f"Check the name, or {to_record}."
@@ -70,7 +70,7 @@ def unreadable(path: Path, error: OSError) -> CassetteError:
     return CassetteError(what, advice, about="cassette")
 
 
-def names_alike(path: Path) -> list[str]:
+def similar_names(path: Path) -> list[str]:
     """Return the names of cassettes in the same folder that are similar to a file's name, most similar first."""
     names: dict[str, list[str]] = {}
     try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from toolkit.cassettes.paths import find_cassette
-from toolkit.cassettes.replay.misses import names_alike
+from toolkit.cassettes.replay.misses import similar_names
 from toolkit.core.document import ADDRESS_NAMES, Environment
 from toolkit.core.errors import (
     AccessError,
@@ -72,7 +72,7 @@ def missing_profile(environment: Environment, profiles: Iterable[Profile], named
 def nearly_called(named: str | Path, settings: Settings) -> PanelProblem | None:
     """Return a problem if the cassette that the notebook names does not exist, but one with almost that name does."""
     path = find_cassette(named, settings)
-    similar = [] if path.exists() else names_alike(path)
+    similar = [] if path.exists() else similar_names(path)
     if not similar:
         return None
     what = f"There is no cassette {excerpt(path.name)} yet, but there is {', '.join(similar)}."
