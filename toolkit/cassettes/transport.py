@@ -28,6 +28,7 @@ from toolkit.core.ledger import TRAFFIC, Authorization, Call
 from toolkit.core.warn import warn
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest
 from toolkit.transport.flow import Flow, run, run_async
+from toolkit.transport.network import Network
 
 if TYPE_CHECKING:
     from toolkit.scrubbing.scrubber import Scrubber
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 class Tape(Protocol):
     """What a call needs from a cassette; see `Cassette` for the meaning."""
 
-    records: bool
     scrubber: Scrubber
 
     def find(self, request: RecordedRequest, identity: Identity = ..., /) -> Interaction | None: ...
@@ -176,7 +176,8 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
     Args:
         tape: the cassette.
-        inner: the transport for requests that are not replayed; by default httpx's own, made when needed.
+        inner: the transport for requests that are not replayed; by default httpx's own, direct or through the proxy
+            of the environment as for a client without a cassette.
         clock: by default the machine's.
     """
 
@@ -188,29 +189,21 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         clock: Clock | None = None,
     ) -> None:
         self._tape = tape
-        self._inner = inner
-        self._own: httpx.HTTPTransport | None = None
-        self._own_async: httpx.AsyncHTTPTransport | None = None
+        # A Network opens nothing until a request is sent, which a replay never does.
+        self._inner: Any = Network(is_async=False) if inner is None else inner
+        self._inner_async: Any = Network(is_async=True) if inner is None else inner
         self._clock = clock or SystemClock()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        inner: Any = self._inner
-        if inner is None and self._tape.records:
-            inner = self._own = self._own or httpx.HTTPTransport()
-        return run(through(self._tape, Outgoing(request, self._clock)), inner)
+        return run(through(self._tape, Outgoing(request, self._clock)), self._inner)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        inner: Any = self._inner
-        if inner is None and self._tape.records:
-            inner = self._own_async = self._own_async or httpx.AsyncHTTPTransport()
-        return await run_async(through(self._tape, Outgoing(request, self._clock)), inner)
+        return await run_async(through(self._tape, Outgoing(request, self._clock)), self._inner_async)
 
     def close(self) -> None:
-        for inner in (self._own, self._inner):
-            if isinstance(inner, httpx.BaseTransport):
-                inner.close()
+        if isinstance(self._inner, httpx.BaseTransport):
+            self._inner.close()
 
     async def aclose(self) -> None:
-        for inner in (self._own_async, self._inner):
-            if isinstance(inner, httpx.AsyncBaseTransport):
-                await inner.aclose()
+        if isinstance(self._inner_async, httpx.AsyncBaseTransport):
+            await self._inner_async.aclose()
