@@ -23,7 +23,8 @@ import toolkit as tk
 from tests.benchmarks.peers import version
 from tests.canaries import found_in, new, planted
 from toolkit.core.secret import Secret
-from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
+from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.scrubber import Scrubber
 
 # What a call holds, by where: a request, and what the reply says. {} is the secret.
 PLACES: dict[str, dict[str, Any]] = {

@@ -21,7 +21,8 @@ from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.cassettes.paths import MODES
 from toolkit.cassettes.replay.matching import Identity
 from toolkit.core.errors import CassetteCorrupt, CassetteError, CassetteMiss, ConfigurationError
-from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
+from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.scrubber import Scrubber
 
 BASE = "https://broker.svc.invalid"
 

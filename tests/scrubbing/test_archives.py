@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.errors import SecretLeak
-from toolkit.scrubbing.archives import contents_of, may_be_packed
+from toolkit.scrubbing.archives import compressed_contents, may_hold_compressed
 
 MAGICS = st.sampled_from([b"", b"\x1f\x8b\x08", b"PK\x03\x04" + bytes(9), b"BZh9", b"\xfd7zXZ\x00", b"x\x9c"])
 TEXT = b"a text of a report, " * 20
@@ -23,7 +23,7 @@ def gzipped(data):
 
 
 def contents(data):
-    return list(contents_of(data)) if may_be_packed(data) else []
+    return list(compressed_contents(data)) if may_hold_compressed(data) else []
 
 
 @pytest.mark.parametrize(

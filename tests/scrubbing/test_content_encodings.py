@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.errors import SecretLeak
-from toolkit.scrubbing.content_encodings import open_body
+from toolkit.scrubbing.content_encodings import decompress_body
 
 
 def raw_deflate(data):
@@ -37,7 +37,7 @@ def test_open(body, codings):
         encoded = CODINGS[coding](encoded)
     several = [("content-encoding", coding) for coding in codings]
     joined = [("X", "gzip"), ("Content-Encoding", " , ".join(codings))]
-    assert open_body(several, encoded) == open_body(joined, encoded) == body
+    assert decompress_body(several, encoded) == decompress_body(joined, encoded) == body
     if codings and encoded:
         assert httpx.Response(200, headers=joined, content=encoded).content == body
 
@@ -45,8 +45,8 @@ def test_open(body, codings):
 def test_a_body_without_encoding():
     """A body without a content encoding comes back as the same object."""
     body = b"x" * 100
-    assert open_body([("Content-Type", "gzip")], body) is body
-    assert open_body([("Content-Encoding", "identity")], body) is body
+    assert decompress_body([("Content-Type", "gzip")], body) is body
+    assert decompress_body([("Content-Encoding", "identity")], body) is body
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_body_without_encoding():
 def test_broken_bodies(coding, body):
     """An unknown encoding, malformed data, and bytes beyond the end of a compressed body are refused."""
     with pytest.raises(SecretLeak, match="nothing was written") as caught:
-        open_body([("Content-Encoding", coding)], body)
+        decompress_body([("Content-Encoding", coding)], body)
     assert "Accept-Encoding: identity" in caught.value.next_step
     assert "The call was made" in caught.value.next_step
 
@@ -79,21 +79,21 @@ def test_broken_bodies(coding, body):
 def test_text_in_an_unknown_encoding(coding):
     """Text that is evidently not encoded is taken as it is, as clients do."""
     for body in (b'{"a": 1}', "añb\n\t".encode()):
-        assert open_body([("Content-Encoding", coding)], body) is body
+        assert decompress_body([("Content-Encoding", coding)], body) is body
 
 
 def test_an_empty_body():
     """An empty body, such as in the response to HEAD, is not malformed."""
-    assert open_body([("Content-Encoding", "gzip")], b"") == b""
+    assert decompress_body([("Content-Encoding", "gzip")], b"") == b""
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, zlib.compress, raw_deflate])
 def test_bombs(compress):
     """A body that grows out of proportion is refused; a large body, and one that shrinks well, are not."""
     coding = "gzip" if compress is gzip.compress else "deflate"
-    assert len(open_body([("Content-Encoding", coding)], compress(bytes(3 << 20)))) == 3 << 20
+    assert len(decompress_body([("Content-Encoding", coding)], compress(bytes(3 << 20)))) == 3 << 20
     with pytest.raises(SecretLeak, match="when decompressed"):
-        open_body([("Content-Encoding", coding)], compress(bytes(20 << 20)))
+        decompress_body([("Content-Encoding", coding)], compress(bytes(20 << 20)))
 
 
 def brotli():
@@ -109,12 +109,12 @@ def test_codings_of_other_packages(coding, package):
     """Where the package is installed, bodies are decompressed to their end, up to the limit."""
     compress = package()
     body = b"a text of a report, " * 500
-    assert open_body([("Content-Encoding", coding)], compress(body)) == body
+    assert decompress_body([("Content-Encoding", coding)], compress(body)) == body
     for broken in (compress(body)[:-3], compress(body) + b"more"):
         with pytest.raises(SecretLeak):
-            open_body([("Content-Encoding", coding)], broken)
+            decompress_body([("Content-Encoding", coding)], broken)
     with pytest.raises(SecretLeak, match="when decompressed"):
-        open_body([("Content-Encoding", coding)], compress(bytes(100 << 20)))
+        decompress_body([("Content-Encoding", coding)], compress(bytes(100 << 20)))
 
 
 @pytest.mark.parametrize("coding", ["br", "zstd"])
@@ -123,4 +123,4 @@ def test_codings_that_are_not_installed(monkeypatch, coding):
     for package in ("brotli", "brotlicffi", "zstandard"):
         monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(SecretLeak, match="unknown content encoding"):
-        open_body([("Content-Encoding", coding)], b"plain text")
+        decompress_body([("Content-Encoding", coding)], b"plain text")

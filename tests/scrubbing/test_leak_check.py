@@ -12,9 +12,9 @@ import yaml
 
 from toolkit.core.errors import SecretLeak
 from toolkit.core.secret import Secret
-from toolkit.scrubbing.archives import contents_of
+from toolkit.scrubbing.archives import compressed_contents
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.leak_check import check, check_packed, check_wide
+from toolkit.scrubbing.leak_check import check, check_compressed, check_utf_16
 
 TOKEN = "obviously-fake-token-1"
 
@@ -51,9 +51,9 @@ def test_check(data):
     "refuse",
     [
         lambda known: check(TOKEN.encode(), known, where=""),
-        lambda known: check_packed(gzip.compress(TOKEN.encode()), known),
-        lambda known: check_wide(TOKEN.encode("utf-16"), known),
-        lambda known: list(contents_of(b"PK\x03\x04" + bytes([0, 0, 1, 0, 0, 0]) + bytes(40))),
+        lambda known: check_compressed(gzip.compress(TOKEN.encode()), known),
+        lambda known: check_utf_16(TOKEN.encode("utf-16"), known),
+        lambda known: list(compressed_contents(b"PK\x03\x04" + bytes([0, 0, 1, 0, 0, 0]) + bytes(40))),
     ],
     ids="plain packed wide zip".split(),
 )

@@ -8,8 +8,8 @@ import secrets
 import pytest
 
 from toolkit.core.secret import Secret
+from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.live import SessionSecrets
-from toolkit.scrubbing.scrubber import KnownSecrets
 
 
 @pytest.fixture

@@ -26,9 +26,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.secret import Secret
+from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.live import SESSION_SECRETS
 from toolkit.scrubbing.logs import LOGGERS, SecretFilter, protect
-from toolkit.scrubbing.scrubber import KnownSecrets
 
 LIBRARIES = ["httpx", "httpcore", "hpack", "h2", "h11", "hyperframe", "socksio"]
 

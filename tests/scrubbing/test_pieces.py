@@ -24,9 +24,9 @@ from rich.table import Table
 
 from toolkit.core.secret import Secret
 from toolkit.notebook.masked_values import masked
+from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.live import SESSION_SECRETS
 from toolkit.scrubbing.pieces import SHORTEST_PIECE, Pieces
-from toolkit.scrubbing.scrubber import KnownSecrets
 
 MARK = "<ACCESS_TOKEN>"
 RANDOM = st.text("abcdefABCDEF0123456789-_", min_size=24, max_size=60)

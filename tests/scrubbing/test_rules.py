@@ -14,9 +14,10 @@ from recordings import as_recorded
 from toolkit.cassettes.cassette import Cassette
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
+from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import RecordedRequest
 from toolkit.scrubbing.rules.model import Rules
-from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
+from toolkit.scrubbing.scrubber import Scrubber
 
 KEY = Secret("an obviously fake key of pseudonyms")
 NUMBER, NAME, MAIL = "4711000815", "Ada O'Lovelace", "ada@mail.example"

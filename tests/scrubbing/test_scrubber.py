@@ -20,8 +20,9 @@ from toolkit.cassettes.format.interactions import encode
 from toolkit.core.document import symbolic_address
 from toolkit.core.errors import SecretLeak
 from toolkit.core.secret import Secret
+from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import RecordedRequest
-from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
+from toolkit.scrubbing.scrubber import Scrubber
 
 TOKEN = "obviously-fake-token-1"
 ADDRESSES = {

@@ -16,8 +16,9 @@ import toolkit as tk
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.recording.recorder import Recorder
 from toolkit.scrubbing.findings import scan
+from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
-from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
+from toolkit.scrubbing.scrubber import Scrubber
 from toolkit.scrubbing.shapes import secrets_by_shape
 
 URL = "https://h.example"

@@ -35,7 +35,8 @@ from toolkit.core.errors import (
 )
 from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings
-from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
+from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.scrubber import Scrubber
 from toolkit.session.scope import Scope
 from toolkit.session.sending import InterfaceTransport, Sender
 from toolkit.session.token_requests import TokenExchange

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ServiceError, TabulationError, ToolkitError
 from toolkit.core.ledger import Authorization, Call
-from toolkit.scrubbing.scrubber import KnownSecrets
+from toolkit.scrubbing.known import KnownSecrets
 from toolkit.session.answers import tabulated
 from toolkit.tables import arrow_reader
 from toolkit.tables.tabulation import calls_table, tabulate, tokens_table

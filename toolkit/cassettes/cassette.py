@@ -23,9 +23,10 @@ from toolkit.core.ledger import TRAFFIC, Authorization
 from toolkit.core.secret import Secret
 from toolkit.core.warn import warn
 from toolkit.local.settings import Settings, as_settings, is_offline
+from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import RecordedRequest
 from toolkit.scrubbing.rules.model import Rules, project_rules
-from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
+from toolkit.scrubbing.scrubber import Scrubber
 
 if TYPE_CHECKING:
     import httpx

@@ -15,7 +15,14 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from toolkit.core.errors import SecretLeak
-from toolkit.scrubbing.content_encodings import AFTER_THE_CALL, Broken, NotInstalled, capped, inflated, zstd_opened
+from toolkit.scrubbing.content_encodings import (
+    AFTER_THE_CALL,
+    Broken,
+    NotInstalled,
+    capped,
+    inflated,
+    zstd_decompressed,
+)
 
 _DEEPEST: Final = 4  # levels of archives within archives
 _MOST_ARCHIVES: Final = 2_000  # in one text
@@ -42,12 +49,12 @@ _ZIP_HEAD: Final = 30  # bytes; APPNOTE.TXT section 4.3.7
 _OTHER_METHODS: Final = frozenset({9, 12, 14, 93, 95, 98, 99})  # section 4.4.5: of compression and encryption
 
 
-def may_be_packed(data: bytes) -> bool:
+def may_hold_compressed(data: bytes) -> bool:
     """Check cheaply whether `data` may hold compressed data."""
     return data[:2] in _ZLIB or any(magic in data for magic in (*_MAGICS, *_BASE64_MAGICS))
 
 
-def contents_of(data: bytes) -> Iterator[bytes]:
+def compressed_contents(data: bytes) -> Iterator[bytes]:
     """Yield everything compressed in `data`, decompressed, and everything compressed within that.
 
     Data that only begins like compressed data is ignored.
@@ -59,9 +66,9 @@ def contents_of(data: bytes) -> Iterator[bytes]:
     opened = 0
     while waiting:
         outer, depth = waiting.pop()
-        if not may_be_packed(outer):
+        if not may_hold_compressed(outer):
             continue
-        for inner in _opened_in(outer):
+        for inner in _decompressed_in(outer):
             opened += 1
             if opened > _MOST_ARCHIVES or depth >= _DEEPEST:
                 raise SecretLeak(
@@ -72,17 +79,17 @@ def contents_of(data: bytes) -> Iterator[bytes]:
             waiting.append((inner, depth + 1))
 
 
-def _opened_in(data: bytes) -> Iterator[bytes]:
+def _decompressed_in(data: bytes) -> Iterator[bytes]:
     view = memoryview(data)  # slices without copies
     if data[:2] in _ZLIB:
         yield from _attempt(inflated(view, zlib.MAX_WBITS, is_whole=False), len(view))
     for match in _MAGIC.finditer(data):
         rest = view[match.start() :]
-        yield from _attempt(_OPENERS[match[0]](rest), len(rest))
+        yield from _attempt(_DECOMPRESSORS[match[0]](rest), len(rest))
     for match in _BASE64.finditer(data):
         decoded = _decoded(match[0])
         if decoded[:2] in _ZLIB or _MAGIC.match(decoded):
-            yield from _opened_in(decoded)
+            yield from _decompressed_in(decoded)
 
 
 def _decoded(text: bytes) -> bytes:
@@ -138,10 +145,10 @@ def _stepwise(decompressor: Any, data: memoryview | bytes) -> Iterator[bytes]:
         yield chunk
 
 
-_OPENERS: Final[dict[bytes, Callable[[memoryview], Iterator[bytes]]]] = {
+_DECOMPRESSORS: Final[dict[bytes, Callable[[memoryview], Iterator[bytes]]]] = {
     b"\x1f\x8b\x08": lambda data: inflated(data, _GZIP, is_whole=False),
     b"PK\x03\x04": _zipped,
-    b"\x28\xb5\x2f\xfd": zstd_opened,
+    b"\x28\xb5\x2f\xfd": zstd_decompressed,
     b"\xfd7zXZ\x00": lambda data: _stepwise(lzma.LZMADecompressor(memlimit=1 << 28), data),
     b"BZh": lambda data: _stepwise(bz2.BZ2Decompressor(), data),
 }

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from toolkit.core.errors import SecretLeak
 
-MOST_OPENED: Final = 64 << 20  # bytes
-MOST_TIMES_LARGER: Final = 250  # than compressed; text shrinks 5 to 50 times
-_FREELY_OPENED: Final = 4 << 20  # bytes, whatever the ratio
+_LARGEST_BODY: Final = 64 << 20  # bytes
+_LARGEST_RATIO: Final = 250  # of decompressed to compressed size; text has 5 to 50
+_ALWAYS_ALLOWED: Final = 4 << 20  # bytes, whatever the ratio
 _STEP: Final = 1 << 20
 # The call was made and may have been an order, so no message says to make it again.
 AFTER_THE_CALL: Final = "The call was made; the answer, if one came, is this error's `response`. For the next one:"
@@ -31,7 +31,7 @@ class Broken(Exception):
     """The data is malformed or cut short."""
 
 
-def open_body(headers: Iterable[tuple[str, str]], body: bytes) -> bytes:
+def decompress_body(headers: Iterable[tuple[str, str]], body: bytes) -> bytes:
     """Return a body with its content encodings undone, or the same object if it has none.
 
     An unknown content encoding on a body that is evidently text is ignored, as clients do: some servers name a
@@ -45,17 +45,17 @@ def open_body(headers: Iterable[tuple[str, str]], body: bytes) -> bytes:
         return body
     for coding in reversed(values.lower().split(",")):
         if coding.strip() not in ("", "identity"):
-            body = _opened(coding.strip(), body)
+            body = _decompressed(coding.strip(), body)
     return body
 
 
-def _opened(coding: str, body: bytes) -> bytes:
-    opener = _OPENERS.get(coding)
-    if opener is None and _is_text(body):
+def _decompressed(coding: str, body: bytes) -> bytes:
+    decompress = _DECOMPRESSORS.get(coding)
+    if decompress is None and _is_text(body):
         return body
-    if opener is not None:
+    if decompress is not None:
         try:
-            return capped(opener(body), len(body))
+            return capped(decompress(body), len(body))
         except NotInstalled:
             pass
         except (Broken, zlib.error):
@@ -77,7 +77,7 @@ def capped(chunks: Iterable[bytes], packed: int) -> bytes:
     Raises:
         SecretLeak: if they exceed the limit.
     """
-    limit = min(MOST_OPENED, max(_FREELY_OPENED, packed * MOST_TIMES_LARGER))
+    limit = min(_LARGEST_BODY, max(_ALWAYS_ALLOWED, packed * _LARGEST_RATIO))
     parts, size = [], 0
     for chunk in chunks:
         size += len(chunk)
@@ -116,10 +116,9 @@ def inflated(body: bytes | memoryview, window_bits: int, *, is_whole: bool = Tru
 
 def _deflated(body: bytes) -> Iterator[bytes]:
     try:
-        first = zlib.decompressobj(zlib.MAX_WBITS).decompress(body, 1)
+        zlib.decompressobj(zlib.MAX_WBITS).decompress(body, 1)
     except zlib.error:  # many servers leave out the zlib header that RFC 9110 section 8.4.1.2 demands
         return inflated(body, -zlib.MAX_WBITS)
-    del first
     return inflated(body, zlib.MAX_WBITS)
 
 
@@ -153,7 +152,7 @@ def _brotli_steps(decoder: Any, body: bytes) -> Iterator[bytes]:
         yield chunk
 
 
-def zstd_opened(body: bytes | memoryview) -> Iterator[bytes]:
+def zstd_decompressed(body: bytes | memoryview) -> Iterator[bytes]:
     """Yield what Zstandard makes of a body of one frame or several, in steps."""
     try:
         import zstandard  # type: ignore[import-not-found,unused-ignore]
@@ -181,10 +180,10 @@ def _is_text(body: bytes) -> bool:
     return not _CONTROL.search(body)
 
 
-_OPENERS: Final[dict[str, Callable[[bytes], Iterator[bytes]]]] = {
+_DECOMPRESSORS: Final[dict[str, Callable[[bytes], Iterator[bytes]]]] = {
     "gzip": lambda body: inflated(body, _GZIP),
     "x-gzip": lambda body: inflated(body, _GZIP),
     "deflate": _deflated,
     "br": _brotli,
-    "zstd": zstd_opened,
+    "zstd": zstd_decompressed,
 }

@@ -16,7 +16,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from toolkit.core.secret import SHORTEST_SECRET, Secret
-from toolkit.scrubbing.content_encodings import open_body
+from toolkit.scrubbing.content_encodings import decompress_body
 from toolkit.scrubbing.cookies import cookie_values
 from toolkit.scrubbing.credential_names import (
     COOKIE,
@@ -56,7 +56,7 @@ def secrets_by_place(
     if isinstance(message, RecordedRequest):
         found += _secrets_in_uri(message.uri)
     if message.body:
-        body = open_body(message.headers, message.body) if body is None else body
+        body = decompress_body(message.headers, message.body) if body is None else body
         if may_name_credentials(body):
             found += _secrets_in_body(message.headers, body, is_request=is_request)
     return dict.fromkeys(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from toolkit.core.errors import SecretLeak
-from toolkit.scrubbing.archives import contents_of, may_be_packed
+from toolkit.scrubbing.archives import compressed_contents, may_hold_compressed
 from toolkit.scrubbing.content_encodings import AFTER_THE_CALL
 from toolkit.scrubbing.encoded_forms import without_whitespace
 from toolkit.scrubbing.known import KnownSecrets
@@ -28,18 +28,18 @@ def check(data: bytes, known: KnownSecrets, *, where: str) -> None:
             f"{where} would hold the secret that {placeholder} stands for, {form}; nothing was written.",
             f"{AFTER_THE_CALL} make it without a cassette, and please report this with the shape of the request.",
         )
-    check_packed(without_whitespace(data), known)  # such as a body recorded before its secret was known
+    check_compressed(without_whitespace(data), known)  # such as a body recorded before its secret was known
 
 
-def check_packed(data: bytes, known: KnownSecrets) -> None:
+def check_compressed(data: bytes, known: KnownSecrets) -> None:
     """Refuse compressed data that holds a known secret, which cannot be replaced in there.
 
     Raises:
         SecretLeak: if there is such data, or it cannot be decompressed to check it; names the kind of the secret.
     """
-    if not len(known) or not may_be_packed(data):
+    if not len(known) or not may_hold_compressed(data):
         return
-    for inner in contents_of(data):
+    for inner in compressed_contents(data):
         hit = known.find_across_lines(inner)
         if hit is not None:
             raise SecretLeak(
@@ -48,7 +48,7 @@ def check_packed(data: bytes, known: KnownSecrets) -> None:
             )
 
 
-def check_wide(data: bytes, known: KnownSecrets) -> None:
+def check_utf_16(data: bytes, known: KnownSecrets) -> None:
     """Refuse a known secret in UTF-16 or UTF-32, which no other search looks for.
 
     Args:

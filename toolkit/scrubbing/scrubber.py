@@ -16,24 +16,16 @@ from urllib.parse import unquote, urlsplit
 from toolkit.core.document import ADDRESS_NAMES, DEFAULT_HEADER_PREFIX, symbolic_address
 from toolkit.core.errors import SecretLeak
 from toolkit.core.secret import Secret
-from toolkit.scrubbing.content_encodings import open_body
+from toolkit.scrubbing.content_encodings import decompress_body
 from toolkit.scrubbing.cookies import replace_cookies
 from toolkit.scrubbing.credential_names import COOKIE, COOKIE_HEADERS, header_kind, is_placeholder
 from toolkit.scrubbing.find_in_messages import secrets_by_place
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.leak_check import check_packed, check_wide
-from toolkit.scrubbing.messages import (
-    HeaderList,
-    RecordedRequest,
-    RecordedResponse,
-    header_bytes,
-    header_text,
-)
+from toolkit.scrubbing.leak_check import check_compressed, check_utf_16
+from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes, header_text
 from toolkit.scrubbing.rules.applying import AppliedRules, combined
 from toolkit.scrubbing.rules.model import Rules
 from toolkit.scrubbing.rules.rewriting import keep_json
-
-__all__ = ["KnownSecrets", "Scrubber"]
 
 # Replaces secrets and addresses in bytes; the flag tells whether the bytes are part of a URL.
 _Change = Callable[[bytes, bool], bytes]
@@ -108,35 +100,36 @@ class Scrubber:
             SecretLeak: if a body cannot be decompressed, or holds a secret in compressed data, where it cannot be
                 replaced.
         """
-        bodies = open_body(request.headers, request.body), open_body(response.headers, response.body)
-        self._learn(request, bodies[0])
-        self._learn(response, bodies[1])
-        change = self._change_for(_whole(request, bodies[0]), _whole(response, bodies[1]))
-        headers, body, _ = self._message(response, bodies[1], change, records=True)
+        request_body = decompress_body(request.headers, request.body)
+        response_body = decompress_body(response.headers, response.body)
+        self._learn(request, request_body)
+        self._learn(response, response_body)
+        change = self._change_for(_whole(request, request_body), _whole(response, response_body))
+        headers, body, _ = self._message(response, response_body, change, records=True)
         reason = self.known.scrub_text(response.reason)
         return (
-            self._request(request, bodies[0], change, records=True),
+            self._request(request, request_body, change, records=True),
             replace(response, reason=reason, headers=headers, body=body),
         )
 
     def lookup_request(self, request: RecordedRequest) -> RecordedRequest:
         """Return the request to look up in a recording: the request as it would be recorded."""
         if request.body or self._rules is not None:
-            return self._subject(request)
+            return self._lookup_request(request)
         seen, known, host, scrubbed = self._last_headers
         if seen == request.headers and known == len(self.known):  # most requests of a client have equal headers
-            found = self._subject(RecordedRequest(request.method, request.uri))
+            found = self._lookup_request(RecordedRequest(request.method, request.uri))
             if known == len(self.known) and host == urlsplit(found.uri).netloc:
                 return RecordedRequest(found.method, found.uri, scrubbed)
         known = len(self.known)
-        found = self._subject(request)
+        found = self._lookup_request(request)
         if known == len(self.known):
             self._last_headers = request.headers, known, urlsplit(found.uri).netloc, found.headers
         return found
 
-    def _subject(self, request: RecordedRequest) -> RecordedRequest:
+    def _lookup_request(self, request: RecordedRequest) -> RecordedRequest:
         try:
-            body = open_body(request.headers, request.body)
+            body = decompress_body(request.headers, request.body)
             self._learn(request, body, records=False)
             return self._request(request, body, self._change_for(_whole(request, body)), records=False)
         except SecretLeak:  # its body cannot be decompressed; recording it will say so
@@ -148,11 +141,11 @@ class Scrubber:
         Raises:
             SecretLeak: if its body cannot be decompressed, or holds a secret where it cannot be replaced.
         """
-        return self._request(request, open_body(request.headers, request.body), self._plain, records=True)
+        return self._request(request, decompress_body(request.headers, request.body), self._scrub, records=True)
 
     def uri(self, uri: str) -> str:
         """Return a URI with a symbolic address and without secrets or userinfo."""
-        return self._uri(uri, self._plain)
+        return self._uri(uri, self._scrub)
 
     def _learn(self, message: RecordedRequest | RecordedResponse, body: bytes, *, records: bool = True) -> None:
         found = list(secrets_by_place(message, body))
@@ -166,9 +159,9 @@ class Scrubber:
     def _change_for(self, *wholes: bytes) -> _Change:
         """Return what to do with each part of these messages; most messages hold nothing to replace."""
         if any(map(self.known.may_hold, wholes)):
-            return self._plain
+            return self._scrub
         has_address = any(address in whole for address, _, _ in self._addresses for whole in wholes)
-        return self._symbolic if has_address else _unchanged
+        return self._symbolize if has_address else _unchanged
 
     def _request(self, request: RecordedRequest, body: bytes, change: _Change, *, records: bool) -> RecordedRequest:
         headers, body, uri = self._message(request, body, change, records=records)
@@ -183,20 +176,23 @@ class Scrubber:
         return uri if changed is raw else changed.decode("utf-8", "surrogatepass")
 
     def _message(
-        self, message: RecordedRequest | RecordedResponse, opened: bytes, change: _Change, *, records: bool
+        self, message: RecordedRequest | RecordedResponse, plain_body: bytes, change: _Change, *, records: bool
     ) -> tuple[HeaderList, bytes, str]:
-        """Return headers, body and URI as they may be recorded; the body is the same object if nothing changed."""
+        """Return headers, body and URI as they may be recorded.
+
+        The body is the message's own, compressed as it came, unless something in it changed.
+        """
         is_request = isinstance(message, RecordedRequest)
         uri = message.uri if isinstance(message, RecordedRequest) else ""
-        headers, body = message.headers, opened
+        headers, body = message.headers, plain_body
         if self._rules is not None:
             uri, headers, body = self._rules.apply(uri, headers, body, is_request=is_request, records=records)
         if body:
-            check_packed(body, self.known)
+            check_compressed(body, self.known)
             body = keep_json(body, change(body, False))
-            check_wide(body, self.known)
+            check_utf_16(body, self.known)
         uri = self._uri(uri, change) if uri else ""
-        if body == opened:
+        if body == plain_body:
             body = message.body
         else:
             kept = [(name, value) for name, value in headers if name.lower() not in _LENGTH_HEADERS]
@@ -211,9 +207,9 @@ class Scrubber:
         if lower == "host" and value in self._hosts:
             # Several addresses may share a host; the URI tells which address is called.
             return name, host if host in _SYMBOLIC_HOSTS else self._hosts[value]
-        place = header_kind(name)
-        if place is not None and not is_placeholder(value):
-            return name, f"<{place}>"
+        kind = header_kind(name)
+        if kind is not None and not is_placeholder(value):
+            return name, f"<{kind}>"
         if change is not _unchanged:
             raw = header_bytes(value)
             scrubbed = change(raw, lower in _LINK_HEADERS)
@@ -227,10 +223,10 @@ class Scrubber:
             return value
         return self.known.placeholder_of(Secret(unquote(value))) or f"<{COOKIE}>"
 
-    def _plain(self, data: bytes, in_url: bool = False) -> bytes:
-        return self.known.scrub(self._symbolic(data), in_url=in_url)
+    def _scrub(self, data: bytes, in_url: bool = False) -> bytes:
+        return self.known.scrub(self._symbolize(data), in_url=in_url)
 
-    def _symbolic(self, data: bytes, in_url: bool = False) -> bytes:  # noqa: ARG002 - part of _Change
+    def _symbolize(self, data: bytes, in_url: bool = False) -> bytes:  # noqa: ARG002 - part of _Change
         for address, pattern, symbol in self._addresses:
             if address in data:
                 data = pattern.sub(symbol, data)

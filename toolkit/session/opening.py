@@ -49,8 +49,9 @@ def open_cassette(cassette: Cassette | str | Path | None, mode: str | None, *, s
         _check_live(mode)
         return None
     from toolkit.cassettes.cassette import Cassette
+    from toolkit.scrubbing.known import KnownSecrets
     from toolkit.scrubbing.rules.model import project_rules
-    from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
+    from toolkit.scrubbing.scrubber import Scrubber
 
     if isinstance(cassette, str | Path):
         scrubber = Scrubber(

@@ -16,7 +16,8 @@ from toolkit.cassettes.recording.late_secrets import PendingCheck
 from toolkit.cassettes.recording.recorder import Recorder
 from toolkit.core.errors import CassetteError, SecretLeak
 from toolkit.core.secret import Secret
-from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
+from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.scrubber import Scrubber
 
 LATE = "a-fake-token-known-late"
 

@@ -17,7 +17,8 @@ from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.cassettes.recording.recorder import Recorder
 from toolkit.core.errors import CassetteCorrupt, CassetteError, SecretLeak
 from toolkit.core.secret import Secret
-from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
+from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.scrubber import Scrubber
 
 
 @pytest.fixture

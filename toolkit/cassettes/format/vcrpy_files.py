@@ -19,7 +19,7 @@ from toolkit.cassettes.format import fast_items, vcrpy_layout, yaml_text
 from toolkit.cassettes.format.interactions import Interaction, checked_status, checked_uri, corrupt
 from toolkit.core.errors import SecretLeak
 from toolkit.core.ledger import EPOCH, parse_http_date
-from toolkit.scrubbing.content_encodings import open_body
+from toolkit.scrubbing.content_encodings import decompress_body
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_text
 
 # Modules of which httpx needs one to decode a content encoding (RFC 9110 section 8.4.1).
@@ -170,7 +170,7 @@ def _corrected(headers: HeaderList, body: bytes) -> HeaderList:
     if not body or not any(map(_is_decoded_by_httpx, names)):
         return headers
     try:
-        open_body(encodings, body)
+        decompress_body(encodings, body)
     except SecretLeak:  # not encoded like that, or too large to be opened
         kept = [pair for pair in headers if pair[0].lower() not in ("content-encoding", "content-length")]
         return (*kept, ("Content-Length", str(len(body))))

@@ -9,7 +9,8 @@ from toolkit.cassettes.format.contents import Unparsed
 from toolkit.cassettes.format.interactions import HEADER, Interaction
 from toolkit.core.errors import SecretLeak
 from toolkit.scrubbing import leak_check
-from toolkit.scrubbing.scrubber import KnownSecrets, Scrubber
+from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.scrubber import Scrubber
 
 
 def encode_scrubbed(interaction: Interaction, scrubber: Scrubber) -> bytes:
