@@ -1,8 +1,286 @@
 from __future__ import annotations
 
-import platformdirs
+import os
+import warnings
+from pathlib import Path
 
-from toolkit.local.folders import cache_folder, config_folder
+import platformdirs
+import pytest
+
+from toolkit.core.errors import ConfigurationError
+from toolkit.local.folders import belongs_to_stranger, cache_folder, config_folder, find_project
+from toolkit.local.settings import Settings
+
+ME, STRANGER, SOMEBODY = 1000, 1001, 1002
+posix_only = pytest.mark.skipif(os.name != "posix", reason="Windows has owners of another kind")
+
+
+@pytest.fixture
+def shared(tmp_path, monkeypatch, home):
+    """A folder like /tmp, which belongs to root and is open to all."""
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    folder.chmod(0o1777)
+    return folder
+
+
+@pytest.fixture
+def owners(monkeypatch, shared):
+    """Owners by path where they are not this user; stands in for chown, which needs root."""
+    by_path = {shared: 0}
+    monkeypatch.setattr("toolkit.local.folders._user", lambda: ME)
+    monkeypatch.setattr("toolkit.local.folders._owners", lambda path: {by_path.get(path, ME)})
+    return by_path
+
+
+def find_without_warning(start):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return find_project(start)
+
+
+@pytest.mark.parametrize("marker", ["toolkit.toml", "pyproject.toml"])
+def test_find_project(project, marker):
+    """The project is the nearest folder upward with a toolkit.toml or pyproject.toml."""
+    (project / marker).touch()
+    below = project / "notebooks" / "2026"
+    below.mkdir(parents=True)
+    assert find_project(below) == project
+    assert find_project(project) == project
+
+
+def test_find_project_nearest(project):
+    """Of several projects the nearest counts."""
+    (project / "toolkit.toml").touch()
+    inner = project / "inner"
+    inner.mkdir()
+    (inner / "pyproject.toml").touch()
+    assert find_project(inner) == inner
+
+
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_find_project_stays_in_the_repository(project, kind):
+    """The search does not leave the repository; in a worktree `.git` is a file."""
+    (project / "toolkit.toml").touch()
+    below = project / "repository" / "notebooks"
+    below.mkdir(parents=True)
+    git = project / "repository" / ".git"
+    git.mkdir() if kind == "folder" else git.touch()
+    assert find_project(below) == below
+    (project / "repository" / "toolkit.toml").touch()
+    assert find_project(below) == project / "repository"
+
+
+def test_find_project_stays_below_home(project, home):
+    """The home folder is not the project of the folders in it."""
+    (home / "toolkit.toml").touch()
+    assert find_project(project) == project
+
+
+def test_find_project_from_home(home):
+    """A search that starts in the home folder stays there."""
+    (home.parent / "toolkit.toml").touch()
+    assert find_project(home) == home
+    (home / "toolkit.toml").touch()
+    assert find_project(home) == home
+
+
+def test_find_project_with_linked_home(project, home, monkeypatch):
+    """A linked home folder is recognised by its real path, which the working directory has."""
+    link = home.parent / "link"
+    try:
+        link.symlink_to(home, target_is_directory=True)
+    except OSError:
+        pytest.skip("links cannot be made here")
+    for variable in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(variable, str(link))
+    (home / "toolkit.toml").touch()
+    assert find_project(project) == project
+    assert find_project(link / "project") == link / "project"
+
+
+def test_find_project_without_home(project, monkeypatch):
+    """A user without a home folder, as in containers, can have a project."""
+
+    def homeless():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", homeless)
+    (project / "toolkit.toml").touch()
+    below = project / "below"
+    below.mkdir()
+    assert find_project(below) == project
+
+
+def test_find_project_resolves_dots(project, monkeypatch):
+    """The parents of a path with `..` are those of the folder that it means."""
+    (project / "a").mkdir()
+    (project / "b").mkdir()
+    (project / "a" / "toolkit.toml").touch()
+    (project / ".git").mkdir()
+    assert find_project(project / "a" / ".." / "b") == project / "b"
+    monkeypatch.chdir(project / "b")
+    assert find_project(Path()) == project / "b"
+
+
+def make(folder, name="toolkit.toml"):
+    folder.mkdir(exist_ok=True)
+    (folder / name).touch()
+    return folder / name
+
+
+@posix_only
+@pytest.mark.parametrize("marker", ["toolkit.toml", "pyproject.toml"])
+def test_a_planted_file_above_is_ignored(shared, owners, marker):
+    """Another user's file in a folder open to all is ignored, with a warning that names it."""
+    mine = shared / "mine"
+    mine.mkdir()
+    planted = make(shared, marker)
+    owners[planted] = STRANGER
+    with pytest.warns(UserWarning, match="belongs to another user") as caught:
+        assert find_project(mine) == mine
+    assert str(planted) in str(caught[0].message)
+    assert "tk.Settings.load" in str(caught[0].message)
+    assert caught[0].filename == __file__
+
+
+@posix_only
+def test_no_file_in_a_folder_open_to_all_counts_above(shared, owners):
+    """Even a file of our own is ignored there: others may have put a link to another file of ours."""
+    mine = shared / "mine"
+    mine.mkdir()
+    make(shared)
+    with pytest.warns(UserWarning, match="everybody may write"):
+        assert find_project(mine) == mine
+
+
+@posix_only
+def test_the_search_goes_on_above_an_ignored_file(home, shared, owners):
+    """Another user's file does not hide the project above it."""
+    make(home / "project")
+    between = make(home / "project" / "between")
+    owners[between] = STRANGER
+    below = home / "project" / "between" / "below"
+    below.mkdir()
+    with pytest.warns(UserWarning, match="Ignored"):
+        assert find_project(below) == home / "project"
+
+
+@posix_only
+def test_a_file_in_another_users_folder(home, shared, owners):
+    """A file in another user's folder is ignored: the owner may have put one of our files there."""
+    file = make(home / "theirs")
+    owners[home / "theirs"] = STRANGER
+    below = home / "theirs" / "mine"
+    below.mkdir()
+    with pytest.warns(UserWarning, match=str(file)):
+        assert find_project(below) == below
+
+
+@posix_only
+def test_a_planted_file_in_the_working_folder_is_refused(shared, owners, monkeypatch):
+    """Another user's settings file in the working folder itself is an error that says what to do."""
+    planted = make(shared)
+    owners[planted] = STRANGER
+    with pytest.raises(ConfigurationError, match="anybody may have put it there") as caught:
+        find_project(shared)
+    for phrase in (str(planted), "chown", f"tk.Settings.load({str(planted)!r})", "a folder of your own"):
+        assert phrase in str(caught.value)
+    monkeypatch.chdir(shared)
+    with pytest.raises(ConfigurationError, match="anybody"):
+        Settings.load(environ={})
+    planted.write_text('header_prefix = "ACME"')
+    assert Settings.load(planted, environ={}).header_prefix == "ACME"
+
+
+@posix_only
+def test_a_planted_pyproject_in_the_working_folder(shared, owners):
+    """Another user's pyproject.toml in the working folder does no harm: it is not read."""
+    owners[make(shared, "pyproject.toml")] = STRANGER
+    assert find_without_warning(shared) == shared
+
+
+@posix_only
+@pytest.mark.parametrize("user", [0, ME])
+def test_a_checkout_of_another_user(home, owners, monkeypatch, user):
+    """A checkout that belongs to another user throughout, as when mounted in a container, is a project."""
+    monkeypatch.setattr("toolkit.local.folders._user", lambda: user)
+    checkout = home / "checkout"
+    file = make(checkout)
+    below = checkout / "notebooks"
+    below.mkdir()
+    owners.update(dict.fromkeys((checkout, file, below), SOMEBODY))
+    assert find_without_warning(checkout) == checkout
+    assert find_without_warning(below) == checkout
+
+
+@posix_only
+def test_a_folder_of_ours_in_a_checkout_of_another_user(home, owners):
+    """If only the checkout above belongs to another user, a warning says what to do."""
+    checkout = home / "checkout"
+    file = make(checkout)
+    mine = checkout / "mine"
+    mine.mkdir()
+    owners.update(dict.fromkeys((checkout, file), SOMEBODY))
+    with pytest.warns(UserWarning, match=r"chown.*tk\.Settings\.load"):
+        assert find_project(mine) == mine
+
+
+@posix_only
+def test_files_of_root(home, owners):
+    """Files of root count, as in an image that was built by root and runs as another user."""
+    folder = home / "app"
+    file = make(folder)
+    below = folder / "below"
+    below.mkdir()
+    owners.update(dict.fromkeys((folder, file), 0))
+    assert find_without_warning(below) == folder
+
+
+@posix_only
+def test_a_disk_where_all_is_open_to_all(home, owners):
+    """Where everybody may write to the working folder too, as on a Windows disk in Linux, files above count."""
+    folder = home / "disk"
+    make(folder)
+    below = folder / "below"
+    below.mkdir()
+    folder.chmod(0o777)
+    below.chmod(0o777)
+    assert find_without_warning(below) == folder
+
+
+def test_owners_are_not_checked_on_windows(shared, owners, monkeypatch):
+    """Windows has owners of another kind, and folders open to all are rare there."""
+    planted = make(shared)
+    owners[planted] = STRANGER
+    monkeypatch.setattr("toolkit.local.folders._user", lambda: None)
+    assert find_without_warning(shared) == shared
+    assert not belongs_to_stranger(planted, shared)
+
+
+@posix_only
+def test_owner_of_a_link(home):
+    """Another user's link to our file is not trusted, nor our link to another user's file."""
+    if os.geteuid() != 0:
+        pytest.skip("changing the owner needs root")
+    file, link = make(home / "project"), home / "project" / "link"
+    link.symlink_to(file)
+    assert not belongs_to_stranger(link, home)
+    os.chown(link, STRANGER, -1, follow_symlinks=False)
+    assert not belongs_to_stranger(file, home)
+    assert belongs_to_stranger(link, home)
+    os.chown(link, 0, -1, follow_symlinks=False)
+    os.chown(file, STRANGER, -1)
+    assert belongs_to_stranger(file, home)
+    assert belongs_to_stranger(link, home)
+    os.chown(home, STRANGER, -1)
+    assert not belongs_to_stranger(link, home)
+
+
+@posix_only
+def test_owner_of_a_missing_file(home):
+    """A file that was just removed does not belong to a stranger."""
+    assert not belongs_to_stranger(home / "missing", home / "missing too")
 
 
 def test_folders(caches):

@@ -464,7 +464,7 @@ def test_the_summary_follows_the_cells(open_panel, service, monkeypatch):
     """After each cell the panel shows what it did, until it is closed."""
     shell = type("Shell", (), {})()
     shell.events = EventManager(shell, available_events)
-    monkeypatch.setattr("toolkit.core.ipython.shell", lambda: shell)
+    monkeypatch.setattr("toolkit.core.user_code.shell", lambda: shell)
     user = open_panel(None, service.credentials["sandbox-key"], "growing")
     user.press()
     assert "0 interactions" in user.summary
@@ -569,7 +569,7 @@ def test_vs_code_gets_words_and_widget_in_one_output(open_panel, tour, monkeypat
     """As an output of their own the words would stand above every panel."""
     shell = type("Shell", (), {"user_ns": {"__vsc_ipynb_file__": "a.ipynb"}})()
     shell.events = EventManager(shell, available_events)
-    monkeypatch.setattr("toolkit.core.ipython.shell", lambda: shell)
+    monkeypatch.setattr("toolkit.core.user_code.shell", lambda: shell)
     shown = []
     monkeypatch.setattr("toolkit.notebook.panel.widget.show", lambda data, *, raw: shown.append((sorted(data), raw)))
     open_panel(cassette="tour").panel._ipython_display_()
@@ -752,7 +752,7 @@ def test_the_last_calls_are_shown_under_the_name_of_the_panel(open_panel, tour, 
     """What may be called is written as the user would type it."""
     shell = type("Shell", (), {"user_ns": {}})()
     shell.events = EventManager(shell, available_events)
-    monkeypatch.setattr("toolkit.core.ipython.shell", lambda: shell)
+    monkeypatch.setattr("toolkit.core.user_code.shell", lambda: shell)
     user = open_panel(cassette="tour")
     assert "<code>panel.session.broker</code>" in user.summary
     assert "toolkit-calls" not in user.summary

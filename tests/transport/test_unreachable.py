@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 import toolkit as tk
 from toolkit.core.clock import ManualClock
-from toolkit.transport.unreachable import as_toolkit_error, origin, unreachable
+from toolkit.transport.network import as_toolkit_error, origin, unreachable
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from toolkit.cassettes.replay.player import Player
 from toolkit.core.errors import CassetteError, ConfigurationError
 from toolkit.core.ledger import TRAFFIC, Authorization
 from toolkit.core.secret import Secret
-from toolkit.core.warn import warn
+from toolkit.core.user_code import warn
 from toolkit.local.settings import Settings, as_settings, is_offline
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import RecordedRequest

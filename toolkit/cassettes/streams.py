@@ -12,7 +12,7 @@ import httpx
 from toolkit.core.clock import Clock
 from toolkit.core.errors import CassetteError
 from toolkit.core.ledger import Call
-from toolkit.core.warn import warn
+from toolkit.core.user_code import warn
 
 
 def observe(

@@ -25,7 +25,7 @@ from toolkit.cassettes.streams import observe
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.errors import CassetteError
 from toolkit.core.ledger import TRAFFIC, Authorization, Call
-from toolkit.core.warn import warn
+from toolkit.core.user_code import warn
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest
 from toolkit.transport.flow import Flow, run, run_async
 from toolkit.transport.network import Network

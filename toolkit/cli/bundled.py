@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.local.project import SETTINGS_FILE
+from toolkit.local.folders import SETTINGS_FILE
 
 # Listed one by one, because a reader who runs the notebooks in a checkout records cassettes beside these.
 FILES: Final = {

@@ -5,5 +5,6 @@
 - `secret` masks secret text. `escaping` makes foreign text safe to show.
 - `addresses` checks a URL before credentials may be sent to it.
 - `clock` and `ledger` hold time and history: when calls were made, and how they were authorized.
-- `html`, `words`, `warn` and `ipython` help every object to describe itself in notebooks and terminals.
+- `html` and `words` help every object to describe itself in notebooks and terminals; `user_code` warns at the user's
+  line, and finds the IPython shell.
 """

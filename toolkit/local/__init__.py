@@ -1,8 +1,8 @@
 """Settings, files, folders and locks: what the toolkit needs of this machine and this project.
 
-- `project` finds the project folder, and ignores settings files that another user may have planted.
+- `folders` finds the project folder, ignores settings files that another user may have planted, and names the user's
+  cache and configuration folders.
 - `settings` reads `toolkit.toml` and the TOOLKIT_* variables: addresses, header prefix, cassettes folder, offline mode.
-- `folders` names the user's cache and configuration folders.
 - `files` writes files whole or not at all, and reads text that may hold secrets.
 - `private_files` opens files of this user only, never through a link, and closes folders to others.
 - `locks` gives one process at a time the right to a file.

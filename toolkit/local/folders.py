@@ -1,11 +1,55 @@
-"""The folders that the system gives each user for an application's caches and configuration."""
+"""Find folders: the project's, and those that the system gives each user for caches and configuration.
+
+A settings file says where credentials are sent, and in a folder that others may write to, such as /tmp, anybody may
+have put it there. So a file counts only if it belongs to this user, to root, or to the owner of the working folder.
+That owner is trusted already, because Python runs modules from the working folder.
+"""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from stat import S_IWOTH
 from typing import Final
 
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.user_code import warn
+
 APPLICATION: Final = "service-access-toolkit"
+SETTINGS_FILE: Final = "toolkit.toml"
+_MARKERS: Final = (SETTINGS_FILE, "pyproject.toml")
+_ROOT: Final = 0
+
+
+def find_project(start: Path) -> Path:
+    """Return the nearest folder upward that has a `toolkit.toml` or `pyproject.toml`, else `start`.
+
+    The search ends at the root of a git repository and at the home folder, which counts only if it is `start`.
+    It skips a folder above `start`, with a warning, if the file or the folder belongs to another user, or if
+    everybody may write to the folder. (The last does not count if everybody may write to `start` as well, as on
+    a Windows disk mounted in Linux. On Windows itself, owners are not checked.)
+
+    Raises:
+        ConfigurationError: if `start` itself has a `toolkit.toml` of another user.
+    """
+    start = Path(os.path.abspath(start))  # noqa: PTH100 - removes "..", and keeps links
+    homes = _homes()
+    for folder in (start, *start.parents):
+        if folder in homes and folder != start:
+            break
+        file = next((folder / name for name in _MARKERS if (folder / name).is_file()), None)
+        if file is not None and folder == start:
+            if file.name == SETTINGS_FILE:
+                _refuse_stranger(file)
+            return folder
+        if file is not None:
+            objection = _objection(file, start)
+            if objection is None:
+                return folder
+            warn(f"Ignored {file}: {objection}. {_if_trusted(file)}")
+        if folder in homes or (folder / ".git").exists():
+            break
+    return start
 
 
 def cache_folder() -> Path:
@@ -23,3 +67,66 @@ def config_folder() -> Path:
     from platformdirs import user_config_dir
 
     return Path(user_config_dir(APPLICATION, appauthor=False))
+
+
+def belongs_to_stranger(file: Path, folder: Path) -> bool:
+    """Return True if a file, or a link in its place, belongs neither to this user, root nor the folder's owner."""
+    trusted = {_user(), _ROOT, *_owners(folder)}
+    return _user() is not None and not _owners(file) <= trusted
+
+
+def _refuse_stranger(file: Path) -> None:
+    if belongs_to_stranger(file, file.parent):
+        raise ConfigurationError(
+            f"{file} belongs neither to you nor to the owner of its folder, so anybody may have put it there.",
+            _if_trusted(file),
+            about="settings",
+        )
+
+
+def _if_trusted(file: Path) -> str:
+    return (
+        f"If you trust it, take ownership (chown) or load it by name: tk.Settings.load({str(file)!r}). "
+        "Otherwise work in a folder of your own."
+    )
+
+
+def _objection(file: Path, start: Path) -> str | None:
+    """Return why a file above `start` is ignored, or None if it counts."""
+    if belongs_to_stranger(file, start) or belongs_to_stranger(file.parent, start):
+        return "it or its folder belongs to another user"
+    if _is_open_to_all(file.parent) and not _is_open_to_all(start):
+        return "everybody may write to its folder"
+    return None
+
+
+def _user() -> int | None:
+    """Return the user ID of this process, or None on Windows, which has owners of another kind."""
+    return os.geteuid() if os.name == "posix" else None
+
+
+def _owners(path: Path) -> set[int]:
+    """Return the owners of a file and, if it is a link, of its target; an empty set if it does not exist."""
+    owners = set()
+    for get_status in (path.lstat, path.stat):
+        try:
+            owners.add(get_status().st_uid)
+        except OSError:  # gone, or not accessible
+            continue
+    return owners
+
+
+def _is_open_to_all(folder: Path) -> bool:
+    try:
+        return os.name == "posix" and bool(folder.stat().st_mode & S_IWOTH)
+    except OSError:
+        return False
+
+
+def _homes() -> set[Path]:
+    """Return the home folder and its real path, which the working directory has if the home folder is a link."""
+    try:
+        home = Path.home()
+    except RuntimeError:  # a user without a home folder, as in containers
+        return set()
+    return {home, home.resolve()}

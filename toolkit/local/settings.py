@@ -21,7 +21,7 @@ from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.core.html import badge, card, code
 from toolkit.core.words import nearest
 from toolkit.local.files import expanded
-from toolkit.local.project import SETTINGS_FILE, find_project
+from toolkit.local.folders import SETTINGS_FILE, find_project
 
 _HEADER_PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*\Z")  # a subset of RFC 9110 section 5.6.2
 _OTHER_VARIABLES = ("TOOLKIT_HEADER_PREFIX", "TOOLKIT_CASSETTES", "TOOLKIT_OFFLINE")

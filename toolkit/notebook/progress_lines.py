@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from toolkit.core import ipython
+from toolkit.core import user_code
 from toolkit.core.escaping import as_html, printable
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def _console() -> Any:
 
 def line_here() -> Line | None:
     """Return a line in the running cell or at the terminal; None where nobody would see it, such as in a log of CI."""
-    if getattr(ipython.shell(), "kernel", None) is not None:
+    if getattr(user_code.shell(), "kernel", None) is not None:
         return _NotebookLine()
     return _TerminalLine() if sys.stderr is not None and sys.stderr.isatty() else None
 

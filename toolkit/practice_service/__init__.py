@@ -5,8 +5,9 @@ service starts. A request travels like this:
 
 1. `server`: uvicorn on eight loopback ports, one for each address, in its own thread.
 2. `asgi`: the ASGI application finds the address by the port, counts the request, and takes a fault if one waits.
-3. `token_endpoint` answers token requests. It checks clients, `assertions` checks their JWTs, `tokens` issues tokens.
-4. `authentication` finds out who makes any other call, by key pair or token; `holders` knows all of them.
+3. `token_endpoint` answers token requests: it checks the client, and `assertions` checks JWTs.
+4. `authentication` finds out who makes any other call, by key pair or token. `holders` knows all callers, and issues
+   their tokens.
 5. `payloads` makes up the answer, the same in every run.
 
 `service` is what users hold: `start()`, `close()`, `settings`, `credentials`, `stats`, `faults`. `world` has its

@@ -16,8 +16,7 @@ from toolkit.core.secret import Secret
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolkit.practice_service.holders import Holder, Holders
-    from toolkit.practice_service.tokens import Tokens
+    from toolkit.practice_service.holders import Holder, Holders, Tokens
 
 
 class RequestHeaders(Protocol):

@@ -1,4 +1,4 @@
-"""The account holders of the practice service, with new credentials for every service.
+"""The account holders of the practice service, with new credentials for every service, and the tokens issued to them.
 
 Each environment has two: accounts for `live` and `paper`, correspondents for the broker environments (section 1,
 rule 5 of the service document). The first correspondent of an environment has both a client secret and a client key,
@@ -7,14 +7,18 @@ because section 5.1 accepts both.
 
 from __future__ import annotations
 
+import hashlib
+import math
 import secrets
 import string
+import threading
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair
-from toolkit.core.document import Environment
+from toolkit.core.document import TOKEN_TYPE, Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
 from toolkit.core.secret import Secret
@@ -22,8 +26,11 @@ from toolkit.core.secret import Secret
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from toolkit.core.clock import Clock
+
 _KEY_ID_LENGTH: Final = 20
 _SECRET_LENGTH: Final = 40
+_TOKEN_BYTES: Final = 32
 _KEY_ID_PREFIXES: Final = MappingProxyType({Environment.LIVE: "AK", Environment.PAPER: "PK"})
 
 
@@ -145,6 +152,55 @@ class Holders:
         self._clients[client.holder.environment, client.client_id] = client
 
 
+@dataclass(frozen=True, slots=True)
+class IssuedToken:
+    """The owner and the end of a token."""
+
+    holder: Holder
+    expires_at: datetime
+
+
+class Tokens:
+    """The tokens that are still valid. Only their digests are kept.
+
+    Args:
+        validity: seconds for which a token is accepted; at least 2.
+        clock: the time of the service.
+    """
+
+    def __init__(self, validity: float, clock: Clock) -> None:
+        self._validity = validity
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._issued: dict[bytes, IssuedToken] = {}
+
+    def issue(self, holder: Holder) -> dict[str, Any]:
+        """Issue a token and return the token response of section 2.
+
+        `expires_in` is a whole number of seconds and, as in the document, slightly under the validity.
+        """
+        token, now = secrets.token_urlsafe(_TOKEN_BYTES), self._clock.now()
+        issued = IssuedToken(holder, now + timedelta(seconds=self._validity))
+        with self._lock:
+            self._issued = {digest: other for digest, other in self._issued.items() if other.expires_at > now}
+            self._issued[_digest(token)] = issued
+        return {"access_token": token, "expires_in": math.ceil(self._validity) - 1, "token_type": TOKEN_TYPE}
+
+    def holder_of(self, token: Secret) -> Holder | None:
+        """Return the owner of a token, or None if it was never issued, was revoked or has expired.
+
+        The token is looked up by its digest, so that the duration does not reveal anything about it.
+        """
+        with self._lock:
+            issued = self._issued.get(_digest(token.reveal()))
+        return issued.holder if issued and self._clock.now() < issued.expires_at else None
+
+    def revoke_all(self) -> None:
+        """Revoke all tokens."""
+        with self._lock:
+            self._issued.clear()
+
+
 def _client_id(name: str) -> str:
     """Return a client ID, the same in every run, so that notebooks can show it: it is not a secret."""
     return f"practice-{name}"
@@ -161,3 +217,7 @@ def _new_private_key(environment: Environment) -> Any:
 
 def _random_text(length: int, alphabet: str = string.ascii_letters + string.digits) -> str:
     return "".join(secrets.choice(alphabet) for _ in range(length))
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()

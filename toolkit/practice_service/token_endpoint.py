@@ -15,8 +15,7 @@ from toolkit.practice_service.assertions import AssertionInvalidError, Assertion
 from toolkit.practice_service.authentication import RequestHeaders, RequestRefusedError
 
 if TYPE_CHECKING:
-    from toolkit.practice_service.holders import Client, Holders
-    from toolkit.practice_service.tokens import Tokens
+    from toolkit.practice_service.holders import Client, Holders, Tokens
 
 FORM_TYPE: Final = "application/x-www-form-urlencoded"
 _MOST_FIELDS: Final = 20

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.practice_service.faults import Faults
-from toolkit.practice_service.holders import Holders
-from toolkit.practice_service.tokens import Tokens
+from toolkit.practice_service.holders import Holders, Tokens
 
 if TYPE_CHECKING:
     from toolkit.core.clock import Clock

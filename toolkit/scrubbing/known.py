@@ -12,7 +12,7 @@ from urllib.parse import quote
 from weakref import WeakMethod, ref
 
 from toolkit.core.secret import SHORTEST_SECRET, Secret
-from toolkit.core.warn import warn
+from toolkit.core.user_code import warn
 from toolkit.scrubbing.credential_names import FIELD_NAMES, is_placeholder
 from toolkit.scrubbing.encoded_forms import Forms, PlacedForms, PlainForms, replace_across_lines, without_whitespace
 from toolkit.scrubbing.prefilter import Prefilter

@@ -26,8 +26,7 @@ from toolkit.scrubbing.logs import protect as keep_out_of_logs
 from toolkit.session.history import History
 from toolkit.session.opening import open_cassette, open_token_store, resolve_credentials, scope_of
 from toolkit.session.sending import InterfaceTransport, Sender
-from toolkit.transport.network import Network, ProxyTypes, Verify, as_timeout
-from toolkit.transport.unreachable import as_toolkit_error
+from toolkit.transport.network import Network, ProxyTypes, Verify, as_timeout, as_toolkit_error
 
 if TYPE_CHECKING:
     import pandas as pd

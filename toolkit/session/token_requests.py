@@ -19,7 +19,7 @@ from toolkit.core.ledger import Call
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest
 from toolkit.session.sending import Sender
 from toolkit.transport.flow import Flow, Read
-from toolkit.transport.unreachable import origin, unreachable
+from toolkit.transport.network import origin, unreachable
 
 _BODY_HEADERS: Final = frozenset({"content-encoding", "transfer-encoding", "content-length"})
 

@@ -15,7 +15,7 @@ from pandas.api import types
 from toolkit.core.errors import TabulationError
 from toolkit.core.escaping import excerpt
 from toolkit.core.ledger import Authorization, Call
-from toolkit.core.warn import warn
+from toolkit.core.user_code import warn
 from toolkit.tables import arrow_reader
 from toolkit.tables.arrow_text import FLOAT_DIGITS, Numbers, frame_of, string_array
 from toolkit.tables.column_names import Path, distinct, dotted

@@ -1,4 +1,4 @@
-"""The httpx transports that send requests, directly or through proxies.
+"""The httpx transports that send requests, directly or through proxies, and errors for those that fail.
 
 httpx ignores proxy variables if it is given a transport, and its own `proxy=` would bypass ours. So proxied
 transports are made here, below authorization, from the same variables; this machine is never reached by a proxy.
@@ -11,17 +11,18 @@ import threading
 from collections.abc import Mapping
 from numbers import Real
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import httpx
 
 from toolkit.core.addresses import is_loopback
-from toolkit.core.errors import ConfigurationError, UnsafeAddress
+from toolkit.core.errors import ConfigurationError, ServiceError, Unreachable, UnsafeAddress
 from toolkit.core.escaping import excerpt
 
 Verify = bool | str | ssl.SSLContext
 ProxyTypes = str | httpx.URL | httpx.Proxy
 _LONGEST_QUOTE = 40  # characters
+_PASSING: Final = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)
 
 
 class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
@@ -135,6 +136,44 @@ def as_timeout(timeout: object) -> float | httpx.Timeout | None:
     return None if timeout is None else _seconds(timeout, "The timeout")
 
 
+def origin(url: httpx.URL) -> str:
+    """Return scheme, host and port of a URL; its path and query may hold a secret."""
+    return f"{url.scheme}://{url.netloc.decode('ascii')}"
+
+
+def unreachable(what: str, error: httpx.HTTPError) -> Unreachable:
+    """Return the error for a failed connection to `what`."""
+    reasons = {
+        "ConnectError": "no connection",
+        "ConnectTimeout": "no connection in time",
+        "ReadTimeout": "no response in time",
+        "RemoteProtocolError": "the connection was dropped",
+        "ReadError": "the connection was dropped",
+    }
+    kind = type(error).__name__
+    if _is_untrusted(error):
+        return Unreachable(
+            f"{what} shows a certificate that is not trusted here.",
+            "Check the address. Behind a proxy that inspects TLS, pass its certificate file as verify.",
+            is_passing=False,
+        )
+    return Unreachable(
+        f"{what} cannot be reached: {reasons.get(kind, kind)}.",
+        "Check the network, the proxy and the address; or replay a cassette, which needs no network.",
+        is_passing=isinstance(error, _PASSING),
+    )
+
+
+def as_toolkit_error(error: httpx.TransportError | httpx.DecodingError, url: httpx.URL) -> Unreachable | ServiceError:
+    """Return the error for a call of the toolkit that got no response, or one that cannot be decoded."""
+    if isinstance(error, httpx.TransportError):
+        return unreachable(f"The service at {origin(url)}", error)
+    return ServiceError(
+        "The response of the service cannot be read: it is not encoded as its Content-Encoding says.",
+        "Try again; a proxy between may have damaged it.",
+    )
+
+
 def _seconds(value: Any, what: str) -> float:
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if is_number and 0 < value <= threading.TIMEOUT_MAX:  # the longest wait of the system
@@ -165,3 +204,15 @@ def _context(verify: Verify) -> ssl.SSLContext | bool:
             "Pass the path of a PEM file or of a folder.",
             about="verify",
         ) from None
+
+
+def _is_untrusted(error: BaseException) -> bool:
+    """Return True if the reason is TLS verification, which is deeper in the chain of causes."""
+    seen: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and cause not in seen:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return True
+        seen.append(cause)
+        cause = cause.__cause__ or cause.__context__
+    return False

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
-from toolkit.local.project import find_project
+from toolkit.local.folders import find_project
 from toolkit.verification.comparing import differences
 from toolkit.verification.kernel_environment import KernelEnvironment
 from toolkit.verification.normalize import as_bytes, normal_form, stored_versions

@@ -240,10 +240,10 @@ def test_any_dotenv(project, caplog, text):
 def test_planted_dotenv(project, monkeypatch):
     """A file that a stranger left in a shared folder is refused, because it would choose the account."""
     (project / ".env").write_text(PAIR)
-    monkeypatch.setattr("toolkit.local.project._user", lambda: 1000)
-    monkeypatch.setattr("toolkit.local.project._owners", lambda path: {1001} if path.name == ".env" else {0})
+    monkeypatch.setattr("toolkit.local.folders._user", lambda: 1000)
+    monkeypatch.setattr("toolkit.local.folders._owners", lambda path: {1001} if path.name == ".env" else {0})
     with pytest.raises(ConfigurationError, match="anybody may have put it there") as caught:
         fields_in_dotenv(project)
     assert "chown" in caught.value.next_step
-    monkeypatch.setattr("toolkit.local.project._owners", lambda _: {1001})
+    monkeypatch.setattr("toolkit.local.folders._owners", lambda _: {1001})
     assert len(fields_in_dotenv(project)) == 1

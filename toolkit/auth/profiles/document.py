@@ -20,7 +20,7 @@ from toolkit.core.document import ADDRESS_NAMES, CredentialKind
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.core.secret import Secret
 from toolkit.local.files import parse_toml
-from toolkit.local.project import SETTINGS_FILE
+from toolkit.local.folders import SETTINGS_FILE
 from toolkit.local.settings import variable_name
 from toolkit.transport.tracebacks import frameless
 

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Final
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.ipython import shell
 from toolkit.core.secret import Secret
+from toolkit.core.user_code import shell
 from toolkit.transport.tracebacks import frameless
 
 Prompt = Callable[[str], str]

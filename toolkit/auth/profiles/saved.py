@@ -17,7 +17,7 @@ from toolkit.auth.profiles.profile import Profile
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.secret import Secret
-from toolkit.core.warn import warn
+from toolkit.core.user_code import warn
 from toolkit.local.files import read_text, shown, write_atomically
 from toolkit.local.folders import config_folder
 from toolkit.local.private_files import LinkInTheWay, is_open_to_others, private_folder, refuse_link

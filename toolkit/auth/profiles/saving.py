@@ -27,7 +27,7 @@ from toolkit.auth.profiles.variables import FILE_NAME, variables_to_set
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
 from toolkit.core.secret import SHORTEST_SECRET, Secret
-from toolkit.core.warn import warn
+from toolkit.core.user_code import warn
 from toolkit.local.files import shown
 from toolkit.local.settings import Settings
 from toolkit.transport.tracebacks import frameless

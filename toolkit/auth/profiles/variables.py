@@ -18,7 +18,7 @@ from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 from toolkit.local.files import lies_in, read_text, shown
-from toolkit.local.project import belongs_to_stranger
+from toolkit.local.folders import belongs_to_stranger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

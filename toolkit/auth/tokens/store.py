@@ -9,7 +9,7 @@ from toolkit.auth.sealing import Seal
 from toolkit.auth.tokens.entries import open_token, seal_token
 from toolkit.auth.tokens.token import Token
 from toolkit.core.clock import Clock
-from toolkit.core.warn import warn
+from toolkit.core.user_code import warn
 from toolkit.transport.flow import Flow, Pause
 
 _LOOK_AGAIN: Final = 0.02  # seconds

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.core.errors import CassetteError
-from toolkit.core.ipython import shell
-from toolkit.core.warn import warn
+from toolkit.core.user_code import shell, warn
 
 _parts_by_finish: dict[Callable[[], None], Path] = {}
 _shells: list[Any] = []

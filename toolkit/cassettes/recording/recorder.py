@@ -16,7 +16,7 @@ from toolkit.cassettes.recording import appending, repair, writer_lock
 from toolkit.cassettes.recording.late_secrets import PendingCheck
 from toolkit.cassettes.recording.writer_lock import Claim
 from toolkit.core.errors import CassetteBusy, CassetteError, SecretLeak
-from toolkit.core.warn import warn
+from toolkit.core.user_code import warn
 from toolkit.local.files import remove_partials
 from toolkit.scrubbing import leak_check
 from toolkit.scrubbing.content_encodings import AFTER_THE_CALL

@@ -12,7 +12,7 @@ from IPython.display import display as show
 
 from toolkit.auth.credentials import Credentials, as_environment
 from toolkit.auth.tokens.token import Token
-from toolkit.core import ipython
+from toolkit.core import user_code
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.local.settings import Settings
@@ -68,7 +68,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         for_visitors = choices.is_for_visitors(os.environ)
         mode = choices.first_mode(cassette, settings, for_visitors=for_visitors)
         self._sent_token: Token | None = None  # that the page counts down
-        self._shell = ipython.shell()
+        self._shell = user_code.shell()
         self._connecting = Connecting(
             chosen,
             mode,

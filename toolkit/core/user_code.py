@@ -1,9 +1,10 @@
-"""Warnings that point at the user's line of code instead of ours."""
+"""Reach the user's code: the line that a warning points at, and the IPython shell that runs it."""
 
 from __future__ import annotations
 
 import sys
 import warnings
+from typing import Any
 
 _PACKAGES = frozenset({"toolkit", "httpx"})
 
@@ -14,3 +15,9 @@ def warn(message: str) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _PACKAGES:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, stacklevel=level)
+
+
+def shell() -> Any | None:
+    """Return the running InteractiveShell, or None outside IPython, which is not imported."""
+    module = sys.modules.get("IPython.core.getipython")
+    return None if module is None else module.get_ipython()

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import sys
 import warnings
+from types import SimpleNamespace
 
-from toolkit.core.warn import warn
+from toolkit.core.user_code import shell, warn
 
 
 def test_warn_at_the_caller():
@@ -15,3 +17,13 @@ def test_warn_at_the_caller():
         package["outer"]()
         warn("directly")
     assert [warning.filename for warning in caught] == [__file__, __file__]
+
+
+def test_shell(monkeypatch):
+    """The running shell is found if IPython is loaded; otherwise there is none, and IPython is not imported."""
+    running = object()
+    monkeypatch.setitem(sys.modules, "IPython.core.getipython", SimpleNamespace(get_ipython=lambda: running))
+    assert shell() is running
+    monkeypatch.delitem(sys.modules, "IPython.core.getipython")
+    assert shell() is None
+    assert "IPython.core.getipython" not in sys.modules
