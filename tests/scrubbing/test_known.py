@@ -1,4 +1,4 @@
-"""Known secrets are never forgotten, and a search takes no longer for many of them than for one."""
+"""Known secrets are never forgotten, and only those that may be in a text are searched for exactly."""
 
 from __future__ import annotations
 

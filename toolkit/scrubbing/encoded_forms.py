@@ -109,11 +109,10 @@ class Forms:
             yield from (match.span() for match in pattern.finditer(data))
 
     def anchors(self) -> tuple[bytes, ...] | None:
-        """Return a run of letters and digits for each form, or None if the secret has none.
+        """Return a run of letters and digits for each form, or None.
 
-        Data that holds the secret contains one of these runs, either as it is or after `unescaped_levels`. There are
-        no such runs if a form has no run of SHORTEST_ANCHOR characters, or if undoing escapes would change the
-        secret itself.
+        Data that holds the secret contains one of these runs, as it is or in one of its `unescaped_levels`. The result
+        is None if a form has no run of SHORTEST_ANCHOR characters, or if undoing escapes would change the secret.
         """
         if any(True for _ in unescaped_levels(self._literal)):
             return None
@@ -143,7 +142,7 @@ class PlainForms(Forms):
 
 
 def unescaped_levels(data: bytes) -> Iterator[bytes]:
-    """Yield `data` with one more level of ASCII escapes undone each time, as long as they hide a letter or a digit."""
+    """Yield `data` with ASCII escapes undone, level by level, as long as escapes hide letters or digits."""
     for _ in range(_LEVELS):
         if not any(sign in data for sign in _ESCAPE_SIGNS):
             return
@@ -163,7 +162,9 @@ def _unescaped(match: re.Match[bytes]) -> bytes:
 
 
 class PlacedForms:
-    """The forms of a secret that is too short to be told from other text: only as the value of a credential's field.
+    """The forms of a short secret, which counts only as the value of a credential's field.
+
+    Elsewhere its text is ordinary text.
 
     Args:
         names: a pattern for the names of such fields.

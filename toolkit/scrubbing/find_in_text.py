@@ -51,7 +51,10 @@ _STEMS: Final = (b"token", b"secret", b"pass", b"key", b"assertion", b"code", b"
 
 
 def may_name_credentials(data: bytes) -> bool:
-    """Check cheaply whether `data` may name a credential, or hold one by shape or in a URL; never False if it does."""
+    """Check cheaply whether `data` may hold a credential that the functions here would find.
+
+    Never False if it does.
+    """
     return any(_has_stem(level) for level in (data, *unescaped_levels(data)))
 
 

@@ -42,11 +42,11 @@ class _Entry:
 
 
 class KnownSecrets:
-    """The secrets known so far, each with the placeholder that stands for it. Grows, never shrinks.
+    """The secrets known so far, each with the placeholder that stands for it. It grows and never shrinks.
 
     Distinct secrets of one kind keep distinct placeholders (`<ACCESS_TOKEN>`, `<ACCESS_TOKEN-2>`), because otherwise
     one request would be answered with another's recording. No secret is forgotten, since any may turn up again. Each
-    takes some 5 kB, and a search costs the same with a few secrets as with thousands.
+    takes some 5 kB, and the prefilter keeps searches quick with thousands of secrets.
     """
 
     def __init__(self, secrets: Iterable[tuple[str, Secret]] = ()) -> None:
@@ -99,7 +99,7 @@ class KnownSecrets:
                 )
 
     def _add_one(self, secret: Secret, kind: str, stand_in: str | None) -> bool:
-        """Add a secret; return False if it was known, or stands for one itself."""
+        """Add a secret; return False if it was known already, or is a placeholder."""
         text = secret.reveal()
         if not text or is_placeholder(text):
             return False

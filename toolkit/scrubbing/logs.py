@@ -64,9 +64,9 @@ def protect(known: KnownSecrets) -> None:
 
 
 class SecretFilter(logging.Filter):
-    """Removes secrets from records, and lets every record pass. Never raises.
+    """A logging filter that removes secrets from records and lets every record pass. It never raises.
 
-    A logger whose level is off creates no record, so that costs nothing.
+    A logger that is off for a level creates no record, so that costs nothing.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:

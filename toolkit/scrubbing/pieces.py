@@ -21,7 +21,7 @@ _RANDOM: Final = re.compile(rb"[0-9].*[A-Za-z]|[A-Za-z].*[0-9]|[a-z][A-Z]+[a-z].
 
 
 class Pieces:
-    """Replaces runs of SHORTEST_PIECE bytes or more that a text has in common with a secret, in one pass.
+    """The secrets whose pieces are replaced: runs of SHORTEST_PIECE bytes or more that a text shares with a secret.
 
     The index holds every four bytes of each secret, and the text is looked up four bytes at a time. A match is
     extended in both directions as far as text and secret agree.

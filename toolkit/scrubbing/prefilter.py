@@ -1,4 +1,4 @@
-"""A quick test of which known secrets may be in a text: one pass over it, however many secrets there are.
+"""A quick test of which known secrets may be in a text, in one pass over the text.
 
 Each form of a secret contains a run of letters and digits, its anchor, that stands plainly wherever the form does.
 `GroupIndex` reads a text in groups of four bytes, every fourth position only, and looks each group up. `Prefilter`
@@ -6,7 +6,8 @@ enters the last bytes of each anchor there, cut into groups at all four offsets,
 the anchor stands. A match is a candidate only, which the caller then searches for exactly; but a secret that is not
 a candidate is not in the text.
 
-This is measured speed: reading 1.7 MB takes 8 ms with one secret known or with thousands.
+This carries measured speed: 2 MB of random tokens take 5 ms with one known secret, 6 ms with 33, and 170 ms with
+3,000; an exact search takes 11 ms for each secret.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class GroupIndex(Generic[T]):
             # `put` in another thread sets its slot in the unfinished table too.
             made = self._unfinished_table = np.zeros(size, bool)
             made[_slot(np.array(list(self._owners), np.uint32), size)] = True
-            if self._table is before:  # else a nested call has made a newer one, which has groups that this one lacks
+            if self._table is before:  # otherwise a nested call made a newer table, with later groups
                 self._table = made
             self._unfinished_table = None
             return self._table

@@ -44,7 +44,7 @@ _SYMBOLIC_HOSTS: Final = frozenset(map(_symbolic_host, ADDRESS_NAMES))
 
 
 class Scrubber:
-    """Replaces secrets with placeholders, and addresses and header names with symbolic names.
+    """A filter for messages: secrets become placeholders, addresses and header names become symbolic.
 
     Args:
         known: the secrets; secrets found by their place are added.

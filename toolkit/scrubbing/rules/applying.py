@@ -24,7 +24,7 @@ _SHORTEST_PART: Final = 3  # characters of a part of a URL that is compared with
 
 
 class AppliedRules:
-    """Applies rules to the messages of a cassette.
+    """Rules together with what they have found in the messages of a cassette.
 
     Args:
         rules: the rules.

@@ -107,7 +107,7 @@ _LISTS: Final = tuple(item.name for item in fields(Rules) if item.name != "key")
 
 
 class CompiledRules:
-    """Rules, compiled: they tell for each place in a message how to treat the value there.
+    """Compiled rules, which tell for each place in a message how to treat the value there.
 
     A treatment is a kind, such as "ACCOUNT_PIN", or STAND_IN.
     """

@@ -35,7 +35,7 @@ _UNSAFE: Final = re.compile(r"[\x00-\x1f\"\\<>&%'`\x7f]")  # characters that som
 
 
 class Pseudonyms:
-    """Makes stand-ins, and recognizes those of a recording.
+    """The stand-ins made so far, and those of a recording.
 
     Args:
         find_key: returns the key or None; called with True, it makes a key if there is none.

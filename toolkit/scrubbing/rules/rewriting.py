@@ -31,7 +31,7 @@ _TAG_VALUE: Final = (
 
 
 class Rewriter:
-    """Replaces the values in the places that rules name.
+    """A rewriter of messages, for the values in the places that rules name.
 
     Args:
         rules: the rules.
