@@ -21,7 +21,7 @@ OWNERS = {
     "TOOLKIT_BROKER_SANDBOX__OWNERSDESK_CLIENT_ID": "owners-client-id",
     "TOOLKIT_BROKER_SANDBOX__OWNERSDESK_CLIENT_SECRET": "owners-client-secret",
 }
-# Whatever is in the notebook; the first from 7.6 on, the second in 7.3.
+# Errors of Notebook 7 with any notebook: the first from 7.6 on, the second in 7.3.
 _UNDEFINED = "Cannot read properties of undefined (reading '{}')"
 ERRORS_OF_NOTEBOOK_7 = {_UNDEFINED.format(name) for name in ("schema", "last_modified")}
 _PATIENCE = 60  # seconds
@@ -41,9 +41,9 @@ class Notebook7(Lab):
 
 
 class Voila(Lab):
-    """A Voila that shows the notebooks below its folder to anybody, in kernels that know of the owner's credentials.
+    """A Voila that shows the notebooks of a folder to visitors, in kernels that have the owner's credentials.
 
-    The kernel of "waiting.ipynb" is started before its visitor comes.
+    The kernel of "waiting.ipynb" is started ahead of its visitor.
     """
 
     def __init__(self, root, service):
@@ -73,7 +73,7 @@ class Voila(Lab):
 
 
 def record(root, service):
-    """Two cassettes in the folder of the notebooks, one of which no notebook names."""
+    """Record two cassettes in the folder of the notebooks; no notebook names the second."""
     (root / "toolkit.toml").write_text("")
     for name in ("tour", "merger"):
         credentials, path = service.credentials["sandbox-secret"], root / "cassettes" / f"{name}.yaml"
@@ -135,13 +135,13 @@ def visit(voila, chrome):
 
 
 def choices(notebook, control):
-    """What can be chosen in a control; the spaces of its options do not break."""
+    """Return the options of a dropdown, with ordinary spaces in place of non-breaking ones."""
     options = notebook.panel.get_by_label(control, exact=True).locator("option").all_inner_texts()
     return [option.replace("\xa0", " ") for option in options]
 
 
 def type_a_wrong_secret(notebook):
-    """It is refused in words beside its field, which is emptied."""
+    """Type a wrong secret: it is refused beside its field, which is emptied."""
     notebook.panel.get_by_label("Client ID").fill("practice-sandbox-secret")
     notebook.panel.get_by_label("Client secret").fill(secrets.token_hex(20))
     connect(notebook)
@@ -150,7 +150,7 @@ def type_a_wrong_secret(notebook):
 
 
 def hard_to_read(notebook):
-    """Texts of the panel that stand out too little from their ground, as axe-core judges them."""
+    """Return the texts of the panel with too little contrast, as axe-core judges them."""
     from axe_playwright_python.sync_playwright import Axe
 
     found = (
@@ -163,7 +163,7 @@ def hard_to_read(notebook):
 
 
 def test_a_replay_runs_from_top_to_bottom_and_outlives_a_reload_in_notebook_7(open_notebook):
-    """The panel is shown once, without the words that stand for it elsewhere, before and after."""
+    """The panel is shown once, without the words that replace it elsewhere, also after a reload."""
     notebook = open_notebook("replay.ipynb", *REPLAY)
     notebook.run_all()
     assert notebook.save().cells[1].outputs[0]["data"]["text/plain"] == "25"
@@ -177,7 +177,7 @@ def test_a_replay_runs_from_top_to_bottom_and_outlives_a_reload_in_notebook_7(op
 
 
 def test_typed_and_chosen_credentials_connect_in_notebook_7(open_notebook, notebook7, tmp_path):
-    """A wrong secret, then a key file, which is saved nowhere; readable in dark themes, VS Code's too, and narrow."""
+    """A wrong secret, then a key file; the key is not saved, and dark themes and narrow pages are readable."""
     notebook = open_notebook("live.ipynb", SERVICE, PANEL.format("'broker-sandbox'"))
     notebook.run_all()
     type_a_wrong_secret(notebook)
@@ -201,8 +201,8 @@ def test_typed_and_chosen_credentials_connect_in_notebook_7(open_notebook, noteb
         assert notebook.panel.evaluate("(panel) => panel.scrollWidth - panel.clientWidth") <= 0
 
 
-# Colours of VS Code's own themes. Its widgets bring the colours of a light JupyterLab; newer versions put some of
-# the theme's in their place, and in high contrast only those of the texts.
+# Colours of VS Code's own themes. It also sets JupyterLab's variables: older versions to a light theme, newer ones
+# partly to the present theme, and in high contrast only those of text.
 VS_CODE = {
     "dark": {
         "--vscode-editor-background": "#1f1f1f",
@@ -230,7 +230,7 @@ PAINT = """(colours) => {
 
 
 def painted(elements):
-    """The colours of these elements, of the text and of what is behind it."""
+    """Return the colours of text and background of these elements."""
     styles = elements.evaluate_all(
         "(all) => all.map((one) => ['color', 'backgroundColor'].map((name) => getComputedStyle(one)[name]))"
     )
@@ -238,7 +238,7 @@ def painted(elements):
 
 
 def check_colours_of_vs_code(notebook):
-    """They win over those of a light JupyterLab."""
+    """Check that VS Code's colours win over those of a light JupyterLab."""
     for theme, colours in VS_CODE.items():
         notebook.page.evaluate(PAINT, colours)
         ground = colours["--vscode-editor-background"]
@@ -251,7 +251,7 @@ def check_colours_of_vs_code(notebook):
 
 
 def test_a_replay_runs_from_top_to_bottom_in_voila(visit, voila):
-    """What the notebook names can be replayed, and no other recording; nothing of the owner's is offered or told."""
+    """Only the recording that the notebook names can be replayed, and nothing of the owner's is shown."""
     visitor = visit("replay.ipynb")
     status(visitor, "Replaying tour.yaml. Nothing is sent, and no credentials are needed.")
     visitor.page.locator(".jp-OutputArea-output", has_text="25").last.wait_for()
@@ -263,7 +263,7 @@ def test_a_replay_runs_from_top_to_bottom_in_voila(visit, voila):
 
 
 def test_the_first_visitor_of_voila_is_not_the_owner_either(visit, voila):
-    """In a kernel that was started before anybody asked, of which Voila says less."""
+    """Voila starts that kernel ahead of the visitor, and says less in its environment."""
     visitor = visit("waiting.ipynb")
     alert(visitor, "are not offered to visitors")
     check_nothing_of_the_owners_is_shown(visitor, voila)
@@ -274,7 +274,7 @@ def test_the_first_visitor_of_voila_is_not_the_owner_either(visit, voila):
 
 
 def test_visitors_of_voila_connect_with_their_own(visit, voila, service):
-    """In a dark page; a secret that is refused is said so beside its field."""
+    """In a dark page; a refused secret is reported beside its field."""
     visitor = visit("live.ipynb?theme=dark")
     type_a_wrong_secret(visitor)
     check_nothing_of_the_owners_is_shown(visitor, voila)
@@ -286,7 +286,7 @@ def test_visitors_of_voila_connect_with_their_own(visit, voila, service):
 
 
 def check_nothing_of_the_owners_is_shown(visitor, voila):
-    """Only their own credentials can be chosen, and the page, markup included, holds nothing of the owner's."""
+    """Check that only new credentials can be chosen, and that the page, markup included, holds nothing of the owner's."""
     assert choices(visitor, "Credentials") == ["new client secret …", "new client key …"]
     page = visitor.page.content()
     owners = ["merger", str(voila.root), *OWNERS.values()]

@@ -151,7 +151,7 @@ def test_a_name_close_to_an_existing_cassette_is_pointed_out(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("what", "next_step", "is_told"),
+    ("what", "next_step", "is_unchanged"),
     [
         (
             "The cassette tour.yaml holds no call of the environment live.",
@@ -164,9 +164,9 @@ def test_a_name_close_to_an_existing_cassette_is_pointed_out(tmp_path):
         ("The address auth is not set.", "Set it under [addresses] (looked at ~/desk/toolkit.toml).", False),
     ],
 )
-def test_visitors_are_not_told_where_files_are(what, next_step, is_told):
+def test_visitors_are_not_shown_where_files_are(what, next_step, is_unchanged):
     """Words without a path in them stay as they are."""
-    told = without_paths(PanelProblem("cassette", what, next_step))
-    assert told.place == "cassette"
-    assert ((told.what, told.next_step) == (what, next_step)) is is_told
-    assert is_told or "desk" not in told.what + told.next_step
+    shown = without_paths(PanelProblem("cassette", what, next_step))
+    assert shown.place == "cassette"
+    assert ((shown.what, shown.next_step) == (what, next_step)) is is_unchanged
+    assert is_unchanged or "desk" not in shown.what + shown.next_step

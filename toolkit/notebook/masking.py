@@ -36,7 +36,7 @@ class Masking:
         shell = self._shell
         SESSION_SECRETS.hold()
         self._undo.append(SESSION_SECRETS.release)
-        self._wrap(shell.display_formatter, "format", _masked_format)
+        self._wrap(shell.display_formatter, "format", _masked_result)
         self._wrap(shell.display_pub, "publish", _masked_publish)
         self._wrap(shell, "_showtraceback", _masked_traceback)
         self._wrap(shell.payload_manager, "write_payload", _masked_payload)
@@ -74,12 +74,11 @@ class Masking:
         self._undo.append(undo)
 
 
-def _masked_format(inner: Callable[..., Any]) -> Callable[..., Any]:
-    def format_object(*args: Any, **more: Any) -> Any:
-        data, metadata = inner(*args, **more)
-        return masked(data), masked(metadata)
+def _masked_result(inner: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **more: Any) -> Any:
+        return masked(inner(*args, **more))
 
-    return format_object
+    return call
 
 
 def _masked_publish(inner: Callable[..., Any]) -> Callable[..., Any]:
@@ -115,13 +114,6 @@ def _masked_log(inner: Callable[..., Any]) -> Callable[..., Any]:
         return inner(masked(data) if kind == "output" else data, kind)
 
     return write
-
-
-def _masked_result(inner: Callable[..., Any]) -> Callable[..., Any]:
-    def call(*args: Any, **more: Any) -> Any:
-        return masked(inner(*args, **more))
-
-    return call
 
 
 def _masked_message(inner: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, SupportsIndex, TypeVar
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.ledger import TRAFFIC, Traffic
 from toolkit.local.settings import is_offline
-from toolkit.notebook.progress_lines import Line, LoopStatus, NoLine, line_here
+from toolkit.notebook.progress_lines import Line, LoopStatus, line_here
 
 Item = TypeVar("Item")
 _QUIET: Final = 0.5  # seconds; a loop that takes less shows nothing
@@ -139,10 +139,8 @@ class Loop(Generic[Item]):
             shown = now
             line = line or self._line()
             if line is not None:
-                try:
+                with suppress(Exception):  # a terminal that is gone must not end the work
                     line.show(status())
-                except Exception:  # noqa: BLE001 - a terminal that is gone is no reason to end the work
-                    line = NoLine()
 
         text = LoopStatus.stopped_text
         try:

@@ -27,7 +27,7 @@ class LoopStatus:
     Attributes:
         done: number of items that are done.
         total: number of all items, or None if unknown.
-        elapsed: seconds since the first item was asked for.
+        elapsed: seconds since the loop began.
         label: what the items are; may be empty.
     """
 
@@ -85,16 +85,6 @@ class Line(Protocol):
 
     def end(self, text: str) -> None:
         """Leave this text behind."""
-
-
-class NoLine:
-    """Shows nothing."""
-
-    def show(self, status: LoopStatus) -> None:
-        pass
-
-    def end(self, text: str) -> None:
-        pass
 
 
 class _NotebookLine:

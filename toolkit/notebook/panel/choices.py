@@ -169,11 +169,11 @@ def credential_choices(
         profiles: saved profiles of any environment.
         in_notebook: credentials given to the panel or typed into it, of any environment.
     """
-    given = (credentials for credentials in in_notebook if credentials.environment is environment)
+    here = (credentials for credentials in in_notebook if credentials.environment is environment)
     saved = (profile for profile in profiles if profile.environment is environment)
     kinds = sorted(environment.rules.credentials, key=list(CredentialKind).index)
     return [
-        *((f"{credentials.name} · {credentials.kind}, in this notebook", credentials) for credentials in given),
+        *((f"{credentials.name} · {credentials.kind}, in this notebook", credentials) for credentials in here),
         *((f"{profile.name} · {profile.kind}, {profile.source}", SavedChoice(profile.name)) for profile in saved),
         *((f"new {kind} …", NewChoice(kind)) for kind in kinds),
     ]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Controls:
-    """The controls of one panel. Those that a replay does not need are made when they are first shown.
+    """The controls of one panel. A control that a replay does not need is made when it is first shown.
 
     Args:
         environment: the environment to start with; None for one without a real account.

@@ -119,7 +119,7 @@ def problem_of(error: ToolkitError, *, mode: Mode, fields: Sequence[Field] = ())
 def problem_of_text(error: ToolkitError, fields: Sequence[Field]) -> PanelProblem:
     """Return what is wrong with a text that was typed, with its field.
 
-    An error about a passphrase that nobody was asked for means that the key is encrypted.
+    An error about a passphrase, when there is no field for one yet, means that the key is encrypted.
     """
     if error.about == PASSPHRASE.name and PASSPHRASE not in fields:
         return ENCRYPTED_KEY

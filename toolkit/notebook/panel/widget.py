@@ -118,8 +118,8 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
     def connect(self) -> Session:
         """Connect with what is chosen, as the button does, and return the session.
 
-        For a front end that does not show the panel's fields: what would be typed into them is asked for below the
-        cell, unseen; for a private key, the path of its file.
+        For a front end that does not show the panel's fields: it asks for their texts below the cell, unseen, and for
+        the path of the file if a private key is needed.
 
         Raises:
             ConfigurationError: if the panel cannot connect, or nobody can be asked.
