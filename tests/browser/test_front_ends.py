@@ -286,7 +286,7 @@ def test_visitors_of_voila_connect_with_their_own(visit, voila, service):
 
 
 def check_nothing_of_the_owners_is_shown(visitor, voila):
-    """Check that only new credentials can be chosen, and that the page, markup included, holds nothing of the owner's."""
+    """Check that only new credentials can be chosen, and that the page and its markup hold nothing of the owner's."""
     assert choices(visitor, "Credentials") == ["new client secret …", "new client key …"]
     page = visitor.page.content()
     owners = ["merger", str(voila.root), *OWNERS.values()]
