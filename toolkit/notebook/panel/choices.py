@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair
+from toolkit.auth.profiles.prompt import field_in_words
 from toolkit.cassettes.paths import find_cassette
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError
@@ -45,7 +46,6 @@ class Field:
 
     Attributes:
         name: the argument of the credentials that the text is for, such as "client_secret".
-        label: the label on the panel.
         masked: True if the typed text is hidden.
         is_key: True if the field takes a private key, which may come from a file.
         is_proof: True for the secret that proves who calls, which must be typed again when it is refused; False for
@@ -53,10 +53,14 @@ class Field:
     """
 
     name: str
-    label: str
     masked: bool = True
     is_key: bool = False
     is_proof: bool = True
+
+    @property
+    def label(self) -> str:
+        """The label on the panel: "Client secret"."""
+        return field_in_words(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +79,13 @@ class NewChoice:
 
 CredentialsChoice = Credentials | SavedChoice | NewChoice
 
-_CLIENT_ID: Final = Field("client_id", "Client ID", masked=False, is_proof=False)
+_CLIENT_ID: Final = Field("client_id", masked=False, is_proof=False)
 FIELDS: Final[Mapping[CredentialKind, tuple[Field, ...]]] = {
-    CredentialKind.KEY_PAIR: (Field("key_id", "Key ID", is_proof=False), Field("secret_key", "Secret key")),
-    CredentialKind.CLIENT_SECRET: (_CLIENT_ID, Field("client_secret", "Client secret")),
-    CredentialKind.CLIENT_KEY: (_CLIENT_ID, Field("private_key", "Private key", is_key=True)),
+    CredentialKind.KEY_PAIR: (Field("key_id", is_proof=False), Field("secret_key")),
+    CredentialKind.CLIENT_SECRET: (_CLIENT_ID, Field("client_secret")),
+    CredentialKind.CLIENT_KEY: (_CLIENT_ID, Field("private_key", is_key=True)),
 }
-PASSPHRASE: Final = Field("passphrase", "Passphrase")  # shown when a private key turns out to be encrypted
+PASSPHRASE: Final = Field("passphrase")  # shown when a private key turns out to be encrypted
 
 
 def is_for_visitors(environ: Mapping[str, str]) -> bool:
