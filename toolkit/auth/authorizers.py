@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 from urllib.parse import urlencode
 
 import httpx
@@ -35,8 +35,7 @@ _UNAUTHORIZED: Final = 401  # RFC 9110 section 15.5.2
 TOKEN_REQUEST_TIMEOUT: Final = 30.0  # seconds, for a session whose own calls may take as long as they like
 
 
-@dataclass(frozen=True, slots=True)
-class TokenRequest:
+class TokenRequest(NamedTuple):
     """A request to the token endpoint.
 
     Attributes:

@@ -19,7 +19,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from os import getpid
 from threading import Event, get_ident
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import httpx
 from httpx import Request
@@ -79,23 +79,20 @@ class Flight:
         return responded.is_set
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(NamedTuple):
     """Read the body of a message."""
 
     message: Request | httpx.Response
 
 
-@dataclass(frozen=True, slots=True)
-class Pause:
+class Pause(NamedTuple):
     """Let time pass on a clock."""
 
     seconds: float
     clock: Clock
 
 
-@dataclass(frozen=True, slots=True)
-class WhichLoop:
+class WhichLoop(NamedTuple):
     """Ask which event loop drives this flow."""
 
 
@@ -112,8 +109,7 @@ class Shielded:
     is_under_way: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(NamedTuple):
     """Wait for another caller's flight."""
 
     flight: Flight

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import json
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -55,7 +54,9 @@ def nearest(
         return differing, -_shared_prefix(head.uri, request.uri), number
 
     ranked = []
-    for number, head in heapq.nsmallest(COMPARED, heads, key=distance):
+    from heapq import nsmallest
+
+    for number, head in nsmallest(COMPARED, heads, key=distance):
         recorded = parse(number)
         by_part = differences(matcher, identity, request, recorded)
         size = sum(len(texts) for texts in by_part.values())

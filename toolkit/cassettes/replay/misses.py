@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import errno
 import os
 from collections.abc import Callable, Sequence
@@ -81,7 +80,9 @@ def similar_names(path: Path) -> list[str]:
                     names.setdefault(other.stem.casefold(), []).append(other.name)
     except OSError:
         return []
-    stems = difflib.get_close_matches(path.stem.casefold(), names, n=_MOST_NAMES)
+    from difflib import get_close_matches
+
+    stems = get_close_matches(path.stem.casefold(), names, n=_MOST_NAMES)
     return [excerpt(name, 80) for stem in stems for name in sorted(names[stem])][:_MOST_NAMES]
 
 
