@@ -1,4 +1,6 @@
-"""Figures, printed side by side with a peer in one run. Nothing here asserts: machines differ.
+"""Benchmarks: figures for the toolkit and its peers, measured side by side in one run.
 
-Run one as `python -m tests.benchmarks.calls` from the checkout.
+Run one from the checkout, such as `python -m tests.benchmarks.calls`. They compare and assert no times, since machines
+differ; each docstring names the target. With `--quick` a benchmark does as little as it can, which shows that it runs
+but gives no figures worth quoting.
 """

@@ -1,4 +1,4 @@
-"""What `import toolkit` costs beside `import httpx`, each in a fresh interpreter. Target: at most 1.3 times."""
+"""Compare `import toolkit` with `import httpx`, each in a new interpreter. Target: at most 1.3 times as long."""
 
 from __future__ import annotations
 
@@ -7,35 +7,28 @@ import subprocess
 import sys
 from tempfile import TemporaryDirectory
 
-from tests.benchmarks.pairs import in_turn
+from tests.benchmarks.measuring import Table, time_in_turn
+
+STATEMENTS = ("import httpx", "import toolkit", "import toolkit; toolkit.Session")
 
 
 def main() -> None:
-    """Print the figures."""
-    codes = {
-        "import httpx": "import httpx",
-        "import toolkit": "import toolkit",
-        "import toolkit, use Session": "import toolkit; toolkit.Session",
-        "nothing": "",
-    }
+    """Measure the statements, less the start of the interpreter."""
     with TemporaryDirectory() as compiled:
-        # As installed: compiled once, wherever this runs.
-        environ = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-        environ["PYTHONPYCACHEPREFIX"] = compiled
+        # Modules are compiled once, as in an installed package.
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        environment["PYTHONPYCACHEPREFIX"] = compiled
         ways = {
-            name: lambda code=code: subprocess.run([sys.executable, "-c", code], check=True, env=environ)
-            for name, code in codes.items()
+            code: lambda code=code: subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+            for code in ("", *STATEMENTS)
         }
-        for start in ways.values():
-            start()
-        figures = in_turn(ways, rounds=25, repeats=1)
-    bare = figures.seconds["nothing"]
-    httpx = figures.seconds["import httpx"] - bare
-    print(f"{'without the start of the interpreter':36}{'':12}{'to httpx':>9}")
-    for name in codes:
-        if name != "nothing":
-            more = figures.seconds[name] - bare
-            print(f"{name:36}{more * 1e3:9.1f} ms{more / httpx:9.2f}")
+        for run in ways.values():
+            run()
+        seconds = time_in_turn(ways, rounds=25, repeats=1).seconds
+    table = Table("statement, without interpreter start", "time", "ratio to httpx")
+    for code in STATEMENTS:
+        own, httpx = (seconds[statement] - seconds[""] for statement in (code, "import httpx"))
+        table.print_row(code, f"{own * 1e3:.1f} ms", f"{own / httpx:.2f}")
 
 
 if __name__ == "__main__":

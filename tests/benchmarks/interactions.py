@@ -1,4 +1,4 @@
-"""Cassettes for the benchmarks of replay and recording: distinct requests with JSON responses of about 0.5 KB."""
+"""Cassettes for the benchmarks of replay and recording: distinct requests whose JSON responses have about 0.5 KB."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.ledger import Authorization
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
 
-PLAIN = "https://service.example"
-SYMBOLIC = "https://broker-sandbox.svc.invalid"
+CLIENT_ADDRESS = "https://service.example"
+SESSION_ADDRESS = "https://broker-sandbox.svc.invalid"  # as recordings of sessions write it
 _START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
-_CALLER = Authorization(
+_AUTHORIZATION = Authorization(
     CredentialKind.CLIENT_SECRET, Environment.BROKER_SANDBOX, "default", 1, _START, _START + timedelta(seconds=899)
 )
 
@@ -26,7 +26,7 @@ def path_of(number: int) -> str:
 
 
 def body_of(number: int) -> bytes:
-    """Return an account as a service might send it."""
+    """Return the body of a response: an account as a service might send it."""
     account = {
         "id": f"{number * 7919:032x}",
         "account_number": f"{number:09}",
@@ -48,28 +48,28 @@ def headers_of(body: bytes) -> tuple[tuple[str, str], ...]:
     )
 
 
-def interactions(count: int, *, address: str = PLAIN, is_session: bool = False) -> Iterator[Interaction]:
-    """Yield recorded calls of a plain client or of a session."""
-    sent = (("Accept", "*/*"), ("Accept-Encoding", "gzip, deflate"), ("Connection", "keep-alive"))
+def interactions(count: int, *, is_session: bool = False) -> Iterator[Interaction]:
+    """Yield the interactions of a session, or of a client without one."""
+    address = SESSION_ADDRESS if is_session else CLIENT_ADDRESS
+    headers = (("Accept", "*/*"), ("Accept-Encoding", "gzip, deflate"), ("Connection", "keep-alive"))
     for number in range(count):
         body = body_of(number)
         yield Interaction(
-            RecordedRequest("GET", address + path_of(number), sent),
+            RecordedRequest("GET", address + path_of(number), headers),
             RecordedResponse(200, "OK", headers_of(body), body, "HTTP/1.1"),
             recorded_at=_START + timedelta(seconds=number),
             elapsed=timedelta(milliseconds=3),
-            authorized_by=_CALLER if is_session else None,
+            authorized_by=_AUTHORIZATION if is_session else None,
         )
 
 
-def write_ours(path: Path, count: int, *, is_session: bool = False) -> None:
-    """Write a cassette of ours."""
-    address = SYMBOLIC if is_session else PLAIN
-    path.write_bytes(HEADER + b"".join(map(encode, interactions(count, address=address, is_session=is_session))))
+def write_cassette(path: Path, count: int, *, is_session: bool = False) -> None:
+    """Write a cassette as the toolkit does."""
+    path.write_bytes(HEADER + b"".join(map(encode, interactions(count, is_session=is_session))))
 
 
-def write_foreign(path: Path, count: int) -> None:
-    """Write a cassette with stock vcrpy's own serializer."""
+def write_vcrpy_cassette(path: Path, count: int) -> None:
+    """Write a cassette as stock vcrpy does."""
     from vcr.request import Request
     from vcr.serialize import serialize
     from vcr.serializers import yamlserializer

@@ -1,4 +1,4 @@
-"""The packages that figures are compared with: the extra `benchmarks`. Those that are absent are said to be."""
+"""The packages that the toolkit is compared with. The extra `benchmarks` installs them; absent ones are left out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def version(package: str) -> str | None:
-    """The version that is installed, or None."""
+    """Return the installed version of a package, or None."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -17,8 +17,8 @@ def version(package: str) -> str | None:
 
 
 def authlib_clients() -> Any:
-    """Authlib's module of httpx clients, without its notice that httpx has a successor."""
-    import authlib.deprecate  # noqa: F401 - first: it turns the notice on when it is loaded
+    """Return Authlib's module of httpx clients, without its notice that httpx has a successor."""
+    import authlib.deprecate  # noqa: F401 - first, because loading it turns the notice on
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -27,6 +27,6 @@ def authlib_clients() -> Any:
 
 
 def httpx_of(client: Any) -> Any:
-    """The module that an Authlib client is built on: httpx, or its successor where that is installed."""
+    """Return the module that an Authlib client is built on: httpx, or its successor if that is installed."""
     bases = (base.__module__.partition(".")[0] for base in type(client).__mro__)
     return sys.modules[next(name for name in bases if name.startswith("httpx"))]

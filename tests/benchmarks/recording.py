@@ -1,10 +1,10 @@
-"""The cost of recording an interaction, at the 100th and at the 10,000th, for ours and for stock vcrpy.
+"""Measure what recording one interaction costs at the 100th and at the 10,000th, beside stock vcrpy.
 
-Each run makes the same requests to a server on loopback, in a new interpreter, with responses of about 0.5 KB. The cost
-is processor time of the client's process, without the server. Target: growth under 1.2.
+All make the same requests to a server on loopback, each in a new interpreter; responses have about 0.5 KB. The cost
+is processor time of the client's process, so the server's is not counted. Target: growth under 1.2.
 
-vcrpy compares each request with all recordings and writes the file when it is closed. So it runs to 2,000 interactions
-only, and its figure is the mean of the whole run, closing included.
+vcrpy compares every request with all recordings and writes the file when it is closed. It is run up to 2,000
+interactions only, and its cost is that of the whole run, closing included.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ from __future__ import annotations
 import http.server
 import json
 import statistics
-import subprocess
-import sys
 import tempfile
 import threading
 import time
 from pathlib import Path
 
 from tests.benchmarks.interactions import body_of, headers_of, path_of
+from tests.benchmarks.measuring import ARGUMENTS, IS_QUICK, Table, run_in_new_interpreter
 from tests.benchmarks.peers import version
 
-ROUNDS = 3
-BLOCK = 100
+ROUNDS = 1 if IS_QUICK else 3
+PLAIN_COUNT, TOOLKIT_COUNT = (100, 200) if IS_QUICK else (1_000, 10_000)
+VCRPY_COUNTS = (20, 40) if IS_QUICK else (100, 1_000, 2_000)
+BLOCK = 20 if IS_QUICK else 100  # interactions that are timed together
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Answers with an account, on a persistent connection."""
+    """Responds with an account, and keeps the connection open."""
 
     protocol_version = "HTTP/1.1"
     wbufsize = -1  # one packet per response
 
     def do_GET(self) -> None:
-        """Send the account whose number is in the path."""
         body = body_of(int(self.path.split("/")[3]))
         self.send_response_only(200)
         for name, value in headers_of(body):
@@ -46,44 +46,37 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 def main() -> None:
-    """Print the figures."""
+    """Measure httpx without recording, the toolkit, and vcrpy."""
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
         threading.Thread(target=server.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{server.server_address[1]}"
-        print(f"{'processor time per interaction':34}{'at':>8}{'':>4}{'µs':>10}{'growth':>9}")
-        plain = fastest("plain", address, 1_000)
-        print(f"{'httpx alone':34}{1_000:8,}{'':4}{statistics.median(plain):10.1f}")
-        blocks = fastest("ours", address, 10_000)
+        table = Table("processor time of one interaction", "interactions", "time", "growth")
+        plain = shortest_times("httpx", address, PLAIN_COUNT)
+        table.print_row("httpx, nothing recorded", f"{PLAIN_COUNT:,}", f"{statistics.median(plain):.1f} µs")
+        blocks = shortest_times("toolkit", address, TOOLKIT_COUNT)
         early, late = statistics.median(blocks[1:11]), statistics.median(blocks[-10:])
-        print(f"{'ours':34}{100:8,}{'':4}{early:10.1f}")
-        print(f"{'ours':34}{10_000:8,}{'':4}{late:10.1f}{late / early:9.2f}", flush=True)
-        if version("vcrpy") is None:
-            print("vcrpy absent")
-            return
-        first: float | None = None
-        for count in (100, 1_000, 2_000):
-            (cost,) = fastest("vcrpy", address, count)
-            grown = "" if first is None else f"{cost / first:9.2f}"
-            print(
-                f"{'vcrpy ' + str(version('vcrpy')) + ', whole run':34}{count:8,}{'':4}{cost:10.1f}{grown}", flush=True
-            )
-            first = first or cost
+        table.print_row("toolkit", "100", f"{early:.1f} µs")
+        table.print_row("toolkit", f"{TOOLKIT_COUNT:,}", f"{late:.1f} µs", f"{late / early:.2f}")
+        times: list[float] = []
+        for count in VCRPY_COUNTS:
+            times += shortest_times("vcrpy", address, count)
+            growth = [f"{times[-1] / times[0]:.2f}"] if len(times) > 1 else []
+            table.print_row(f"vcrpy {version('vcrpy')}, whole run", f"{count:,}", f"{times[-1]:.1f} µs", *growth)
         server.shutdown()
 
 
-def fastest(way: str, address: str, count: int) -> list[float]:
-    """Return the smallest of each figure, in µs per interaction."""
-    command = [sys.executable, "-m", "tests.benchmarks.recording", way, address, str(count)]
-    runs = []
-    for _ in range(ROUNDS):
-        process = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-        runs.append(json.loads(process.stdout))
-    return [min(figures) for figures in zip(*runs, strict=True)]
+def shortest_times(way: str, address: str, count: int) -> list[float]:
+    """Return the shortest time of several runs for each block of interactions, in µs per interaction."""
+    options = ["--quick"] if IS_QUICK else []
+    runs = [
+        json.loads(run_in_new_interpreter("recording", way, address, str(count), *options)) for _ in range(ROUNDS)
+    ]
+    return [min(times) for times in zip(*runs, strict=True)]
 
 
 def measure(way: str, address: str, count: int) -> None:
-    """Print µs per interaction: for each block of requests, or for the whole run of vcrpy."""
+    """Print µs per interaction as a list: one item for each block, or for vcrpy a single one for the whole run."""
     import httpx
 
     import toolkit as tk
@@ -93,27 +86,27 @@ def measure(way: str, address: str, count: int) -> None:
         if way == "vcrpy":
             import vcr
 
-            started = time.process_time()
+            start = time.process_time()
             with vcr.use_cassette(str(path), record_mode="once"), httpx.Client(base_url=address) as client:
                 for number in range(count):
                     client.get(path_of(number))
-            print(json.dumps([(time.process_time() - started) / count * 1e6]))
+            print(json.dumps([(time.process_time() - start) / count * 1e6]))
             return
         inner = httpx.HTTPTransport()
-        transport = inner if way == "plain" else tk.Cassette(path).transport(inner)
-        blocks = []
+        transport = inner if way == "httpx" else tk.Cassette(path).transport(inner)
+        times = []
         with httpx.Client(base_url=address, transport=transport) as client:
             client.get(path_of(count))
-            for start in range(0, count, BLOCK):
-                started = time.process_time()
-                for number in range(start, start + BLOCK):
+            for block in range(0, count, BLOCK):
+                start = time.process_time()
+                for number in range(block, block + BLOCK):
                     client.get(path_of(number))
-                blocks.append((time.process_time() - started) / BLOCK * 1e6)
-        print(json.dumps(blocks))
+                times.append((time.process_time() - start) / BLOCK * 1e6)
+        print(json.dumps(times))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 1:
-        main()
+    if ARGUMENTS:
+        measure(ARGUMENTS[0], ARGUMENTS[1], int(ARGUMENTS[2]))
     else:
-        measure(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+        main()

@@ -1,18 +1,20 @@
-"""Replay of large cassettes with ours, stock vcrpy and cassetter, from the same files.
+"""Compare the replay of large cassettes with stock vcrpy and cassetter, from the same files.
 
-Each run is in a new interpreter, in turn; the fastest of several counts. Targets, for responses of about 0.5 KB: 5,000
-distinct requests, opening included, under 2 s; once parsed, at most 1.5 times httpx.MockTransport per request, equal at
-100 and at 10,000 interactions (growth under 1.2); memory no more than vcrpy's; a cassette that vcrpy wrote opens at
-least as fast as in vcrpy, and replays as fast as ours.
+Whole runs are in new interpreters, and the fastest of several is shown. Targets, for responses of about 0.5 KB:
 
-vcrpy compares each request with all recordings, which takes minutes for 5,000. It is measured at 500 and 1,000, and
-extrapolated to 5,000, unless `--full` is given. cassetter has another format; it replays the vcrpy file.
+- 5,000 distinct requests, opening included, take under 2 s, and no more memory than in vcrpy.
+- A request whose recording is parsed takes at most 1.5 times as long as with `httpx.MockTransport`, the same at 100 and
+  at 10,000 interactions (growth under 1.2).
+- A cassette that vcrpy wrote opens no slower than in vcrpy, and replays as fast as one of the toolkit.
+
+vcrpy compares each request with all recordings, which takes minutes for 5,000. It is measured at 500 and 1,000, and the
+time for 5,000 is extrapolated, unless `--full` is given. cassetter cannot read the toolkit's format and gets the file
+of vcrpy.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import tempfile
 import time
@@ -20,91 +22,106 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.interactions import PLAIN, body_of, headers_of, path_of, write_foreign, write_ours
-from tests.benchmarks.pairs import in_turn
-from tests.benchmarks.peers import version
-from tests.benchmarks.tables import peak
+import httpx
 
-COUNT = 5_000
-ROUNDS = 3
+import toolkit as tk
+from tests.benchmarks.interactions import (
+    CLIENT_ADDRESS,
+    body_of,
+    headers_of,
+    path_of,
+    write_cassette,
+    write_vcrpy_cassette,
+)
+from tests.benchmarks.measuring import (
+    ARGUMENTS,
+    IS_QUICK,
+    Table,
+    microseconds,
+    peak_memory,
+    run_in_new_interpreter,
+    time_in_turn,
+)
+from tests.benchmarks.peers import version
+
+COUNT, ROUNDS = (200, 1) if IS_QUICK else (5_000, 3)
+VCRPY_COUNTS = (20, 40) if IS_QUICK else (500, 1_000)
+PARSED_COUNTS = (20, 100) if IS_QUICK else (100, 10_000)
+Figures = dict[str, float]
 
 
 def main() -> None:
-    """Print the figures."""
+    """Measure whole replays, and then requests whose recordings are parsed."""
     with tempfile.TemporaryDirectory() as folder:
-        files = {name: str(Path(folder) / f"{name}.yaml") for name in ("ours", "session", "foreign")}
-        run("make", str(COUNT), *files.values())
+        files = {name: str(Path(folder) / f"{name}.yaml") for name in ("client", "session", "vcrpy")}
+        run_in_new_interpreter("replay", "write", str(COUNT), *files.values())
         sizes = ", ".join(f"{name} {Path(path).stat().st_size / 1e6:.1f} MB" for name, path in files.items())
-        print(f"{COUNT:,} distinct requests, opening included ({sizes}); fastest of {ROUNDS} runs")
-        print(f"{'':40}{'open':>9}{'wall':>10}{'processor':>11}{'memory':>10}")
-        ours = [
-            ("ours, Cassette.transport()", "ours", files["ours"]),
-            ("ours, a session's client", "session", files["session"]),
-            ("ours, a file that vcrpy wrote", "ours", files["foreign"]),
-            ("ours, that file, a second time round", "again", files["foreign"]),
-            ("ours, our file, a second time round", "again", files["ours"]),
-        ]
-        for label, way, path in ours:
-            show(label, fastest(way, path, COUNT))
-        for package, way in (("vcrpy", "vcrpy"), ("cassetter", "cassetter")):
-            found = version(package)
-            if found is None:
-                print(f"{package} absent")
-                continue
-            whose = [("its own file", "foreign")] + ([("our file", "ours")] if package == "vcrpy" else [])
-            for label, name in whose:
-                replayed(f"{package} {found}, {label}", way, files[name])
+        print(f"{COUNT:,} distinct requests; cassettes: {sizes}; fastest of {ROUNDS} runs")
+        table = Table("replay", "requests", "opening", "total", "processor", "memory", label_width=48)
+        for label, way, name in (
+            ("toolkit, any client", "client", "client"),
+            ("toolkit, a session's client", "session", "session"),
+            ("toolkit, vcrpy's cassette", "client", "vcrpy"),
+            ("toolkit, all requests a second time", "again", "client"),
+            ("toolkit, vcrpy's cassette, a second time", "again", "vcrpy"),
+        ):
+            print_figures(table, label, COUNT, fastest(way, files[name], COUNT))
+        for package, label, name in (
+            ("vcrpy", "its own cassette", "vcrpy"),
+            ("vcrpy", "toolkit's cassette", "client"),
+            ("cassetter", "vcrpy's cassette", "vcrpy"),
+        ):
+            installed = version(package)
+            if installed is None:
+                table.print_row(f"{package} is not installed")
+            elif package == "cassetter":
+                print_figures(table, f"{package} {installed}, {label}", COUNT, fastest(package, files[name], COUNT))
+            else:
+                print_vcrpy(table, f"{package} {installed}, {label}", files[name])
     print()
-    once_parsed()
+    compare_with_mock_transport()
 
 
-def replayed(label: str, way: str, path: str) -> None:
-    """Print the figures of a peer, extrapolated if measuring them would take minutes."""
-    if way != "vcrpy" or "--full" in sys.argv:
-        show(label, fastest(way, path, COUNT, rounds=1 if way == "vcrpy" else ROUNDS))
+def print_vcrpy(table: Table, label: str, path: str) -> None:
+    """Measure vcrpy with all requests, or extrapolate from fewer, and print it."""
+    if "--full" in sys.argv:
+        print_figures(table, label, COUNT, fastest("vcrpy", path, COUNT, rounds=1))
         return
-    few, more = (fastest(way, path, count, rounds=1) for count in (500, 1_000))
-    show(f"{label}: 500 of them", few)
-    show(f"{label}: 1,000", more)
-    # The time per request grows with the number of recordings: n requests take a n + b n², apart from opening.
-    figures = {}
-    for kind in ("wall", "processor"):
-        one, other = few[kind] - few["open"], more[kind] - more["open"]
-        square = max(0.0, (other - 2 * one) / (1_000**2 - 2 * 500**2))
-        figures[kind] = more["open"] + square * COUNT**2 + (one - square * 500**2) / 500 * COUNT
-    show(f"{label}: {COUNT:,}, extrapolated", {**more, **figures})
+    few, more = (fastest("vcrpy", path, count, rounds=1) for count in VCRPY_COUNTS)
+    for count, figures in zip(VCRPY_COUNTS, (few, more), strict=True):
+        print_figures(table, label, count, figures)
+    # The time of a request grows with those before it. Without the opening, n requests take a n + b n² seconds.
+    first, second = VCRPY_COUNTS
+    extrapolated = dict(more)
+    for kind in ("total", "processor"):
+        first_time, second_time = (figures[kind] - figures["opening"] for figures in (few, more))
+        b = max(0.0, (second_time / second - first_time / first) / (second - first))
+        a = first_time / first - b * first
+        extrapolated[kind] = more["opening"] + a * COUNT + b * COUNT**2
+    print_figures(table, f"{label}, extrapolated", COUNT, extrapolated)
 
 
-def show(label: str, figures: dict[str, float]) -> None:
-    """Print one line."""
-    print(
-        f"{label:40}{figures['open']:7.2f} s{figures['wall']:8.2f} s{figures['processor']:9.2f} s"
-        f"{figures['memory']:7.0f} MB",
-        flush=True,
-    )
+def print_figures(table: Table, label: str, count: int, figures: Figures) -> None:
+    """Print the figures of a replay."""
+    times = (f"{figures[name]:.2f} s" for name in ("opening", "total", "processor"))
+    table.print_row(label, f"{count:,}", *times, f"{figures['memory']:.0f} MB")
 
 
-def fastest(way: str, path: str, count: int, *, rounds: int = ROUNDS) -> dict[str, float]:
-    """Return the smallest of each figure."""
-    runs = [json.loads(run(way, path, str(count))) for _ in range(rounds)]
-    return {name: min(one[name] for one in runs) for name in runs[0]}
+def fastest(way: str, path: str, count: int, *, rounds: int = ROUNDS) -> Figures:
+    """Return the smallest of each figure over some runs."""
+    runs = [json.loads(run_in_new_interpreter("replay", way, path, str(count))) for _ in range(rounds)]
+    return {name: min(figures[name] for figures in runs) for name in runs[0]}
 
 
-def run(*arguments: str) -> str:
-    """Return the output of this module, run in a new interpreter."""
-    command = [sys.executable, "-m", "tests.benchmarks.replay", *arguments]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+def write_cassettes(count: str, client: str, session: str, vcrpy: str) -> None:
+    """Write a cassette of each kind to these paths."""
+    write_cassette(Path(client), int(count))
+    write_cassette(Path(session), int(count), is_session=True)
+    write_vcrpy_cassette(Path(vcrpy), int(count))
 
 
-def make(count: str, ours: str, session: str, foreign: str) -> None:
-    """Write the files."""
-    write_ours(Path(ours), int(count))
-    write_ours(Path(session), int(count), is_session=True)
-    write_foreign(Path(foreign), int(count))
-
-
-def ask(get: Callable[[str], Any], count: int) -> None:
-    """Make all requests."""
+def request_all(get: Callable[[str], Any], count: int) -> None:
+    """Make all requests, and check that each has a response."""
     for number in range(count):
         response = get(path_of(number))
         if response.status_code != 200 or len(response.content) < 400:
@@ -112,102 +129,90 @@ def ask(get: Callable[[str], Any], count: int) -> None:
 
 
 def measure(way: str, path: str, count: int) -> None:
-    """Print the seconds and MB of a replay, without its imports."""
-    import httpx
+    """Print, as JSON, the seconds and the MB that a replay takes, beyond imports."""
     import vcr
     import yaml  # noqa: F401
 
-    import toolkit as tk
     from toolkit.cassettes.format import yaml_text  # noqa: F401
 
     httpx.Client().close()
-    tk.Session(
-        "broker-sandbox", tk.ClientSecret("id", "x" * 20, environment="broker-sandbox"), settings=tk.Settings({})
-    )
-    figures: dict[str, float] = {}
-    memory, started, processor = peak(), time.perf_counter(), time.process_time()
-
-    def opened() -> None:
-        figures["open"] = time.perf_counter() - started
-
-    if way in ("ours", "again"):
+    credentials = tk.ClientSecret("id", "x" * 20, environment="broker-sandbox")
+    tk.Session(credentials=credentials, settings=tk.Settings({}))
+    memory, start, processor = peak_memory(), time.perf_counter(), time.process_time()
+    if way in ("client", "again"):
         cassette = tk.Cassette(Path(path), "none")
-        opened()
-        with httpx.Client(transport=cassette.transport(), base_url=PLAIN) as client:
-            ask(client.get, count)
+        opening = time.perf_counter() - start
+        with httpx.Client(transport=cassette.transport(), base_url=CLIENT_ADDRESS) as client:
+            request_all(client.get, count)
             if way == "again":
-                started, processor = time.perf_counter(), time.process_time()
-                ask(client.get, count)
+                start, processor = time.perf_counter(), time.process_time()
+                request_all(client.get, count)
     elif way == "session":
         session = tk.Session("broker-sandbox", cassette=Path(path), mode="none", settings=tk.Settings({}))
-        opened()
-        ask(session.broker.get, count)
-    elif way == "vcrpy":
-        context = vcr.use_cassette(path, record_mode="none")
-        with context, httpx.Client(base_url=PLAIN) as client:
-            opened()
-            ask(client.get, count)
+        opening = time.perf_counter() - start
+        request_all(session.broker.get, count)
     else:
-        from cassetter import use_cassette
+        if way == "vcrpy":
+            use_cassette = vcr.use_cassette
+        else:
+            from cassetter import use_cassette
+        with use_cassette(path, record_mode="none"), httpx.Client(base_url=CLIENT_ADDRESS) as client:
+            opening = time.perf_counter() - start
+            request_all(client.get, count)
+    total, processor = time.perf_counter() - start, time.process_time() - processor
+    figures = {"opening": opening, "total": total, "processor": processor, "memory": peak_memory() - memory}
+    print(json.dumps(figures))
 
-        with use_cassette(path, record_mode="none"), httpx.Client(base_url=PLAIN) as client:
-            opened()
-            ask(client.get, count)
-    figures |= {"wall": time.perf_counter() - started, "processor": time.process_time() - processor}
-    print(json.dumps({**figures, "memory": peak() - memory}))
 
-
-def once_parsed() -> None:
-    """Print the time per request once items are parsed, and that of httpx.MockTransport with the same responses."""
-    import httpx
-
-    import toolkit as tk
-
-    print(
-        f"{'once parsed, per request':32}{'interactions':>14}{'MockTransport':>15}{'ours':>12}{'ratio':>8}{'growth':>8}"
-    )
-    for label, is_session in (("Cassette.transport()", False), ("a session's client", True)):
-        growth: float | None = None
-        for count in (100, 10_000):
-            with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder) / "ours.yaml"
-                write_ours(path, count, is_session=is_session)
-                if is_session:
-                    session = tk.Session("broker-sandbox", cassette=path, mode="none", settings=tk.Settings({}))
-                    client = session.broker
-                else:
-                    client = httpx.Client(transport=tk.Cassette(path, "none").transport(), base_url=PLAIN)
-            answers = {path_of(number): body_of(number) for number in range(count)}
-            headers = {
-                path: [(name.encode(), value.encode()) for name, value in headers_of(body)]
-                for path, body in answers.items()
-            }
-
-            def answer(request: httpx.Request) -> httpx.Response:
-                asked = request.url.raw_path.decode("ascii")
-                return httpx.Response(200, headers=headers[asked], stream=httpx.ByteStream(answers[asked]))  # noqa: B023
-
-            mock = httpx.Client(transport=httpx.MockTransport(answer), base_url=str(client.base_url))
-            ask(client.get, count)
-            step = max(1, count // 100)
-            paths = [path_of(number) for number in range(0, count, step)]
+def compare_with_mock_transport() -> None:
+    """Measure requests whose recordings are parsed, beside `httpx.MockTransport` with the same responses."""
+    table = Table("one request, parsed", "interactions", "MockTransport", "toolkit", "ratio", "growth")
+    for label, is_session in (("any client", False), ("a session's client", True)):
+        ratios: list[float] = []
+        for count in PARSED_COUNTS:
+            client = replaying_client(count, is_session=is_session)
+            mock = httpx.Client(transport=mock_transport(count), base_url=str(client.base_url))
+            request_all(client.get, count)
+            paths = [path_of(number) for number in range(0, count, max(1, count // 100))]
             ways = {
                 "mock": lambda mock=mock, paths=paths: [mock.get(path) for path in paths],
-                "ours": lambda client=client, paths=paths: [client.get(path) for path in paths],
+                "toolkit": lambda client=client, paths=paths: [client.get(path) for path in paths],
             }
-            figures = in_turn(ways, rounds=41, repeats=1)
-            took = {name: seconds / len(paths) * 1e6 for name, seconds in figures.seconds.items()}
-            ratio = figures.ratios["ours"]
-            grown = "" if growth is None else f"{ratio / growth:8.2f}"
-            print(f"{label:32}{count:14,}{took['mock']:12.1f} µs{took['ours']:9.1f} µs{ratio:8.2f}{grown}", flush=True)
-            growth = ratio
+            timings = time_in_turn(ways, rounds=41, repeats=1)
+            times = [microseconds(timings.seconds[way] / len(paths)) for way in ways]
+            ratios.append(timings.ratios["toolkit"])
+            growth = [f"{ratios[-1] / ratios[0]:.2f}"] if len(ratios) > 1 else []
+            table.print_row(label, f"{count:,}", *times, f"{ratios[-1]:.2f}", *growth)
+
+
+def replaying_client(count: int, *, is_session: bool) -> httpx.Client:
+    """Return a client that replays a new cassette: one of a session, or any client."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "parsed.yaml"
+        write_cassette(path, count, is_session=is_session)
+        if is_session:
+            return tk.Session("broker-sandbox", cassette=path, mode="none", settings=tk.Settings({})).broker
+        return httpx.Client(transport=tk.Cassette(path, "none").transport(), base_url=CLIENT_ADDRESS)
+
+
+def mock_transport(count: int) -> httpx.MockTransport:
+    """Return a transport of httpx with the same responses as the cassettes."""
+    bodies = {path_of(number): body_of(number) for number in range(count)}
+    headers = {
+        path: [(name.encode(), value.encode()) for name, value in headers_of(body)] for path, body in bodies.items()
+    }
+
+    def respond(request: httpx.Request) -> httpx.Response:
+        path = request.url.raw_path.decode("ascii")
+        return httpx.Response(200, headers=headers[path], stream=httpx.ByteStream(bodies[path]))
+
+    return httpx.MockTransport(respond)
 
 
 if __name__ == "__main__":
-    arguments = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
-    if not arguments:
+    if not ARGUMENTS:
         main()
-    elif arguments[0] == "make":
-        make(*arguments[1:])
+    elif ARGUMENTS[0] == "write":
+        write_cassettes(*ARGUMENTS[1:])
     else:
-        measure(arguments[0], arguments[1], int(arguments[2]))
+        measure(ARGUMENTS[0], ARGUMENTS[1], int(ARGUMENTS[2]))
