@@ -1,9 +1,9 @@
-"""Recordings that are killed keep every completed interaction, in a file that stock vcrpy loads.
+"""Kill recordings at random instants, and check that each keeps every completed interaction.
 
-`python -m tests.benchmarks.kills` kills a recording process 200 times at random instants, with items of 2 kB and of
-200 kB in turn, in each mode that records. The process reports each completed call before it makes the next one. Now and
-then a secret becomes known that was already recorded, so that the file is rewritten. Target: no reported call is
-missing, neither here nor in stock vcrpy after the file was opened here once.
+A process records and is killed, 200 times, with items of 2 kB and of 200 kB in turn, in each mode that records. The
+process reports each completed call before it makes the next one. Now and then a secret becomes known that is already
+in the recording, so that the file is rewritten. Target: no reported call is missing, neither in a cassette that is
+opened here nor in stock vcrpy, which loads the file after that.
 """
 
 from __future__ import annotations
@@ -22,13 +22,15 @@ from pathlib import Path
 import httpx
 
 import toolkit as tk
+from tests.benchmarks.measuring import ARGUMENTS, IS_QUICK, Table
 
 URL = "https://service.example"
 SIZES = (2_000, 200_000)  # bytes
 MODES = ("once", "new_episodes", "all")
-REWRITTEN = 5  # calls after which a secret becomes known
-BEFORE = 3  # interactions that are in the file at the start, in modes that replay
-LONGEST = 0.25  # seconds from the first call to the kill
+KILLS = 6 if IS_QUICK else 200
+CALLS_PER_SECRET = 5  # calls after which a secret becomes known
+EARLIER_COUNT = 3  # interactions that are in the file at the start, except in mode "once"
+LONGEST_DELAY = 0.25  # seconds from the first call to the kill
 
 
 @dataclass(frozen=True)
@@ -36,16 +38,16 @@ class Outcome:
     """The result of one killed recording.
 
     Attributes:
-        promised: number of calls that were reported as complete.
-        found: number of earlier or promised calls that are in the file opened here.
+        reported: number of calls that were reported as complete.
+        opened: number of earlier or reported calls that are in the cassette opened here.
         loaded: number of those calls that stock vcrpy loads.
         missing: number of those calls that are missing here or in vcrpy.
         was_torn: True if the kill interrupted a write.
         was_rewritten: True if the kill interrupted a rewrite.
     """
 
-    promised: int
-    found: int
+    reported: int
+    opened: int
     loaded: int
     missing: int
     was_torn: bool
@@ -75,27 +77,28 @@ def record_until_killed(path: str, mode: str, size: int) -> None:
         for number in range(1_000_000):
             client.get(f"/{number}").raise_for_status()
             os.write(1, b"%d\n" % number)
-            if number % REWRITTEN == REWRITTEN - 1:
+            if number % CALLS_PER_SECRET == CALLS_PER_SECRET - 1:
                 cassette.scrubber.known.add_texts(secret(number - 1))
 
 
-def write_before(path: Path) -> list[str]:
-    """Write a file with stock vcrpy, which ours rewrites before adding to it; return its bodies."""
+def write_earlier(path: Path) -> list[str]:
+    """Write a file with stock vcrpy, which a recording rewrites before it adds to it; return its bodies."""
     from vcr.persisters.filesystem import FilesystemPersister
     from vcr.request import Request
     from vcr.serializers import yamlserializer
 
-    bodies = [f"before-{number}" for number in range(BEFORE)]
-    requests = [Request("GET", f"{URL}/before/{number}", None, {}) for number in range(BEFORE)]
-    responses = [{"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": one}} for one in bodies]
+    status = {"code": 200, "message": "OK"}
+    bodies = [f"earlier-{number}" for number in range(EARLIER_COUNT)]
+    requests = [Request("GET", f"{URL}/earlier/{number}", None, {}) for number in range(EARLIER_COUNT)]
+    responses = [{"status": status, "headers": {}, "body": {"string": body}} for body in bodies]
     FilesystemPersister.save_cassette(path, {"requests": requests, "responses": responses}, yamlserializer)
     return bodies
 
 
-def kill_one(folder: Path, mode: str, size: int, delay: float) -> Outcome:
+def record_and_kill(folder: Path, mode: str, size: int, delay: float) -> Outcome:
     """Let a process record to an empty folder, kill it after a delay in seconds, and examine the files."""
     path, part = folder / "tour.yaml", folder / "tour.part.yaml"
-    expected = [] if mode == "once" else write_before(path)
+    expected = [] if mode == "once" else write_earlier(path)
     command = [sys.executable, "-m", "tests.benchmarks.kills", str(path), mode, str(size)]
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "TOOLKIT_OFFLINE": ""}
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
@@ -104,23 +107,22 @@ def kill_one(folder: Path, mode: str, size: int, delay: float) -> Outcome:
         time.sleep(delay)
         process.send_signal(signal.SIGKILL)
         output = process.stdout.read()
-    promised = output.count(b"\n")
+    reported = output.count(b"\n")
     was_rewritten = any(file.name.startswith(".") and file.name.endswith(".part") for file in folder.iterdir())
     if mode == "all":
-        assert bodies_here(path)[0] == expected  # the old recording is as it was
+        assert open_bodies(path)[0] == expected  # the old recording is unchanged
         expected = []
         if part.exists():
-            part.replace(path)  # as the next opening says
-    expected += [body(number, size) for number in range(promised)]
-    here, was_torn = bodies_here(path) if path.exists() else ([], False)
-    loaded = bodies_in_vcrpy(path) if path.exists() else []
-    found, known = (sum(expected_body in set(bodies) for expected_body in expected) for bodies in (here, loaded))
-    missing = len(expected) - min(found, known)
-    return Outcome(promised, found, known, missing, was_torn, was_rewritten)
+            part.replace(path)  # as the warning at the next opening advises
+    expected += [body(number, size) for number in range(reported)]
+    bodies, was_torn = open_bodies(path) if path.exists() else ([], False)
+    vcrpy_bodies = load_bodies_with_vcrpy(path) if path.exists() else []
+    opened, loaded = (len(set(expected) & set(found)) for found in (bodies, vcrpy_bodies))
+    return Outcome(reported, opened, loaded, len(expected) - min(opened, loaded), was_torn, was_rewritten)
 
 
-def bodies_here(path: Path) -> tuple[list[str], bool]:
-    """Return the bodies in a cassette opened here, and whether its last item was torn."""
+def open_bodies(path: Path) -> tuple[list[str], bool]:
+    """Open a cassette here; return the bodies in it, and True if its last item was torn."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         cassette = tk.Cassette(path, "new_episodes")
@@ -129,8 +131,8 @@ def bodies_here(path: Path) -> tuple[list[str], bool]:
     return bodies, any("not written to its end" in str(warning.message) for warning in caught)
 
 
-def bodies_in_vcrpy(path: Path) -> list[str]:
-    """Return the bodies in a cassette as stock vcrpy loads it."""
+def load_bodies_with_vcrpy(path: Path) -> list[str]:
+    """Load a cassette with stock vcrpy, and return the bodies in it."""
     from vcr.persisters.filesystem import CassetteNotFoundError, FilesystemPersister
     from vcr.serializers import yamlserializer
 
@@ -138,41 +140,40 @@ def bodies_in_vcrpy(path: Path) -> list[str]:
         _, responses = FilesystemPersister.load_cassette(path, yamlserializer)[:2]
     except CassetteNotFoundError:  # a new, empty file
         return []
-    bodies = [one["body"]["string"] for one in responses]
-    return [(one.decode() if isinstance(one, bytes) else one).partition(" ")[0] for one in bodies]
+    bodies = [response["body"]["string"] for response in responses]
+    return [(body.decode() if isinstance(body, bytes) else body).partition(" ")[0] for body in bodies]
 
 
-def main(kills: int = 200, seed: int = 4) -> None:
-    """Print the figures."""
-    chance = random.Random(seed)  # noqa: S311 - of when to kill
+def main() -> None:
+    """Kill recordings, and print what is left of them; exit with status 1 if an interaction is missing."""
+    chance = random.Random(4)  # noqa: S311 - the same delays in every run
     outcomes: dict[tuple[str, int], list[Outcome]] = {}
-    for number in range(kills):
+    for number in range(KILLS):
         size, mode = SIZES[number % 2], MODES[number // 2 % 3]
         with tempfile.TemporaryDirectory() as folder:
-            outcome = kill_one(Path(folder), mode, size, chance.uniform(0, LONGEST))
+            outcome = record_and_kill(Path(folder), mode, size, chance.uniform(0, LONGEST_DELAY))
         outcomes.setdefault((mode, size), []).append(outcome)
-    titles = ("kills", "torn", "rewriting", "promised", "found here", "in vcrpy", "missing")
-    print(f"{'mode':14}{'item':>9}" + "".join(f"{title:>12}" for title in titles))
-    total = 0
-    for (mode, size), several in sorted(outcomes.items()):
-        before = len(several) * (BEFORE if mode == "new_episodes" else 0)
-        missing = sum(one.missing for one in several)
-        total += missing
-        figures = (
-            len(several),
-            sum(one.was_torn for one in several),
-            sum(one.was_rewritten for one in several),
-            before + sum(one.promised for one in several),
-            sum(one.found for one in several),
-            sum(one.loaded for one in several),
-            missing,
+    headings = ("kills", "torn", "rewriting", "complete", "opened here", "loaded by vcrpy", "missing")
+    table = Table("mode, size of an item", *headings, label_width=24)
+    for (mode, size), group in sorted(outcomes.items()):
+        earlier = len(group) * EARLIER_COUNT if mode == "new_episodes" else 0
+        counts = (
+            len(group),
+            sum(outcome.was_torn for outcome in group),
+            sum(outcome.was_rewritten for outcome in group),
+            earlier + sum(outcome.reported for outcome in group),
+            sum(outcome.opened for outcome in group),
+            sum(outcome.loaded for outcome in group),
+            sum(outcome.missing for outcome in group),
         )
-        print(f"{mode:14}{size // 1000:6} kB" + "".join(f"{figure:12,}" for figure in figures))
-    print(f"{kills} kills, {total} completed interactions missing")
+        table.print_row(f"{mode}, {size // 1000} kB", *(f"{count:,}" for count in counts))
+    missing = sum(outcome.missing for group in outcomes.values() for outcome in group)
+    print(f"{KILLS} kills, {missing} completed interactions missing")
+    sys.exit(bool(missing))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        record_until_killed(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    if ARGUMENTS:
+        record_until_killed(ARGUMENTS[0], ARGUMENTS[1], int(ARGUMENTS[2]))
     else:
         main()

@@ -1,8 +1,8 @@
-"""How many of 20 planted secrets are in a recording's file afterwards, in any form.
+"""Count how many of 20 planted secrets are in a recording's file, in any form.
 
-Every recorder records the same twenty calls, each with a secret of its own. Ours has no configuration; of three of the
-secrets, which stand where only a value can tell, it knows as a session knows its credentials. Beside it stock vcrpy,
-vcrpy with all its filters set, and cassetter where it is installed.
+Every recorder records the same twenty calls, each with a secret of its own. The toolkit is not configured. Three of the
+secrets stand where only their value gives them away; it knows those as a session knows its own credentials. Stock
+vcrpy, vcrpy with all its filters, and cassetter, if it is installed, record the same calls.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from typing import Any
 import httpx
 
 import toolkit as tk
+from tests.benchmarks.measuring import Table
 from tests.benchmarks.peers import version
 from tests.canaries import found_in, new, planted
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scrubber import Scrubber
 
-# What a call holds, by where: a request, and what the reply says. {} is the secret.
-PLACES: dict[str, dict[str, Any]] = {
+# Calls by the place of the secret: parts of the request and of the response. {} is the secret.
+CALLS: dict[str, dict[str, Any]] = {
     "bearer token": {"headers": {"Authorization": "Bearer {}"}},
     "key header": {"headers": {"SVC-API-SECRET-KEY": "{}"}},
     "cookie": {"headers": {"Cookie": "session={}"}},
@@ -44,7 +45,7 @@ PLACES: dict[str, dict[str, Any]] = {
     },
     "multipart": {"method": "POST", "files": {"password": (None, "{}")}},
     "token reply": {"reply": '{"access_token": "{}"}'},
-    "token reply, gzip": {"reply": '{"access_token": "{}"}', "coding": "gzip"},
+    "token reply, gzip": {"reply": '{"access_token": "{}"}', "encoding": "gzip"},
     "echo in a reply": {"reply": '{"you_sent": "{}"}'},
     "echo in base64": {"reply": '{"you_sent": "{base64}"}'},
     "JSON in JSON": {"reply": '{"a": "{\\\\"access_token\\\\": \\\\"{}\\\\"}"}'},
@@ -53,43 +54,43 @@ PLACES: dict[str, dict[str, Any]] = {
     "XML reply": {"reply": "<r><access_token>{}</access_token></r>"},
     "event stream": {"reply": 'data: {"access_token": "{}"}\n\n'},
 }
-_BY_VALUE = {"path", "echo in a reply", "echo in base64"}  # only a session's own credentials can be known there
-_NAMES = ["api_key", "client_secret", "password", "access_token"]
+KNOWN_BY_VALUE = {"path", "echo in a reply", "echo in base64"}  # no name marks these as secrets
+NAMES = ["api_key", "client_secret", "password", "access_token"]
 
 
-class Answering(BaseHTTPRequestHandler):
-    """Says what `reply` of its server holds."""
+class Handler(BaseHTTPRequestHandler):
+    """Responds as `call` of its server says."""
 
     protocol_version = "HTTP/1.1"
 
-    def answer(self) -> None:
-        """Reply to any method."""
+    def respond(self) -> None:
+        """Respond to a request of any method."""
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        place = self.server.place  # type: ignore[attr-defined]
-        body = place.get("reply", "{}").encode()
-        if place.get("coding"):
+        call = self.server.call  # type: ignore[attr-defined]
+        body = call.get("reply", "{}").encode()
+        if "encoding" in call:
             body = gzip.compress(body)
         self.send_response(200)
-        for name, value in place.get("reply_headers", {}).items():
+        for name, value in call.get("reply_headers", {}).items():
             self.send_header(name, value)
-        if place.get("coding"):
-            self.send_header("Content-Encoding", place["coding"])
+        if "encoding" in call:
+            self.send_header("Content-Encoding", call["encoding"])
         self.send_header("Content-Type", "text/xml" if body[:1] == b"<" else "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
 
-    do_GET = do_POST = do_PUT = answer  # noqa: N815 - names that http.server looks for
+    do_GET = do_POST = do_PUT = respond  # noqa: N815 - names that http.server looks for
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 @contextmanager
-def served(place: dict[str, Any]) -> Iterator[str]:
-    """A server on loopback that replies as a place says."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
-        server.place = place  # type: ignore[attr-defined]
+def server_for(call: dict[str, Any]) -> Iterator[str]:
+    """Run a server on loopback that responds as a call says, and yield its address."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.call = call  # type: ignore[attr-defined]
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield f"http://127.0.0.1:{server.server_address[1]}"
@@ -97,70 +98,77 @@ def served(place: dict[str, Any]) -> Iterator[str]:
         thread.join()
 
 
-def call(client: httpx.Client, address: str, place: dict[str, Any]) -> None:
-    """Make the call of a place."""
-    fields = {name: place[name] for name in ("headers", "data", "json", "content", "files") if name in place}
-    client.request(place.get("method", "GET"), address + place.get("path", "/"), **fields)
+def make_call(client: httpx.Client, address: str, call: dict[str, Any]) -> None:
+    """Make a call."""
+    arguments = {name: call[name] for name in ("headers", "data", "json", "content", "files") if name in call}
+    client.request(call.get("method", "GET"), address + call.get("path", "/"), **arguments)
 
 
-def ours(path: Path, address: str, place: dict[str, Any], secret: str, *, is_credential: bool) -> None:
-    """Ours, knowing the session's own credentials and nothing else."""
-    known = KnownSecrets([("API_SECRET_KEY", Secret(secret))] if is_credential else [])
+def record_with_toolkit(path: Path, address: str, call: dict[str, Any], credential: str | None) -> None:
+    """Record a call with the toolkit, which knows the session's own credential and nothing else."""
+    known = KnownSecrets([("API_SECRET_KEY", Secret(credential))] if credential else [])
     with tk.Cassette(path, "all", scrubber=Scrubber(known)) as cassette:
-        call(httpx.Client(transport=cassette.transport()), address, place)
+        make_call(httpx.Client(transport=cassette.transport()), address, call)
 
 
-def vcrpy(**options: Any) -> Callable[..., None]:
-    """vcrpy, with these options."""
+def vcrpy_recorder(**options: Any) -> Callable[..., None]:
+    """Return a function that records a call with vcrpy and these options."""
 
-    def run(path: Path, address: str, place: dict[str, Any], secret: str, *, is_credential: bool) -> None:
+    def record(path: Path, address: str, call: dict[str, Any], _: str | None) -> None:
         import vcr
 
         with vcr.use_cassette(str(path), record_mode="all", **options), httpx.Client() as client:
-            call(client, address, place)
+            make_call(client, address, call)
 
-    return run
-
-
-def cassetter(path: Path, address: str, place: dict[str, Any], secret: str, *, is_credential: bool) -> None:
-    """cassetter, as it comes; it scrubs by default."""
-    import cassetter as package
-
-    with package.use_cassette(str(path), record_mode="all", ignore_localhost=False), httpx.Client() as client:
-        call(client, address, place)
+    return record
 
 
-def survivors(record: Callable[..., None]) -> list[str]:
-    """The places whose secret is in the file."""
-    left = []
-    for name, place in PLACES.items():
+def record_with_cassetter(path: Path, address: str, call: dict[str, Any], _: str | None) -> None:
+    """Record a call with cassetter, which scrubs by default."""
+    import cassetter
+
+    with cassetter.use_cassette(str(path), record_mode="all", ignore_localhost=False), httpx.Client() as client:
+        make_call(client, address, call)
+
+
+def leaks(record: Callable[..., None]) -> list[str]:
+    """Record all calls, and return the places from which a secret reached the file."""
+    places = []
+    for place, template in CALLS.items():
         secret = new()
-        filled = planted(place, secret)
-        with tempfile.TemporaryDirectory() as folder, served(filled) as address:
-            path = Path(folder) / "a.yaml"
-            record(path, address, filled, secret, is_credential=name in _BY_VALUE)
+        call = planted(template, secret)
+        with tempfile.TemporaryDirectory() as folder, server_for(call) as address:
+            path = Path(folder) / "recorded.yaml"
+            record(path, address, call, secret if place in KNOWN_BY_VALUE else None)
             if found_in(path, secret):
-                left.append(name)
-    return left
+                places.append(place)
+    return places
 
 
 def main() -> None:
-    """Print the figures."""
+    """Count the leaks of each recorder; exit with status 1 if the toolkit has one."""
     filters = {
         "filter_headers": ["authorization", "cookie", "set-cookie", "svc-api-secret-key"],
-        "filter_query_parameters": _NAMES,
-        "filter_post_data_parameters": _NAMES,
+        "filter_query_parameters": NAMES,
+        "filter_post_data_parameters": NAMES,
         "decode_compressed_response": True,
     }
-    recorders: dict[str, Callable[..., None]] = {"ours": ours, "vcrpy": vcrpy(), "vcrpy, all filters": vcrpy(**filters)}
-    if version("cassetter") is None:
-        print("cassetter is not installed, so it is left out.")
-    else:
-        recorders["cassetter"] = cassetter
-    for name, record in recorders.items():
-        left = survivors(record)
-        print(f"{name:<20} {len(left):>2} of {len(PLACES)} left{': ' + ', '.join(left) if left else ''}")
-    sys.exit(bool(survivors(ours)))
+    recorders: dict[str, Callable[..., None]] = {
+        "toolkit": record_with_toolkit,
+        f"vcrpy {version('vcrpy')}": vcrpy_recorder(),
+        f"vcrpy {version('vcrpy')}, all filters": vcrpy_recorder(**filters),
+    }
+    if installed := version("cassetter"):
+        recorders[f"cassetter {installed}"] = record_with_cassetter
+    places = {name: leaks(record) for name, record in recorders.items()}
+    table = Table("recorder", f"secrets of {len(CALLS)} in the file", label_width=28)
+    for name, leaked in places.items():
+        table.print_row(name, str(len(leaked)))
+        if leaked:
+            print(f"    {', '.join(leaked)}")
+    if not installed:
+        print("cassetter is not installed")
+    sys.exit(bool(places["toolkit"]))
 
 
 if __name__ == "__main__":

@@ -69,9 +69,7 @@ def main() -> None:
 def shortest_times(way: str, address: str, count: int) -> list[float]:
     """Return the shortest time of several runs for each block of interactions, in µs per interaction."""
     options = ["--quick"] if IS_QUICK else []
-    runs = [
-        json.loads(run_in_new_interpreter("recording", way, address, str(count), *options)) for _ in range(ROUNDS)
-    ]
+    runs = [json.loads(run_in_new_interpreter("recording", way, address, str(count), *options)) for _ in range(ROUNDS)]
     return [min(times) for times in zip(*runs, strict=True)]
 
 

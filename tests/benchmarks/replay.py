@@ -14,6 +14,7 @@ of vcrpy.
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 import tempfile
@@ -113,11 +114,18 @@ def fastest(way: str, path: str, count: int, *, rounds: int = ROUNDS) -> Figures
     return {name: min(figures[name] for figures in runs) for name in runs[0]}
 
 
-def write_cassettes(count: str, client: str, session: str, vcrpy: str) -> None:
-    """Write a cassette of each kind to these paths."""
-    write_cassette(Path(client), int(count))
-    write_cassette(Path(session), int(count), is_session=True)
-    write_vcrpy_cassette(Path(vcrpy), int(count))
+def write_cassettes(count: str, *paths: str) -> None:
+    """Write a cassette of each kind, and one with a single interaction beside it, which a warm-up replays."""
+    client, session, vcrpy = map(Path, paths)
+    for number, as_path in ((int(count), Path), (1, warm_up_path)):
+        write_cassette(as_path(client), number)
+        write_cassette(as_path(session), number, is_session=True)
+        write_vcrpy_cassette(as_path(vcrpy), number)
+
+
+def warm_up_path(path: str | Path) -> Path:
+    """Return the path of the cassette for the warm-up."""
+    return Path(f"{path}-warm-up.yaml")
 
 
 def request_all(get: Callable[[str], Any], count: int) -> None:
@@ -130,17 +138,17 @@ def request_all(get: Callable[[str], Any], count: int) -> None:
 
 def measure(way: str, path: str, count: int) -> None:
     """Print, as JSON, the seconds and the MB that a replay takes, beyond imports."""
-    import vcr
-    import yaml  # noqa: F401
+    replay(way, warm_up_path(path), 1)
+    memory = peak_memory()
+    figures = replay(way, Path(path), count)
+    print(json.dumps({**figures, "memory": peak_memory() - memory}))
 
-    from toolkit.cassettes.format import yaml_text  # noqa: F401
 
-    httpx.Client().close()
-    credentials = tk.ClientSecret("id", "x" * 20, environment="broker-sandbox")
-    tk.Session(credentials=credentials, settings=tk.Settings({}))
-    memory, start, processor = peak_memory(), time.perf_counter(), time.process_time()
+def replay(way: str, path: Path, count: int) -> Figures:
+    """Replay the first requests of a cassette, and return the seconds that it takes."""
+    start, processor = time.perf_counter(), time.process_time()
     if way in ("client", "again"):
-        cassette = tk.Cassette(Path(path), "none")
+        cassette = tk.Cassette(path, "none")
         opening = time.perf_counter() - start
         with httpx.Client(transport=cassette.transport(), base_url=CLIENT_ADDRESS) as client:
             request_all(client.get, count)
@@ -148,20 +156,19 @@ def measure(way: str, path: str, count: int) -> None:
                 start, processor = time.perf_counter(), time.process_time()
                 request_all(client.get, count)
     elif way == "session":
-        session = tk.Session("broker-sandbox", cassette=Path(path), mode="none", settings=tk.Settings({}))
+        session = tk.Session("broker-sandbox", cassette=path, mode="none", settings=tk.Settings({}))
         opening = time.perf_counter() - start
         request_all(session.broker.get, count)
     else:
-        if way == "vcrpy":
-            use_cassette = vcr.use_cassette
-        else:
-            from cassetter import use_cassette
-        with use_cassette(path, record_mode="none"), httpx.Client(base_url=CLIENT_ADDRESS) as client:
+        use_cassette = importlib.import_module("vcr" if way == "vcrpy" else "cassetter").use_cassette
+        with use_cassette(str(path), record_mode="none"), httpx.Client(base_url=CLIENT_ADDRESS) as client:
             opening = time.perf_counter() - start
             request_all(client.get, count)
-    total, processor = time.perf_counter() - start, time.process_time() - processor
-    figures = {"opening": opening, "total": total, "processor": processor, "memory": peak_memory() - memory}
-    print(json.dumps(figures))
+    return {
+        "opening": opening,
+        "total": time.perf_counter() - start,
+        "processor": time.process_time() - processor,
+    }
 
 
 def compare_with_mock_transport() -> None:

@@ -92,7 +92,9 @@ def main() -> None:
         if authlib:
             ways["Authlib"] = authlib_signer(pem, algorithm)
         timings = time_in_turn(ways, rounds=15, repeats=10)
-        cells = [cell for way in headings for cell in (microseconds(timings.seconds[way]), f"{timings.ratios[way]:.2f}")]
+        cells = [
+            cell for way in headings for cell in (microseconds(timings.seconds[way]), f"{timings.ratios[way]:.2f}")
+        ]
         table.print_row(algorithm, microseconds(timings.seconds["PyJWT"]), *cells)
 
 

@@ -181,7 +181,9 @@ def authlib_threads(client: Any, access: Access) -> Calls:
 def authlib_httpx(access: Access) -> Calls:
     """Use Authlib: threads share an httpx client."""
     client = authlib_clients().OAuth2Client(**authlib_options(access), timeout=30.0)
-    client.leeway = 0  # the default is 60 seconds, longer than these tokens live; the constructor has no argument for it
+    client.leeway = (
+        0  # the default is 60 seconds, longer than these tokens live; the constructor has no argument for it
+    )
     return authlib_threads(client, access)
 
 
