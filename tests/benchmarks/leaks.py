@@ -165,7 +165,7 @@ def main() -> None:
     for name, leaked in places.items():
         table.print_row(name, str(len(leaked)))
         if leaked:
-            print(f"    {', '.join(leaked)}")
+            print(f"    {'; '.join(leaked)}")
     if not installed:
         print("cassetter is not installed")
     sys.exit(bool(places["toolkit"]))

@@ -107,8 +107,8 @@ def threads(access: Access) -> Calls:
 
 def sessions(access: Access) -> Calls:
     """Use the toolkit: each thread has a session of its own."""
-    calls = [lambda session=new_session(access): session.broker.get(PATH) for _ in range(THREADS)]
-    return lambda: in_threads(*calls)
+    own_sessions = [new_session(access) for _ in range(THREADS)]
+    return lambda: in_threads(*(lambda own=own: own.broker.get(PATH) for own in own_sessions))
 
 
 def tasks(access: Access) -> Calls:
@@ -181,9 +181,7 @@ def authlib_threads(client: Any, access: Access) -> Calls:
 def authlib_httpx(access: Access) -> Calls:
     """Use Authlib: threads share an httpx client."""
     client = authlib_clients().OAuth2Client(**authlib_options(access), timeout=30.0)
-    client.leeway = (
-        0  # the default is 60 seconds, longer than these tokens live; the constructor has no argument for it
-    )
+    client.leeway = 0  # not 60 seconds, longer than these tokens live; the constructor does not take it
     return authlib_threads(client, access)
 
 
@@ -237,8 +235,8 @@ def google_auth(access: Access) -> Calls:
             lifetime = timedelta(seconds=token["expires_in"]) + _helpers.REFRESH_THRESHOLD
             self.expiry = _helpers.utcnow() + lifetime
 
-    credentials_in_common = ClientCredentials()
-    own_sessions = [AuthorizedSession(credentials_in_common) for _ in range(THREADS)]
+    shared = ClientCredentials()
+    own_sessions = [AuthorizedSession(shared) for _ in range(THREADS)]
     return lambda: in_threads(*(lambda own=own: own.get(access["broker"] + PATH) for own in own_sessions))
 
 
