@@ -65,7 +65,7 @@ def test_a_secret_is_found_in_every_form(form):
     canaries.assert_absent(encode(canaries.new().encode()), text)
 
 
-@pytest.mark.parametrize("secret", [canaries.AWKWARD, canaries.new()])
+@pytest.mark.parametrize("secret", [canaries.AWKWARD, canaries.new()], ids=["awkward", "random"])
 def test_usual_forms_need_no_decoding(secret):
     """Each usual form of a secret is found without undoing any layer."""
     for form in canaries.forms(secret):
