@@ -58,6 +58,7 @@ def test_threads(open_session, make_credentials, service, sessions):
     assert [response.status_code for response in responses] == [200] * 32
     assert len(service.token_requests) == 1
     assert {bearer(request) for request in service.calls} == set(service.issued)
+    assert all(list(session.tokens().index) == [1] for session in opened)
 
 
 def test_threads_after_expiry(open_session, service):

@@ -6,6 +6,7 @@ a credential, and a replayed call needs none.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -79,6 +80,7 @@ class Sender:
         self._make_authorizer = make_authorizer
         self._settings = settings
         self._authorizer: Authorizer | None = None
+        self._lock = threading.Lock()
 
     @property
     def token(self) -> Token | None:
@@ -114,7 +116,9 @@ class Sender:
             ConfigurationError: if the session has no credentials, or no auth address.
         """
         if self._authorizer is None:
-            self._authorizer = self._make_authorizer()
+            with self._lock:  # a second authorizer would number the tokens of the session anew
+                if self._authorizer is None:
+                    self._authorizer = self._make_authorizer()
         return self._authorizer
 
 

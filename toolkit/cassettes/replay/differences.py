@@ -45,6 +45,8 @@ def nearest(
     Raises:
         CassetteCorrupt: if one of the recordings cannot be read.
     """
+    from heapq import nsmallest
+
     parts = [HEAD_PARTS[name] for name in matcher.names if name in HEAD_PARTS]
     wanted = [part(request) for part in parts]
 
@@ -54,8 +56,6 @@ def nearest(
         return differing, -_shared_prefix(head.uri, request.uri), number
 
     ranked = []
-    from heapq import nsmallest
-
     for number, head in nsmallest(COMPARED, heads, key=distance):
         recorded = parse(number)
         by_part = differences(matcher, identity, request, recorded)
