@@ -14,7 +14,6 @@ import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import canaries
 import pytest
 from hypothesis import strategies as st
 
@@ -243,9 +242,3 @@ def interactions():
 def bodies():
     """The strategy of bodies with any content, as `data.draw(bodies())`."""
     return lambda: BODIES
-
-
-@pytest.fixture(scope="session")
-def search():
-    """Return a function that tells whether data holds a secret in any form."""
-    return lambda data, secret, depth=4: bool(canaries.found_in(data, secret, layers=depth))
