@@ -637,6 +637,15 @@ def test_one_transport_for_both_kinds_of_client(server, path):
     assert len(tk.Cassette(path, "none")) == 3
 
 
+def test_proxy_of_the_environment(server, path, monkeypatch):
+    """Without an inner transport, requests go through the proxy of the environment, as without a cassette."""
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.setenv("http_proxy", server.url)
+    with httpx.Client(transport=tk.Cassette(path).transport()) as client:
+        assert client.get("http://service.svc.invalid/a").status_code == 200
+    assert server.paths == ["http://service.svc.invalid/a"]
+
+
 def test_replay_makes_no_transport(path, monkeypatch):
     """A replay makes no transport that could reach a network."""
     record(path, reply)

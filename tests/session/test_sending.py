@@ -33,6 +33,7 @@ from toolkit.core.errors import (
     Unreachable,
     UnsafeAddress,
 )
+from toolkit.core.ledger import TRAFFIC
 from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import KnownSecrets
@@ -715,6 +716,14 @@ def test_failure_is_replayed(make_credentials, service, tmp_path, failure, kind,
 
 
 # The ledger
+
+
+def test_traffic(make_credentials, service, tmp_path):
+    """The process counts the calls that were sent and those that were replayed."""
+    sent, played = TRAFFIC.sent, TRAFFIC.played
+    for mode in ("once", "none"):
+        taped(make_credentials, service, tmp_path / "c.yaml", mode).send()
+    assert (TRAFFIC.sent - sent, TRAFFIC.played - played) == (1, 1)
 
 
 def test_ledger(way, service):
