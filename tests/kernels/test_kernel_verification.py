@@ -299,16 +299,6 @@ def test_hanging_cell(tmp_path):
     assert is_gone(int((tmp_path / "pid").read_text()))
 
 
-def test_verify_within_a_running_loop(tmp_path):
-    """In a notebook, which has a running loop, `verify` is called as anywhere else."""
-    file = write_notebook(tmp_path / "a.ipynb", "1")
-
-    async def call():
-        return verify([file])
-
-    assert asyncio.run(call())[0].outcome is Outcome.DIFFERS
-
-
 def is_gone(process):
     """Return True once a process that is not a child of ours has ended."""
     deadline = time.monotonic() + 10

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
-import os
 import pickle
 import string
 from pathlib import Path
@@ -35,7 +35,8 @@ def write(project, text, encoding="utf-8"):
 
 
 def load(project, environ=None):
-    return Settings.load(environ=environ or {}, folder=project)
+    with contextlib.chdir(project):
+        return Settings.load(environ=environ or {})
 
 
 def refusal(project, environ=None, kind=ConfigurationError):
@@ -214,7 +215,7 @@ def test_variable_replaces_a_malformed_address(project):
 @given(st.sampled_from(ADDRESS_NAMES))
 def test_each_variable(name):
     """Each address has its variable."""
-    settings = Settings.load(environ={f"TOOLKIT_{name.upper()}_URL": "https://a.example"}, folder=Path.cwd())
+    settings = Settings.load(environ={f"TOOLKIT_{name.upper()}_URL": "https://a.example"})
     assert settings.addresses[name] == "https://a.example"
     assert variable_name(name) == f"TOOLKIT_{name.upper()}_URL"
 
@@ -341,27 +342,26 @@ def test_cassettes_folder(project, home):
 
 
 @pytest.mark.parametrize("value", ["1", "true", "YES", " on "])
-def test_offline(value):
+def test_offline(monkeypatch, value):
     """TOOLKIT_OFFLINE takes the usual forms of yes."""
-    assert is_offline({"TOOLKIT_OFFLINE": value}) is True
+    monkeypatch.setenv("TOOLKIT_OFFLINE", value)
+    assert is_offline() is True
 
 
-@pytest.mark.parametrize("environ", [{}, *({"TOOLKIT_OFFLINE": value} for value in ("", "0", "False", "no", "off"))])
-def test_online(environ):
+@pytest.mark.parametrize("value", [None, "", "0", "False", "no", "off"])
+def test_online(monkeypatch, value):
     """TOOLKIT_OFFLINE unset, empty or no means online."""
-    assert is_offline(environ) is False
+    monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
+    if value is not None:
+        monkeypatch.setenv("TOOLKIT_OFFLINE", value)
+    assert is_offline() is False
 
 
-def test_offline_by_process_environment(monkeypatch):
-    """By default the variable of the process is used."""
-    monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
-    assert is_offline()
-
-
-def test_offline_malformed():
+def test_offline_malformed(monkeypatch):
     """Any other value of TOOLKIT_OFFLINE is refused, so that a typing error does not lead to live calls."""
+    monkeypatch.setenv("TOOLKIT_OFFLINE", "ja")
     with pytest.raises(ConfigurationError, match="TOOLKIT_OFFLINE is 'ja'"):
-        is_offline({"TOOLKIT_OFFLINE": "ja"})
+        is_offline()
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
@@ -369,7 +369,7 @@ def test_any_text_in_a_variable(text):
     """Whatever a variable holds, settings load or raise a ToolkitError."""
     environ = {"TOOLKIT_AUTH_URL": text, "TOOLKIT_HEADER_PREFIX": text}
     try:
-        Settings.load(environ=environ, folder=Path(os.curdir))
+        Settings.load(environ=environ)
     except ToolkitError as error:
         assert error.next_step  # noqa: PT017 - both outcomes are right
 

@@ -215,24 +215,3 @@ class TabulationError(ToolkitError):
 def _without_response(error: ServiceError | CassetteError) -> tuple[Any, ...]:
     """Return how to unpickle an error. A live response stays behind: it holds a connection and unscrubbed bytes."""
     return type(error), (error.what, error.next_step), {**error.__dict__, "response": None}
-
-
-__all__ = [
-    "AccessError",
-    "CassetteBusy",
-    "CassetteCorrupt",
-    "CassetteError",
-    "CassetteMiss",
-    "ConfigurationError",
-    "CredentialsMismatch",
-    "InterfaceNotAllowed",
-    "SecretLeak",
-    "ServiceError",
-    "TabulationError",
-    "TokenError",
-    "TokenRefused",
-    "TokenResponseInvalid",
-    "ToolkitError",
-    "Unreachable",
-    "UnsafeAddress",
-]

@@ -69,12 +69,6 @@ class Settings:
         addresses = {}
         for name, text in self.addresses.items():
             _check_known(name, ADDRESS_NAMES, "address")
-            if not isinstance(text, str):
-                raise ConfigurationError(
-                    f"The address {name} is {type(text).__name__}, not text.",
-                    f'Write it like {name} = "https://...".',
-                    about=name,
-                )
             addresses[name] = str(_parse(name, text))
         object.__setattr__(self, "addresses", MappingProxyType(addresses))
         if not isinstance(self.header_prefix, str) or not _HEADER_PREFIX.match(self.header_prefix):
@@ -107,15 +101,12 @@ class Settings:
         return partial(type(self), **{**values, **tables}), ()
 
     @classmethod
-    def load(
-        cls, path: str | Path | None = None, *, environ: Mapping[str, str] | None = None, folder: Path | None = None
-    ) -> Settings:
+    def load(cls, path: str | Path | None = None, *, environ: Mapping[str, str] | None = None) -> Settings:
         """Return the settings of `toolkit.toml` and the TOOLKIT_* variables, which take precedence.
 
         Args:
-            path: the settings file; by default `toolkit.toml` of the project that `folder` is in, if there is one.
+            path: the settings file; by default `toolkit.toml` of the project of the working directory, if there is one.
             environ: environment variables; by default those of the process.
-            folder: where the search for the project begins; by default the working directory.
 
         Raises:
             ConfigurationError: if the file given by `path` is missing, a file is unreadable or malformed, or the
@@ -127,7 +118,7 @@ class Settings:
             file = expanded(path, about="path").absolute()
             values, project = _read_toml(file), file.parent
         else:
-            project = find_project(folder or Path.cwd())
+            project = find_project(Path.cwd())
             file = project / SETTINGS_FILE
             values = _read_toml(file) if file.is_file() else {}
         for key in values:
@@ -193,13 +184,13 @@ def as_settings(settings: Settings | None) -> Settings:
     )
 
 
-def is_offline(environ: Mapping[str, str] | None = None) -> bool:
+def is_offline() -> bool:
     """Return True if TOOLKIT_OFFLINE asks for replay only.
 
     Raises:
         ConfigurationError: if its value means neither yes nor no.
     """
-    value = (os.environ if environ is None else environ).get("TOOLKIT_OFFLINE", "").strip().lower()
+    value = os.environ.get("TOOLKIT_OFFLINE", "").strip().lower()
     if value not in _TRUE | _FALSE:
         raise ConfigurationError(
             f"TOOLKIT_OFFLINE is {value!r}, which means neither yes nor no.",

@@ -11,7 +11,7 @@ headers and bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
 from types import FrameType, TracebackType
@@ -89,7 +89,11 @@ def without_frames(error: BaseException, request: Any = None) -> None:
             # The property `request` raises while it is unset.
             if getattr(holder, "_request", None) is not None:
                 holder._request = request  # type: ignore[union-attr] # noqa: SLF001
-        pending += (linked.__cause__, linked.__context__, *_members(linked))
+        pending += (
+            linked.__cause__,
+            linked.__context__,
+            *(linked.exceptions if isinstance(linked, BaseExceptionGroup) else ()),
+        )
 
 
 def _showable(error: BaseException, name: str) -> BaseException:
@@ -102,9 +106,7 @@ def _showable(error: BaseException, name: str) -> BaseException:
             "Check its arguments. The error itself is not shown, because it may quote a secret.",
         )
     error.__cause__ = error.__context__ = None
-    error.__suppress_context__ = (
-        False  # was set by setting the cause, and would hide the error that the caller was handling
-    )
+    error.__suppress_context__ = False  # set by setting the cause; it would hide the error that the caller handles
     return error.with_traceback(None)
 
 
@@ -115,16 +117,11 @@ def _place(frames: TracebackType | None) -> str:
     return "unknown code" if frames is None else f"{frames.tb_frame.f_globals.get('__name__')}, line {frames.tb_lineno}"
 
 
-def _frames_above(error: BaseException) -> frozenset[FrameType]:
+def _frames_above(error: BaseException) -> set[FrameType]:
     """Return the callers of the frame in which the error was caught; in a task, the frames that await it."""
-    return frozenset(_callers(error.__traceback__.tb_frame.f_back if error.__traceback__ else None))
-
-
-def _callers(frame: FrameType | None) -> Iterator[FrameType]:
+    frames = set()
+    frame = error.__traceback__.tb_frame.f_back if error.__traceback__ else None
     while frame is not None:
-        yield frame
+        frames.add(frame)
         frame = frame.f_back
-
-
-def _members(error: BaseException) -> tuple[BaseException, ...]:
-    return error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+    return frames

@@ -11,15 +11,14 @@ from dataclasses import replace
 from typing import Any, Final
 
 from toolkit.verification.diff import diff_lines, hint_at, kind_of
-from toolkit.verification.normalize import LABEL, as_bytes, without_times
+from toolkit.verification.normalize import EDITOR_KEYS_OF_CELLS, LABEL, as_bytes, as_mapping, without_times
 from toolkit.verification.notebook_files import StoredNotebook
 from toolkit.verification.run_notebook import cell_place
 from toolkit.verification.verdict import CellPlace, Difference, Kind
 
 _MOST_LAYOUT: Final = 20  # lines
 _MISSING: Final = object()
-# Metadata that JupyterLab and other editors add when they save. We never store it.
-_EDITOR_KEYS_OF_CELLS: Final = frozenset({"execution", "ExecuteTime", "trusted"})
+# What editors add to the notebook's language; we store its name only.
 _EDITOR_KEYS_OF_LANGUAGE: Final = frozenset(
     {"codemirror_mode", "file_extension", "mimetype", "nbconvert_exporter", "pygments_lexer", "version"}
 )
@@ -65,9 +64,9 @@ def _without_editor_data(stored: StoredNotebook, expected: Mapping[str, Any], *,
 def _widget_results(metadata: Mapping[str, Any]) -> list[str]:
     """Return what the widgets of a run show, whatever their identifiers."""
     models = [
-        _mapping(_mapping(model).get("state"))
-        for state in _mapping(metadata.get("widgets")).values()
-        for model in _mapping(_mapping(state).get("state")).values()
+        as_mapping(as_mapping(model).get("state"))
+        for state in as_mapping(metadata.get("widgets")).values()
+        for model in as_mapping(as_mapping(state).get("state")).values()
     ]
     return [_json([name, model[name]]) for model in models for name in ("outputs", "value") if model.get(name)]
 
@@ -83,7 +82,7 @@ def _come_from_an_editor(stored: Mapping[str, Any], expected: Mapping[str, Any])
 
 
 def _models(metadata: Mapping[str, Any]) -> set[str]:
-    states = (_mapping(_mapping(state).get("state")) for state in _mapping(metadata.get("widgets")).values())
+    states = (as_mapping(as_mapping(state).get("state")) for state in as_mapping(metadata.get("widgets")).values())
     return {name for models in states for name in models}
 
 
@@ -98,10 +97,6 @@ def _as_editors(difference: Difference) -> Difference:
     return replace(difference, kind=Kind.EDITOR)
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
 def _of_cells(stored: Sequence[dict[str, Any]], expected: Sequence[dict[str, Any]]) -> Iterator[Difference]:
     for number, (before, after) in enumerate(zip(stored, expected, strict=True)):
         place = cell_place(list(stored), number)
@@ -112,7 +107,7 @@ def _of_cells(stored: Sequence[dict[str, Any]], expected: Sequence[dict[str, Any
             yield from _of_outputs(place, before["outputs"], after["outputs"])
         for name in sorted({*before, *after} - {"outputs", "execution_count"}):
             for item in _of_metadata(name, before.get(name, _MISSING), after.get(name, _MISSING), place):
-                yield _as_editors(item) if _is_below("metadata", _EDITOR_KEYS_OF_CELLS, item) else item
+                yield _as_editors(item) if _is_below("metadata", EDITOR_KEYS_OF_CELLS, item) else item
 
 
 def _of_outputs(place: CellPlace, stored: Sequence[Any], expected: Sequence[Any]) -> Iterator[Difference]:

@@ -10,6 +10,7 @@ import json
 import re
 from typing import Any, Final
 
+from toolkit.verification.normalize import is_markup
 from toolkit.verification.verdict import Kind
 
 _TAG: Final = re.compile(r"<[^>]*>")
@@ -86,9 +87,8 @@ def _lines(value: Any, mime_type: str) -> list[str]:
         return []
     if not isinstance(value, str):
         return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False).splitlines()
-    is_markup = mime_type == "text/html" or mime_type.endswith("+xml")
     # Split rather than splitlines: two texts that differ only in their last line end must not look the same.
-    return (re.sub(r">\s*<", ">\n<", value) if is_markup else value).split("\n")
+    return (re.sub(r">\s*<", ">\n<", value) if is_markup(mime_type) else value).split("\n")
 
 
 def _is_image(mime_type: str) -> bool:

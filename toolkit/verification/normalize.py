@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 LABEL: Final = "toolkit"  # our key in the notebook's metadata
+# Metadata that JupyterLab and other editors add to cells when they save. We never store it.
+EDITOR_KEYS_OF_CELLS: Final = frozenset({"execution", "ExecuteTime", "trusted"})
 _KERNELSPEC: Final = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 _DIGEST: Final = 16  # hexadecimal digits
 # Where a path can start: not within a word, but after an escape sequence that colours it in a traceback.
@@ -71,12 +73,12 @@ def normal_form(
             cell["execution_count"] = cell_result.execution_count
     metadata = notebook["metadata"]
     metadata["kernelspec"] = dict(_KERNELSPEC)
-    metadata["language_info"] = language_without_version()
+    metadata["language_info"] = {"name": "python"}  # its other fields follow from the name or are a version
     metadata.pop("widgets", None)
     if result.widgets:
         metadata["widgets"] = without_places(result.widgets, places)
     metadata[LABEL] = {
-        **_mapping(metadata.get(LABEL)),
+        **as_mapping(metadata.get(LABEL)),
         "sources": source_digests(notebook["cells"]),
         "versions": dict(versions),
     }
@@ -94,7 +96,7 @@ def as_bytes(notebook: Mapping[str, Any]) -> bytes:
 
 def stored_versions(notebook: Mapping[str, Any]) -> dict[str, str]:
     """Return the versions that the outputs of a notebook were made with; empty if it names none."""
-    versions = _mapping(_mapping(notebook["metadata"].get(LABEL)).get("versions"))
+    versions = as_mapping(as_mapping(notebook["metadata"].get(LABEL)).get("versions"))
     return {name: text for name, text in versions.items() if isinstance(text, str)}
 
 
@@ -123,12 +125,7 @@ def normal_output(output: Mapping[str, Any], places: Mapping[str, str]) -> dict[
 
 def without_times(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return a cell's metadata without execution times and trust."""
-    return {name: value for name, value in metadata.items() if name not in {"execution", "ExecuteTime", "trusted"}}
-
-
-def language_without_version() -> dict[str, str]:
-    """Return the kernel's language by name; its other fields follow from the name or are Python's version."""
-    return {"name": "python"}
+    return {name: value for name, value in metadata.items() if name not in EDITOR_KEYS_OF_CELLS}
 
 
 def without_places(value: Any, places: Mapping[str, str]) -> Any:
@@ -158,7 +155,7 @@ def _in_texts(value: Any, change: Callable[[str], str], *, in_markup: Callable[[
         return change(value)
     if isinstance(value, Mapping):
         return {
-            name: _in_texts(item, in_markup if in_markup and _is_markup(name) else change, in_markup=in_markup)
+            name: _in_texts(item, in_markup if in_markup and is_markup(name) else change, in_markup=in_markup)
             for name, item in value.items()
         }
     if isinstance(value, list):
@@ -166,7 +163,8 @@ def _in_texts(value: Any, change: Callable[[str], str], *, in_markup: Callable[[
     return value
 
 
-def _is_markup(mime_type: str) -> bool:
+def is_markup(mime_type: str) -> bool:
+    """Return True for HTML, and for XML such as SVG."""
     return mime_type == "text/html" or mime_type.endswith("+xml")
 
 
@@ -179,12 +177,8 @@ def without_png_metadata(encoded: str) -> str:
         chunks = [chunk for kind, chunk in _chunks(data) if kind not in _METADATA_CHUNKS]
     except (ValueError, struct.error):
         return encoded
-    return _as_jupyter_encodes(_PNG + b"".join(chunks), like=encoded)
-
-
-def _as_jupyter_encodes(data: bytes, *, like: str) -> str:
-    text = base64.b64encode(data).decode()
-    return f"{text}\n" if like.endswith("\n") else text
+    text = base64.b64encode(_PNG + b"".join(chunks)).decode()
+    return f"{text}\n" if encoded.endswith("\n") else text
 
 
 def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
@@ -196,5 +190,6 @@ def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
         at += length + 12
 
 
-def _mapping(value: object) -> dict[str, Any]:
+def as_mapping(value: object) -> dict[str, Any]:
+    """Return a copy of a mapping, or an empty dict for anything else."""
     return dict(value) if isinstance(value, Mapping) else {}

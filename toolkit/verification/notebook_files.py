@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -159,15 +160,9 @@ def _validated(content: dict[str, Any]) -> dict[str, Any]:
         nbformat.validate(notebook)
     except nbformat.ValidationError as error:
         place = "/".join(map(str, getattr(error, "absolute_path", ()) or ())) or "its top level"
-        raise NotANotebook(
-            f"It does not follow the notebook format, at {excerpt(place)}.",
-            _SAVE_AGAIN,
-        ) from None
+        raise NotANotebook(f"It does not follow the notebook format, at {excerpt(place)}.", _SAVE_AGAIN) from None
     except (AssertionError, AttributeError, KeyError, TypeError, ValueError):  # such as a format of 4.0
-        raise NotANotebook(
-            "It does not follow the notebook format.",
-            _SAVE_AGAIN,
-        ) from None
+        raise NotANotebook("It does not follow the notebook format.", _SAVE_AGAIN) from None
     return dict(notebook)
 
 
@@ -178,16 +173,9 @@ def _name_cells(notebook: Any) -> None:
     used = set()
     for number, cell in enumerate(notebook["cells"], start=1):
         if not isinstance(cell.get("id"), str) or cell["id"] in used:
-            cell["id"] = next(name for name in _names(number) if name not in used)
+            names = (f"cell-{number}-{extra}" if extra > 1 else f"cell-{number}" for extra in count(1))
+            cell["id"] = next(name for name in names if name not in used)
         used.add(cell["id"])
-
-
-def _names(number: int) -> Iterable[str]:
-    yield f"cell-{number}"
-    extra = 2
-    while True:
-        yield f"cell-{number}-{extra}"
-        extra += 1
 
 
 def replace_notebook(path: Path, read: bytes, data: bytes) -> None:

@@ -94,7 +94,11 @@ async def run_notebook(
 
     notebook = nbformat.from_dict(copy.deepcopy(dict(content)))  # type: ignore[no-untyped-call]
     cells: list[Any] = notebook["cells"]
-    to_run = {number: cell for number, cell in enumerate(cells) if _is_to_run(cell)}
+    to_run = {
+        number: cell
+        for number, cell in enumerate(cells)
+        if cell["cell_type"] == "code" and _SKIP_TAG not in cell["metadata"].get("tags", ())
+    }
     for cell in to_run.values():  # nbclient does not run empty cells, which would keep their outputs
         cell["outputs"], cell["execution_count"] = [], None
     async with _kernel(folder, environment, variables) as manager:
@@ -114,7 +118,8 @@ async def run_notebook(
             for number in range(len(cells)):
                 at_cell(number)
                 with _as_failure(cells, number, timeout):
-                    await client.async_execute_cell(cells[number], number, execution_count=_next_count(client))
+                    count = client.code_cells_executed + 1
+                    await client.async_execute_cell(cells[number], number, execution_count=count)
             client.set_widgets_metadata()
         finally:
             if client.kc is not None:
@@ -122,10 +127,6 @@ async def run_notebook(
     results = {number: CellResult(list(cell["outputs"]), cell["execution_count"]) for number, cell in to_run.items()}
     # Front ends store widget state on request only; it is compared if the notebook has some.
     return RunResult(results, notebook["metadata"].get("widgets") if "widgets" in content["metadata"] else None)
-
-
-def _is_to_run(cell: Mapping[str, Any]) -> bool:
-    return cell["cell_type"] == "code" and _SKIP_TAG not in cell["metadata"].get("tags", ())
 
 
 @contextlib.asynccontextmanager
@@ -180,10 +181,6 @@ async def _start_client(client: NotebookClient) -> None:
                 f"Try this in a terminal: {os.path.basename(sys.executable)} -m ipykernel_launcher",  # noqa: PTH119
             )
         ) from None
-
-
-def _next_count(client: NotebookClient) -> int:
-    return client.code_cells_executed + 1
 
 
 @contextlib.contextmanager

@@ -8,11 +8,8 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping
-from concurrent.futures import Future
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
@@ -89,16 +86,18 @@ def verify(
     notebooks = find_notebooks(paths)
     if not math.isfinite(timeout) or timeout <= 0:
         raise ConfigurationError(
-            "The timeout must be above 0 and finite.", "Leave it out, or give a number of seconds.", about="timeout"
+            "The timeout must be above 0 and finite.", "Leave it out, or pass a number of seconds.", about="timeout"
         )
     if jobs is not None and jobs < 1:
-        raise ConfigurationError("The number of jobs must be above 0.", "Leave it out, or give another.", about="jobs")
+        raise ConfigurationError(
+            "The number of jobs must be above 0.", "Leave it out, or pass 1 or more.", about="jobs"
+        )
     need_kernels()
     at_once = min(jobs or _processors(), len(notebooks))
     with tempfile.TemporaryDirectory(prefix="verify-", ignore_cleanup_errors=True) as folder:
         # Resolved, because programs that ask for their own folder see the resolved path.
         verification = _Verification(Path(folder).resolve(), update, timeout, watch, stopping)
-        return _run(lambda: verification.verify_all(notebooks, at_once))
+        return asyncio.run(verification.verify_all(notebooks, at_once))
 
 
 @dataclass
@@ -181,8 +180,8 @@ class _Verification:
     async def _run_once(self, path: Path, stored: StoredNotebook) -> Callable[[Mapping[str, str]], dict[str, Any]]:
         """Run a notebook and return a function that gives its normal form with the versions passed to it."""
         environment = self._new_environment()
-        notebook, project = _locate(path)
-        placeholders = environment.placeholders(notebook, project)
+        notebook = path.resolve()  # noqa: ASYNC240 - takes microseconds
+        placeholders = environment.placeholders(notebook, find_project(notebook.parent))
         result = await run_notebook(
             stored.content,
             notebook.parent,
@@ -226,44 +225,6 @@ def _failure(error: Exception) -> Failure:
         excerpt(f"It could not be verified: {type(error).__name__}: {error}", _LONGEST_MESSAGE),
         "Open it in JupyterLab, run and save it. If that does not help, report it with the notebook.",
     )
-
-
-def _run(work: Callable[[], Coroutine[Any, Any, list[Verdict]]]) -> list[Verdict]:
-    """Run a coroutine; in a thread of its own if this thread has a running loop already, as in a notebook."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work())
-    started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = Future()
-    result: Future[list[Verdict]] = Future()
-
-    async def tracked() -> list[Verdict]:
-        started.set_result((asyncio.get_running_loop(), asyncio.current_task()))
-        return await work()
-
-    def target() -> None:
-        try:
-            result.set_result(asyncio.run(tracked()))
-        except BaseException as error:  # noqa: BLE001 - raised again in the waiting thread
-            result.set_exception(error)
-
-    thread = threading.Thread(target=target, name="toolkit-verify")
-    thread.start()
-    try:
-        return result.result()
-    except BaseException:  # an interrupt, which only this thread receives
-        loop, task = started.result()
-        if task is not None:
-            with suppress(RuntimeError):  # the loop is closed already
-                loop.call_soon_threadsafe(task.cancel)
-        thread.join()
-        raise
-
-
-def _locate(path: Path) -> tuple[Path, Path]:
-    """Return a notebook, through links, and its project folder."""
-    notebook = path.resolve()
-    return notebook, find_project(notebook.parent)
 
 
 def _processors() -> int:

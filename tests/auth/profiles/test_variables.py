@@ -49,7 +49,7 @@ def test_variable_is_read_back(place):
 @given(places)
 def test_settings_let_variables_pass(place):
     """Settings do not take a variable of credentials for a misspelled one of their own."""
-    Settings.load(environ={variable(*place): "x"}, folder=Path())
+    Settings.load(environ={variable(*place): "x"})
 
 
 @pytest.mark.parametrize(

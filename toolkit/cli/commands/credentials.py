@@ -27,11 +27,9 @@ from toolkit.session.session import Session
 app = typer.Typer(
     name="credentials",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     pretty_exceptions_show_locals=False,
     rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["-h", "--help"]},
     help="Save, list, test and remove credentials. No value is printed, and no secret is taken from an argument.",
     epilog="Start with **toolkit credentials add default --environment paper**.",
 )

@@ -9,7 +9,7 @@ import re
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
 
 from toolkit.auth.profiles.fields import REQUIRED, ProfileFields
@@ -58,18 +58,6 @@ class KindOption(StrEnum):
         return CredentialKind[self.name]
 
 
-class ValueSource(Protocol):
-    """Gives the values for which there was no option."""
-
-    def value(self, field: str) -> Secret:
-        """Return the value of a field; raise ConfigurationError if it is missing."""
-        ...
-
-    def key(self) -> Secret:
-        """Return the text of a private key; raise ConfigurationError if it is missing."""
-        ...
-
-
 class TypedValues:
     """Asks at the terminal; secrets are not shown while they are typed."""
 
@@ -109,6 +97,9 @@ class PipedValues:
             raise ConfigurationError(f"{label} is missing in the piped input.", _PIPE, about="stdin")
         self._rest = rest
         return value
+
+
+ValueSource = TypedValues | PipedValues
 
 
 def value_source(environment: Environment, *, piped: bool) -> ValueSource:
