@@ -624,7 +624,7 @@ def test_a_broken_item_costs_only_itself(path, interaction, counting):
             get(cassette, counting, "/b")
 
 
-# Counts, names, imports, permissions
+# What else a cassette promises
 
 
 def test_counts_and_repr(path, counting, interaction):
