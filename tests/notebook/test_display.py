@@ -27,7 +27,7 @@ from toolkit.notebook.panel.display import (
     summary_text,
 )
 from toolkit.notebook.panel.problems import PanelProblem
-from toolkit.tables.tabulation import calls_table
+from toolkit.tables import calls_table
 
 RECORDED = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 REPLAY = Facts(

@@ -8,7 +8,7 @@ from toolkit.tables.column_names import distinct, dotted, is_identifier, is_key,
 
 
 @pytest.mark.parametrize(
-    ("name", "found"),
+    ("name", "expected"),
     [
         ("account_number", ["account", "number"]),
         ("accountNumber", ["account", "number"]),
@@ -19,26 +19,26 @@ from toolkit.tables.column_names import distinct, dotted, is_identifier, is_key,
         ("", []),
     ],
 )
-def test_words(name, found):
-    """A key is read as words, however it joins them."""
-    assert words(name) == found
+def test_words(name, expected):
+    """A key is split into words, however it joins them."""
+    assert words(name) == expected
 
 
 @pytest.mark.parametrize(
     "name", ["id", "accountId", "order_id", "account_number", "number", "account", "cusip", "ISIN", "zip", "phone_2"]
 )
 def test_identifiers(name):
-    """The last word says that the digits under a name are no quantity."""
+    """The last word says that the digits under a name are not a quantity."""
     assert is_identifier(name)
 
 
 @pytest.mark.parametrize("name", ["cash", "paid", "account_value", "id_count", "numbers", "", "_", "grid"])
-def test_no_identifiers(name):
-    """A word that merely contains or begins with an identifier's word is none."""
+def test_not_identifiers(name):
+    """A word that only contains an identifier's word, or is not the last one, does not count."""
     assert not is_identifier(name)
 
 
-def test_keys_of_records():
+def test_keys():
     """An account number tells records apart, a phone number and a postal code do not."""
     assert is_key("account_number")
     assert is_key("id")
@@ -46,22 +46,22 @@ def test_keys_of_records():
     assert not is_key("postal_code")
 
 
-def test_dotted_and_back():
-    """A path joins its keys; a column's last key is what follows the last dot."""
+def test_dotted_names():
+    """A path becomes its keys joined by dots, and the last key is the part after the last dot."""
     assert dotted(("owner", "id")) == "owner.id"
     assert dotted(()) == "value"
     assert last_key("owner.id") == "id"
 
 
 @given(st.lists(st.sampled_from(["a", "b", "a (2)", "a (3)", "a (2) (2)"])))
-def test_distinct_law(names):
-    """Every name comes out once, in its place, and the first of each stays as it was."""
-    found = distinct(names)
-    assert len(set(found)) == len(found) == len(names)
-    for index, (name, chosen) in enumerate(zip(names, found, strict=True)):
+def test_distinct_names(names):
+    """Every name is different and in its place, and the first of equal names stays as it is."""
+    result = distinct(names)
+    assert len(set(result)) == len(result) == len(names)
+    for index, (name, chosen) in enumerate(zip(names, result, strict=True)):
         assert chosen == name if name not in names[:index] else chosen.startswith(f"{name} (")
 
 
-def test_distinct_passes_real_names():
-    """A made-up name never takes the place of a real one."""
+def test_distinct_names_of_other_columns():
+    """A new name is never the name of another column."""
     assert distinct(["a", "a", "a (2)"]) == ["a", "a (3)", "a (2)"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from toolkit.core.errors import TabulationError
 from toolkit.tables import flatten
 from toolkit.tables.flatten import MAX_DEPTH, columns_of, json_text
-from toolkit.tables.json_body import Written
+from toolkit.tables.json_body import NumberText
 
 KEYS = st.sampled_from(["a", "b", "a.b", "", "id"])
 SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=3)
@@ -20,7 +20,7 @@ RECORDS = st.lists(st.dictionaries(KEYS, VALUES, max_size=4) | SCALARS, max_size
 
 
 def leaves(value, path=()):
-    """Path and value of everything in a record that is no object with members."""
+    """Yield path and value of everything in a record that is not an object with members."""
     if isinstance(value, dict) and value:
         for key, member in value.items():
             yield from leaves(member, (*path, key))
@@ -30,22 +30,22 @@ def leaves(value, path=()):
 
 @given(RECORDS)
 def test_nothing_is_lost(records):
-    """Every value is in the row of its record under its path, and nothing else is there."""
+    """Every value is at its path in the row of its record, and nothing else is there."""
     columns = columns_of(records)
     assert all(len(values) == len(records) for values in columns.values())
     for row, record in enumerate(records):
         expected = {path: value for path, value in leaves(record) if value is not None}
-        found = {path: values[row] for path, values in columns.items() if values[row] is not None}
-        assert {path: json.dumps(value) for path, value in found.items()} == {
+        result = {path: values[row] for path, values in columns.items() if values[row] is not None}
+        assert {path: json.dumps(value) for path, value in result.items()} == {
             path: json.dumps(value) for path, value in expected.items()
         }
 
 
 @given(RECORDS)
 def test_order_of_first_appearance(records):
-    """Paths come in the order in which reading the records meets them."""
-    met = dict.fromkeys(path for record in records for path, _ in leaves(record))
-    assert list(columns_of(records)) == [path for path in met if path in columns_of(records)]
+    """Paths come in the order in which they appear in the records."""
+    paths = dict.fromkeys(path for record in records for path, _ in leaves(record))
+    assert list(columns_of(records)) == [path for path in paths if path in columns_of(records)]
 
 
 def test_keys_absent_from_the_first_row():
@@ -59,8 +59,8 @@ def test_colliding_paths_stay_apart():
 
 
 @pytest.mark.parametrize("nothing", [None, {}])
-def test_nothing_where_others_have_an_object(nothing):
-    """Null, and an object without members, make no column beside those of the object."""
+def test_null_where_other_records_have_an_object(nothing):
+    """Null and an empty object do not make a column if another record has an object there."""
     assert list(columns_of([{"a": nothing}, {"a": {"b": 1}}])) == [("a", "b")]
     assert columns_of([{"a": nothing}]) == {("a",): [None]}
     assert columns_of([{"a": nothing}, {"a": {"b": 1}}, {"a": 2}]) == {
@@ -70,14 +70,14 @@ def test_nothing_where_others_have_an_object(nothing):
 
 
 def test_lists_are_json_text():
-    """A list inside a record is its JSON text; a number in it stays as it was written."""
+    """A list inside a record becomes JSON text, with its numbers as the service wrote them."""
     assert columns_of([{"a": [1, {"b": [None, "é"]}]}]) == {("a",): ['[1, {"b": [null, "é"]}]']}
-    assert json_text([Written("1.50"), True]) == "[1.50, true]"
+    assert json_text([NumberText("1.50"), True]) == "[1.50, true]"
 
 
 @given(VALUES)
 def test_json_text_round_trips(value):
-    """The text of a list reads as the list."""
+    """The JSON text of a value parses as the value."""
     assert json.loads(json_text(value)) == value
 
 
@@ -91,21 +91,21 @@ def nested(depth, kind):
 @pytest.mark.parametrize("kind", [dict, list])
 @pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 500])
 def test_depth_is_bounded(kind, depth):
-    """Records nested deeper than the bound are refused; those at it are read."""
+    """Records nested deeper than the limit are refused; records at the limit are read."""
     with pytest.raises(TabulationError, match="nested deeper than 64"):
         columns_of([{"a": nested(depth, kind)}])
     assert len(columns_of([{"a": nested(MAX_DEPTH - 2, kind)}])) == 1
 
 
 @pytest.mark.parametrize("record", [{1: 2}, {"a": [{1: 2}]}, {"a": [object()]}, {"a": [float("nan")]}])
-def test_no_json(record):
-    """What JSON has no place for is refused."""
+def test_not_json(record):
+    """A value that JSON does not have is refused."""
     with pytest.raises(TabulationError):
         columns_of([record])
 
 
-def test_a_map_is_no_table(monkeypatch):
-    """Records that share hardly a key are refused before they fill the memory."""
+def test_a_map_is_refused(monkeypatch):
+    """Records with hardly a key in common are refused before they fill the memory."""
     monkeypatch.setattr(flatten, "_MANY_CELLS", 10_000)
     with pytest.raises(TabulationError, match="hardly a key in common"):
         columns_of([{f"order-{number}": 1} for number in range(500)])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.errors import ServiceError, TabulationError
-from toolkit.tables.json_body import Body, Written, body_of
+from toolkit.tables.json_body import Body, NumberText, body_of
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -19,52 +19,52 @@ JSON = st.recursive(
 
 
 @given(JSON, st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-32"]))
-def test_reads_what_json_reads(value, encoding):
-    """Valid JSON comes out as the standard library reads it, in every encoding of Unicode."""
+def test_valid_json(value, encoding):
+    """Valid JSON is parsed as the standard library does, in every encoding of Unicode."""
     text = json.dumps(value)
     assert Body(text.encode(encoding)).parse() == value
 
 
-def test_text_response_and_bytes_are_bodies():
-    """A response, bytes and text give one body; anything else is a parsed value."""
+def test_bodies():
+    """A response, bytes and text give the same body; anything else is a parsed value."""
     response = httpx.Response(200, json=[1], headers={"content-type": "application/json; charset=utf-8"})
     assert body_of(response) == Body(b"[1]", "application/json; charset=utf-8")
     assert body_of(b"[1]") == body_of("[1]") == body_of("\ufeff[1]") == body_of(bytearray(b"[1]")) == Body(b"[1]")
     assert body_of([1]) is None
 
 
-def test_numbers_as_written():
-    """With `written`, a number keeps every character that the service sent."""
-    found = Body(b"[1.50, -0, 1E5, 12345678901234567890.123456789]").parse(written=True)
-    assert found == ["1.50", "-0", "1E5", "12345678901234567890.123456789"]
-    assert {type(number) for number in found} == {Written}
+def test_numbers_as_text():
+    """With `numbers_as_text`, a number keeps every character that the service sent."""
+    result = Body(b"[1.50, -0, 1E5, 12345678901234567890.123456789]").parse(numbers_as_text=True)
+    assert result == ["1.50", "-0", "1E5", "12345678901234567890.123456789"]
+    assert {type(number) for number in result} == {NumberText}
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 429, 500, 503])
 def test_error_status(status):
-    """An answer with an error status raises ServiceError with it, and shows nothing of the body."""
+    """An answer with an error status raises ServiceError, which has the status and does not show the body."""
     with pytest.raises(ServiceError) as caught:
         body_of(httpx.Response(status, json={"message": "canary"}))
     assert caught.value.status == status
     assert "canary" not in str(caught.value)
 
 
-@pytest.mark.parametrize("given", ["hello", b"hello", ""])
-def test_text_that_is_no_json(given):
-    """What a caller gives is not taken for an answer of the service."""
+@pytest.mark.parametrize("text", ["hello", b"hello", ""])
+def test_text_that_is_not_json(text):
+    """Without a response the error speaks of a text, and not of a proxy."""
     with pytest.raises(TabulationError, match="This text is not JSON") as caught:
-        body_of(given).parse()
+        body_of(text).parse()
     assert "proxy" not in caught.value.next_step
 
 
-def test_a_table_is_no_json():
-    """It is what would come out."""
-    with pytest.raises(TabulationError, match="a table already"):
+def test_a_table_is_refused():
+    """The error says that it is already a table."""
+    with pytest.raises(TabulationError, match="already a table"):
         body_of(pd.DataFrame({"id": [1]}))
 
 
 def test_page_instead_of_json():
-    """A page is named by its content type and first characters, cut and safe to print."""
+    """The error shows content type and first characters, cut and safe to print."""
     page = httpx.Response(200, html="<html>\x1b[31m" + "x" * 1000)
     body = body_of(page)
     with pytest.raises(TabulationError, match=r"not JSON.*'text/html; charset=utf-8'.*'<html>") as caught:
@@ -74,41 +74,41 @@ def test_page_instead_of_json():
 
 
 def test_empty_body():
-    """An empty body says that it is empty."""
+    """The error says that the body is empty."""
     with pytest.raises(TabulationError, match="it is empty"):
         body_of(httpx.Response(204)).parse()
 
 
 @pytest.mark.parametrize("text", ["NaN", "[Infinity]", '{"a": -Infinity}'])
-def test_no_number(text):
-    """NaN and infinities are refused, as JSON has none."""
-    with pytest.raises(TabulationError, match="is no JSON number"):
+def test_nan_and_infinities(text):
+    """NaN and infinities are refused, because JSON does not have them."""
+    with pytest.raises(TabulationError, match="is not a JSON number"):
         Body(text.encode()).parse()
 
 
 def test_name_twice():
-    """An object with a name twice is refused rather than losing a value."""
-    with pytest.raises(TabulationError, match="the name 'a' appears twice"):
+    """An object with a name twice is refused, because it would lose a value."""
+    with pytest.raises(TabulationError, match="name 'a' appears twice"):
         Body(b'[{"a": 1, "b": 2, "a": 3}]').parse()
 
 
 @pytest.mark.parametrize("body", [b"[" * 100_000, b'{"a":' * 100_000])
 def test_too_deep(body):
-    """Hostile depth is an error of ours, not a crash."""
+    """Hostile depth raises TabulationError instead of crashing."""
     with pytest.raises(TabulationError, match=r"too deep|not JSON"):
         Body(body).parse()
 
 
 def test_too_many_digits():
-    """An integer too long for Python is refused, and read as it was written when asked for."""
+    """An integer too long for Python is refused, unless numbers are read as text."""
     body = Body(b"9" * 5000)
     with pytest.raises(TabulationError, match="too many digits"):
         body.parse()
-    assert body.parse(written=True) == "9" * 5000
+    assert body.parse(numbers_as_text=True) == "9" * 5000
 
 
 @pytest.mark.parametrize("body", [b'"\xff"', b"[1", b"{]", b"tru", b"'a'", b"[1,]", b"\x00"])
 def test_malformed(body):
-    """What is no JSON raises one kind of error."""
+    """Malformed JSON always raises the same kind of error."""
     with pytest.raises(TabulationError, match="not JSON"):
         Body(body).parse()

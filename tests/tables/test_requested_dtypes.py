@@ -13,19 +13,19 @@ from pandas.api.types import pandas_dtype
 
 from toolkit.core.errors import TabulationError
 from toolkit.tables.columns import column_of
-from toolkit.tables.json_body import Written
-from toolkit.tables.requested_dtypes import asked, needs_digits
+from toolkit.tables.json_body import NumberText
+from toolkit.tables.requested_dtypes import as_requested_dtype, needs_digits
 
 CENTS = pd.ArrowDtype(pa.decimal128(12, 2))
 TIME = pd.ArrowDtype(pa.time32("s"))
 
 
-def made(values, dtype):
-    return asked(column_of("cash", "cash", values), pandas_dtype(dtype), "float")
+def requested(values, dtype):
+    return as_requested_dtype(column_of("cash", "cash", values), pandas_dtype(dtype), "float")
 
 
 @pytest.mark.parametrize(
-    ("values", "dtype", "found"),
+    ("values", "dtype", "expected"),
     [
         (["1", "2"], "Int64", [1, 2]),
         (["007", None], "Int64", [7, None]),
@@ -36,8 +36,8 @@ def made(values, dtype):
         ([1, "2.5"], "float64", [1.0, 2.5]),
         (["1.50", None], CENTS, [Decimal("1.50"), None]),
         ([1, 2], CENTS, [Decimal(1), Decimal(2)]),
-        ([Written("1.10"), Written("2")], CENTS, [Decimal("1.10"), Decimal(2)]),
-        ([Written("1.50"), Written("2")], "str", ["1.50", "2"]),
+        ([NumberText("1.10"), NumberText("2")], CENTS, [Decimal("1.10"), Decimal(2)]),
+        ([NumberText("1.50"), NumberText("2")], "str", ["1.50", "2"]),
         ([1, None], "string", ["1", None]),
         ([True, "x", 1.5], "str", ["true", "x", "1.5"]),
         ([True, None], "boolean", [True, None]),
@@ -57,7 +57,7 @@ def made(values, dtype):
         (["2026-05-12T09:30:00"], "datetime64[s]", [pd.Timestamp("2026-05-12 09:30")]),
         ([1_778_578_200], "datetime64[s]", [pd.Timestamp("2026-05-12 09:30")]),
         (["2026-05-12"], pd.ArrowDtype(pa.date32()), [pd.Timestamp("2026-05-12").date()]),
-        ([Written("1778578200"), None], "datetime64[s, UTC]", [pd.Timestamp("2026-05-12 09:30", tz="UTC"), None]),
+        ([NumberText("1778578200"), None], "datetime64[s, UTC]", [pd.Timestamp("2026-05-12 09:30", tz="UTC"), None]),
         (["2026-05-12T09:30:00.5000000000Z"], "datetime64[ms, UTC]", [pd.Timestamp("2026-05-12 09:30:00.5", tz="UTC")]),
         (["2026-05-12T09:30", "2026-05"], "datetime64[s]", [pd.Timestamp("2026-05-12 09:30"), pd.Timestamp("2026-05")]),
         ([2**60], "float64", [2.0**60]),
@@ -75,11 +75,11 @@ def made(values, dtype):
         ([0.30000000000000004], object, [0.30000000000000004]),
     ],
 )
-def test_asked(values, dtype, found):
-    """A column takes the dtype asked for, whatever its values alone would speak for."""
-    series = made(values, dtype)
+def test_requested_dtype(values, dtype, expected):
+    """A column gets the requested dtype, whatever would be inferred from its values."""
+    series = requested(values, dtype)
     assert str(series.dtype) == str(pandas_dtype(dtype))
-    assert [None if value is pd.NA or value != value else value for value in series.tolist()] == found  # noqa: PLR0124 - NaN
+    assert [None if value is pd.NA or value != value else value for value in series.tolist()] == expected  # noqa: PLR0124 - NaN
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_asked(values, dtype, found):
         ([True], "float64", 0, "a boolean"),
         ([1], "boolean", 0, "an integer"),
         (["yes"], "boolean", 0, "text"),
-        ([Written("1.50"), Written("1.505")], CENTS, 1, "a number"),
+        ([NumberText("1.50"), NumberText("1.505")], CENTS, 1, "a number"),
         (["12345678901.00"], CENTS, 0, "text"),
         (["2026-05-12", "soon"], "datetime64[us, UTC]", 1, "text"),
         (["2026-05-12T09:30:00Z"], "datetime64[us]", 0, "text"),
@@ -115,7 +115,7 @@ def test_asked(values, dtype, found):
         ([2**53 + 1], "complex128", 0, "an integer"),
         (["1", str(2**53 + 1)], "float64", 1, "text"),
         ([1.5, 2**53 + 1], "float64", 1, "a number"),
-        ([Written("1"), Written(str(2**64 + 1))], "Float64", 1, "a number"),
+        ([NumberText("1"), NumberText(str(2**64 + 1))], "Float64", 1, "a number"),
         (["2026-05-12T09:30:00Z", "2026-05-12T09:30:00.5Z"], "datetime64[s, UTC]", 1, "text"),
         (["2026-05-12T09:30:00.123456789Z"], "datetime64[us, UTC]", 0, "text"),
         (["2026-05-12T09:30:00.1234567891Z"], "datetime64[ns, UTC]", 0, "text"),
@@ -130,37 +130,38 @@ def test_asked(values, dtype, found):
         ([True, 1], "category", 1, "an integer"),
         ([True], pd.CategoricalDtype([0, 1]), 0, "a boolean"),
         (["1.5", "12345678901234567.25"], "category", 1, "text"),
-        ([True, Written("12345678901234567.25")], object, 1, "text"),
+        ([True, NumberText("12345678901234567.25")], object, 1, "text"),
         (["2026-05-12T09:30:00.123456789Z"], object, 0, "text"),
         (["a", "abc"], "S1", 1, "text"),
     ],
 )
 def test_misfits(values, dtype, row, kind):
-    """A value that does not fit is named by row and type, and shown nowhere."""
+    """The error names row and type of the first value that does not fit, and does not show it."""
     with pytest.raises(TabulationError) as caught:
-        made(values, dtype)
-    assert caught.value.what == f"column 'cash', row {row}: expected {pandas_dtype(dtype)}, found {kind}"
+        requested(values, dtype)
+    assert caught.value.what == f"Column 'cash', row {row}: expected {pandas_dtype(dtype)}, found {kind}."
+    assert caught.value.about == "dtypes"
     assert caught.value.__cause__ is None
 
 
 @given(st.integers(0, 200), st.data())
-def test_the_first_misfit_is_named(row, data):
-    """Whichever row is the first that does not fit, it is the one named."""
+def test_first_misfit(row, data):
+    """The error names the first row that does not fit, wherever it is."""
     later = data.draw(st.lists(st.sampled_from(["1", "canary"]), max_size=50))
     with pytest.raises(TabulationError, match=rf"row {row}: expected Int64, found text") as caught:
-        made(["1"] * row + ["canary", *later], "Int64")
+        requested(["1"] * row + ["canary", *later], "Int64")
     assert "canary" not in str(caught.value)
 
 
 @given(st.lists(st.none() | st.integers(-(2**63), 2**63 - 1)))
 def test_integers_of_every_source(values):
-    """Integers, their text and their JSON are the same Int64."""
+    """Integers, their text and their JSON become the same Int64."""
     texts = [None if value is None else str(value) for value in values]
-    written = [None if value is None else Written(value) for value in values]
-    made_of = [made(source, "Int64") for source in (values, texts, written)]
-    assert made_of[0].equals(made_of[1])
-    assert made_of[1].equals(made_of[2])
-    assert [None if value is pd.NA else value for value in made_of[0].tolist()] == values
+    number_texts = [None if value is None else NumberText(value) for value in values]
+    columns = [requested(source, "Int64") for source in (values, texts, number_texts)]
+    assert columns[0].equals(columns[1])
+    assert columns[1].equals(columns[2])
+    assert [None if value is pd.NA else value for value in columns[0].tolist()] == values
 
 
 @given(
@@ -170,15 +171,15 @@ def test_integers_of_every_source(values):
     st.sampled_from(["float16", "float32", "float64"]),
 )
 def test_whole_numbers_stay_whole(values, dtype):
-    """A whole number becomes the float that is equal to it, or is refused, as text and as JSON."""
+    """A whole number, as text or as JSON, becomes a float equal to it, or is refused."""
     with np.errstate(over="ignore"):
         fits = all(value == float(np.dtype(dtype).type(float(value))) for value in values)
-    for source in (map(str, values), map(Written, values)):
+    for source in (map(str, values), map(NumberText, values)):
         if fits:
-            assert made(list(source), dtype).tolist() == values
+            assert requested(list(source), dtype).tolist() == values
         else:
             with pytest.raises(TabulationError):
-                made(list(source), dtype)
+                requested(list(source), dtype)
 
 
 @given(
@@ -189,20 +190,20 @@ def test_whole_numbers_stay_whole(values, dtype):
     st.booleans(),
 )
 def test_instants_stay_where_they_are(instants, unit, coarse):
-    """An instant becomes the one that is equal to it, or is refused."""
+    """An instant becomes an instant equal to it, or is refused."""
     name, step = unit
     if coarse:
         instants = [at.replace(microsecond=at.microsecond // step * step) for at in instants]
     texts = [at.isoformat() for at in instants]
     if any(at.microsecond % step for at in instants):
         with pytest.raises(TabulationError):
-            made(texts, f"datetime64[{name}, UTC]")
+            requested(texts, f"datetime64[{name}, UTC]")
     else:
-        assert made(texts, f"datetime64[{name}, UTC]").tolist() == instants
+        assert requested(texts, f"datetime64[{name}, UTC]").tolist() == instants
 
 
-def test_only_floats_need_no_digits():
-    """A float dtype takes what float64 holds; any other needs the number as it was written."""
+def test_needs_digits():
+    """A float dtype can be made from float64; any other needs the number as the service wrote it."""
     assert not needs_digits(np.dtype("float32"))
     assert not needs_digits(pd.Float64Dtype())
     assert needs_digits(CENTS)

@@ -27,7 +27,7 @@ ACCOUNTS = [
     ],
 )
 def test_envelope(value):
-    """An object that only wraps a list of objects is the envelope of that list."""
+    """An object that only wraps a list of objects is an envelope."""
     assert envelope_member(value) == "accounts"
     assert choose_rows(value) == Rows(value["accounts"])
 
@@ -46,27 +46,27 @@ def test_envelope(value):
         None,
     ],
 )
-def test_no_envelope(value):
-    """An object with something to say of its own is a record."""
+def test_not_an_envelope(value):
+    """An object with content of its own is a record."""
     assert envelope_member(value) is None
 
 
 def test_rows_without_a_path():
-    """A list gives its members, anything else itself."""
+    """A list gives its members; any other value is one row."""
     assert choose_rows([1, {"a": 2}, None]).records == [1, {"a": 2}, None]
     assert choose_rows({"a": 1}).records == [{"a": 1}]
     assert choose_rows("text").records == ["text"]
 
 
 def test_child_rows_carry_their_parents():
-    """The rows of a nested list carry what identifies the record around each, by the name of its list."""
+    """The rows of a nested list carry the keys of the record around them, by the name of its list."""
     rows = choose_rows(ACCOUNTS, "positions")
     assert [row["symbol"] for row in rows.records] == ["X", "Y", "Z"]
     assert rows.carried == {("parent", "id"): ["a", "a", "e"], ("parent", "account_number"): ["01", "01", "05"]}
 
 
 def test_a_path_through_an_envelope():
-    """A path may begin in an envelope or in its records; the envelope itself is carried nowhere."""
+    """A path may begin at the envelope or at its records; rows do not carry keys of the envelope."""
     page = {"accounts": ACCOUNTS, "next": None, "request_id": 7}
     named, unnamed = choose_rows(page, "accounts.positions"), choose_rows(page, "positions")
     assert named.records == unnamed.records
@@ -75,7 +75,7 @@ def test_a_path_through_an_envelope():
 
 
 def test_grandchildren():
-    """Rows carry the identity of every record that they are in."""
+    """Rows carry the identity of every record around them."""
     value = {"id": 1, "groups": [{"number": 2, "lots": [{"n": 3}]}, {"number": 4, "lots": [{"n": 5}, {"n": 6}]}]}
     assert choose_rows(value, "groups.lots") == Rows(
         [{"n": 3}, {"n": 5}, {"n": 6}], {("parent", "id"): [1, 1, 1], ("groups", "number"): [2, 4, 4]}
@@ -83,7 +83,7 @@ def test_grandchildren():
 
 
 def test_lists_of_the_same_name():
-    """A list in one of its own name is told from it, and each level keeps its identity."""
+    """A list inside a list of the same name has a name of its own, and each level keeps its identity."""
     value = [{"id": 1, "kids": [{"id": 2, "kids": [{"id": 3, "kids": [{"id": 4, "kids": [{"n": 5}]}]}]}]}]
     assert choose_rows(value, "kids.kids") == Rows(
         value[0]["kids"][0]["kids"], {("parent", "id"): [1], ("kids", "id"): [2]}
@@ -96,7 +96,7 @@ def test_lists_of_the_same_name():
 
 
 def test_a_list_named_parent():
-    """What a list without a name is called is no other list's."""
+    """The name for lists without a name is not mixed up with a list that has it."""
     value = [{"id": 1, "parent": [{"id": 2, "kids": [{"id": 3}]}]}]
     assert choose_rows(value, "parent.kids").carried == {("parent", "id"): [1], ("parent.parent", "id"): [2]}
     assert choose_rows({"parent": value}, "parent.parent").carried == {("parent", "id"): [1]}
@@ -104,7 +104,7 @@ def test_a_list_named_parent():
 
 @given(st.lists(st.sampled_from(["a", "b", "parent", "a.b"]), min_size=1, max_size=6))
 def test_every_level_is_carried(keys):
-    """However the lists around a row are called, it carries the identity of each record, outermost first."""
+    """A row carries the identity of each record around it, outermost first, whatever the names of the lists."""
     value = [{"id": len(keys)}]
     for number in reversed(range(len(keys))):
         value = [{"id": number, "x": 0, keys[number]: value}]
@@ -114,7 +114,7 @@ def test_every_level_is_carried(keys):
 
 
 def test_parents_that_identify_themselves_differently():
-    """What only some parents have is missing in the rows of the others."""
+    """A key that only some parents have is missing in the rows of the others."""
     value = [{"id": 1, "lots": [{}, {}]}, {"number": 2, "lots": [{}]}, {"id": 3, "lots": [{}]}]
     assert choose_rows(value, "lots").carried == {
         ("parent", "id"): [1, 1, None, 3],
@@ -134,22 +134,24 @@ def test_one_object_at_the_path():
 
 
 def test_nothing_at_the_path():
-    """A path to nothing is refused, and the lists that there are are named."""
-    with pytest.raises(TabulationError, match="no list of records at 'orders'\nThere are: 'positions'"):
+    """A path to nothing is refused, and the error names the lists that there are."""
+    with pytest.raises(TabulationError, match="no list of records at 'orders'") as caught:
         choose_rows(ACCOUNTS, "orders")
+    assert "'positions'" in caught.value.next_step
+    assert caught.value.about == "records"
     with pytest.raises(TabulationError, match="no list of records at 'cash'"):
         choose_rows(ACCOUNTS, "cash")
 
 
 def test_no_records_no_children():
-    """A page without records has no children, which is no error."""
+    """A page without records has no children, which is not an error."""
     assert choose_rows([], "positions") == Rows([])
     assert choose_rows({"accounts": [], "next": None}, "positions") == Rows([])
 
 
 @given(st.lists(st.lists(st.integers(), max_size=3), min_size=1))
-def test_child_rows_law(lists):
-    """There are as many rows as members of all lists, and each column carried has a value for each."""
+def test_child_rows_of_many_lists(lists):
+    """There is a row for each member of all lists, and each carried column has a value for each row."""
     rows = choose_rows([{"id": number, "lots": lots} for number, lots in enumerate(lists)], "lots")
     assert rows.records == [lot for lots in lists for lot in lots]
     assert rows.carried[("parent", "id")] == [number for number, lots in enumerate(lists) for _ in lots]

@@ -1,29 +1,24 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 import json
 import re
 import sys
 import warnings
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import httpx
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ServiceError, TabulationError, ToolkitError
-from toolkit.core.ledger import Authorization, Call
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.session.answers import tabulated
-from toolkit.tables import arrow_reader
-from toolkit.tables.tabulation import calls_table, tabulate, tokens_table
+from toolkit.tables import arrow_reader, tabulate
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 PATH = "/v1/accounts"
@@ -41,9 +36,9 @@ JSON = st.recursive(
 )
 
 
-@pytest.fixture(params=["plainly", "by Arrow"])
-def way(request, monkeypatch):
-    """Both ways of reading, whatever the size of the body."""
+@pytest.fixture(params=["by json", "by Arrow"])
+def _way(request, monkeypatch):
+    """Read bodies of any size in both ways."""
     monkeypatch.setattr(arrow_reader, "WORTHWHILE", 0 if request.param == "by Arrow" else sys.maxsize)
 
 
@@ -59,14 +54,14 @@ def dtypes(frame):
 
 @given(st.lists(JSON), st.sampled_from(["float", "decimal", "text"]))
 def test_a_row_for_each_record(records, numbers):
-    """A list of anything gives as many rows, numbered from 0."""
+    """A list of anything gives a row for each member, numbered from 0."""
     frame = quietly(records, numbers=numbers)
     assert frame.index.equals(pd.RangeIndex(len(records)))
 
 
 @given(st.lists(st.dictionaries(KEYS, SCALARS, max_size=4)))
 def test_no_key_is_lost(records):
-    """Each key is a column of its own, in order of first appearance, with its value in each row that has one."""
+    """Each key is a column, in order of first appearance, with a value in each row that has one."""
     frame = quietly(records, dtypes=dict.fromkeys(map(str, range(9))), numbers="float")
     keys = list(dict.fromkeys(key for record in records for key in record))
     assert list(frame.columns) == keys
@@ -76,8 +71,8 @@ def test_no_key_is_lost(records):
 
 
 @given(st.lists(st.dictionaries(KEYS, JSON, max_size=4)), st.sampled_from(["float", "decimal"]))
-def test_every_source_gives_the_same_table(records, numbers):
-    """A response, its bytes, its text and its parsed value give one table."""
+def test_same_table_from_any_data(records, numbers):
+    """A response, its bytes, its text and its parsed value give the same table."""
     text = json.dumps(records)
     frames = [
         quietly(source, numbers=numbers)
@@ -88,8 +83,8 @@ def test_every_source_gives_the_same_table(records, numbers):
 
 
 @given(st.lists(st.dictionaries(KEYS, JSON, max_size=4), min_size=1), st.sampled_from(["float", "decimal", "text"]))
-def test_both_ways_give_the_same_table(records, numbers):
-    """What Arrow reads makes the same table, dtypes included, as what is read plainly."""
+def test_same_table_from_both_ways_of_reading(records, numbers):
+    """Arrow gives the same table, dtypes included, as json."""
     body = json.dumps(records).encode()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(arrow_reader, "WORTHWHILE", 0)
@@ -99,7 +94,7 @@ def test_both_ways_give_the_same_table(records, numbers):
 
 @given(st.lists(st.decimals(-(10**15), 10**15, places=5), min_size=1), st.booleans())
 def test_decimals_are_exact(amounts, as_text):
-    """With numbers as decimals, every amount comes back digit for digit, sent as a number or as text."""
+    """With numbers as decimals, every amount keeps its digits, whether it is a JSON number or text."""
     mark = '"' if as_text else ""
     body = "[" + ",".join(f'{{"cash": {mark}{amount:f}{mark}}}' for amount in amounts) + "]"
     frame = tabulate(body, numbers="decimal")
@@ -109,20 +104,20 @@ def test_decimals_are_exact(amounts, as_text):
 @given(
     st.lists(st.from_regex(r"-?(0|[1-9][0-9]{0,20})(\.[0-9]{1,5})?([eE][+-]?[0-9]{1,2})?", fullmatch=True), min_size=1)
 )
-def test_numbers_as_text_are_as_written(numbers):
+def test_numbers_as_text(numbers):
     """With numbers as text, every JSON number keeps its characters."""
     body = "[" + ",".join(f'{{"cash": {number}}}' for number in numbers) + "]"
     assert tabulate(body, numbers="text")["cash"].tolist() == numbers
 
 
 @given(st.binary(max_size=30) | st.text(max_size=30))
-def test_anything_is_a_table_or_an_error_of_ours(data):
-    """No body raises anything but errors of the toolkit."""
+def test_any_body_is_a_table_or_a_toolkit_error(data):
+    """No body raises any other error."""
     with contextlib.suppress(ToolkitError):
         assert isinstance(quietly(data), pd.DataFrame)
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("_way")
 def test_accounts():
     """A page of accounts becomes a table of typed columns."""
     page = {
@@ -165,7 +160,7 @@ def test_accounts():
     }
 
 
-# What a field of each kind holds as JSON, and what a reader would make of its column by hand.
+# JSON values of a field of each kind, and the conversion of its column that a user would write by hand.
 KINDS = {
     "cash": (st.decimals(-(10**9), 10**9, places=2).map(str), lambda column: pd.to_numeric(column).astype("float64")),
     "rate": (
@@ -197,23 +192,21 @@ ACCOUNTS = st.lists(
 )
 
 
-@pytest.mark.parametrize("least", [0, sys.maxsize], ids=["by Arrow", "plainly"])
 @given(ACCOUNTS)
-def test_what_pandas_and_a_reader_would_make_of_it(least, records):
-    """The columns of json_normalize, converted by hand; one without any value stays object."""
+def test_same_as_json_normalize(records):
+    """The columns are those of json_normalize, converted by hand; a column without any value stays object."""
     expected = pd.json_normalize(records)
     for name in expected:
         column = expected[name]
         _, by_hand = KINDS[name.rpartition(".")[2]]
         expected[name] = column.astype(object).where(column.notna(), None) if column.isna().all() else by_hand(column)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(arrow_reader, "WORTHWHILE", least)
-        for data in (json.dumps(records).encode(), records):
+    body = json.dumps(records).encode()
+    for data, least in ((records, sys.maxsize), (body, sys.maxsize), (body, 0)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(arrow_reader, "WORTHWHILE", least)
             frame = quietly(data)
-            pd.testing.assert_frame_equal(
-                frame, expected[list(frame.columns)], check_exact=True, check_column_type=False
-            )
-            assert set(frame.columns) == set(expected.columns)
+        pd.testing.assert_frame_equal(frame, expected[list(frame.columns)], check_exact=True, check_column_type=False)
+        assert set(frame.columns) == set(expected.columns)
 
 
 def test_one_account():
@@ -223,19 +216,19 @@ def test_one_account():
 
 
 def test_scalars():
-    """Values that are no objects are in the column value."""
+    """Records that are not objects are in the column value."""
     assert tabulate([1, None, 3])["value"].tolist() == [1, pd.NA, 3]
     assert tabulate("true")["value"].tolist() == [True]
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("_way")
 @pytest.mark.parametrize("data", [b"[]", [], {"accounts": [], "next": None}])
 def test_no_records(data):
     """No records give an empty table."""
     assert tabulate(data).shape == (0, 0)
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("_way")
 def test_columns_that_collide():
     """A key with a dot does not overwrite a nested one of the same name."""
     frame = tabulate(b'[{"a.b": 1, "a": {"b": 2}}, {"a": {"b": 3}}]')
@@ -244,7 +237,7 @@ def test_columns_that_collide():
 
 
 def test_positions_of_accounts():
-    """A list inside the records makes a table that says which record each row was in."""
+    """The rows of a list inside records carry the identifiers of their record."""
     accounts = [
         {"id": "a", "account_number": "01", "cash": "5", "positions": [{"id": "x", "quantity": "1.5"}]},
         {"id": "b", "account_number": "02", "positions": [{"id": "y", "quantity": "2"}, {"id": "z", "quantity": "3"}]},
@@ -257,7 +250,7 @@ def test_positions_of_accounts():
 
 
 def test_rows_of_lists_in_lists():
-    """What identifies each record around a row has the name of its list when there is more than one of it."""
+    """An identifier of a record around a row has the name of its list if there is more than one of that name."""
     orders = [
         {"id": "o", "symbol": "SPRD", "legs": [{"id": "l", "number": 1, "fills": [{"price": 2}, {"price": 3}]}]},
         {"id": "p", "symbol": "ALFA", "legs": None},
@@ -271,16 +264,16 @@ def test_rows_of_lists_in_lists():
 
 
 def test_rows_of_lists_of_the_same_name():
-    """Every record around a row is told from the others, when the lists have one name too."""
+    """The identifiers of all records around a row are distinct, also if their lists have the same name."""
     tree = [{"id": 1, "children": [{"id": 2, "children": [{"id": 3, "children": [{"id": 4}]}]}]}]
     frame = tabulate(tree, records="children.children.children")
     assert frame.to_dict("list") == {"parent.id": [1], "children.id": [2], "children.children.id": [3], "id": [4]}
     assert list(tabulate(tree, records="children.children").columns)[:3] == ["parent.id", "children.id", "id"]
 
 
-@pytest.mark.usefixtures("way")
-def test_dtypes_win():
-    """A dtype that is asked for goes before name, values and numbers; others are not disturbed."""
+@pytest.mark.usefixtures("_way")
+def test_requested_dtypes_take_precedence():
+    """A requested dtype takes precedence over name, values and `numbers`; other columns stay as they are."""
     body = b'[{"zip": "07030", "id": 12, "rate": 0.1000, "cash": "1.50", "x": 1.5}]'
     cents = pd.ArrowDtype(pa.decimal128(12, 2))
     frame = tabulate(body, dtypes={"zip": "Int64", "id": "str", "rate": "str", "cash": cents, "absent": "str"})
@@ -289,18 +282,18 @@ def test_dtypes_win():
     assert dtypes(frame)["x"] == "float64"
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("_way")
 def test_a_value_that_does_not_fit():
-    """The error names row, column and types, and no value."""
-    with pytest.raises(TabulationError, match="column 'cash', row 1: expected Int64, found text") as caught:
+    """The error names row, column and types, but not the value."""
+    with pytest.raises(TabulationError, match="'cash', row 1: expected Int64, found text") as caught:
         tabulate(b'[{"cash": "1"}, {"cash": "canary"}]', dtypes={"cash": "Int64"})
     assert "canary" not in str(caught.value)
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("_way")
 @pytest.mark.parametrize("mixed", ['[{"a": 9007199254740993}, {"a": 1.5}]', '[{"a": 1.5}, {"a": 9007199254740993}]'])
 def test_an_integer_between_floats(mixed):
-    """One that float64 would change is refused where float64 is asked for, and exact as a decimal."""
+    """An integer that float64 would change is refused as float64, and exact as a decimal."""
     with pytest.raises(TabulationError, match="expected float64, found a number"):
         tabulate(mixed, dtypes={"a": "float64"})
     frame = tabulate(mixed, dtypes={"a": pd.ArrowDtype(pa.decimal128(18, 1))})
@@ -308,18 +301,18 @@ def test_an_integer_between_floats(mixed):
 
 
 def test_an_unknown_dtype():
-    """A dtype that is none is pandas' own error."""
+    """An unknown dtype raises the error of pandas."""
     with pytest.raises(TypeError, match="nope"):
         tabulate([], dtypes={"a": "nope"})
 
 
 def test_an_unknown_kind_of_numbers():
-    """A misspelt `numbers` is refused with what there is."""
+    """An unknown value of `numbers` is refused, and the error lists the known ones."""
     with pytest.raises(ValueError, match="'float', 'decimal', 'text'"):
         tabulate([], numbers="int")
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("_way")
 @pytest.mark.parametrize(
     ("body", "columns"),
     [
@@ -327,8 +320,8 @@ def test_an_unknown_kind_of_numbers():
         (b'[{"a": 1234567890123456.78}]', "'a'"),
     ],
 )
-def test_digits_that_float_does_not_hold(body, columns):
-    """More than 15 digits are warned of once, by the columns' names, at the caller's line."""
+def test_digits_that_do_not_fit_a_float(body, columns):
+    """Numbers with more than 15 digits cause one warning, which names the columns, at the caller's line."""
     with pytest.warns(UserWarning, match="more than 15 significant digits") as caught:
         tabulate(body)
     assert len(caught) == 1
@@ -348,37 +341,37 @@ def test_digits_that_float_does_not_hold(body, columns):
     ],
 )
 def test_warnings_about_a_table_of_accounts(record, options):
-    """They show the caller's line too, however many functions lie between, and a remedy that the caller can take."""
+    """A warning shows the caller's line, however many functions of ours are between, and a remedy that works there."""
     response = httpx.Response(200, json=[record])
     option = ", ".join(f"{name}={value!r}" for name, value in options.items()).replace("'a'", "...")
-    with pytest.warns(UserWarning, match=re.escape(f"(tk.tabulate(response, {option}) holds them)")) as caught:
+    with pytest.warns(UserWarning, match=re.escape(f"(tk.tabulate(response, {option}) keeps them)")) as caught:
         tabulated(response, known=KnownSecrets())
-    assert [each.filename for each in caught] == [__file__]
+    assert [warning.filename for warning in caught] == [__file__]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         tabulate(response, **options)
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("_way")
 @pytest.mark.parametrize("numbers", ["float", "decimal", "text"])
 @pytest.mark.parametrize("others", ["", ', {"a": 1}', ', {"a": 1.5}', ', {"a": -0.0}'])
 def test_minus_zero(numbers, others):
-    """The integer -0 is 0 like any other, and as written where numbers are text, whichever way it is read."""
+    """The integer -0 becomes 0, or stays -0 where numbers are text, in both ways of reading."""
     value = tabulate(f'[{{"a": -0}}{others}]', numbers=numbers)["a"][0]
     assert str(value) in ({"-0"} if numbers == "text" else {"0", "0.0"})
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("_way")
 def test_half_a_surrogate_pair_in_a_key():
-    """A key that UTF-8 cannot hold is a column, whichever way it is read."""
+    """A key that UTF-8 cannot encode becomes a column, in both ways of reading."""
     assert list(tabulate(json.dumps([{"p": "x", "a\ud800": "q"}] * 3)).columns) == ["p", "a\ufffd"]
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("_way")
 @pytest.mark.parametrize("number", ["9" * 5000, "1e9999999999999999999999"])
 @pytest.mark.parametrize("others", ["", ', {"a": true}'])
 def test_hostile_numbers(number, others):
-    """A number that nothing holds is refused, and shown as text where that is asked for."""
+    """A number too large for any type is refused, unless numbers are text."""
     body = f'[{{"a": {number}}}{others}]'
     for numbers in ("float", "decimal"):
         with pytest.raises(TabulationError):
@@ -388,24 +381,24 @@ def test_hostile_numbers(number, others):
     assert repr(frame)
 
 
-def test_nanoseconds_are_warned_of():
-    """Digits beyond the microsecond are warned of, and kept when text is asked for."""
+def test_nanoseconds():
+    """Digits beyond the microsecond cause a warning; as text they are kept."""
     record = {"at": "2026-05-12T09:30:00.123456789Z"}
     with pytest.warns(UserWarning, match="beyond the microsecond were dropped: 'at'"):
         assert tabulate([record])["at"].tolist() == [pd.Timestamp("2026-05-12 09:30:00.123456", tz="UTC")]
     assert tabulate([record], dtypes={"at": "str"})["at"].tolist() == [record["at"]]
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("_way")
 @pytest.mark.parametrize("body", [b'[{"a": NaN}]', b'[{"a": 1.5}, {"a": Infinity}]', b'[{"a": 1e999}]'])
-def test_no_infinities(body):
-    """What is no JSON number, or too large for one, is refused."""
+def test_nan_and_infinities(body):
+    """NaN, infinities and numbers too large for float64 are refused."""
     with pytest.raises(TabulationError):
         tabulate(body)
 
 
-def test_answers_that_are_no_table():
-    """An error status and a page raise errors of the toolkit."""
+def test_answers_without_records():
+    """An error status raises ServiceError, and an HTML page raises TabulationError."""
     with pytest.raises(ServiceError) as caught:
         tabulate(httpx.Response(503, html="<p>later</p>"))
     assert caught.value.status == 503
@@ -413,16 +406,16 @@ def test_answers_that_are_no_table():
         tabulate(httpx.Response(200, html="<p>welcome</p>"))
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("_way")
 @pytest.mark.parametrize("body", [b"[" * 200_000, b'{"a":' * 200_000, b'[{"a":' * 2000 + b"1" + b"}]" * 2000])
-def test_depth_is_no_crash(body):
-    """A hostile body raises an error of the toolkit."""
+def test_hostile_depth(body):
+    """A body that is nested too deep raises TabulationError instead of crashing."""
     with pytest.raises(TabulationError):
         tabulate(body)
 
 
 def test_a_value_that_holds_itself():
-    """Parsed values deeper than any JSON, too, raise an error of the toolkit."""
+    """A parsed value that is infinitely deep raises TabulationError, too."""
     loop: list[object] = []
     loop.append(loop)
     with pytest.raises(TabulationError):
@@ -431,247 +424,12 @@ def test_a_value_that_holds_itself():
         tabulate(loop, records="a")
 
 
-def authorization(token, *, at=0, lasts=900, profile="default", environment=Environment.BROKER_SANDBOX):
-    issued = START + timedelta(seconds=at)
-    ends = issued + timedelta(seconds=lasts)
-    return Authorization(CredentialKind.CLIENT_SECRET, environment, profile, token, issued, ends)
-
-
-def call(at, by=None, *, status=200, elapsed=0.25, method="GET", path=PATH):
-    took = None if elapsed is None else timedelta(seconds=elapsed)
-    return Call(START + timedelta(seconds=at), "broker", method, path, status, took, by)
-
-
-KEY_PAIR = Authorization(CredentialKind.KEY_PAIR, Environment.PAPER, "default")
-CALL_TYPES = {
-    "when": "datetime64[us, UTC]",
-    "interface": "str",
-    "method": "str",
-    "path": "str",
-    "status": "Int64",
-    "elapsed": "float64",
-    "token": "Int64",
-}
-TOKEN_TYPES = {
-    "profile": "str",
-    "environment": "str",
-    "issued": "datetime64[us, UTC]",
-    "expires": "datetime64[us, UTC]",
-    "lifetime": "float64",
-    "remaining": "float64",
-    "state": "str",
-    "calls": "int64",
-}
-
-
-def test_calls():
-    """A call is a row, numbered from 1 in the order of sending, with its seconds and its token."""
-    first = authorization(1)
-    table = calls_table(
-        [
-            call(2, first, elapsed=0.0),
-            call(1, first, status=None, elapsed=None),
-            call(0, method="POST", path="/v1/oauth2/token"),
-            call(3, KEY_PAIR),
-        ]
-    )
-    assert dtypes(table) == CALL_TYPES
-    assert table.index.tolist() == [1, 2, 3, 4]
-    assert table.index.name == "call"
-    assert table["when"].tolist() == [START + timedelta(seconds=at) for at in range(4)]
-    assert table["method"].tolist() == ["POST", "GET", "GET", "GET"]
-    assert table["status"].tolist() == [200, pd.NA, 200, 200]
-    assert table["elapsed"].fillna(-1).tolist() == [0.25, -1, 0, 0.25]
-    assert table["token"].tolist() == [pd.NA, 1, 1, pd.NA]
-
-
-def test_tables_are_narrow():
-    """Instants to the second, cut so that order and lifetimes stay; elapsed to a tenth of a millisecond."""
-    issued = START + timedelta(microseconds=900_001)
-    token = Authorization(
-        CredentialKind.CLIENT_SECRET, Environment.BROKER_SANDBOX, "desk", 1, issued, issued + timedelta(seconds=899)
-    )
-    made = Call(issued + timedelta(microseconds=5), "broker", "GET", PATH, 599, timedelta(seconds=0.0123456), token)
-    calls, tokens = calls_table([made]), tokens_table([made], issued + timedelta(seconds=0.75))
-    assert calls.loc[1, ["when", "status", "elapsed"]].tolist() == [START, 599, 0.0123]
-    assert tokens.loc[1, ["issued", "expires"]].tolist() == [START, START + timedelta(seconds=899)]
-    assert tokens.loc[1, ["lifetime", "remaining"]].tolist() == [899.0, 899.0]
-    assert (tokens["expires"] - tokens["issued"]).dt.total_seconds().tolist() == tokens["lifetime"].tolist()
-    for table, width in ((calls, 85), (tokens, 125)):
-        assert max(map(len, table.to_string().splitlines())) <= width
-
-
-def test_a_token_in_its_last_second():
-    """What remains is rounded up: 0 only when it has ended."""
-    token = authorization(1)
-    for left, remaining, state in ((0.001, 1, "valid"), (0, 0, "expired"), (-0.001, 0, "expired")):
-        table = tokens_table([call(0, token)], START + timedelta(seconds=900 - left))
-        assert table.loc[1, ["remaining", "state"]].tolist() == [remaining, state]
-
-
-def recipes(function, *beginnings):
-    """The lines of code in a docstring that begin so."""
-    lines = [line.strip() for line in inspect.getdoc(function).splitlines() if line.startswith("    ")]
-    found = [line for line in lines if line.startswith(beginnings)]
-    assert found
-    return found
-
-
-def run(lines, **names):
-    for line in lines:
-        exec(line, names)  # noqa: S102 - a line of ours
-    return names
-
-
-def test_recipes_for_other_shapes():
-    """Positions beside their accounts, and records that are listed by their key."""
-    accounts = [
-        {"id": "a", "account_number": "01", "cash": "5.5", "positions": [{"symbol": "ALFA", "quantity": 2}]},
-        {"id": "b", "account_number": "02", "cash": "7.5", "positions": []},
-    ]
-    found = run(
-        recipes(tabulate, "positions = ", "table = "), tabulate=tabulate, response=httpx.Response(200, json=accounts)
-    )
-    assert found["table"].loc[0, ["account_number", "symbol", "quantity", "cash"]].tolist() == ["01", "ALFA", 2, 5.5]
-    quoted = httpx.Response(200, json={"quotes": {"ALFA": {"bid": 1}, "BRVO": {"bid": 2}}})
-    quotes = run(recipes(tabulate, "quotes = "), tabulate=tabulate, response=quoted)["quotes"]
-    assert quotes.to_dict("list") == {"symbol": ["ALFA", "BRVO"], "bid": [1, 2]}
-
-
-ANSWER = [{"id": "a", "cash": "5.25", "rate": 1.5, "owner": {"since": "2026-05-12T09:30:00Z"}, "closed_on": None}]
-FILES = {
-    "calls": (calls_table, lambda: calls_table([call(0, authorization(1)), call(1, status=599)])),
-    "tokens": (tokens_table, lambda: tokens_table([call(0, authorization(1))], START)),
-    "table": (tabulate, lambda: tabulate(ANSWER)),
-}
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_recipes_for_parquet(name, tmp_path, monkeypatch):
-    """The line in the docstring keeps every type."""
-    monkeypatch.chdir(tmp_path)
-    function, made = FILES[name]
-    run(recipes(function, f"{name}.to_parquet("), **{name: made()})
-    pd.testing.assert_frame_equal(pd.read_parquet(f"{name}.parquet"), made())
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_recipes_for_excel(name, tmp_path, monkeypatch):
-    """The lines in the docstrings make a file that holds the same, its instants without their zone."""
-    monkeypatch.chdir(tmp_path)
-    pytest.importorskip("openpyxl")
-    function, made = FILES[name]
-    run(recipes(function, "instants = ", f"{name}.assign("), **{name: made()})
-    read, table = pd.read_excel(f"{name}.xlsx", index_col=0, dtype={"id": str}), made()
-    assert list(read.columns) == list(table.columns)
-    for column in table.select_dtypes("datetimetz"):
-        assert read[column].tolist() == table[column].dt.tz_localize(None).tolist()
-
-
-def test_recipes_when_there_is_no_instant():
-    """Nothing is taken off then."""
-    (line,) = recipes(tabulate, "instants = ")
-    assert run([line], table=tabulate([{"x": 1}]))["instants"].shape[1] == 0
-
-
-def test_no_calls():
-    """Without calls both tables have their columns and types."""
-    assert dtypes(calls_table([])) == CALL_TYPES
-    assert dtypes(tokens_table([], START)) == TOKEN_TYPES
-    assert calls_table([]).index.name == "call"
-    assert tokens_table([], START).index.name == "token"
-
-
-def test_calls_of_one_instant():
-    """Calls of one instant stay in the order in which they are given."""
-    assert calls_table([call(0, path="/b"), call(0, path="/a")])["path"].tolist() == ["/b", "/a"]
-
-
-def test_instants_of_another_zone():
-    """An instant is in UTC, whatever zone it came in."""
-    local = Call(START.astimezone(timezone(timedelta(hours=2))), "broker", "GET", PATH)
-    table = calls_table([local])
-    assert dtypes(table) == CALL_TYPES
-    assert table["when"].tolist() == [START]
-
-
-def test_tokens():
-    """A token is a row with its lifetime, what remains of it and how many calls it authorized."""
-    token = authorization(1, lasts=898)
-    table = tokens_table([call(0), call(1, token), call(2, token), call(3, KEY_PAIR)], START + timedelta(seconds=98))
-    assert dtypes(table) == TOKEN_TYPES
-    assert table.index.tolist() == [1]
-    assert table.loc[1].to_dict() == {
-        "profile": "default",
-        "environment": "broker-sandbox",
-        "issued": START,
-        "expires": START + timedelta(seconds=898),
-        "lifetime": 898.0,
-        "remaining": 800.0,
-        "state": "valid",
-        "calls": 2,
-    }
-
-
-@pytest.mark.parametrize(
-    ("now", "states", "remaining"),
-    [
-        (950, ["replaced", "expired", "valid"], [0, 0, 850]),
-        (1799, ["replaced", "expired", "valid"], [0, 0, 1]),
-        (1800, ["replaced", "expired", "expired"], [0, 0, 0]),
-    ],
-)
-def test_states(now, states, remaining):
-    """A token is replaced by a later one of its credentials, expires at its end, and is valid before."""
-    tokens = [authorization(1), authorization(2, at=100, lasts=800), authorization(3, at=900)]
-    table = tokens_table([call(0, token) for token in tokens], START + timedelta(seconds=now))
-    assert table["state"].tolist() == states
-    assert table["remaining"].tolist() == remaining
-
-
-def test_tokens_of_others_replace_nothing():
-    """Only a token of the same profile and environment replaces another."""
-    tokens = [
-        authorization(1),
-        authorization(2, at=10, profile="other"),
-        authorization(3, at=10, environment=Environment.BROKER_LIVE),
-    ]
-    table = tokens_table([call(0, token) for token in tokens], START + timedelta(seconds=20))
-    assert table["state"].tolist() == ["valid"] * 3
-    assert table["profile"].tolist() == ["default", "other", "default"]
-
-
-def test_tokens_of_one_instant():
-    """Of two tokens issued at one instant the higher number is the later."""
-    table = tokens_table([call(0, authorization(number)) for number in (1, 2)], START)
-    assert table["state"].tolist() == ["replaced", "valid"]
-
-
-@given(
-    st.lists(
-        st.builds(authorization, st.integers(1, 4), at=st.integers(0, 2000), lasts=st.integers(1, 900)), max_size=8
-    ),
-    st.randoms(use_true_random=False),
-    st.integers(0, 4000),
-)
-def test_tokens_law(tokens, chance, now):
-    """The table does not depend on the order of calls, counts each once, and nothing remains below zero."""
-    calls = [call(index, token) for index, token in enumerate(tokens)]
-    instant = START + timedelta(seconds=now)
-    table = tokens_table(calls, instant)
-    shuffled = [*calls]
-    chance.shuffle(shuffled)
-    pd.testing.assert_frame_equal(tokens_table(shuffled, instant), table)
-    assert table["calls"].sum() == len(calls)
-    assert (table["remaining"] >= 0).all()
-    assert not ((table["state"] == "valid") & (table["remaining"] == 0)).any()
-    assert np.all(np.diff(table.index) >= 0)
-
-
-def test_arguments_that_are_none():
-    """Nothing, and a path that is no text, are told in words."""
-    with pytest.raises(TabulationError, match="it is None"):
+def test_wrong_arguments():
+    """None instead of data, and a path that is not text, are refused."""
+    with pytest.raises(TabulationError, match="the data is None") as caught:
         tabulate(None)
-    with pytest.raises(TabulationError, match="dotted path of a list, not int"):
+    assert caught.value.about == "data"
+    with pytest.raises(TabulationError, match="dotted path of a list, not int") as caught:
         tabulate([{"a": [1]}], records=3)
+    assert caught.value.about == "records"
     assert tabulate(b"null").shape == (1, 0)

@@ -58,13 +58,13 @@ class History:
 
     def tokens(self) -> pd.DataFrame:
         """Return one row for each access token that authorized a call."""
-        from toolkit.tables.tabulation import tokens_table
+        from toolkit.tables import tokens_table
 
         return self._with_source(tokens_table(self.ledger.calls(), self.ledger.last_ended_at() or self.now()))
 
     def calls(self, *, last: int | None) -> pd.DataFrame:
         """Return one row for each call, or for the last ones only."""
-        from toolkit.tables.tabulation import calls_table
+        from toolkit.tables import calls_table
 
         calls = self.ledger.calls()
         skipped = 0 if last is None else max(0, len(calls) - last)

@@ -150,14 +150,14 @@ class _Session(Generic[ClientType]):
         """Return one row for each access token that authorized a call.
 
         Remaining lifetime and state are as of the end of the last call, live and replayed alike. For the
-        columns, see `toolkit.tables.tabulation.tokens_table`.
+        columns, see `toolkit.tables.session_tables.tokens_table`.
         """
         return self._history.tokens()
 
     def calls(self, *, last: int | None = None) -> pd.DataFrame:
         """Return one row for each call, token requests included.
 
-        For the columns, see `toolkit.tables.tabulation.calls_table`.
+        For the columns, see `toolkit.tables.session_tables.calls_table`.
 
         Args:
             last: how many of the last calls; they keep their numbers among all calls. None for all.

@@ -1,1 +1,41 @@
-"""To be told."""
+"""JSON answers, calls and tokens as pandas tables, and charts of them.
+
+`tabulate` makes a table in this order:
+
+1. `json_body` takes the JSON text out of a response and parses it strictly.
+2. `row_choice` finds the list that holds the records: the value itself, a list in an envelope, or a named one.
+3. `flatten` spreads each record over columns, one for each path of keys; `column_names` names them.
+4. `columns` infers the type of each column from its values and its name; `requested_dtypes` applies a dtype that
+   the user asked for instead.
+5. `arrow_text` converts whole columns of text to numbers and instants, and builds the DataFrame.
+
+`arrow_reader` is a faster way through steps 1 to 3 for large bodies, with the same result. `session_tables` makes the
+tables of calls and tokens, `comparison` finds what differs between two tables, and `charts` draws them.
+
+The four functions below are imported when they are first used, because pandas takes half a second to import.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from toolkit.tables.comparison import compare
+    from toolkit.tables.session_tables import calls_table, tokens_table
+    from toolkit.tables.tabulation import tabulate
+
+_MODULES = {
+    "calls_table": "session_tables",
+    "compare": "comparison",
+    "tabulate": "tabulation",
+    "tokens_table": "session_tables",
+}
+
+__all__ = ["calls_table", "compare", "tabulate", "tokens_table"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -1,5 +1,19 @@
-"""Where the brackets of a JSON text are, and how deep it is, without reading it."""
-# MERGE: Large bodies read by Arrow: the same columns as the plain way, several times faster and in less memory. Arrow's reader changes or loses some JSON (instants become times without their text, large integers become floats, a null that begins a list is lost) and a hostile body can crash it, by depth or by a null between records (measured on pyarrow 26). So brackets are counted first, Arrow only sees what it reads faithfully, and whatever is doubtful is left to the plain way, which is always right.
+"""A second way to read large bodies, by Arrow: the same columns, several times faster and in less memory.
+
+It exists for one measured goal: 100,000 accounts become a table at least 2.5 times as fast as with json.loads and
+json_normalize (`python -m tests.benchmarks.tables`). Without that goal this module could be deleted, together with the
+branch in `tabulation._read` that calls it; the tables would stay the same.
+
+Arrow's reader changes or loses some JSON: instants lose their text, large integers become floats, and a null at the
+beginning of a list is lost. A hostile body can crash it, by depth or by a null between records (measured on
+pyarrow 26). So the records are read in this order:
+
+1. `find_brackets` finds all brackets outside strings, and with them the depth and the spans of the records.
+2. `_as_lines` puts each record on a line, and turns the lists inside records into JSON text.
+3. Arrow reads the lines, as text where a sample of the records has text.
+4. Whatever Arrow might have changed raises `_Doubtful`. Then `read_columns` returns None, and the caller reads the
+   body with `json_body`, `row_choice` and `flatten`, which are always right.
+"""
 
 from __future__ import annotations
 
@@ -16,38 +30,44 @@ import pyarrow.compute as pc
 import pyarrow.json
 
 from toolkit.core.errors import TabulationError
-from toolkit.tables.column_names import Path
+from toolkit.tables.column_names import KeyPath
 from toolkit.tables.flatten import MAX_DEPTH, columns_of, json_text
 from toolkit.tables.json_body import Body
 from toolkit.tables.row_choice import choose_rows
 
-# Bytes from which on this way is worth its start.
+# Bytes from which on this way is worth its overhead.
 WORTHWHILE: Final = 64 * 1024
 
 # Arrow counts the bytes of a block in 31 bits.
 _TOO_LARGE: Final = 2**31 - 2**20
-# Text is told from instants in this many records before the first reading; others cost a second reading.
+# Records in which text is looked for before the first reading; text elsewhere may cost a second reading.
 _SAMPLE: Final = 20
+# Columns from which on records with few keys in common are left to the other way, which counts their cells.
 _WIDE: Final = 200
+# Records that are parsed at most at once, to find the order of the columns.
 _BATCH: Final = 1000
-# Bytes that are read in one go, as long as a record is shorter.
+# Bytes that Arrow reads at once, if each record is shorter.
 _BLOCK: Final = 4 * 2**20
-# A list as text has escapes; its longest are those of a letter of two bytes, `\\u00e9`.
+# Upper bound of how many times longer a list gets as JSON text: `1e15` becomes `1000000000000000.0`.
 _GROWTH: Final = 8
-# An integer, which has no sign of its own: Arrow reads it as 0, and among floats as -0.0.
+# Bytes in which brackets are looked for at once: few enough for a processor's cache, and little memory.
+_CHUNK: Final = 2**20
+# JSON's integer -0 is 0. Arrow reads it as 0, but among floats as -0.0.
 _MINUS_ZERO: Final = re.compile(rb"-0[,}\]\s]")
 _MARK: Final = b'"toolkit: the rows stand here"'
 
 
 class _Doubtful(Exception):
-    """Arrow may not read this as it is."""
+    """Arrow might change or lose something in this body."""
 
 
-def read_columns(body: Body, path: str | None = None, *, written: bool = False) -> tuple[dict[Path, Any], int] | None:
-    """The columns of the records that `choose_rows` chooses, and how many records; None when in doubt.
+def read_columns(
+    body: Body, path: str | None = None, *, numbers_as_text: bool = False
+) -> tuple[dict[KeyPath, Any], int] | None:
+    """Return the columns of the records that `choose_rows` chooses and the number of records, or None if in doubt.
 
-    The columns are those of `flatten.columns_of`, as Arrow arrays of null, bool, int64, double or
-    string. With `written`, which asks for each number as it was written, a float is a doubt, and so is -0.
+    The columns are those of `flatten.columns_of`, as Arrow arrays of null, bool, int64, double or string. With
+    `numbers_as_text`, floats and -0 are doubtful, because Arrow does not keep their digits.
     """
     content = body.content
     try:
@@ -57,22 +77,22 @@ def read_columns(body: Body, path: str | None = None, *, written: bool = False) 
             return None
         rows = _list_of_rows(content, brackets, path)
         records = _Records(content, *_record_spans(content, brackets, rows))
-        texts = _paths_of_texts(records.sample(), written=written)
-        lines = _as_lines(content, brackets, rows, records, written=written)
+        texts = _paths_of_texts(records.sample(), numbers_as_text=numbers_as_text)
+        lines = _as_lines(content, brackets, rows, records, numbers_as_text=numbers_as_text)
         columns = _read(lines, texts, records)
-        if written and any(pa.types.is_floating(values.type) for values in columns.values()):
+        if numbers_as_text and any(pa.types.is_floating(values.type) for values in columns.values()):
             return None
-        if (written or any(map(_has_minus_zero, columns.values()))) and _MINUS_ZERO.search(content):
+        if (numbers_as_text or any(map(_has_minus_zero, columns.values()))) and _MINUS_ZERO.search(content):
             return None
-        return {found: columns[found] for found in _first_appearances(records, set(columns))}, len(records)
+        return {name: columns[name] for name in _first_appearances(records, set(columns))}, len(records)
     except (_Doubtful, TabulationError, pa.ArrowException, UnicodeError):
-        # A TabulationError too is for the plain way to raise, which sees where.
+        # The other way raises a TabulationError again, and knows the place.
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class _Records:
-    """The records of a JSON text, each read when it is asked for.
+    """The records of a JSON text, parsed on demand.
 
     Attributes:
         content: the JSON text.
@@ -88,35 +108,35 @@ class _Records:
         return len(self.starts)
 
     def sample(self) -> list[Any]:
-        """A few records, from the first to the last."""
+        """Return a few records, spread from the first to the last."""
         rows = np.linspace(0, len(self) - 1, min(_SAMPLE, len(self)), dtype=np.int64)
-        return [record for row in rows.tolist() for record in self.read(row, row + 1)]
+        return [record for row in rows.tolist() for record in self.parse(row, row + 1)]
 
-    def read(self, first: int, last: int) -> list[Any]:
-        """The records from `first` up to `last`, exclusive."""
+    def parse(self, first: int, last: int) -> list[Any]:
+        """Return the records from `first` to `last`, exclusive."""
         records: list[Any] = Body(b"[" + self.content[self.starts[first] : self.ends[last - 1]] + b"]").parse()
         return records
 
 
 def _list_of_rows(content: bytes, brackets: Brackets, path: str | None) -> tuple[int, int]:
-    """Where in `brackets` the list of the rows opens and closes."""
-    last = len(brackets.at) - 1
-    if content[brackets.at[0]] == ord("["):
+    """Return which of the brackets open and close the list of the rows."""
+    last = len(brackets.positions) - 1
+    if content[brackets.positions[0]] == ord("["):
         if path is not None:
             raise _Doubtful
         return 0, last
-    opens = np.flatnonzero(brackets.opening & (brackets.depth == 2))
-    closes = np.flatnonzero(~brackets.opening & (brackets.depth == 1))
+    opens = np.flatnonzero(brackets.is_opening & (brackets.depth == 2))
+    closes = np.flatnonzero(~brackets.is_opening & (brackets.depth == 1))
     if not opens.size:
         raise _Doubtful
-    largest = int(np.argmax(brackets.at[closes] - brackets.at[opens]))
+    largest = int(np.argmax(brackets.positions[closes] - brackets.positions[opens]))
     first, last = int(opens[largest]), int(closes[largest])
-    _check_choice(content[: brackets.at[first]], content[brackets.at[last] + 1 :], path)
+    _check_choice(content[: brackets.positions[first]], content[brackets.positions[last] + 1 :], path)
     return first, last
 
 
 def _check_choice(before: bytes, after: bytes, path: str | None) -> None:
-    """Whether the rows are those of the list between these two parts of an object, and nothing else."""
+    """Check that the rows are the list between these two parts of an object, and nothing else."""
     if _MARK in before or _MARK in after:
         raise _Doubtful
     mark = {json.loads(_MARK): None}
@@ -128,57 +148,60 @@ def _check_choice(before: bytes, after: bytes, path: str | None) -> None:
 def _record_spans(
     content: bytes, brackets: Brackets, rows: tuple[int, int]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return where each record begins and ends, exclusive."""
     first, last = rows
     base = brackets.depth[first]
     inside = slice(first + 1, last)
-    at, opening, depth = brackets.at[inside], brackets.opening[inside], brackets.depth[inside]
-    starts, ends = at[opening & (depth == base + 1)], at[~opening & (depth == base)]
-    if content[brackets.at[first]] != ord("[") or not starts.size:
+    positions, is_opening, depth = brackets.positions[inside], brackets.is_opening[inside], brackets.depth[inside]
+    starts, ends = positions[is_opening & (depth == base + 1)], positions[~is_opening & (depth == base)]
+    if content[brackets.positions[first]] != ord("[") or not starts.size:
         raise _Doubtful
     if (np.frombuffer(content, np.uint8)[starts] != ord("{")).any():
         raise _Doubtful
     return starts, ends + 1
 
 
-def _as_lines(content: bytes, brackets: Brackets, rows: tuple[int, int], records: _Records, *, written: bool) -> bytes:
-    """The records, each on a line of its own, with each list in a record as its JSON text.
+def _as_lines(
+    content: bytes, brackets: Brackets, rows: tuple[int, int], records: _Records, *, numbers_as_text: bool
+) -> bytes:
+    """Return each record on a line of its own, with each list inside it as a string that holds its JSON text.
 
-    Arrow reads lines in parallel, and a list of records in one go.
+    Arrow reads lines in parallel, but a list of records in one piece.
     """
     first, last = rows
-    begin, end = int(brackets.at[first]) + 1, int(brackets.at[last])
+    begin, end = int(brackets.positions[first]) + 1, int(brackets.positions[last])
     starts, ends = records.starts.tolist(), records.ends.tolist()
     between = {content[a:b] for a, b in zip(ends, starts[1:], strict=False)}
     around = content[begin : starts[0]] + content[ends[-1] : end]
     if around.strip() or any(gap[:1] != b"," or gap[1:].strip() for gap in between):
-        raise _Doubtful  # such as a null between records, which Arrow crashes on
-    lined = bytearray(content)
-    np.frombuffer(lined, np.uint8)[records.ends[:-1]] = ord("\n")
-    view, copied = memoryview(lined), begin
-    pieces: list[bytes | memoryview] = []
+        raise _Doubtful  # for example a null between records, which crashes Arrow
+    lines = bytearray(content)
+    np.frombuffer(lines, np.uint8)[records.ends[:-1]] = ord("\n")
+    view, copied = memoryview(lines), begin
+    parts: list[bytes | memoryview] = []
     for a, b in lists_within(content, brackets, first, last):
-        text = json_text(Body(content[a:b]).parse(written=written))
-        pieces += [view[copied:a], json.dumps(text).encode()]
+        text = json_text(Body(content[a:b]).parse(numbers_as_text=numbers_as_text))
+        parts += [view[copied:a], json.dumps(text).encode()]
         copied = b
-    return b"".join([*pieces, view[copied:end]])
+    return b"".join([*parts, view[copied:end]])
 
 
-def _paths_of_texts(sample: list[Any], *, written: bool) -> set[Path]:
-    """Where these records have text.
+def _paths_of_texts(sample: list[Any], *, numbers_as_text: bool) -> set[KeyPath]:
+    """Return the paths at which these records have text.
 
-    Records with few keys in common are a doubt, as Arrow would make a very wide table of them.
+    Records with few keys in common are doubtful, because Arrow would make a very wide table of them.
     """
     columns = columns_of(sample)
     if len(columns) > _WIDE and len(columns) > 5 * max(len(columns_of([record])) for record in sample):
         raise _Doubtful
-    kinds = {path: set(map(type, values)) for path, values in columns.items()}
-    if written and any(float in found for found in kinds.values()):
+    types_at = {path: set(map(type, values)) for path, values in columns.items()}
+    if numbers_as_text and any(float in kinds for kinds in types_at.values()):
         raise _Doubtful
-    return {path for path, found in kinds.items() if str in found}
+    return {path for path, kinds in types_at.items() if str in kinds}
 
 
-def _read(lines: bytes, texts: set[Path], records: _Records) -> dict[Path, Any]:
-    """The values of each path; `texts` are the paths of which it is known that they hold text."""
+def _read(lines: bytes, texts: set[KeyPath], records: _Records) -> dict[KeyPath, Any]:
+    """Return the values at each path; `texts` are the paths that are known to hold text."""
     _check_size(lines)
     for _ in range(3):
         leaves = dict(_leaves((), _structs(lines, records, texts)))
@@ -189,8 +212,8 @@ def _read(lines: bytes, texts: set[Path], records: _Records) -> dict[Path, Any]:
     raise _Doubtful
 
 
-def _structs(lines: bytes, records: _Records, texts: set[Path]) -> Any:
-    """The records as Arrow structs, with the values at these paths read as text."""
+def _structs(lines: bytes, records: _Records, texts: set[KeyPath]) -> Any:
+    """Return the records as Arrow structs, with the values at `texts` read as text."""
     is_indented = b"\r" in lines or lines.count(b"\n") >= len(records)
     longest = int((records.ends - records.starts).max()) * _GROWTH
     table = pyarrow.json.read_json(
@@ -206,8 +229,8 @@ def _structs(lines: bytes, records: _Records, texts: set[Path]) -> Any:
     return pa.StructArray.from_arrays([column.combine_chunks() for column in table.columns], table.column_names)
 
 
-def _struct_type(texts: set[Path]) -> Any:
-    """A struct with a string at each path; what else the records hold is left to be found."""
+def _struct_type(texts: set[KeyPath]) -> Any:
+    """Return a struct type with a string at each of these paths; Arrow infers the other fields."""
     fields = []
     for key in dict.fromkeys(path[0] for path in texts):
         below = {path[1:] for path in texts if path[0] == key}
@@ -217,10 +240,11 @@ def _struct_type(texts: set[Path]) -> Any:
     return pa.struct(fields)
 
 
-def _leaves(path: Path, structs: Any) -> Iterator[tuple[Path, Any]]:
+def _leaves(path: KeyPath, structs: Any) -> Iterator[tuple[KeyPath, Any]]:
+    """Yield path and values of all fields that are not structs themselves."""
     if path and not structs.type.num_fields:
         yield path, pa.nulls(len(structs))
-    # flatten(), unlike field(), gives nulls where the struct itself is null.
+    # Unlike field(), flatten() gives nulls where the struct itself is null.
     for field, values in zip(structs.type, structs.flatten(), strict=True):
         below = (*path, field.name)
         if pa.types.is_struct(values.type):
@@ -230,9 +254,10 @@ def _leaves(path: Path, structs: Any) -> Iterator[tuple[Path, Any]]:
 
 
 def _faithful(values: Any) -> Any:
+    """Return the values if Arrow cannot have changed them."""
     kind = values.type
     if pa.types.is_floating(kind):
-        # NaN and infinities are no JSON; a float beyond 2**53 may have been written as an integer of more digits.
+        # NaN and infinities are not JSON; a float from 2**53 on may have been an integer of more digits.
         if not pc.all(pc.less(pc.abs(values), 2.0**53)).as_py():
             raise _Doubtful
     elif not (
@@ -245,20 +270,20 @@ def _faithful(values: Any) -> Any:
 def _has_minus_zero(values: Any) -> bool:
     if not pa.types.is_floating(values.type):
         return False
-    # Only the bits tell it from 0.0.
+    # -0.0 equals 0.0, but its bits differ.
     return bool(pc.any(pc.equal(values.view(pa.int64()), -(2**63))).as_py())
 
 
-def _first_appearances(records: _Records, paths: set[Path]) -> list[Path]:
-    """The paths in the order in which the records have them, reading only as far as needed."""
-    found: dict[Path, None] = {}
+def _first_appearances(records: _Records, paths: set[KeyPath]) -> list[KeyPath]:
+    """Return the paths in the order in which the records have them; parses only as many records as needed."""
+    ordered: dict[KeyPath, None] = {}
     first, last = 0, 1
-    while len(paths) - len(found) > 1:
+    while len(paths) - len(ordered) > 1:
         if first == len(records):
             raise _Doubtful
-        found |= dict.fromkeys(path for path in columns_of(records.read(first, last)) if path in paths)
+        ordered |= dict.fromkeys(path for path in columns_of(records.parse(first, last)) if path in paths)
         first, last = last, min(last + min(last, _BATCH), len(records))
-    return [*found, *(paths - found.keys())]
+    return [*ordered, *(paths - ordered.keys())]
 
 
 def _check_size(text: bytes) -> None:
@@ -266,78 +291,76 @@ def _check_size(text: bytes) -> None:
         raise _Doubtful
 
 
-# Bytes looked at in one go: few enough to stay in a processor's cache, and to need little memory.
-_PIECE: Final = 2**20
-
-
 @dataclass(frozen=True, slots=True)
 class Brackets:
     """The brackets of a JSON text outside its strings.
 
     Attributes:
-        at: position of each, ascending.
-        opening: whether it opens.
-        depth: how many are open from it on; that of a closing one does not count the pair it ends.
+        positions: position of each bracket, ascending.
+        is_opening: True for `[` and `{`.
+        depth: number of pairs that are open after the bracket.
     """
 
-    at: npt.NDArray[np.int64]
-    opening: npt.NDArray[np.bool_]
+    positions: npt.NDArray[np.int64]
+    is_opening: npt.NDArray[np.bool_]
     depth: npt.NDArray[np.int64]
 
 
 def find_brackets(content: bytes, max_depth: int) -> Brackets | None:
-    """The brackets of a text that is a single list or object, no deeper than `max_depth`; None of any other.
+    """Return the brackets of a text that is one list or object, at most `max_depth` deep; None for any other text.
 
-    Says nothing of what is between them, nor whether a square one closes a square one.
+    Checks neither the text between the brackets, nor that a square bracket is closed by a square one.
     """
-    at, closed = _positions(content)
-    if at.size < 2 or not closed:
+    positions, is_closed = _bracket_positions(content)
+    if positions.size < 2 or not is_closed:
         return None
-    opening = (np.frombuffer(content, np.uint8)[at] | 0x20) == ord("{")
-    depth = np.cumsum(np.where(opening, 1, -1))
+    is_opening = (np.frombuffer(content, np.uint8)[positions] | 0x20) == ord("{")
+    depth = np.cumsum(np.where(is_opening, 1, -1))
     if depth.max() > max_depth or depth[-1] != 0 or depth[:-1].min() < 1:
         return None
-    if content[: at[0]].strip() or content[at[-1] + 1 :].strip():
+    if content[: positions[0]].strip() or content[positions[-1] + 1 :].strip():
         return None
-    return Brackets(at, opening, depth)
+    return Brackets(positions, is_opening, depth)
 
 
 def lists_within(content: bytes, brackets: Brackets, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Begin and end of each list between two brackets that is in no other list between them.
+    """Yield begin and end, exclusive, of each outermost list between two brackets.
 
-    `first` and `last` count brackets, not bytes. The end is exclusive.
+    Args:
+        first: number of the bracket before the lists, counted in `brackets`.
+        last: number of the bracket after them.
     """
-    is_list = np.frombuffer(content, np.uint8)[brackets.at] == ord("[")
+    is_list = np.frombuffer(content, np.uint8)[brackets.positions] == ord("[")
     lists = np.flatnonzero(is_list[first + 1 : last]) + first + 1
     if not lists.size:
         return
-    at, depth, done = brackets.at.tolist(), brackets.depth.tolist(), first
+    positions, depth, done = brackets.positions.tolist(), brackets.depth.tolist(), first
     for index in lists.tolist():
         if index > done:
             done = index + 1
             while depth[done] >= depth[index]:
                 done += 1
-            yield at[index], at[done] + 1
+            yield positions[index], positions[done] + 1
 
 
-def _positions(content: bytes) -> tuple[npt.NDArray[np.int64], bool]:
-    """Where brackets are outside strings, and whether the last string ends."""
+def _bracket_positions(content: bytes) -> tuple[npt.NDArray[np.int64], bool]:
+    """Return the positions of brackets outside strings, and True if the last string ends."""
     view = np.frombuffer(_without_escapes(content), np.uint8)
-    found, quotes_before = [np.empty(0, np.int64)], 0
-    for begin in range(0, len(view), _PIECE):
-        piece = view[begin : begin + _PIECE]
-        quotes = np.flatnonzero(piece == ord('"'))
-        # `[` and `{`, `]` and `}` differ in this bit alone.
-        folded = piece | 0x20
+    positions, quotes_before = [np.empty(0, np.int64)], 0
+    for begin in range(0, len(view), _CHUNK):
+        chunk = view[begin : begin + _CHUNK]
+        quotes = np.flatnonzero(chunk == ord('"'))
+        # `[` and `{`, and `]` and `}`, differ only in this bit.
+        folded = chunk | 0x20
         brackets = np.flatnonzero((folded == ord("{")) | (folded == ord("}")))
-        in_string = (np.searchsorted(quotes, brackets) + quotes_before) & 1
-        found.append(brackets[in_string == 0] + begin)
+        is_in_string = (np.searchsorted(quotes, brackets) + quotes_before) & 1
+        positions.append(brackets[is_in_string == 0] + begin)
         quotes_before += len(quotes)
-    return np.concatenate(found), quotes_before % 2 == 0
+    return np.concatenate(positions), quotes_before % 2 == 0
 
 
 def _without_escapes(content: bytes) -> bytes:
-    """A text of the same length in which no quote is escaped."""
+    """Return a text of the same length in which no quote is escaped."""
     if b"\\" not in content:
         return content
     return content.replace(b"\\\\", b"__").replace(b'\\"', b"__")

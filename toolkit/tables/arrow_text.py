@@ -1,7 +1,8 @@
-"""Typed columns put together to a DataFrame."""
-# MERGE: Text in Arrow arrays.
-# MERGE: Numbers as JSON writes them, to the numbers that hold them.
-# MERGE: RFC 3339 instants, and dates, from text.
+"""Arrow arrays of text: made from JSON values, cast to numbers and instants, and put together to a DataFrame.
+
+Each function works on a whole column at once. A function that casts returns None if one text does not fit, so that
+the caller can leave the column as text.
+"""
 
 from __future__ import annotations
 
@@ -16,37 +17,70 @@ import pyarrow.compute as pc
 
 from toolkit.core.errors import TabulationError
 
+Numbers: TypeAlias = Literal["float", "decimal", "text"]
+
+# Significant digits that float64 keeps of any decimal number, and those that decimal128 has at most.
+FLOAT_DIGITS: Final = 15
+DECIMAL_DIGITS: Final = 38
+# Leaves room for the product of two columns: their digits add up, and must stay within DECIMAL_DIGITS.
+_DECIMAL_PRECISION: Final = 18
+
+# Numbers as JSON writes them (RFC 8259, section 6), so without leading zeros.
+INTEGER: Final = "^-?(?:0|[1-9][0-9]*)$"
+NUMBER: Final = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
+
+# Instants and dates as in RFC 3339, section 5.6.
+INSTANT: Final = (
+    r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})$"
+)
+DATE: Final = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+
+_UTC: Final = pa.timestamp("us", "UTC")
+_NO_ZONE: Final = pa.timestamp("us")
+# The first and the last instant of Python's datetime, in microseconds since 1970.
+_FIRST: Final = -62_135_596_800_000_000
+_LAST: Final = 253_402_300_799_999_999
+
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_DTYPES: Final = {
+    pa.int64(): pd.Int64Dtype(),
+    pa.bool_(): pd.BooleanDtype(),
+    # Made from the name: pandas and Arrow use different objects for UTC.
+    _UTC: pd.DatetimeTZDtype("us", "UTC"),
+}
 
 
 def string_array(texts: Iterable[str | None]) -> Any:
-    """The texts as an Arrow array; U+FFFD stands for half a surrogate pair, which UTF-8 cannot hold."""
-    held = list(texts)
+    """Return an Arrow array of texts; U+FFFD replaces half a surrogate pair, which UTF-8 cannot encode."""
+    values = list(texts)
     try:
-        return pa.array(held, pa.string())
+        return pa.array(values, pa.string())
     except UnicodeEncodeError:
-        return pa.array([text and _LONE_SURROGATE.sub("\ufffd", text) for text in held], pa.string())
+        return pa.array([text and _LONE_SURROGATE.sub("\ufffd", text) for text in values], pa.string())
+
+
+def texts_of(values: Iterable[Any]) -> Any:
+    """Return an Arrow array of the values as JSON writes them."""
+    return string_array(None if value is None else text_of(value) for value in values)
 
 
 def text_of(value: Any) -> str:
-    """A scalar as JSON writes it, text without its quotes."""
+    """Return a scalar as JSON writes it, text without its quotes.
+
+    Raises:
+        TabulationError: if an integer has thousands of digits, which Python refuses to write.
+    """
     if isinstance(value, bool):
         return "true" if value else "false"
     try:
         return repr(float(value)) if isinstance(value, float) else str(value)
     except ValueError:
-        # str() refuses thousands of digits.
-        raise TabulationError("a number has too many digits") from None
-
-
-def texts_of(values: Iterable[Any]) -> Any:
-    """The values as JSON writes them, in an Arrow array of strings."""
-    return string_array(None if value is None else text_of(value) for value in values)
+        raise TabulationError("A number has too many digits.", about="data") from None
 
 
 def all_match(texts: Any, pattern: str) -> bool:
-    """Whether every text of an Arrow array matches; the first is tried alone, as it settles most columns."""
-    first = _first_text(texts)
+    """Return True if there are texts and all of them match."""
+    first = _first_text(texts)  # settles most columns
     if first is None or not re.fullmatch(pattern, first, re.ASCII):
         return False
     return bool(pc.all(pc.match_substring_regex(texts, pattern)).as_py())
@@ -57,21 +91,8 @@ def _first_text(texts: Any) -> str | None:
     return None if index < 0 else str(texts[index].as_py())
 
 
-Numbers: TypeAlias = Literal["float", "decimal", "text"]
-
-# What float64 holds of any decimal number, and decimal128 at most.
-FLOAT_DIGITS: Final = 15
-DECIMAL_DIGITS: Final = 38
-# Room for a sum and a product of two columns: their digits add up, and must stay within DECIMAL_DIGITS.
-_DECIMAL_ROOM: Final = 18
-
-INTEGER: Final = "^-?(?:0|[1-9][0-9]*)$"
-# Text with leading zeros is none.
-NUMBER: Final = r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
-
-
 def numbers_from(texts: Any, numbers: Numbers) -> Any | None:
-    """An Arrow array of texts that match `NUMBER` as int64, float64 or decimal128; None when one does not fit."""
+    """Cast texts that match `NUMBER` to int64, float64 or decimal128; return None if a number does not fit."""
     if all_match(texts, INTEGER):
         try:
             return texts.cast(pa.int64())
@@ -84,13 +105,13 @@ def numbers_from(texts: Any, numbers: Numbers) -> Any | None:
 
 
 def exceeds_float(texts: Any) -> bool:
-    """Whether one of the numbers has more than `FLOAT_DIGITS` significant digits."""
+    """Return True if one of the numbers has more than `FLOAT_DIGITS` significant digits."""
     long = texts.filter(pc.greater(pc.utf8_length(texts), FLOAT_DIGITS))
     return any(_significant_digits(text) > FLOAT_DIGITS for text in long.to_pylist() if text is not None)
 
 
 def decimal_of(text: str) -> Decimal | None:
-    """The number of a text that matches `NUMBER`; None when its exponent is beyond all that Decimal holds."""
+    """Return the number of a text that matches `NUMBER`, or None if Decimal cannot hold its exponent."""
     try:
         number = Decimal(text)
     except InvalidOperation:
@@ -111,14 +132,15 @@ def _decimals(texts: Any) -> Any | None:
     has_point = pc.greater_equal(point, 0)
     scale = pc.max(pc.if_else(has_point, pc.subtract(pc.subtract(length, point), 1), 0)).as_py()
     before = pc.subtract(pc.if_else(has_point, point, length), pc.starts_with(texts, "-").cast(pa.int32()))
-    # A single 0 before the point takes no digit.
+    # A single 0 before the point needs no digit.
     whole = pc.max(pc.if_else(pc.match_substring_regex(texts, "^-?0"), 0, before)).as_py()
     if whole + scale > DECIMAL_DIGITS:
         return None
-    return texts.cast(pa.decimal128(max(whole + scale, _DECIMAL_ROOM), scale))
+    return texts.cast(pa.decimal128(max(whole + scale, _DECIMAL_PRECISION), scale))
 
 
 def _without_exponent(text: str | None) -> str | None:
+    """Return a number without an exponent, or "" if it would have too many digits."""
     if text is None:
         return None
     number = decimal_of(text)
@@ -132,57 +154,36 @@ def _significant_digits(text: str) -> int:
     return len(digits.strip("0"))
 
 
-# Section 5.6.
-INSTANT: Final = (
-    r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})$"
-)
-DATE: Final = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-
-_UTC: Final = pa.timestamp("us", "UTC")
-_NO_ZONE: Final = pa.timestamp("us")
-# Microseconds from 1970 to the first and the last instant that datetime has.
-_FIRST: Final = -62_135_596_800_000_000
-_LAST: Final = 253_402_300_799_999_999
-
-
 def instants_from(texts: Any) -> Any | None:
-    """An Arrow array of texts that match `INSTANT` in UTC, cut to microseconds; None when one is no instant."""
-    found = _cast(texts, _UTC)
-    if found is not None:
-        return found
+    """Cast texts that match `INSTANT` to instants in UTC, cut to microseconds; return None if one is not an instant."""
+    instants = _cast(texts, _UTC)
+    if instants is not None:
+        return instants
     return _cast(pc.replace_substring_regex(pc.utf8_upper(texts), r"(\.[0-9]{6})[0-9]+", r"\1"), _UTC)
 
 
 def dates_from(texts: Any) -> Any | None:
-    """An Arrow array of texts that match `DATE` as midnights without a zone; None when one is no date."""
+    """Cast texts that match `DATE` to midnights without a zone; return None if one is not a date."""
     return _cast(texts, _NO_ZONE)
 
 
 def has_nanoseconds(texts: Any) -> bool:
-    """Whether one of the instants has digits beyond the microsecond."""
+    """Return True if one of the instants has digits beyond the microsecond."""
     return bool(pc.any(pc.match_substring_regex(texts, r"\.[0-9]{6}[0-9]*[1-9]")).as_py())
 
 
 def _cast(texts: Any, kind: Any) -> Any | None:
-    """The instants, or None when a text names none: 30 February, a leap second, the year 0."""
+    """Return the instants, or None if a text is not an instant: 30 February, a leap second, the year 0."""
     try:
-        found = texts.cast(kind)
+        instants = texts.cast(kind)
     except pa.ArrowInvalid:
         return None
-    bounds = pc.min_max(found.cast(pa.int64())).as_py()
-    return found if bounds["min"] >= _FIRST and bounds["max"] <= _LAST else None
-
-
-_DTYPES: Final = {
-    pa.int64(): pd.Int64Dtype(),
-    pa.bool_(): pd.BooleanDtype(),
-    # By name: the time zone that Arrow brings is another object for the same UTC.
-    pa.timestamp("us", "UTC"): pd.DatetimeTZDtype("us", "UTC"),
-}
+    bounds = pc.min_max(instants.cast(pa.int64())).as_py()
+    return instants if bounds["min"] >= _FIRST and bounds["max"] <= _LAST else None
 
 
 def frame_of(columns: Mapping[str, Any], count: int) -> pd.DataFrame:
-    """A DataFrame of `count` rows, numbered from 0, with these columns in their order.
+    """Return a DataFrame of `count` rows, numbered from 0, with these columns in their order.
 
     A column is an Arrow array, a Series, or a list of objects.
     """
@@ -197,7 +198,7 @@ def frame_of(columns: Mapping[str, Any], count: int) -> pd.DataFrame:
 
 
 def series_of(values: Any) -> pd.Series[Any]:
-    """One such column alone."""
+    """Return one column, as `frame_of` takes it, with the dtype that it has in the DataFrame."""
     if _is_arrow(values):
         return frame_of({"": values}, len(values))[""]
     return values if isinstance(values, pd.Series) else pd.Series(values, dtype=object)

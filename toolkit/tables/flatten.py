@@ -1,4 +1,4 @@
-"""Records spread over columns: a path for each value, and no key lost."""
+"""Records spread over columns: a path for each value, so that no key is lost."""
 
 from __future__ import annotations
 
@@ -7,28 +7,29 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from toolkit.core.errors import TabulationError
-from toolkit.tables.column_names import Path
-from toolkit.tables.json_body import Written
+from toolkit.tables.column_names import KeyPath
+from toolkit.tables.json_body import NumberText
 
-# Objects and lists within objects and lists, counted from the record.
+# Levels of objects and lists inside each other, counted from the record.
 MAX_DEPTH: Final = 64
 
-# A table of more cells than this, with fewer than one in `_SPARSE` filled, is no table but a map taken for one.
+# With more cells than this, and fewer than one in `_SPARSE` filled, the records are really a map from identifiers.
 _MANY_CELLS: Final = 20_000_000
 _SPARSE: Final = 100
 
-_SCALARS: Final = frozenset({str, int, float, bool, type(None), Written})
+_SCALARS: Final = frozenset({str, int, float, bool, type(None), NumberText})
 
 
-def columns_of(records: Sequence[Any]) -> dict[Path, list[Any]]:
-    """The values of each path, one a record, None where a record has none; paths by first appearance.
+def columns_of(records: Sequence[Any]) -> dict[KeyPath, list[Any]]:
+    """Return the values at each path: one for each record, None if it has none; paths by first appearance.
 
-    Objects become longer paths. Lists become JSON text. A record that is no object is the value of
-    the empty path; one that is null has no value. In a record, null or an object without members
-    says nothing of its own where other records have an object; elsewhere it makes a column.
+    Objects become longer paths, and lists become JSON text. A record that is not an object is the value at
+    the empty path; null has no value. Null and an empty object make a column, unless another record has an
+    object with members there.
 
     Raises:
-        TabulationError: deeper than `MAX_DEPTH`, or not JSON; or millions of cells and hardly one filled.
+        TabulationError: if a record is nested deeper than `MAX_DEPTH` or is not JSON, or if there are millions of
+            cells and hardly any is filled.
     """
     columns = _Columns()
     root = _Level((), columns)
@@ -36,19 +37,19 @@ def columns_of(records: Sequence[Any]) -> dict[Path, list[Any]]:
         if isinstance(record, dict):
             root.add(record, row)
         elif record is not None:
-            held = json_text(record, 1) if isinstance(record, (list, tuple)) else record
-            columns.at((), row).append(held)
-    return _without_shadows(columns.padded(len(records)))
+            value = json_text(record, 1) if isinstance(record, (list, tuple)) else record
+            columns.at((), row).append(value)
+    return _without_empty_parents(columns.padded(len(records)))
 
 
 def json_text(value: Any, depth: int = 0) -> str:
-    """A parsed value as JSON text on one line, with `Written` numbers as they were written.
+    """Return a parsed value as JSON text on one line; `NumberText` stays as it is.
 
     Raises:
-        TabulationError: deeper than `MAX_DEPTH`, or not JSON.
+        TabulationError: if the value is nested deeper than `MAX_DEPTH`, or is not JSON.
     """
     _check_depth(depth)
-    if isinstance(value, Written):
+    if isinstance(value, NumberText):
         return str(value)
     if isinstance(value, dict):
         members = (
@@ -61,23 +62,28 @@ def json_text(value: Any, depth: int = 0) -> str:
 
 
 class _Columns:
-    """The values of each path so far, as far as the last record that has one."""
+    """The values at each path so far; each list ends at the last record that has a value.
+
+    Attributes:
+        filled: number of members of objects so far.
+    """
 
     __slots__ = ("_values", "filled")
 
     def __init__(self) -> None:
-        self._values: dict[Path, list[Any]] = {}
+        self._values: dict[KeyPath, list[Any]] = {}
         self.filled = 0
 
-    def at(self, path: Path, row: int) -> list[Any]:
-        """The values at the path, padded up to this row."""
+    def at(self, path: KeyPath, row: int) -> list[Any]:
+        """Return the values at the path, padded up to this row."""
         values = self._values.setdefault(path, [])
         if not values:
             self._check_filled(row)
         values.extend([None] * (row - len(values)))
         return values
 
-    def padded(self, count: int) -> dict[Path, list[Any]]:
+    def padded(self, count: int) -> dict[KeyPath, list[Any]]:
+        """Return all values, padded up to `count` records."""
         self._check_filled(count)
         for values in self._values.values():
             values.extend([None] * (count - len(values)))
@@ -87,8 +93,9 @@ class _Columns:
         cells = len(self._values) * rows
         if cells > _MANY_CELLS and cells > self.filled * _SPARSE:
             raise TabulationError(
-                f"{rows} records with {len(self._values)} different keys have hardly a key in common",
-                "Where keys are identifiers, turn the objects into lists first.",
+                f"{rows} records with {len(self._values)} different keys have hardly a key in common.",
+                "If the keys are identifiers, turn the objects into lists first.",
+                about="data",
             )
 
 
@@ -97,7 +104,7 @@ class _Level:
 
     __slots__ = ("_all", "_leaves", "_levels", "_path")
 
-    def __init__(self, path: Path, columns: _Columns) -> None:
+    def __init__(self, path: KeyPath, columns: _Columns) -> None:
         _check_depth(len(path))
         self._path = path
         self._all = columns
@@ -105,24 +112,25 @@ class _Level:
         self._levels: dict[str, _Level] = {}
 
     def add(self, record: dict[str, Any], row: int) -> None:
+        """Add the values of an object to the columns."""
         leaves = self._leaves
         self._all.filled += len(record)
-        for key, value in record.items():
-            held = value
-            if type(value) not in _SCALARS:
-                if isinstance(value, dict):
-                    if value:
-                        self._below(key).add(value, row)
+        for key, member in record.items():
+            value = member
+            if type(member) not in _SCALARS:
+                if isinstance(member, dict):
+                    if member:
+                        self._below(key).add(member, row)
                         continue
-                    held = None
-                elif isinstance(value, (list, tuple)):
-                    held = json_text(value, len(self._path) + 1)
+                    value = None
+                elif isinstance(member, (list, tuple)):
+                    value = json_text(member, len(self._path) + 1)
             values = leaves.get(key)
             if values is None:
                 values = leaves[key] = self._all.at((*self._path, _checked_key(key)), row)
             elif len(values) < row:
                 values.extend([None] * (row - len(values)))
-            values.append(held)
+            values.append(value)
 
     def _below(self, key: str) -> _Level:
         level = self._levels.get(key)
@@ -131,28 +139,31 @@ class _Level:
         return level
 
 
-def _without_shadows(columns: dict[Path, list[Any]]) -> dict[Path, list[Any]]:
-    above = {path[:length] for path in columns for length in range(1, len(path))}
+def _without_empty_parents(columns: dict[KeyPath, list[Any]]) -> dict[KeyPath, list[Any]]:
+    """Drop the columns without a value at paths where other records have an object with members."""
+    parents = {path[:length] for path in columns for length in range(1, len(path))}
     return {
         path: values
         for path, values in columns.items()
-        if path not in above or any(value is not None for value in values)
+        if path not in parents or any(value is not None for value in values)
     }
 
 
 def _checked_key(key: Any) -> str:
     if not isinstance(key, str):
-        raise TabulationError(f"a key of an object is {type(key).__name__}; the keys of JSON are text")
+        raise TabulationError(
+            f"A key of an object is {type(key).__name__}; the keys of JSON objects are text.", about="data"
+        )
     return key
 
 
 def _check_depth(depth: int) -> None:
     if depth > MAX_DEPTH:
-        raise TabulationError(f"a record is nested deeper than {MAX_DEPTH} levels")
+        raise TabulationError(f"A record is nested deeper than {MAX_DEPTH} levels.", about="data")
 
 
 def _scalar_text(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError):
-        raise TabulationError(f"a list holds {type(value).__name__} that JSON cannot hold") from None
+        raise TabulationError(f"A list holds {type(value).__name__} that JSON cannot hold.", about="data") from None

@@ -10,37 +10,39 @@ from typing import Any, Final, NoReturn
 from toolkit.core.errors import ServiceError, TabulationError
 from toolkit.core.escaping import excerpt
 
-# How many characters of a body that is no JSON, or of a name, an error shows.
+# Characters of a name, or of a body that is not JSON, that an error shows.
 SHOWN: Final = 80
 
 
-class Written(str):
-    """A JSON number as the service wrote it, digit by digit."""
+class NumberText(str):
+    """A JSON number as text, digit by digit as the service wrote it."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A JSON text that is still to be read.
+    """A JSON text that has not been parsed.
 
     Attributes:
-        content: the text, in one of the encodings of Unicode.
-        content_type: what the response says it is, perhaps nothing; None when there is no response.
+        content: the text, in an encoding of Unicode.
+        content_type: Content-Type of the response, or "" if it has none; None if there is no response.
     """
 
     content: bytes
     content_type: str | None = None
 
-    def parse(self, *, written: bool = False) -> Any:
-        """The value, with the members of each object in their order.
+    def parse(self, *, numbers_as_text: bool = False) -> Any:
+        """Return the value; the members of each object keep their order.
 
-        With `written`, numbers come as `Written`.
+        Args:
+            numbers_as_text: return numbers as `NumberText`.
 
         Raises:
-            TabulationError: it is no JSON; a name appears twice in one object; NaN or Infinity; too deep.
+            TabulationError: if the text is not JSON, has a name twice in one object, holds NaN or an infinity, or
+                is nested too deep.
         """
-        number: Any = Written if written else None
+        number: Any = NumberText if numbers_as_text else None
         try:
             return json.loads(
                 self.content,
@@ -50,12 +52,14 @@ class Body:
                 parse_int=number,
             )
         except RecursionError:
-            raise TabulationError("the JSON is nested too deep to read") from None
+            raise TabulationError("The JSON is nested too deep to read.", about="data") from None
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise self._not_json(error) from None
         except ValueError:
             # int() refuses thousands of digits.
-            raise TabulationError("a number has too many digits", "numbers='text' keeps it as it is.") from None
+            raise TabulationError(
+                "A number has too many digits.", "numbers='text' keeps it as it is.", about="data"
+            ) from None
 
     def _not_json(self, error: ValueError) -> TabulationError:
         if self.content_type is None:
@@ -63,52 +67,37 @@ class Body:
             advice = "Give a response, its JSON as text or bytes, or a value such as a list of dicts."
         else:
             what = "The answer is not JSON"
-            advice = "It may be a login page or a proxy's: check the address in the settings."
+            advice = "It may be a login page or the page of a proxy: check the address in the settings."
         if isinstance(error, json.JSONDecodeError):
             what += f" from line {error.lineno}, column {error.colno} on"
         if self.content_type:
             what += f"; its content type is {excerpt(self.content_type, SHOWN)!r}"
         if not self.content.strip():
-            return TabulationError(f"{what}; it is empty.", advice)
+            return TabulationError(f"{what}; it is empty.", advice, about="data")
         beginning = self.content[: 4 * SHOWN].decode("utf-8", "replace")
-        return TabulationError(f"{what}; it begins {excerpt(beginning, SHOWN)!r}.", advice)
+        return TabulationError(f"{what}; it begins {excerpt(beginning, SHOWN)!r}.", advice, about="data")
 
 
 def body_of(data: Any) -> Body | None:
-    """The JSON text of a response, bytes or text; None for anything else, which is a parsed value.
+    """Return the JSON text of a response, bytes or text, or None for anything else, which is a parsed value.
 
-    A response is anything with `content` and `json`, such as that of httpx.
+    A response is any object with `content` and `json`, such as a response of httpx.
 
     Raises:
-        ServiceError: the response has an error status.
-        TabulationError: it is a table.
+        ServiceError: if the response has an error status.
+        TabulationError: if the data is a table.
     """
     if hasattr(data, "itertuples"):
-        raise TabulationError("This is a table already.", "Give what the service answered: a response, or its JSON.")
+        raise TabulationError(
+            "This is already a table.", "Give the answer of the service: a response, or its JSON.", about="data"
+        )
     if hasattr(data, "content") and hasattr(data, "json"):
         return _response_body(data)
     if isinstance(data, (bytes, bytearray, memoryview)):
         return Body(bytes(data))
-    if isinstance(data, str) and not isinstance(data, Written):
+    if isinstance(data, str) and not isinstance(data, NumberText):
         return Body(data.removeprefix("\ufeff").encode("utf-8", "surrogatepass"))
     return None
-
-
-def _advice(status: int) -> str:
-    """What a status asks of the caller (RFC 9110 section 15; 429 is of RFC 6585)."""
-    if status == 401:
-        return "It did not accept the credentials: check them, and that they belong to this environment."
-    if status == 403:
-        return "It knows the caller and does not allow this: ask the service for the permission."
-    if status == 404:
-        return "It has nothing at this address: check the path, and the address in the settings."
-    if status == 429:
-        return "It asks for fewer requests: wait before trying again."
-    if status >= 500:
-        return "It has a problem of its own: try again later."
-    if status < 400:
-        return "It points elsewhere, and redirects are followed only where asked: check the address in the settings."
-    return "Change what is asked for; the answer itself, `response.text`, may say more."
 
 
 def _response_body(response: Any) -> Body:
@@ -124,16 +113,34 @@ def _response_body(response: Any) -> Body:
     return Body(bytes(response.content), str(headers.get("content-type", "")))
 
 
+def _advice(status: int) -> str:
+    """Return what the user can do about a status (RFC 9110, section 15; for 429 RFC 6585, section 4)."""
+    if status == 401:
+        return "It did not accept the credentials: check them, and that they belong to this environment."
+    if status == 403:
+        return "It knows the caller and does not allow this: ask the service for the permission."
+    if status == 404:
+        return "It has nothing at this address: check the path, and the address in the settings."
+    if status == 429:
+        return "It asks for fewer requests: wait before trying again."
+    if status >= 500:
+        return "It has a problem of its own: try again later."
+    if status < 400:
+        return "It points to another address, and redirects are not followed: check the address in the settings."
+    return "Change the request; the answer itself, `response.text`, may say more."
+
+
 def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(members)
-    if len(made) != len(members):
+    result = dict(members)
+    if len(result) != len(members):
         twice = next(name for name, count in Counter(name for name, _ in members).items() if count > 1)
         raise TabulationError(
-            f"the name {excerpt(twice, SHOWN)!r} appears twice in one object",
+            f"The name {excerpt(twice, SHOWN)!r} appears twice in one object.",
             "To take the last value of each name: tabulate(response.json()).",
+            about="data",
         )
-    return made
+    return result
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise TabulationError(f"{name} is no JSON number", "To read it all the same, parse and clean the JSON first.")
+    raise TabulationError(f"{name} is not a JSON number.", "Parse and clean the JSON yourself first.", about="data")

@@ -1,4 +1,4 @@
-"""A column with the dtype that its reader asked for, or the row that it does not fit."""
+"""A column with the dtype that the user requested, or an error that names the first row that does not fit."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from pandas.api import types
 from toolkit.core.errors import TabulationError
 from toolkit.core.escaping import excerpt
 from toolkit.tables.arrow_text import FLOAT_DIGITS, Numbers, all_match, decimal_of, series_of
-from toolkit.tables.columns import Column, Losses, typed
+from toolkit.tables.columns import Column, Losses, with_inferred_type
 from toolkit.tables.json_body import SHOWN
 
-# Unlike a number that is recognised, one that is asked for may have leading zeros.
-_ASKED_NUMBER: Final = r"^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
+# Unlike a number that is recognised, a requested one may have leading zeros.
+_NUMBER: Final = r"^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
 
-# What pandas reads, but for words such as "now", which it takes for the moment; it cuts what is beyond nanoseconds.
-_ASKED_INSTANT: Final = (
+# What pandas reads as an instant, except words such as "now", and digits beyond the nanosecond, which it drops.
+_INSTANT: Final = (
     r"^[0-9]{4}(?:[-/]?[0-9]{1,2}){0,2}"
     r"(?:[T ][0-9]{1,2}(?::?[0-9]{2}){0,2}(?:\.[0-9]{0,9}0*)? ?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?$"
 )
 
-# What Arrow and pandas raise when a value does not fit.
+# What Arrow and pandas raise if a value does not fit.
 _MISFIT: Final = (ValueError, TypeError, OverflowError, NotImplementedError)
 
 _NAMES: Final = {bool: "a boolean", int: "an integer", float: "a number"}
 
 
 def needs_digits(dtype: Any) -> bool:
-    """Whether a number must be read digit by digit, rather than as float64, to become this dtype without a loss."""
+    """Return True if numbers must be read digit by digit, rather than as float64, to become this dtype without loss."""
     return bool(dtype.kind != "f")
 
 
-def asked(column: Column, dtype: Any, numbers: Numbers) -> pd.Series[Any]:
-    """The column with a dtype of pandas, NumPy or Arrow.
+def as_requested_dtype(column: Column, dtype: Any, numbers: Numbers) -> pd.Series[Any]:
+    """Return the column with a dtype of pandas, NumPy or Arrow.
 
-    Text becomes a number, instant or boolean when it reads as one; anything becomes text as JSON
-    writes it. Nothing is rounded or cut to fit, except that a fraction becomes the nearest float.
+    Text becomes a number, instant or boolean if it reads as one, and anything becomes text as JSON writes it.
+    Nothing is rounded or cut to fit, except that a fraction becomes the nearest float.
 
     Raises:
-        TabulationError: names the first row that does not fit, what was expected and what type was found.
+        TabulationError: if a value does not fit; names the first such row, the dtype and the type of the value.
     """
     convert = _converter(dtype, numbers)
     try:
@@ -53,123 +53,129 @@ def asked(column: Column, dtype: Any, numbers: Numbers) -> pd.Series[Any]:
     except _MISFIT:
         row = _first_misfit(column, convert)
         raise TabulationError(
-            f"column {excerpt(column.name, SHOWN)!r}, row {row}: expected {dtype}, found {_found(column, row)}",
-            "Rows count from 0. numbers='text' or another dtype for this column holds what is there.",
+            f"Column {excerpt(column.name, SHOWN)!r}, row {row}: expected {dtype}, found {_type_at(column, row)}.",
+            "Rows count from 0. Use numbers='text', or another dtype for this column.",
+            about="dtypes",
         ) from None
 
 
 def _converter(dtype: Any, numbers: Numbers) -> Callable[[Column], pd.Series[Any]]:
     if types.is_object_dtype(dtype) or isinstance(dtype, pd.CategoricalDtype):
-        return lambda part: _as_typed(part, dtype, numbers)
+        return lambda part: _by_inferred_type(part, dtype, numbers)
     if types.is_bool_dtype(dtype):
         return lambda part: _from_arrow(_booleans(part), dtype)
     if dtype.kind == "c":
-        parts = np.empty(0, dtype).real.dtype
-        return lambda part: _from_arrow(_numbers(part, parts), parts).astype(dtype)
+        real = np.empty(0, dtype).real.dtype
+        return lambda part: _from_arrow(_numbers(part, real), real).astype(dtype)
     if types.is_numeric_dtype(dtype):
         return lambda part: _from_arrow(_numbers(part, dtype), dtype)
     if types.is_string_dtype(dtype):
         return lambda part: _texts(part, dtype)
     if types.is_datetime64_any_dtype(dtype):
         return lambda part: _instants(part, dtype)
-    return lambda part: _as_typed(part, dtype, numbers)
+    return lambda part: _by_inferred_type(part, dtype, numbers)
 
 
-def _as_typed(column: Column, dtype: Any, numbers: Numbers) -> pd.Series[Any]:
+def _by_inferred_type(column: Column, dtype: Any, numbers: Numbers) -> pd.Series[Any]:
+    """Convert the values that the column has without a request; refuse what cannot be read back."""
     losses = Losses()
-    found = typed(column, numbers, losses)
-    _refuse(losses.nanoseconds)
-    _refuse((losses.digits or isinstance(found, list)) and _lost_digits(column, found))
+    values = with_inferred_type(column, numbers, losses)
+    _refuse_if(losses.nanoseconds)
+    _refuse_if((losses.digits or isinstance(values, list)) and _lost_digits(column, values))
     series: pd.Series[Any]
     if types.is_object_dtype(dtype):
-        series = pd.Series(found if isinstance(found, list) else found.to_pylist(), dtype=dtype)
+        series = pd.Series(values if isinstance(values, list) else values.to_pylist(), dtype=dtype)
         return series
-    series = series_of(found)
+    series = series_of(values)
     if isinstance(dtype, pd.CategoricalDtype) and dtype.categories is not None:
-        # pandas makes a missing value of one that it does not find so.
-        _refuse((dtype.categories.get_indexer_for(series.dropna().array) == -1).any())
-    made = series.astype(dtype)
-    _refuse(not _same(series, made))
-    return made
+        # pandas turns a value that is not a category into a missing one.
+        _refuse_if((dtype.categories.get_indexer_for(series.dropna().array) == -1).any())
+    result = series.astype(dtype)
+    _refuse_if(not _reads_back(series, result))
+    return result
 
 
-def _lost_digits(column: Column, found: Any) -> bool:
-    """Whether a number became a float with other digits than it was written with."""
-    values = found if isinstance(found, list) else found.to_pylist()
+def _lost_digits(column: Column, values: Any) -> bool:
+    """Return True if a number became a float with other digits than it was written with."""
+    values = values if isinstance(values, list) else values.to_pylist()
     return any(
         isinstance(value, float) and len(text) > FLOAT_DIGITS and decimal_of(text) != Decimal(repr(value))
         for text, value in zip(column.text().to_pylist(), values, strict=True)
     )
 
 
-def _same(series: pd.Series[Any], made: pd.Series[Any]) -> bool:
-    """Whether all that was there can be read back from what was made of it."""
-    held = series.notna()
-    before, after = series[held], made[held]
+def _reads_back(series: pd.Series[Any], result: pd.Series[Any]) -> bool:
+    """Return True if each value can be read back from the result."""
+    present = series.notna()
+    before, after = series[present], result[present]
     if after.isna().any():
         return False
-    if isinstance(made.dtype, pd.CategoricalDtype):
-        # Python takes True and 1 for one and the same category.
+    if isinstance(result.dtype, pd.CategoricalDtype):
+        # Python takes True and 1 for the same category.
         return all(a == b and types.is_bool(a) == types.is_bool(b) for a, b in zip(before, after, strict=True))
-    if made.dtype.kind == "m" and types.is_numeric_dtype(before.dtype):
+    if result.dtype.kind == "m" and types.is_numeric_dtype(before.dtype):
         return bool((after.astype("int64") == before).all())
     if types.is_string_dtype(before.dtype):
-        before = _read_for(made.dtype, before)
+        before = _as_fine_as_possible(result.dtype, before)
     return bool((after.astype(before.dtype) == before).all())
 
 
-def _read_for(dtype: Any, texts: pd.Series[Any]) -> pd.Series[Any]:
-    """Texts at their finest, to compare with what was made of them: there are many ways to write an hour."""
+def _as_fine_as_possible(dtype: Any, texts: pd.Series[Any]) -> pd.Series[Any]:
+    """Parse texts at the finest resolution, to compare them with the result: an hour can be written in many ways."""
     if dtype.kind == "m":
         return pd.to_timedelta(texts)
     if isinstance(dtype, pd.ArrowDtype) and pa.types.is_time(dtype.pyarrow_dtype):
         return texts.astype(pd.ArrowDtype(pa.time64("ns")))
-    if isinstance(dtype, pd.PeriodDtype) and all_match(pa.array(texts, pa.string()), _ASKED_INSTANT):
+    if isinstance(dtype, pd.PeriodDtype) and all_match(pa.array(texts, pa.string()), _INSTANT):
         return pd.to_datetime(texts, format="ISO8601")
     return texts
 
 
 def _texts(column: Column, dtype: Any) -> pd.Series[Any]:
     texts = column.text()
-    made = _from_arrow(texts, dtype)
-    # NumPy cuts bytes to the length that is asked for.
-    _refuse(dtype.kind == "S" and not _same(pd.Series(texts.to_pylist(), dtype="str"), made))
-    return made
+    result = _from_arrow(texts, dtype)
+    # NumPy cuts bytes to the requested length.
+    _refuse_if(dtype.kind == "S" and not _reads_back(pd.Series(texts.to_pylist(), dtype="str"), result))
+    return result
 
 
 def _booleans(column: Column) -> Any:
     texts = column.text()
-    _refuse(texts.null_count < len(texts) and not all_match(texts, "^(?:true|false)$"))
+    _refuse_if(texts.null_count < len(texts) and not all_match(texts, "^(?:true|false)$"))
     return texts.cast(pa.bool_())
 
 
 def _numbers(column: Column, dtype: Any) -> Any:
-    kind = dtype.pyarrow_dtype if isinstance(dtype, pd.ArrowDtype) else pa.from_numpy_dtype(_numpy_dtype(dtype))
+    if isinstance(dtype, pd.ArrowDtype):
+        kind = dtype.pyarrow_dtype
+    else:
+        kind = pa.from_numpy_dtype(getattr(dtype, "numpy_dtype", dtype))
     values = column.data
-    # Arrow measures an integer by its type, not by its digits, before it makes a decimal of it.
+    # Arrow decides by the type of integers, rather than by their digits, whether they fit a decimal.
     if not isinstance(values, list) and _is_number(values.type) and not pa.types.is_decimal(kind):
-        return _checked(values, values.cast(kind, safe=not pa.types.is_floating(kind)))
+        return _exact(values, values.cast(kind, safe=not pa.types.is_floating(kind)))
     texts = column.text()
-    _refuse(texts.null_count < len(texts) and not all_match(texts, _ASKED_NUMBER))
+    _refuse_if(texts.null_count < len(texts) and not all_match(texts, _NUMBER))
     if pa.types.is_integer(kind) and pc.any(pc.match_substring_regex(texts, "[.eE]")).as_py():
         return texts.cast(pa.decimal256(76, 20)).cast(kind)
-    return _checked(texts, texts.cast(kind))
+    return _exact(texts, texts.cast(kind))
 
 
-def _checked(values: Any, found: Any) -> Any:
-    """The numbers made of these, none of which is infinite, or a whole number that was changed."""
-    if pa.types.is_floating(found.type):
-        floats = found.cast(pa.float64())
-        _refuse(pc.all(pc.is_finite(floats)).as_py() is False)
+def _exact(values: Any, numbers: Any) -> Any:
+    """Return the numbers that were cast from these values, unless one is infinite or a whole number has changed."""
+    if pa.types.is_floating(numbers.type):
+        floats = numbers.cast(pa.float64())
+        _refuse_if(pc.all(pc.is_finite(floats)).as_py() is False)
         if pa.types.is_integer(values.type):
-            _refuse(not floats.cast(pa.int64()).equals(values))
+            _refuse_if(not floats.cast(pa.int64()).equals(values))
         elif pa.types.is_string(values.type):
-            _refuse(_changes_whole_numbers(values, floats, np.finfo(found.type.to_pandas_dtype()).precision))
-    return found
+            digits = np.finfo(numbers.type.to_pandas_dtype()).precision
+            _refuse_if(_changes_whole_numbers(values, floats, digits))
+    return numbers
 
 
 def _changes_whole_numbers(texts: Any, floats: Any, digits: int) -> bool:
-    """Whether a text without a fraction, of more than these digits, is another number than its float."""
+    """Return True if a text without a fraction, of more than `digits` digits, differs from its float."""
     long = pc.and_(pc.match_substring_regex(texts, "^-?[0-9]+$"), pc.greater(pc.utf8_length(texts), digits))
     pairs = zip(texts.filter(long).to_pylist(), floats.filter(long).to_pylist(), strict=True)
     return any(int(text) != number for text, number in pairs)
@@ -179,22 +185,18 @@ def _is_number(kind: Any) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind))
 
 
-def _numpy_dtype(dtype: Any) -> Any:
-    return getattr(dtype, "numpy_dtype", dtype)
-
-
 def _instants(column: Column, dtype: Any) -> pd.Series[Any]:
     texts = column.text()
-    if column.numerals or (not isinstance(column.data, list) and pa.types.is_integer(column.data.type)):
+    if column.is_number_text or (not isinstance(column.data, list) and pa.types.is_integer(column.data.type)):
         return series_of(texts.cast(pa.int64())).astype(dtype)
-    _refuse(texts.null_count < len(texts) and not all_match(texts, _ASKED_INSTANT))
-    aware = getattr(dtype, "tz", None) is not None or getattr(getattr(dtype, "pyarrow_dtype", None), "tz", None)
-    read = pd.to_datetime(pd.Series(texts.to_pylist(), dtype=object), format="ISO8601", utc=bool(aware))
+    _refuse_if(texts.null_count < len(texts) and not all_match(texts, _INSTANT))
+    has_zone = getattr(dtype, "tz", None) is not None or getattr(getattr(dtype, "pyarrow_dtype", None), "tz", None)
+    instants = pd.to_datetime(pd.Series(texts.to_pylist(), dtype=object), format="ISO8601", utc=bool(has_zone))
     # NumPy refuses to drop a zone, Arrow does not.
-    _refuse(read.dt.tz is not None and not aware)
-    found: pd.Series[Any] = read.astype(dtype)
-    _refuse(not _same(read, found))
-    return found
+    _refuse_if(instants.dt.tz is not None and not has_zone)
+    result: pd.Series[Any] = instants.astype(dtype)
+    _refuse_if(not _reads_back(instants, result))
+    return result
 
 
 def _from_arrow(values: Any, dtype: Any) -> pd.Series[Any]:
@@ -202,18 +204,18 @@ def _from_arrow(values: Any, dtype: Any) -> pd.Series[Any]:
     if hasattr(dtype, "__from_arrow__"):
         series = pd.Series(dtype.__from_arrow__(values))
     else:
-        _refuse(values.null_count and dtype.kind != "f")
+        _refuse_if(values.null_count and dtype.kind != "f")
         series = pd.Series(values.to_numpy(zero_copy_only=False), dtype=dtype)
     return series
 
 
-def _refuse(misfit: Any) -> None:
-    if misfit:
+def _refuse_if(misfits: Any) -> None:
+    if misfits:
         raise ValueError
 
 
 def _first_misfit(column: Column, convert: Callable[[Column], pd.Series[Any]]) -> int:
-    """The first row that alone does not fit, found by halving."""
+    """Return the first row that does not fit on its own, by halving the column."""
     first, last = 0, len(column.data)
     while last - first > 1:
         middle = (first + last) // 2
@@ -227,14 +229,14 @@ def _first_misfit(column: Column, convert: Callable[[Column], pd.Series[Any]]) -
 
 
 def _part(column: Column, first: int, last: int) -> Column:
-    return Column(column.name, column.key, column.data[first:last], column.numerals)
+    return Column(column.name, column.key, column.data[first:last], column.is_number_text)
 
 
-def _found(column: Column, row: int) -> str:
+def _type_at(column: Column, row: int) -> str:
     value = column.data[row]
     value = value if isinstance(column.data, list) else value.as_py()
     if value is None:
         return "a missing value"
-    if column.numerals:
+    if column.is_number_text:
         return "a number"
     return _NAMES.get(type(value), "text")

@@ -1,36 +1,39 @@
-"""Which part of a JSON value is the rows, and what a child table carries of its parents."""
+"""The choice of rows: which part of a JSON value holds the records, and what identifies the records around them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from toolkit.core.errors import TabulationError
 from toolkit.core.escaping import excerpt
 from toolkit.tables.column_names import is_key, words
 
-# Words that name what surrounds a page of records: where it is among the pages, and how the request went.
+# Words for what surrounds a page of records: its place among the pages, and the outcome of the request.
 _ENVELOPE_WORDS: Final = frozenset(
     "next previous prev first last page pages paging pagination limit offset cursor total count more links link "
     "meta metadata request success ok error errors message warnings self after before".split()
 )
-# Words that say so only beside one of those: `next_page_token`, `request_id`, `page_number`.
+# Words that mean this only together with one of the words above: `next_page_token`, `request_id`, `page_number`.
 _BESIDE_ENVELOPE_WORDS: Final = frozenset("id number token key size url uri href has is per of start end".split())
 
-# Prefix of what a child table carries from a list that has no name.
-_UNNAMED_PARENT: Final = "parent"
-_NAMED_LEVELS: Final = 3  # of lists in lists, in the error that says which there are
+# Prefix for keys of the records in a list that has no name.
+_UNNAMED_LIST: Final = "parent"
+_LEVELS_IN_ERROR: Final = 3  # of lists inside lists
+
+# The values that identify the records around a row, by (name of their list, key).
+_Identity: TypeAlias = dict[tuple[str, str], Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows of a table to be.
+    """The records that become the rows of a table.
 
     Attributes:
-        records: a JSON value a row.
-        carried: columns from the records around, by (name of their list, key); a value a row. A list in one of
-            the same name has the names of both: `children.children`.
+        records: a JSON value for each row.
+        carried: further columns, which identify the records around each row, by (name of their list, key). A list
+            inside a list of the same name has the names of both: `children.children`.
     """
 
     records: list[Any]
@@ -38,33 +41,34 @@ class Rows:
 
 
 def choose_rows(value: Any, path: str | None = None) -> Rows:
-    """The rows of a JSON value.
+    """Return the rows of a JSON value.
 
-    Without a path: the members of a list; of an envelope (see `envelope_member`), those of the list in
-    it; otherwise the value itself, one row. With a dotted path: the list there. A path that goes
-    through a list takes the lists of all its members, one after the other, and each row carries what
-    identifies the record it was in. A path that does not begin in an envelope begins in its records.
+    Without a path these are the members of a list, the members of the list in an envelope (see `envelope_member`),
+    or else the value itself as one row.
+
+    With a dotted path they are the members of the list there. If the path leads through a list, the lists of all
+    its members are joined, and each row carries the keys that identify the record around it. In an envelope the
+    path may also begin at the records.
 
     Raises:
-        TabulationError: there is no list or object at the path; says which lists there are.
+        TabulationError: if there is no list or object at the path; says which lists there are.
     """
+    member = envelope_member(value)
     if path is None:
-        inner = envelope_member(value)
-        return Rows(_as_list(value if inner is None else value[inner]))
-    inner = envelope_member(value)
-    if inner is not None and not any(_steps(value, path)):
-        value = value[inner]
-    found = list(_lists_at(value, path, (_UNNAMED_PARENT,), {}))
-    if not found and value != []:
+        return Rows(_as_list(value if member is None else value[member]))
+    if member is not None and not any(_steps(value, path)):
+        value = value[member]
+    parts = list(_lists_at(value, path, (_UNNAMED_LIST,), {}))
+    if not parts and value != []:
         raise _nothing_at(path, value)
-    return _joined(found)
+    return _joined(parts)
 
 
 def envelope_member(value: Any) -> str | None:
-    """The key of the list of objects that an object is the envelope of, or None when it is none.
+    """Return the key of the list in an envelope, or None if the value is not an envelope.
 
-    It is one when a single member is a list of objects, and each other member is null or named in
-    words such as next, page, total, count or meta. So `{"accounts": [...], "next": null}` is, and an
+    An envelope is an object with a single list of objects, in which each other member is null or has a name made
+    of words such as next, page, total, count or meta. So `{"accounts": [...], "next": null}` is an envelope, and an
     account with its positions, `{"id": ..., "positions": [...]}`, is not.
     """
     if not isinstance(value, dict):
@@ -83,8 +87,8 @@ def _is_list_of_objects(value: Any) -> bool:
 
 
 def _is_envelope_name(name: str) -> bool:
-    found = set(words(name))
-    return bool(found & _ENVELOPE_WORDS) and found <= _ENVELOPE_WORDS | _BESIDE_ENVELOPE_WORDS
+    parts = set(words(name))
+    return bool(parts & _ENVELOPE_WORDS) and parts <= _ENVELOPE_WORDS | _BESIDE_ENVELOPE_WORDS
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -92,7 +96,7 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _steps(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """The ways to take a first key of this object off a path: (key, rest). Keys may contain dots."""
+    """Yield each way to take a key of this object off the path: (key, rest). Keys may contain dots."""
     parts = path.split(".")
     for count in range(len(parts), 0, -1):
         key = ".".join(parts[:count])
@@ -100,11 +104,15 @@ def _steps(value: Any, path: str) -> Iterator[tuple[str, str]]:
             yield key, ".".join(parts[count:])
 
 
-_Found = tuple[list[Any], dict[tuple[str, str], Any]]
+def _lists_at(
+    value: Any, path: str, places: tuple[str, ...], carried: _Identity
+) -> Iterator[tuple[list[Any], _Identity]]:
+    """Yield each list at the path, with the identity that its rows carry.
 
-
-def _lists_at(value: Any, path: str, places: tuple[str, ...], carried: dict[tuple[str, str], Any]) -> Iterator[_Found]:
-    """Each list at the path, with what its rows carry. `places` name the lists that this value is in."""
+    Args:
+        places: names of the lists around the value, outermost first.
+        carried: identity of the records around the value.
+    """
     if isinstance(value, (list, tuple)):
         for member in value:
             yield from _lists_at(member, path, places, carried)
@@ -128,7 +136,7 @@ def _lists_at(value: Any, path: str, places: tuple[str, ...], carried: dict[tupl
 
 
 def _place(key: str, above: tuple[str, ...]) -> str:
-    """A name for the list under this key that none of the lists around it has."""
+    """Return a name for the list under this key that no list around it has."""
     name = key
     for place in reversed(above):
         if name not in above:
@@ -137,13 +145,13 @@ def _place(key: str, above: tuple[str, ...]) -> str:
     return name
 
 
-def _identity(record: dict[str, Any], place: str) -> dict[tuple[str, str], Any]:
+def _identity(record: dict[str, Any], place: str) -> _Identity:
     return {(place, key): value for key, value in record.items() if is_key(key) and not isinstance(value, (dict, list))}
 
 
-def _joined(found: list[_Found]) -> Rows:
+def _joined(parts: list[tuple[list[Any], _Identity]]) -> Rows:
     rows = Rows([])
-    for records, carried in found:
+    for records, carried in parts:
         for name in carried:
             rows.carried.setdefault(name, [None] * len(rows.records))
         for name, values in rows.carried.items():
@@ -153,24 +161,25 @@ def _joined(found: list[_Found]) -> Rows:
 
 
 def _nothing_at(path: str, value: Any) -> TabulationError:
-    there = dict.fromkeys(_paths(value, _NAMED_LEVELS))
-    names = ", ".join(repr(excerpt(name, 40)) for name in list(there)[:10])
+    paths = dict.fromkeys(_paths(value, _LEVELS_IN_ERROR))
+    names = ", ".join(repr(excerpt(name, 40)) for name in list(paths)[:10])
     return TabulationError(
-        f"there is no list of records at {excerpt(path)!r}",
-        f"There are: {names}." if names else "There is none at all.",
+        f"There is no list of records at {excerpt(path)!r}.",
+        f"There are: {names}." if names else "There is no list at all.",
+        about="records",
     )
 
 
 def _paths(value: Any, levels: int) -> Iterator[str]:
-    """The paths of all lists and objects in some records, those of one level before those below it."""
-    members = value if isinstance(value, (list, tuple)) else [value]
-    held = [
+    """Yield the paths of all lists and objects in some records, level by level."""
+    records = value if isinstance(value, (list, tuple)) else [value]
+    members = [
         (key, member)
-        for record in members
+        for record in records
         if isinstance(record, dict)
         for key, member in record.items()
         if isinstance(member, (list, dict))
     ]
-    yield from (key for key, _ in held)
+    yield from (key for key, _ in members)
     if levels > 1:
-        yield from (f"{key}.{path}" for key, member in held for path in _paths(member, levels - 1))
+        yield from (f"{key}.{path}" for key, member in members for path in _paths(member, levels - 1))

@@ -1,4 +1,18 @@
-"""Pictures of tokens, calls and balances, drawn with matplotlib from the tables of pandas."""
+"""Charts of tokens, calls and balances, drawn with matplotlib from the tables of a session.
+
+Each chart is made in this order: check the arguments and find the source line (`figure`), compute the rows in the
+chart's own module (`timeline`, `latencies`, `bars`), draw them on a figure with a fixed style (`figure`). Importing
+this package needs matplotlib and pandas, so nothing imports it before the first chart is drawn.
+"""
+
+from toolkit.core.errors import ConfigurationError
+
+try:
+    import matplotlib as mpl  # noqa: F401 - every module below needs it
+except ImportError:
+    raise ConfigurationError(
+        "Charts need matplotlib, which is not installed.", 'Install it: pip install "service-access-toolkit[lab]".'
+    ) from None
 
 from toolkit.tables.charts.bars import balances
 from toolkit.tables.charts.latencies import call_latencies

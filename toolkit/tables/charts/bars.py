@@ -1,139 +1,147 @@
-"""Balances as bars: of each account, or of accounts taken together."""
+"""The chart of balances: a bar for each account, or for each group of accounts."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from matplotlib.axes import Axes
 
 from toolkit.core.errors import TabulationError
 from toolkit.core.escaping import excerpt
 from toolkit.core.words import count_text
 from toolkit.tables.charts.figure import (
-    AT_MOST,
     BLUE,
     INK,
+    MAX_ROWS,
     RED,
-    Picture,
+    Chart,
     Source,
-    need,
-    nothing_to_show,
-    picture,
-    rows_of,
+    check_columns,
+    draw_message,
+    list_columns,
+    name_rows,
+    new_chart,
     source_of,
 )
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-# The service's document shows no payload: these are tried in turn, and any other may be named.
+# Tried in this order, because the service document shows no payload.
 _AMOUNTS: Final = ("equity", "balance", "portfolio_value", "cash")
 _ACCOUNTS: Final = ("account_number", "number", "name", "id")
 _CURRENCY: Final = "currency"
-_DWARFING: Final = 10  # times the largest balance, from where on the bar of all others would leave slivers of the rest
+_DWARFING: Final = 10  # a bar this many times longer than the largest balance would leave only slivers of the others
 
 
 def balances(
     accounts: pd.DataFrame, by: str | None = None, *, amount: str | None = None, source: Source = None
-) -> Picture:
-    """Balances as bars, the largest first; of more than eight, seven and the sum of the others.
+) -> Chart:
+    """Draw balances as bars, the largest first.
 
-    A sum that would dwarf the bars above it is written without a bar. By currency, each one has a bar,
+    If there are more than eight, the first seven have a bar each, and the last bar is the sum of the others. A sum
+    that would dwarf the other bars is written without a bar. With `by="currency"` each currency has its own bar,
     however many there are.
 
     Args:
         accounts: a table such as `session.accounts()`.
-        by: column whose values have a bar each, the balances of their accounts summed; by default each
-            account has its own.
-        amount: column of the balances; by default the first there is of equity, balance,
-            portfolio_value and cash.
-        source: the session that the table came from, or words that say live or replayed and of when,
-            for a table that does not say so.
+        by: a column; accounts with the same value there share a bar, which is the sum of their balances. By default
+            each account has a bar.
+        amount: the column of the balances; by default equity, balance, portfolio_value or cash, whichever is there
+            first.
+        source: the session that the table came from, or a text that says live or replayed and of when; needed only
+            if the table does not note it.
 
     Returns:
-        A figure of matplotlib.
+        A matplotlib figure.
 
     Raises:
-        ConfigurationError: matplotlib is not installed.
-        TabulationError: there is no such column, it holds no numbers, or a bar, also that of the others,
-            would add up currencies.
+        ConfigurationError: if matplotlib is not installed.
+        TabulationError: if there is no such column, if it does not hold numbers, or if a bar, including the one of
+            the others, would add up different currencies.
     """
-    need(accounts)
-    amount = _chosen(accounts, amount, _AMOUNTS, "amount")
-    label = by if by is not None else _chosen(accounts, None, _ACCOUNTS, "by")
-    need(accounts, label, amount)
+    check_columns(accounts, about="accounts")
+    amount = amount or _usual_column(accounts, _AMOUNTS, "amount")
+    label = by if by is not None else _usual_column(accounts, _ACCOUNTS, "by")
+    check_columns(accounts, label, about="by")
+    check_columns(accounts, amount, about="amount")
     numbers = _numbers(accounts, amount)
     bars = _bars(accounts, label, numbers, is_grouped=by is not None)
     title = f"{_title(amount)} by {_title(label).lower()}: {count_text(int(numbers.notna().sum()), 'account')}"
-    with picture(title, height=0.36 * max(len(bars), 2), source=source_of(source, accounts)) as (figure, axes):
+    with new_chart(title, height=0.36 * max(len(bars), 2), source=source_of(source, accounts)) as (chart, axes):
         if not bars:
-            nothing_to_show(axes, "No account has a balance.")
-            return figure
+            draw_message(axes, "No account has a balance.")
+            return chart
         _draw(axes, bars)
         axes.set_xlabel(_unit(accounts, amount))
-    return figure
+    return chart
 
 
-def _chosen(table: pd.DataFrame, name: str | None, usual: tuple[str, ...], argument: str) -> str:
-    found = name or next((each for each in usual if each in table.columns), None)
-    if found is None:
-        has = ", ".join(excerpt(str(column), 40) for column in table.columns) or "none"
-        raise TabulationError(f"The table has none of {', '.join(usual)}.", f"Name a column as {argument}: {has}.")
-    return found
+def _usual_column(table: pd.DataFrame, usual: tuple[str, ...], argument: str) -> str:
+    for name in usual:
+        if name in table.columns:
+            return name
+    raise TabulationError(
+        f"The table has no column {', '.join(usual[:-1])} or {usual[-1]}.",
+        f"Name a column as {argument}: {list_columns(table)}.",
+        about=argument,
+    )
 
 
 def _numbers(table: pd.DataFrame, amount: str) -> pd.Series[Any]:
-    if not pd.api.types.is_numeric_dtype(table[amount].dtype) or pd.api.types.is_bool_dtype(table[amount].dtype):
+    dtype = table[amount].dtype
+    if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
         raise TabulationError(
-            f"The column {excerpt(amount, 40)} is of {table[amount].dtype}, not of numbers.", "Name another as amount."
+            f"The column {excerpt(amount, 40)} holds {dtype}, not numbers.",
+            "Name another column as amount.",
+            about="amount",
         )
     return table[amount]
 
 
 def _bars(table: pd.DataFrame, label: str, numbers: pd.Series[Any], *, is_grouped: bool) -> list[tuple[str, float]]:
-    """Label and length of each bar, the longest first."""
+    """Return label and length of each bar, the longest first."""
     rows = np.flatnonzero(numbers.notna())
     values = table[label].iloc[rows].astype("object")
     names = np.array([excerpt(str(name), 32) for name in values.where(values.notna(), "without")], dtype=object)
     if is_grouped:
-        by_name = np.argsort(names, kind="stable")  # of groups with equal sums the first by name comes first
+        by_name = np.argsort(names, kind="stable")  # groups with equal sums stay in the order of their names
         rows, values, names = rows[by_name], values.iloc[by_name], names[by_name]
-    owners = _groups(values) if is_grouped else np.arange(len(rows))
-    lengths = [float(total) for total in numbers.iloc[rows].groupby(owners).sum()]
-    order = sorted(range(len(lengths)), key=lambda owner: -abs(lengths[owner]))
-    own = len(order) if len(order) <= AT_MOST or label == _CURRENCY else AT_MOST - 1
-    _refuse_mixture(table.iloc[rows], np.where(np.isin(owners, order[own:]), -1, owners))
-    labels = _labels(names, owners, is_grouped=is_grouped)
-    bars = [(labels[owner], lengths[owner]) for owner in order]
+    group_of_row = _groups(values) if is_grouped else np.arange(len(rows))
+    lengths = [float(total) for total in numbers.iloc[rows].groupby(group_of_row).sum()]
+    order = sorted(range(len(lengths)), key=lambda group: -abs(lengths[group]))
+    own = len(order) if len(order) <= MAX_ROWS or label == _CURRENCY else MAX_ROWS - 1
+    _refuse_mixture(table.iloc[rows], np.where(np.isin(group_of_row, order[own:]), -1, group_of_row))
+    labels = _labels(names, group_of_row, is_grouped=is_grouped)
+    bars = [(labels[group], lengths[group]) for group in order]
     rest = bars[own:]
     return [*bars[:own], (f"{len(rest)} others", sum(length for _, length in rest))] if rest else bars
 
 
 def _groups(values: pd.Series[Any]) -> npt.NDArray[np.int64]:
-    """For each row the number of its group, counted as they appear; missing values are one group.
+    """Return the number of each row's group, counted in order of appearance; missing values are one group.
 
-    It is by the values themselves: two that look alike once they are cut for a label are two groups.
+    Rows are grouped by their values, not by labels: two values that only look alike once they are cut are two groups.
     """
     try:
         return pd.factorize(values, use_na_sentinel=False)[0]
-    except TypeError:  # lists and objects, which are only told apart by their words
+    except TypeError:  # lists and objects are compared by their text
         return pd.factorize(values.map(str, na_action="ignore"), use_na_sentinel=False)[0]
 
 
-def _labels(names: npt.NDArray[np.object_], owners: npt.NDArray[np.int64], *, is_grouped: bool) -> list[str]:
-    """The label of each bar: the name of its first row, and of how many accounts it is."""
-    _, first, counts = np.unique(owners, return_index=True, return_counts=True)
+def _labels(names: npt.NDArray[np.object_], group_of_row: npt.NDArray[np.int64], *, is_grouped: bool) -> list[str]:
+    """Return the label of each bar: the name in its first row, and the number of its accounts if it is a group."""
+    _, first, counts = np.unique(group_of_row, return_index=True, return_counts=True)
     return [f"{name} ({count})" if is_grouped else name for name, count in zip(names[first], counts, strict=True)]
 
 
-def _refuse_mixture(table: pd.DataFrame, bars: npt.NDArray[np.int64]) -> None:
-    """Raise TabulationError if the rows of a bar, whose number stands beside each, are of several currencies."""
-    if _CURRENCY in table.columns and table[_CURRENCY].groupby(bars).nunique().max() > 1:
+def _refuse_mixture(table: pd.DataFrame, bar_of_row: npt.NDArray[np.int64]) -> None:
+    """Raise TabulationError if a bar has rows in different currencies."""
+    if _CURRENCY in table.columns and table[_CURRENCY].groupby(bar_of_row).nunique().max() > 1:
         raise TabulationError(
             "A bar would add up balances in different currencies.",
             'Draw by="currency", or choose one: accounts[accounts["currency"] == "USD"].',
+            about="by",
         )
 
 
@@ -141,13 +149,13 @@ def _draw(axes: Axes, bars: list[tuple[str, float]]) -> None:
     lengths = [length for _, length in bars]
     drawn = [length if abs(length) <= _DWARFING * abs(lengths[0]) else 0 for length in lengths]
     axes.barh(range(len(bars)), drawn, height=0.62, color=[RED if length < 0 else BLUE for length in lengths])
-    rows_of(axes, [label for label, _ in bars])
+    name_rows(axes, [label for label, _ in bars])
     axes.axvline(0, color=INK, linewidth=1)
-    for height, (length, end) in enumerate(zip(lengths, drawn, strict=True)):
+    for row, (length, end) in enumerate(zip(lengths, drawn, strict=True)):
         side = -1 if end < 0 else 1
         axes.annotate(
             _amount(length, max(map(abs, lengths))) + ("" if end == length else ", too long for a bar"),
-            (end, height),
+            (end, row),
             (5 * side, 0),
             textcoords="offset points",
             va="center",

@@ -1,5 +1,9 @@
-"""What pictures are drawn from: a session, or tables that came from one."""
-# MERGE: A figure that looks the same everywhere: on light and on dark ground, today and on the next run. Its style is its own: whatever styles the user has set neither change it nor are changed by it. The ground is transparent, and text and lines are of the grey between white and black.
+"""What all charts share: the arguments they check, a figure with a fixed style, and marks and rows drawn on it.
+
+A chart looks the same on light and dark ground, on every machine and on every run. Its style is fixed: the user's
+matplotlib styles do not change it, and it does not change them. The ground is transparent, and text and lines are of
+a grey between white and black.
+"""
 
 from __future__ import annotations
 
@@ -10,32 +14,28 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
 
-from toolkit.core.errors import ConfigurationError, TabulationError
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from toolkit.core.errors import TabulationError
 from toolkit.core.escaping import excerpt
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-try:
-    import matplotlib as mpl
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-except ImportError:
-    raise ConfigurationError(
-        "Pictures need matplotlib, which is not installed.", 'Install it: pip install "service-access-toolkit[lab]".'
-    ) from None
-
-
-# 4.3 to 1 on white and on #111, as near to both as a colour can be.
+# A contrast of 4.3 to 1 on white and on #111: no colour has more on both.
 INK: Final = "#797979"
 BLUE: Final = "#3a86c8"
 RED: Final = "#d9534f"
 AMBER: Final = "#c98a1b"
 
+MAX_ROWS: Final = 8  # bars or lines; the last one sums up the rest
+
+_SOURCE_UNKNOWN: Final = "source not known: drawn from a table"
 _WIDTH: Final = 8.0  # inches
-_DOTS: Final = 192  # an inch: two to a point of the screen
+_DPI: Final = 192  # two dots for each CSS pixel
 _STYLE: Final[dict[Any, Any]] = {
     "axes.edgecolor": INK,
     "axes.facecolor": "none",
@@ -64,7 +64,7 @@ _STYLE: Final[dict[Any, Any]] = {
     "savefig.edgecolor": "none",
     "svg.hashsalt": "service-access-toolkit",
     "text.color": INK,
-    "text.parse_math": False,  # what a server calls an account is no formula
+    "text.parse_math": False,  # the name of an account is never a formula
     "text.usetex": False,
     "timezone": "UTC",
     "xtick.color": INK,
@@ -72,20 +72,33 @@ _STYLE: Final[dict[Any, Any]] = {
     "ytick.color": INK,
     "ytick.labelsize": 9,
 }
-# Of no picture's style: which back end draws windows, and what matplotlib would warn of.
+# Settings that do not belong to a chart: the back end for windows, and others that matplotlib warns about.
 _NOT_STYLE: Final = frozenset({"backend", "backend_fallback", "interactive", "toolbar", "webagg.port", "date.epoch"})
-_DATED: Final = {
+# Metadata to leave out of a file, because it holds dates and versions.
+_VARYING_METADATA: Final = {
     "png": {"Software": None},
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
 
 
-class Picture(Figure):
-    """A figure of matplotlib; in a notebook it shows itself. `axes[0]` is where to add to it.
+@runtime_checkable
+class HasTables(Protocol):
+    """The part of a session that charts need: its calls and tokens as tables."""
+
+    def calls(self) -> pd.DataFrame: ...
+
+    def tokens(self) -> pd.DataFrame: ...
+
+
+Source: TypeAlias = HasTables | str | None
+
+
+class Chart(Figure):
+    """A matplotlib figure that displays itself in a notebook. Add to it through `axes[0]`.
 
     Attributes:
-        words: what it shows, in a line for those who cannot see it.
+        words: title and source in one line, for readers who cannot see the chart.
     """
 
     words: str = ""
@@ -96,12 +109,15 @@ class Picture(Figure):
     __str__ = __repr__
 
     def savefig(self, fname: Any, **options: Any) -> None:
-        """Write it to a file as `matplotlib.figure.Figure.savefig` does, without date and version, in its own style."""
+        """Write the chart to a file, in its own style and without date and version.
+
+        Takes the options of `matplotlib.figure.Figure.savefig`.
+        """
         suffix = "" if hasattr(fname, "write") else Path(fname).suffix.lower().lstrip(".")
-        dated = _DATED.get(str(options.get("format") or suffix or "png").lower(), {})
-        with own_style():
-            options = {"dpi": _DOTS, "bbox_inches": "tight", **options}
-            options["metadata"] = {**dated, **(options.get("metadata") or {})}
+        varying = _VARYING_METADATA.get(str(options.get("format") or suffix or "png").lower(), {})
+        with _chart_style():
+            options = {"dpi": _DPI, "bbox_inches": "tight", **options}
+            options["metadata"] = {**varying, **(options.get("metadata") or {})}
             super().savefig(fname, **options)
 
     def _repr_png_(self) -> bytes:
@@ -111,13 +127,14 @@ class Picture(Figure):
 
     def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, str], dict[str, Any]]:
         png = self._repr_png_()
-        width, height = (int.from_bytes(png[at : at + 4], "big") // 2 for at in (16, 20))  # of the header, RFC 2083
+        # The IHDR chunk of the header (PNG, third edition, section 11.2.1).
+        width, height = (int.from_bytes(png[at : at + 4], "big") // 2 for at in (16, 20))
         data = {"text/plain": repr(self), "image/png": base64.b64encode(png).decode("ascii")}
         return data, {"image/png": {"width": width, "height": height}}
 
     def _ipython_display_(self) -> None:
-        # matplotlib's own formatter for figures goes before `_repr_mimebundle_`, and writes its version.
-        from IPython import display  # IPython has asked
+        # IPython prefers matplotlib's own formatter for figures to `_repr_mimebundle_`, and that writes its version.
+        from IPython import display
 
         show: Any = display.display
         data, metadata = self._repr_mimebundle_()
@@ -125,50 +142,92 @@ class Picture(Figure):
 
 
 @contextmanager
-def own_style() -> Iterator[None]:
-    """Draw in the style of pictures, whatever style is in force outside."""
+def new_chart(title: str, *, height: float, source: str) -> Iterator[tuple[Chart, Axes]]:
+    """Yield a chart with a title and an empty plot to draw on, and lay it out afterwards.
+
+    Args:
+        title: what the chart shows.
+        height: height of the plot in inches.
+        source: source line below the plot.
+    """
+    with _chart_style():
+        chart = Chart(figsize=(_WIDTH, height + 1.1), layout="constrained")
+        axes = chart.add_subplot()
+        axes.set_title(title)
+        chart.supxlabel(source, x=0.995, ha="right", fontsize=8, color=INK)
+        chart.words = f"{title}; {source}"
+        yield chart, axes
+        # Laid out once: another layout would start from this one, and move things a little.
+        chart.draw_without_rendering()
+        chart.set_layout_engine("none")
+
+
+@contextmanager
+def _chart_style() -> Iterator[None]:
     defaults: dict[Any, Any] = {name: value for name, value in mpl.rcParamsDefault.items() if name not in _NOT_STYLE}
     with mpl.rc_context({**defaults, **_STYLE}):
         yield
 
 
-@contextmanager
-def picture(title: str, *, height: float, source: str) -> Iterator[tuple[Picture, Axes]]:
-    """A picture with a title and one plot, to be drawn in.
+def source_of(source: Source, *tables: pd.DataFrame) -> str:
+    """Return the source line of a chart: where its data comes from, live or replayed, and of when.
+
+    A session notes it on each table that it makes, in `attrs["source"]`.
 
     Args:
-        title: what it shows.
-        height: of the plot, in inches.
-        source: live or replayed and of when; stands below it.
+        source: a text, or a session; None to read the note of the tables.
+        tables: the tables that the chart is drawn from.
     """
-    with own_style():
-        figure = Picture(figsize=(_WIDTH, height + 1.1), layout="constrained")
-        axes = figure.add_subplot()
-        axes.set_title(title)
-        figure.supxlabel(source, x=0.995, ha="right", fontsize=8, color=INK)
-        figure.words = f"{title}; {source}"
-        yield figure, axes
-        # Laid out once: each further layout would start from the one before, and move things a little.
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")
+    if isinstance(source, HasTables):
+        return source_of(None, source.calls())
+    notes = (str(table.attrs["source"]) for table in tables if "source" in table.attrs)
+    return excerpt(source or next(notes, _SOURCE_UNKNOWN), 120)
 
 
-def draw_marks(axes: Axes, places: pd.Series[Any], height: int, status: pd.Series[Any]) -> None:
-    """Calls on a line: a dot each, a cross for one that was answered with an error or not at all."""
-    is_bad = failed(status)
-    for marker, colour, size, some in (("o", BLUE, 5.5, places[~is_bad]), ("X", RED, 7, places[is_bad])):
-        if len(some):
-            axes.plot(some, [height] * len(some), marker, color=colour, markersize=size, markeredgewidth=0, alpha=0.85)
+def check_session(session: object, function: str) -> None:
+    """Raise TabulationError unless this is a session, or None."""
+    if session is not None and not isinstance(session, HasTables):
+        raise TabulationError(
+            f"{function} takes a session, not {type(session).__name__}.",
+            "Give tables by their names, such as calls=session.calls().",
+            about="session",
+        )
 
 
-def failed(status: pd.Series[Any]) -> pd.Series[bool]:
-    """Which calls were answered with an error; 599 stands for no answer at all."""
-    return (status >= 400).fillna(value=False).astype(bool)
+def check_columns(table: pd.DataFrame, *columns: str, about: str) -> None:
+    """Raise TabulationError unless this is a table with these columns."""
+    if not hasattr(table, "columns"):
+        raise TabulationError(
+            f"A chart is drawn from a table, not from {type(table).__name__}.",
+            "A session has accounts(), calls() and tokens().",
+            about=about,
+        )
+    missing = [column for column in columns if column not in table.columns]
+    if missing:
+        raise TabulationError(
+            f"The table has no column {', '.join(missing)}.", f"Its columns: {list_columns(table)}.", about=about
+        )
+
+
+def list_columns(table: pd.DataFrame) -> str:
+    """Return the names of the columns, for an error."""
+    return ", ".join(excerpt(str(column), 40) for column in table.columns) or "none"
+
+
+def draw_calls(axes: Axes, positions: pd.Series[Any], row: int, status: pd.Series[Any]) -> None:
+    """Draw calls on a row: a dot for each call, a cross if it failed."""
+    is_failed = _failed(status)
+    for marker, colour, size, part in (
+        ("o", BLUE, 5.5, positions[~is_failed]),
+        ("X", RED, 7, positions[is_failed]),
+    ):
+        if len(part):
+            axes.plot(part, [row] * len(part), marker, color=colour, markersize=size, markeredgewidth=0, alpha=0.85)
 
 
 def draw_legend(axes: Axes, status: pd.Series[Any]) -> None:
-    """What a cross is, where there is one."""
-    if not failed(status).any():
+    """Explain the crosses, if there are any."""
+    if not _failed(status).any():
         return
     marks = [
         Line2D([], [], marker=marker, color=colour, markersize=size, linestyle="none", label=label)
@@ -177,8 +236,13 @@ def draw_legend(axes: Axes, status: pd.Series[Any]) -> None:
     axes.legend(handles=marks, loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.1)
 
 
-def rows_of(axes: Axes, labels: list[str]) -> None:
-    """Name the rows of a plot, the first one on top."""
+def _failed(status: pd.Series[Any]) -> pd.Series[bool]:
+    """Return which calls were answered with an error, or not at all (599)."""
+    return (status >= 400).fillna(value=False).astype(bool)
+
+
+def name_rows(axes: Axes, labels: list[str]) -> None:
+    """Write the names of the rows beside the plot, the first one on top."""
     axes.set_yticks(range(len(labels)), labels)
     axes.set_ylim(len(labels) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
@@ -187,54 +251,7 @@ def rows_of(axes: Axes, labels: list[str]) -> None:
     axes.set_axisbelow(True)
 
 
-def nothing_to_show(axes: Axes, words: str) -> None:
-    """In place of a plot, why there is none."""
+def draw_message(axes: Axes, message: str) -> None:
+    """Write a message instead of an empty plot."""
     axes.set_axis_off()
-    axes.text(0.0, 0.6, words, transform=axes.transAxes, va="center")
-
-
-ATTRIBUTE: Final = "source"
-UNKNOWN: Final = "source not known: drawn from a table"
-AT_MOST: Final = 8  # bars or lines, before the rest is summed up
-
-
-@runtime_checkable
-class HasTables(Protocol):
-    """A session, as far as charts go: its calls and its tokens as tables."""
-
-    def calls(self) -> pd.DataFrame: ...
-
-    def tokens(self) -> pd.DataFrame: ...
-
-
-Source: TypeAlias = HasTables | str | None
-
-
-def source_of(source: Source, *tables: pd.DataFrame) -> str:
-    """Return where the figures come from, live or replayed and of when: as given, or as a table notes it."""
-    if isinstance(source, HasTables):
-        return source_of(None, source.calls())
-    noted = (str(table.attrs[ATTRIBUTE]) for table in tables if ATTRIBUTE in table.attrs)
-    return excerpt(source or next(noted, UNKNOWN), 120)
-
-
-def need_session(session: object, function: str) -> None:
-    """Raise TabulationError unless it is a session, or none is given."""
-    if session is not None and not isinstance(session, HasTables):
-        raise TabulationError(
-            f"{function} takes a session, not {type(session).__name__}.",
-            "Give tables by their names, such as calls=session.calls().",
-        )
-
-
-def need(table: pd.DataFrame, *columns: str) -> None:
-    """Raise TabulationError unless it is a table with these columns."""
-    if not hasattr(table, "columns"):
-        raise TabulationError(
-            f"A picture is drawn from a table, not from {type(table).__name__}.",
-            "A session has accounts(), calls() and tokens().",
-        )
-    missing = [column for column in columns if column not in table.columns]
-    if missing:
-        has = ", ".join(excerpt(str(column), 40) for column in table.columns) or "none"
-        raise TabulationError(f"The table has no column {', '.join(missing)}.", f"Its columns: {has}.")
+    axes.text(0.0, 0.6, message, transform=axes.transAxes, va="center")

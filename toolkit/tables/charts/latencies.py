@@ -1,106 +1,105 @@
-"""How long calls took: one line of marks for each endpoint, with its median."""
+"""The chart of latencies: a line of marks for each endpoint, with its median."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter
 
 from toolkit.core.escaping import excerpt
 from toolkit.core.words import count_text
 from toolkit.tables.charts.figure import (
-    AT_MOST,
     INK,
+    MAX_ROWS,
+    Chart,
     HasTables,
-    Picture,
     Source,
+    check_columns,
+    check_session,
+    draw_calls,
     draw_legend,
-    draw_marks,
-    need,
-    need_session,
-    nothing_to_show,
-    picture,
-    rows_of,
+    draw_message,
+    name_rows,
+    new_chart,
     source_of,
 )
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-
-_HAS_MEDIAN: Final = 3  # calls, from where on a median says something
-_WIDE: Final = 50  # longest over shortest, from where on a logarithmic scale shows more
+_MIN_FOR_MEDIAN: Final = 3  # calls
+_LOGARITHMIC_FROM: Final = 50  # longest over shortest
 
 
 def call_latencies(
     session: HasTables | None = None, *, calls: pd.DataFrame | None = None, source: Source = None
-) -> Picture:
-    """How long each call took, by endpoint, the slowest first.
+) -> Chart:
+    """Draw how long each call took, by endpoint, the slowest endpoint first.
 
-    A dot is a call, a cross one that failed, an upright stroke the median of three calls or more. Of more
-    than eight endpoints the seven with most calls have a line each, and the others share one.
+    A dot is a call, a cross is a failed call, and an upright stroke is the median of at least three calls. If
+    there are more than eight endpoints, the seven with most calls have a line each, and the others share one.
 
     Args:
-        session: whose calls; or give the table.
-        calls: as `session.calls()` gives it.
-        source: live or replayed and of when, for a table that does not say so.
+        session: the session that made the calls; or give the table.
+        calls: a table such as `session.calls()`.
+        source: the session that the table came from, or a text that says live or replayed and of when; needed only
+            if the table does not note it.
 
     Returns:
-        A figure of matplotlib.
+        A matplotlib figure.
 
     Raises:
-        ConfigurationError: matplotlib is not installed.
-        TabulationError: the table is not one of calls.
+        ConfigurationError: if matplotlib is not installed.
+        TabulationError: if the table is not one of calls.
     """
-    need_session(session, "call_latencies")
+    check_session(session, "call_latencies")
     calls = session.calls() if session is not None and calls is None else calls
     if calls is None:
         raise TypeError("call_latencies takes a session, or calls=session.calls()")
-    need(calls, "method", "path", "status", "elapsed")
+    check_columns(calls, "method", "path", "status", "elapsed", about="calls")
     finished = calls[calls["elapsed"].notna()]
-    words = source_of(source or session, calls)
-    title = f"How long calls took: {count_text(len(finished), 'call')}"
     lines = _lines(finished)
-    with picture(title, height=0.42 * max(len(lines), 2), source=words) as (figure, axes):
+    title = f"How long calls took: {count_text(len(finished), 'call')}"
+    source_line = source_of(source or session, calls)
+    with new_chart(title, height=0.42 * max(len(lines), 2), source=source_line) as (chart, axes):
         if not lines:
-            nothing_to_show(axes, "No call was finished.")
-            return figure
+            draw_message(axes, "No call has finished.")
+            return chart
         unit, factor = ("seconds", 1.0) if finished["elapsed"].max() >= 1 else ("milliseconds", 1000.0)
-        for height, (_, line) in enumerate(lines):
-            _draw_line(axes, height, line, factor)
-        rows_of(axes, [f"{label} ({len(line)})" for label, line in lines])
+        for row, (_, line) in enumerate(lines):
+            _draw_line(axes, row, line, factor)
+        name_rows(axes, [f"{label} ({len(line)})" for label, line in lines])
         _scale(axes, finished["elapsed"] * factor)
-        stroke = "; a stroke is the median" if any(len(line) >= _HAS_MEDIAN for _, line in lines) else ""
+        stroke = "; a stroke is the median" if any(len(line) >= _MIN_FOR_MEDIAN for _, line in lines) else ""
         axes.set_xlabel(f"{unit} from sending to the end of the answer{stroke}")
         draw_legend(axes, finished["status"])
-    return figure
+    return chart
 
 
 def _lines(calls: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """Label and calls of each line, the one with the highest median first, the rest last."""
-    calls = calls.reset_index(drop=True)  # calls of several sessions have the same numbers
-    grouped = [
+    """Return label and calls of each line, the one with the highest median first, the other endpoints last."""
+    calls = calls.reset_index(drop=True)  # the numbers of calls repeat in tables of several sessions
+    endpoints = [
         (excerpt(f"{method} {path}", 40), line) for (method, path), line in calls.groupby(["method", "path"], sort=True)
     ]
-    many = sorted(grouped, key=lambda one: -len(one[1]))
-    shown, rest = (many, []) if len(many) <= AT_MOST else (many[: AT_MOST - 1], many[AT_MOST - 1 :])
-    shown = sorted(shown, key=lambda one: -one[1]["elapsed"].median())
-    if rest:
+    endpoints.sort(key=lambda endpoint: -len(endpoint[1]))
+    own = len(endpoints) if len(endpoints) <= MAX_ROWS else MAX_ROWS - 1
+    lines = sorted(endpoints[:own], key=lambda endpoint: -endpoint[1]["elapsed"].median())
+    if rest := endpoints[own:]:
         others = calls.loc[sorted(number for _, line in rest for number in line.index)]
-        shown.append((f"{len(rest)} other endpoints", others))
-    return shown
+        lines.append((f"{len(rest)} other endpoints", others))
+    return lines
 
 
-def _draw_line(axes: Axes, height: int, line: pd.DataFrame, factor: float) -> None:
-    taken = line["elapsed"] * factor
-    draw_marks(axes, taken, height, line["status"])
-    if len(line) >= _HAS_MEDIAN:
-        axes.vlines(taken.median(), height - 0.28, height + 0.28, colors=INK, linewidth=2)
+def _draw_line(axes: Axes, row: int, line: pd.DataFrame, factor: float) -> None:
+    latencies = line["elapsed"] * factor
+    draw_calls(axes, latencies, row, line["status"])
+    if len(line) >= _MIN_FOR_MEDIAN:
+        axes.vlines(latencies.median(), row - 0.28, row + 0.28, colors=INK, linewidth=2)
 
 
-def _scale(axes: Axes, taken: pd.Series[float]) -> None:
-    shortest, longest = float(taken[taken > 0].min()), float(taken.max())
-    if longest > _WIDE * shortest and (taken > 0).all():
-        from matplotlib.ticker import FuncFormatter  # after picture, which says what to do without
-
+def _scale(axes: Axes, latencies: pd.Series[float]) -> None:
+    shortest, longest = float(latencies[latencies > 0].min()), float(latencies.max())
+    if longest > _LOGARITHMIC_FROM * shortest and (latencies > 0).all():
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     else:

@@ -1,0 +1,203 @@
+"""All charts: the same bytes each time, readable on any ground, and with a line that says where the data comes from."""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+import subprocess
+import sys
+import zlib
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+from chart_samples import CHARTS, SOURCE, accounts, history, texts_of
+from matplotlib import colors
+from PIL import Image
+
+from toolkit.core.errors import ConfigurationError, TabulationError
+from toolkit.session.session import Session
+from toolkit.tables.charts import balances, call_latencies, figure, token_timeline
+from toolkit.tables.charts.figure import BLUE, INK, RED, Chart
+
+
+@cache
+def png_of(name):
+    """Return the bytes of a chart, drawn once for all tests."""
+    return CHARTS[name]()._repr_png_()
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_same_bytes_each_time(name):
+    """A chart has the same bytes each time it is drawn or shown, and half its dots as its size."""
+    chart = CHARTS[name]()
+    data, metadata = chart._repr_mimebundle_()
+    assert base64.b64decode(data["image/png"]) == chart._repr_png_() == png_of(name)
+    image = Image.open(io.BytesIO(png_of(name)))
+    assert set(image.info) <= {"dpi"}
+    size = metadata["image/png"]
+    assert (size["width"], size["height"]) == (image.width // 2, image.height // 2)
+
+
+@pytest.mark.parametrize("kind", ["svg", "pdf"])
+def test_same_bytes_in_other_formats(kind, tmp_path):
+    """Files in other formats have the same bytes, too, without date and version."""
+    files = [io.BytesIO(), tmp_path / f"chart.{kind}"]
+    CHARTS["timeline"]().savefig(files[0], format=kind)
+    CHARTS["timeline"]().savefig(files[1])
+    assert files[0].getvalue() == files[1].read_bytes()
+    assert mpl.__version__.encode() not in files[0].getvalue()
+
+
+def test_same_bytes_in_another_process():
+    """A process with another time zone, order of sets and matplotlib style draws the same bytes; no import loads it."""
+    code = (
+        "import sys, toolkit.session.session, toolkit.tables; assert not {'matplotlib', 'pandas'} & set(sys.modules);"
+        "import zlib, matplotlib; from chart_samples import CHARTS; from toolkit.tables.charts import figure;"
+        "figure._DPI = 48; matplotlib.rcParams.update({'axes.linewidth': 5, 'xtick.major.size': 20});"
+        "print(*[zlib.crc32(draw()._repr_png_()) for draw in CHARTS.values()])"
+    )
+    environment = {**os.environ, "TZ": "Asia/Tokyo", "PYTHONHASHSEED": "5"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, cwd=Path(__file__).parent, env=environment
+    )
+    assert done.stdout.split() == [str(zlib.crc32(png_of(name))) for name in CHARTS]
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_own_style(name):
+    """The user's style does not change a chart, and a chart does not change the user's style."""
+    with mpl.rc_context({"axes.linewidth": 5, "font.size": 30, "timezone": "Asia/Tokyo"}):
+        before = dict(mpl.rcParams)
+        assert CHARTS[name]()._repr_png_() == png_of(name)
+        assert dict(mpl.rcParams) == before
+
+
+def test_resolution(monkeypatch):
+    """A chart has two dots for each pixel of a page: 8 inches at 96 pixels, less the border that is cut off."""
+    monkeypatch.undo()
+    assert figure._DPI == 192
+    _, metadata = CHARTS["latencies"]()._repr_mimebundle_()
+    assert 720 <= metadata["image/png"]["width"] <= 780
+
+
+def test_contrast_on_light_and_dark_ground():
+    """The ground is transparent; text has a contrast of 4.3 to 1 on white and on #111, bars and marks 3 to 1."""
+    image = Image.open(io.BytesIO(png_of("balances"))).convert("RGBA")
+    assert image.getpixel((0, 0))[3] == 0
+
+    def luminance(colour):
+        linear = [
+            part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colors.to_rgb(colour)
+        ]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    for colour, least in ((INK, 4.3), (BLUE, 3), (RED, 3)):
+        for ground in ("#ffffff", "#111111"):
+            lighter, darker = sorted([luminance(colour) + 0.05, luminance(ground) + 0.05], reverse=True)
+            assert lighter / darker >= least
+
+
+@pytest.mark.usefixtures("_no_layout")
+@pytest.mark.parametrize("name", CHARTS)
+def test_source_line(name):
+    """The source is on the chart, and in its text for readers who cannot see it."""
+    chart = CHARTS[name]()
+    assert isinstance(chart, Chart)
+    assert SOURCE in texts_of(chart)
+    title = chart.axes[0].get_title(loc="left")
+    assert repr(chart) == str(chart)
+    assert f" {title}; {SOURCE}>" in repr(chart)
+
+
+@pytest.mark.usefixtures("_no_layout")
+def test_source_of_sessions_and_tables(settings, service, make_credentials):
+    """A session is the source of its charts, with a mark for a real account; a table notes it; else it is unknown."""
+    session = Session(credentials=make_credentials("live"), settings=settings, transport=service)
+    assert "live · real account · live calls, no call yet" in texts_of(call_latencies(session))
+    session.accounts()
+    for chart in (call_latencies(session), balances(accounts(), source=session)):
+        assert "live · real account · live calls, as of " in repr(chart)
+    table = accounts()
+    assert "source not known" in repr(balances(table))
+    table.attrs["source"] = SOURCE
+    assert repr(balances(table[table["status"] == "open"])).endswith(f"; {SOURCE}>")
+    assert repr(balances(table, source="by hand")).endswith("; by hand>")
+
+
+@pytest.mark.usefixtures("_no_layout")
+def test_source_of_given_tables(settings, service, make_credentials):
+    """A session that is given together with tables is their source."""
+    session = Session(credentials=make_credentials("live"), settings=settings, transport=service)
+    tables = history(1)
+    for chart in (
+        call_latencies(session, calls=tables["calls"]),
+        token_timeline(session, **tables),
+        token_timeline(**tables, source=session),
+    ):
+        assert "live · real account · live calls, no call yet" in repr(chart)
+
+
+@pytest.mark.usefixtures("_no_layout")
+def test_source_of_a_replay(settings, service, make_credentials):
+    """Charts of a session that replays say when it was recorded."""
+    service.answer = lambda request: service.reply([{"account_number": "01", "equity": "5.50"}])
+    credentials = make_credentials("broker-sandbox")
+    with Session(credentials=credentials, cassette="one", settings=settings, transport=service) as session:
+        session.accounts()
+    replayed = Session(cassette="one", mode="none", settings=settings)
+    table = replayed.accounts()
+    table.attrs.clear()
+    recorded = f"recorded {datetime.now(UTC).day} "
+    for chart in (token_timeline(replayed), call_latencies(replayed), balances(table, source=replayed)):
+        assert f"broker-sandbox · replayed, {recorded}" in repr(chart)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "about"),
+    [
+        (balances, {"accounts": None}, "accounts"),
+        (balances, {"accounts": "accounts"}, "accounts"),
+        (token_timeline, {"session": accounts()}, "session"),
+        (call_latencies, {"session": accounts()}, "session"),
+        (call_latencies, {"calls": "calls"}, "calls"),
+        (call_latencies, {"calls": accounts()}, "calls"),
+        (token_timeline, {"tokens": accounts(), "calls": history(1)["calls"]}, "tokens"),
+    ],
+)
+def test_wrong_arguments(function, arguments, about):
+    """A table instead of a session, a session instead of a table, and a table of something else are refused."""
+    with pytest.raises(TabulationError) as caught:
+        function(**arguments)
+    assert caught.value.about == about
+    assert caught.value.next_step
+
+
+@pytest.mark.parametrize("function", [token_timeline, call_latencies])
+def test_no_arguments(function):
+    """Without arguments the error names both ways to call the function."""
+    with pytest.raises(TypeError, match=r"takes a session, or .*calls=session\.calls\(\)"):
+        function()
+
+
+@pytest.mark.usefixtures("_no_layout")
+def test_nothing_to_draw():
+    """A chart without tokens, calls or accounts says so."""
+    empty = history(0)
+    assert "No call was authorized by an access token." in texts_of(token_timeline(**empty))
+    assert "No call has finished." in texts_of(call_latencies(calls=empty["calls"]))
+    assert "No account has a balance." in texts_of(balances(accounts().head(0)))
+
+
+def test_without_matplotlib(monkeypatch):
+    """The error says what to install."""
+    for name in [name for name in sys.modules if name.startswith("toolkit.tables.charts")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ConfigurationError, match="Charts need matplotlib") as caught:
+        __import__("toolkit.tables.charts")
+    assert "service-access-toolkit[lab]" in caught.value.next_step

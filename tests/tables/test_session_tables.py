@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.core.document import CredentialKind, Environment
+from toolkit.core.ledger import Authorization, Call
+from toolkit.tables.session_tables import calls_table, tokens_table
+
+START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
+PATH = "/v1/accounts"
+
+
+def dtypes(frame):
+    return frame.dtypes.astype(str).to_dict()
+
+
+def make_token(number, *, at=0, lasts=900, profile="default", environment=Environment.BROKER_SANDBOX):
+    issued = START + timedelta(seconds=at)
+    expires = issued + timedelta(seconds=lasts)
+    return Authorization(CredentialKind.CLIENT_SECRET, environment, profile, number, issued, expires)
+
+
+def make_call(at, token=None, *, status=200, elapsed=0.25, method="GET", path=PATH):
+    duration = None if elapsed is None else timedelta(seconds=elapsed)
+    return Call(START + timedelta(seconds=at), "broker", method, path, status, duration, token)
+
+
+KEY_PAIR = Authorization(CredentialKind.KEY_PAIR, Environment.PAPER, "default")
+CALL_TYPES = {
+    "when": "datetime64[us, UTC]",
+    "interface": "str",
+    "method": "str",
+    "path": "str",
+    "status": "Int64",
+    "elapsed": "float64",
+    "token": "Int64",
+}
+TOKEN_TYPES = {
+    "profile": "str",
+    "environment": "str",
+    "issued": "datetime64[us, UTC]",
+    "expires": "datetime64[us, UTC]",
+    "lifetime": "float64",
+    "remaining": "float64",
+    "state": "str",
+    "calls": "int64",
+}
+
+
+def test_calls():
+    """Each call is a row, numbered from 1 in the order of sending, with its duration and its token."""
+    first = make_token(1)
+    table = calls_table(
+        [
+            make_call(2, first, elapsed=0.0),
+            make_call(1, first, status=None, elapsed=None),
+            make_call(0, method="POST", path="/v1/oauth2/token"),
+            make_call(3, KEY_PAIR),
+        ]
+    )
+    assert dtypes(table) == CALL_TYPES
+    assert table.index.tolist() == [1, 2, 3, 4]
+    assert table.index.name == "call"
+    assert table["when"].tolist() == [START + timedelta(seconds=at) for at in range(4)]
+    assert table["method"].tolist() == ["POST", "GET", "GET", "GET"]
+    assert table["status"].tolist() == [200, pd.NA, 200, 200]
+    assert table["elapsed"].fillna(-1).tolist() == [0.25, -1, 0, 0.25]
+    assert table["token"].tolist() == [pd.NA, 1, 1, pd.NA]
+
+
+def test_tables_are_narrow():
+    """Instants are cut to the second, so that order and lifetimes stay; elapsed has a tenth of a millisecond."""
+    issued = START + timedelta(microseconds=900_001)
+    token = Authorization(
+        CredentialKind.CLIENT_SECRET, Environment.BROKER_SANDBOX, "desk", 1, issued, issued + timedelta(seconds=899)
+    )
+    call = Call(issued + timedelta(microseconds=5), "broker", "GET", PATH, 599, timedelta(seconds=0.0123456), token)
+    calls, tokens = calls_table([call]), tokens_table([call], issued + timedelta(seconds=0.75))
+    assert calls.loc[1, ["when", "status", "elapsed"]].tolist() == [START, 599, 0.0123]
+    assert tokens.loc[1, ["issued", "expires"]].tolist() == [START, START + timedelta(seconds=899)]
+    assert tokens.loc[1, ["lifetime", "remaining"]].tolist() == [899.0, 899.0]
+    assert (tokens["expires"] - tokens["issued"]).dt.total_seconds().tolist() == tokens["lifetime"].tolist()
+    for table, width in ((calls, 85), (tokens, 125)):
+        assert max(map(len, table.to_string().splitlines())) <= width
+
+
+def test_a_token_in_its_last_second():
+    """The remaining seconds are rounded up, so that 0 means expired."""
+    token = make_token(1)
+    for left, remaining, state in ((0.001, 1, "valid"), (0, 0, "expired"), (-0.001, 0, "expired")):
+        table = tokens_table([make_call(0, token)], START + timedelta(seconds=900 - left))
+        assert table.loc[1, ["remaining", "state"]].tolist() == [remaining, state]
+
+
+def test_no_calls():
+    """Without calls both tables have the same columns and types."""
+    assert dtypes(calls_table([])) == CALL_TYPES
+    assert dtypes(tokens_table([], START)) == TOKEN_TYPES
+    assert calls_table([]).index.name == "call"
+    assert tokens_table([], START).index.name == "token"
+
+
+def test_calls_of_the_same_instant():
+    """Calls of the same instant stay in their order."""
+    assert calls_table([make_call(0, path="/b"), make_call(0, path="/a")])["path"].tolist() == ["/b", "/a"]
+
+
+def test_instants_in_another_zone():
+    """Instants are in UTC, whatever their zone was."""
+    local = Call(START.astimezone(timezone(timedelta(hours=2))), "broker", "GET", PATH)
+    table = calls_table([local])
+    assert dtypes(table) == CALL_TYPES
+    assert table["when"].tolist() == [START]
+
+
+def test_tokens():
+    """Each token is a row with its lifetime, its remaining seconds and the number of its calls."""
+    token = make_token(1, lasts=898)
+    table = tokens_table(
+        [make_call(0), make_call(1, token), make_call(2, token), make_call(3, KEY_PAIR)], START + timedelta(seconds=98)
+    )
+    assert dtypes(table) == TOKEN_TYPES
+    assert table.index.tolist() == [1]
+    assert table.loc[1].to_dict() == {
+        "profile": "default",
+        "environment": "broker-sandbox",
+        "issued": START,
+        "expires": START + timedelta(seconds=898),
+        "lifetime": 898.0,
+        "remaining": 800.0,
+        "state": "valid",
+        "calls": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("now", "states", "remaining"),
+    [
+        (950, ["replaced", "expired", "valid"], [0, 0, 850]),
+        (1799, ["replaced", "expired", "valid"], [0, 0, 1]),
+        (1800, ["replaced", "expired", "expired"], [0, 0, 0]),
+    ],
+)
+def test_states(now, states, remaining):
+    """A token is replaced by a later one of the same credentials, or else valid until it expires."""
+    tokens = [make_token(1), make_token(2, at=100, lasts=800), make_token(3, at=900)]
+    table = tokens_table([make_call(0, token) for token in tokens], START + timedelta(seconds=now))
+    assert table["state"].tolist() == states
+    assert table["remaining"].tolist() == remaining
+
+
+def test_tokens_of_other_credentials():
+    """Only a token of the same profile and environment replaces another."""
+    tokens = [
+        make_token(1),
+        make_token(2, at=10, profile="other"),
+        make_token(3, at=10, environment=Environment.BROKER_LIVE),
+    ]
+    table = tokens_table([make_call(0, token) for token in tokens], START + timedelta(seconds=20))
+    assert table["state"].tolist() == ["valid"] * 3
+    assert table["profile"].tolist() == ["default", "other", "default"]
+
+
+def test_tokens_of_the_same_instant():
+    """Of two tokens issued at the same instant, the one with the higher number is the later one."""
+    table = tokens_table([make_call(0, make_token(number)) for number in (1, 2)], START)
+    assert table["state"].tolist() == ["replaced", "valid"]
+
+
+@given(
+    st.lists(st.builds(make_token, st.integers(1, 4), at=st.integers(0, 2000), lasts=st.integers(1, 900)), max_size=8),
+    st.randoms(use_true_random=False),
+    st.integers(0, 4000),
+)
+def test_tokens_of_any_calls(tokens, chance, now):
+    """The order of calls does not matter, each call counts once, and the remaining seconds are never negative."""
+    calls = [make_call(index, token) for index, token in enumerate(tokens)]
+    instant = START + timedelta(seconds=now)
+    table = tokens_table(calls, instant)
+    shuffled = [*calls]
+    chance.shuffle(shuffled)
+    pd.testing.assert_frame_equal(tokens_table(shuffled, instant), table)
+    assert table["calls"].sum() == len(calls)
+    assert (table["remaining"] >= 0).all()
+    assert not ((table["state"] == "valid") & (table["remaining"] == 0)).any()
+    assert np.all(np.diff(table.index) >= 0)
