@@ -1,12 +1,12 @@
 """Make the files of an earlier version that `test_files_of_earlier_versions.py` reads.
 
-The stored files were made by commit b7594ad. Only a version whose files must stay readable makes them:
+The stored files were made by commit b7594ad. To make those of a later version that must stay readable:
 
     git worktree add ../earlier b7594ad
     PYTHONPATH=../earlier python tests/compatibility/make_files.py
 
-The files are cassettes, saved profiles, a shared token, and `expected.json` with what that version reads in them.
-Nothing but this machine is called, and all credentials are made up here.
+The files are cassettes, saved profiles, a shared token, and `expected.json` with what that version reads in them. The
+script calls nothing but this machine, and all credentials are made up.
 """
 
 from __future__ import annotations
@@ -19,12 +19,10 @@ import shutil
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import httpx
 import keyring
@@ -32,9 +30,8 @@ import platformdirs
 import vcr
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from keyring.backend import KeyringBackend
 from keyring.backends import null
-from replays import answer, open_cassette, open_client, replayed, shortened
+from replays import MemoryKeyring, answer, open_cassette, open_client, replayed, shortened
 
 import toolkit as tk
 
@@ -76,75 +73,62 @@ CLIENT_KEY = {
 }
 ACCESS_TOKEN = "made-up-access-token-0001"
 
-Call = dict[str, Any]
-Step = Call | Callable[[], object]  # a call, or what else happens between calls
-Plan = dict[str, Any]
-
 
 class SetClock:
-    """The machine's clock, set to another instant and moved ahead on demand."""
+    """A clock that starts at 09:30, follows the time, and can be moved ahead."""
 
-    def __init__(self) -> None:
-        self._since = time.monotonic()
+    def __init__(self):
+        self._start = time.monotonic()
 
-    def leap(self, minutes: float) -> None:
-        """Move ahead."""
-        self._since -= minutes * 60
+    def move(self, minutes):
+        self._start -= minutes * 60
 
-    def now(self) -> datetime:
-        """Return the instant of this clock."""
+    def now(self):
         return START + timedelta(seconds=self.monotonic())
 
-    def monotonic(self) -> float:
-        """Return the seconds since this clock was made."""
-        return time.monotonic() - self._since
+    def monotonic(self):
+        return time.monotonic() - self._start
 
 
-# Calls, as data -------------------------------------------------------------------------------------------------------
+# Calls are data: `calls` of a part are made in replay by a session or a client. A plan has parts, and arguments of
+# `tk.Cassette` with each of which all parts are replayed. Steps of a recording are calls, and functions between them.
 
 
-def accounts(**params: Any) -> Call:
-    """Return a call of `session.accounts()`."""
+def accounts(**params):
     return {"accounts": params}
 
 
-def get(url: str, interface: str | None = None, **arguments: Any) -> Call:
-    """Return a GET request; `arguments` are those of httpx, and without an interface it is one of a plain client."""
+def get(url, interface=None, **arguments):
+    """Return a GET request of an interface of a session, or of a client; `arguments` are those of httpx."""
     return {**({"interface": interface} if interface else {}), "method": "GET", "url": url, **arguments}
 
 
-def post(url: str, interface: str | None = None, **arguments: Any) -> Call:
-    """Return a POST request."""
+def post(url, interface=None, **arguments):
     return {**get(url, interface, **arguments), "method": "POST"}
 
 
-def quotes(symbols: str) -> Call:
-    """Return a request of market data."""
+def quotes(symbols):
     return get("/v2/practice/quotes", "market_data", params={"symbols": symbols})
 
 
-def by_session(steps: list[Step], environment: str | None = None, profile: str | None = None) -> dict[str, Any]:
-    """Return the calls of one session, which replays without credentials; None for what the cassette says."""
-    return {"who": [environment, profile], "calls": [step for step in steps if not callable(step)]}
+def by_session(steps, environment=None, profile=None):
+    """Return the calls of a session that replays without credentials, and if need be with an environment and name."""
+    return {"who": [environment, profile], "calls": [step for step in steps if isinstance(step, dict)]}
 
 
-def by_client(calls: list[Call]) -> dict[str, Any]:
+def by_client(calls):
     """Return the calls of an httpx client without a session."""
     return {"who": None, "calls": calls}
 
 
-def plan(*parts: dict[str, Any], cassettes: list[dict[str, Any]] | None = None) -> Plan:
-    """Return calls to be made in replay, once with each of these arguments of `tk.Cassette`."""
-    return {"cassettes": cassettes or [{}], "parts": [*parts]}
+def plan(*parts, cassettes=({},)):
+    return {"cassettes": [*cassettes], "parts": [*parts]}
 
 
-# Cassettes ------------------------------------------------------------------------------------------------------------
+def take_steps(caller, steps):
+    """Make the calls, and call the functions between them."""
 
-
-def make(caller: Any, steps: list[Step]) -> None:
-    """Make the calls, and what else happens between them."""
-
-    async def all_of_them() -> None:
+    async def take_all():
         for step in steps:
             if callable(step):
                 step()
@@ -153,10 +137,10 @@ def make(caller: Any, steps: list[Step]) -> None:
         if isinstance(caller, tk.AsyncSession):
             await caller.close()
 
-    asyncio.run(all_of_them())
+    asyncio.run(take_all())
 
 
-def small(session: Any) -> Any:
+def without_headers(session):
     """Return a session whose clients send no headers of their own accord, which keeps its cassette small."""
     for interface in ("trading", "market_data", "broker"):
         if hasattr(session, interface):
@@ -164,82 +148,99 @@ def small(session: Any) -> Any:
     return session
 
 
-def live(path: Path) -> list[Plan]:
+# Cassettes: each function records one with the practice service or a service within this process, and returns plans.
+
+
+@contextmanager
+def practice():
+    """Run a practice service, and yield it with a function that records steps of one of its profiles."""
+    clock = SetClock()
+
+    def record(cassette, profile, steps, session_type=tk.Session, **changes):
+        credentials = service.credentials[profile]
+        if changes:
+            changes["environment"] = credentials.environment
+            credentials = tk.KeyPair(credentials.key_id, credentials.secret_key, **changes)
+        session = session_type(credentials=credentials, settings=service.settings, cassette=cassette, clock=clock)
+        take_steps(without_headers(session), steps)
+
+    with tk.practice(clock=clock) as service:
+        yield service, clock, record
+
+
+def live(path):
     """Record a live account with key headers, under the profile name "default": answers, errors, a JSON body."""
     order = {"symbol": "ALFA", "side": "buy", "quantity": "1.5"}
-    steps: list[Step] = [
+    steps = [
         accounts(),
         post("/v2/practice/orders", "trading", json=order),
         post("/v2/practice/orders", "trading", json={**order, "side": "hold"}),
     ]
-    with tk.practice(clock=(clock := SetClock())) as service:
-        given = service.credentials["live"]
-        credentials = tk.KeyPair(given.key_id, given.secret_key, environment="live")
-        with tk.Session(credentials=credentials, settings=service.settings, cassette=path, clock=clock) as session:
-            make(small(session), steps)
+    with practice() as (_, _, record):
+        record(path, "live", steps, name="default")
     return [plan(by_session(steps))]
 
 
-def paper(path: Path) -> list[Plan]:
+def paper(path):
     """Record a paper account with HTTP Basic, asynchronously; the connection breaks once."""
-    with tk.practice(clock=(clock := SetClock())) as service:
-        given = service.credentials["paper"]
-        credentials = tk.KeyPair(given.key_id, given.secret_key, environment="paper", scheme="basic", name="research")
-        steps: list[Step] = [
-            quotes("ALFA"),
-            lambda: service.faults.inject("interfaces", dropped=True),
-            quotes("CHRL"),
-            quotes("CHRL"),
-        ]
-        session = tk.AsyncSession(credentials=credentials, settings=service.settings, cassette=path, clock=clock)
-        make(small(session), steps)
+    with practice() as (service, _, record):
+        break_connection = partial(service.faults.inject, "interfaces", dropped=True)
+        steps = [quotes("ALFA"), break_connection, quotes("CHRL"), quotes("CHRL")]
+        record(path, "paper", steps, tk.AsyncSession, scheme="basic", name="research")
     return [plan(by_session(steps, "paper", "research"))]
 
 
-def broker_live(path: Path) -> list[Plan]:
+def broker_live(path):
     """Record a live broker partner with a client key, asynchronously; a token expires."""
-    with tk.practice(clock=(clock := SetClock())) as service:
-        steps: list[Step] = [accounts(limit=1, status="closed"), lambda: clock.leap(20), quotes("DLTA")]
-        credentials, settings = service.credentials["broker-key"], service.settings
-        session = tk.AsyncSession(credentials=credentials, settings=settings, cassette=path, clock=clock)
-        make(small(session), steps)
+    with practice() as (_, clock, record):
+        steps = [accounts(limit=1, status="closed"), partial(clock.move, 20), quotes("DLTA")]
+        record(path, "broker-key", steps, tk.AsyncSession)
     return [plan(by_session(steps))]
 
 
-def broker_sandbox(path: Path) -> list[Plan]:
+def broker_sandbox(path):
     """Record a sandbox broker partner with a client secret: retries, and a different answer to the same request."""
-    with tk.practice(clock=(clock := SetClock())) as service:
-        faults = service.faults
-        steps: list[Step] = [
-            lambda: faults.inject("token", 503),
-            lambda: faults.inject("interfaces", 503, retry_after=1),
+    with practice() as (service, _, record):
+        steps = [
+            partial(service.faults.inject, "token", 503),
+            partial(service.faults.inject, "interfaces", 503, retry_after=1),
             quotes("ECHO"),
             quotes("ECHO"),
             service.revoke_tokens,
             quotes("ECHO,FXTR"),
         ]
-        credentials, settings = service.credentials["sandbox-secret"], service.settings
-        with tk.Session(credentials=credentials, settings=settings, cassette=path, clock=clock) as session:
-            make(small(session), steps)
+        record(path, "sandbox-secret", steps)
     return [plan(by_session(steps))]
 
 
-def two_profiles(path: Path) -> list[Plan]:
+def two_profiles(path):
     """Record two profiles of one environment, whose same request gets different answers."""
     order = post("/v1/practice/orders", "broker", json={"symbol": "GOLF", "side": "sell", "quantity": 2})
-    parts = [by_session([order], "broker-sandbox", profile) for profile in ("sandbox-2", "sandbox-secret")]
-    with tk.practice(clock=(clock := SetClock())) as service, tk.Cassette(path) as cassette:
+    with practice() as (_, clock, record), tk.Cassette(path) as cassette:
         for profile in ("sandbox-secret", "sandbox-2"):
-            credentials, settings = service.credentials[profile], service.settings
-            session = tk.Session(credentials=credentials, settings=settings, cassette=cassette, clock=clock)
-            make(small(session), [order])
-            clock.leap(1)
-    return [plan(*parts)]
+            record(cassette, profile, [order])
+            clock.move(1)
+    return [plan(*(by_session([order], "broker-sandbox", profile) for profile in ("sandbox-2", "sandbox-secret")))]
+
+
+def appended(path):
+    """Record with stock vcrpy, real addresses and keys included, and then add to it."""
+    steps = [quotes("HOTL"), quotes("ALFA")]
+    with practice() as (service, clock, _):
+        credentials, settings = service.credentials["paper"], service.settings
+        keys = {"SVC-API-KEY-ID": credentials.key_id.reveal(), "SVC-API-SECRET-KEY": credentials.secret_key.reveal()}
+        with vcr.use_cassette(str(path)), httpx.Client(headers=keys) as client:
+            client.get(f"{service.url('market_data')}/v2/practice/quotes", params={"symbols": "HOTL"})
+        with tk.Session(
+            credentials=credentials, settings=settings, cassette=path, mode="new_episodes", clock=clock
+        ) as session:
+            take_steps(session, steps)
+    return [plan(by_session(steps))]
 
 
 ODD_TEXT = "a\x00b\x85c\r\n- request:\n  complete: true\n\ttab \u2028 \U0001f600 <ACCESS_TOKEN> #: '\"\n"
 STEPS = [["X-Step", "1"], ["X-Other", "2"], ["X-Step", "3"]]  # one header twice, and another in between
-BODIES: list[Call] = [
+BODIES = [
     post("/v2/gzip", "trading", json={"text": "añb", "amount": 1.5, "rows": [1, {"b": None, "a": True}]}),
     post("/v2/binary", "trading", data={"side": "buy", "note": "a b & c", "symbol": ["ALFA", "BRVO"]}),
     post("/v2/text", "trading", data={"kind": "report"}, files={"file": ["a.csv", "a,b\n1,2\n", "text/csv"]}),
@@ -248,57 +249,54 @@ BODIES: list[Call] = [
 ]
 
 
-class Answers:
+class Service:
     """A service within this process, which answers by the last step of the path; for `httpx.MockTransport`."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self._count = 0
 
-    def __call__(self, request: httpx.Request) -> httpx.Response:
-        """Return the answer to a request."""
+    def __call__(self, request):
         self._count += 1
-        what = request.url.path.rpartition("/")[2]
-        if what == "timeout":
+        name = request.url.path.rpartition("/")[2]
+        if name == "timeout":
             raise httpx.ReadTimeout("The read operation timed out", request=request)
-        if what == "refused":
+        if name == "refused":
             raise httpx.ConnectError("Connection refused", request=request)
-        content = json.dumps({"count": self._count}).encode()
-        headers: list[tuple[str, str]] = []
-        extensions = {}
-        if what == "token":
-            reply = {"access_token": ACCESS_TOKEN, "expires_in": 890, "token_type": "Bearer"}
-            content = json.dumps(reply).encode()
-        elif what == "people":
+        content, headers, extensions = json.dumps({"count": self._count}).encode(), [], {}
+        if name == "token":
+            token = {"access_token": ACCESS_TOKEN, "expires_in": 890, "token_type": "Bearer"}
+            content = json.dumps(token).encode()
+        elif name == "people":
             content = json.dumps(PEOPLE).encode()
-        elif what == "gzip":
+        elif name == "gzip":
             content = gzip.compress(content, mtime=0)
             headers = [("Content-Type", "application/json"), ("Content-Encoding", "gzip")]
-        elif what == "binary":
+        elif name == "binary":
             content, headers = bytes(range(0, 256, 3)), [("Content-Type", "application/octet-stream")]
-        elif what == "text":
+        elif name == "text":
             content, headers = ODD_TEXT.encode(), [("Content-Type", "text/plain; charset=utf-8")]
             extensions = {"http_version": b"HTTP/1.1", "reason_phrase": b"Very Well"}
-        elif what == "headers":
+        elif name == "headers":
             headers = [("Set-Cookie", "a=first-cookie; Path=/"), ("X-Place", "Montréal"), ("Set-Cookie", "b=second")]
             extensions = {"http_version": b"HTTP/2"}
-        elif what == "links":
-            here = str(request.url).partition("?")[0]
-            content = json.dumps({"next": f"{here}?page=3", "broker": ADDRESSES["broker"]}).encode()
-            headers = [("Content-Type", "application/json"), ("Link", f'<{here}?page=3>; rel="next"')]
+        elif name == "links":
+            address = str(request.url).partition("?")[0]
+            content = json.dumps({"next": f"{address}?page=3", "broker": ADDRESSES["broker"]}).encode()
+            headers = [("Content-Type", "application/json"), ("Link", f'<{address}?page=3>; rel="next"')]
         raw = [(name.encode(), value.encode("latin-1")) for name, value in headers]
         return httpx.Response(200, headers=raw, stream=httpx.ByteStream(content), extensions=extensions)
 
 
-def bodies(path: Path) -> list[Plan]:
+def bodies(path):
     """Record bodies, headers and addresses of every kind; the service has another header prefix than the document."""
     with tk.Session(
         credentials=tk.KeyPair(**{**KEY_PAIR, "scheme": "headers"}),
         settings=tk.Settings(ADDRESSES, header_prefix="OWN"),
         cassette=path,
-        transport=httpx.MockTransport(Answers()),
+        transport=httpx.MockTransport(Service()),
         clock=SetClock(),
     ) as session:
-        make(small(session), BODIES)
+        take_steps(without_headers(session), BODIES)
     return [plan(by_session(BODIES))]
 
 
@@ -306,29 +304,29 @@ URL = "https://a.example"
 AUTHORIZATION = {"Authorization": "Bearer made-up-access-token-4"}
 
 
-def record_by_client(path: Path, calls: list[Call], arguments: dict[str, Any] | None = None) -> None:
+def record_by_client(path, calls, arguments=None):
     """Record the calls of an httpx client without a session; `arguments` are those of the cassette."""
     with open_cassette(path, arguments or {}, mode="once") as cassette:
-        make(open_client(cassette, inner=httpx.MockTransport(Answers())), calls)
+        take_steps(open_client(cassette, inner=httpx.MockTransport(Service())), calls)
 
 
-def plain(path: Path) -> list[Plan]:
+def plain(path):
     """Record a client without a session: equal requests, failures, and secrets in requests."""
     calls = [
         get(f"{URL}/count"),
         get(f"{URL}/count"),
         get(f"{URL}/timeout"),
         get(f"{URL}/refused"),
-        # The place tells that these are secrets: a replay must come to the placeholders that were recorded.
+        # Secrets by their place: a replay must put the same placeholders there as the recording.
         post(f"{URL}/login", json={"user": "somebody", "password": "made-up-password-1"}),
         post(f"{URL}/login", json={"user": "somebody", "password": "made-up-password-2"}),
         get(f"{URL}/report", params=[["page", "2"], ["api_key", "made-up-3"], ["page", "1"]], headers=AUTHORIZATION),
         post(f"{URL}/upload", data={"pin": "8675"}, files={"file": ["a.txt", "some text", "text/plain"]}),
-        # These were not taken for secrets, whatever a later version takes them for.
+        # These were not taken for secrets; a later version may decide otherwise.
         post(
             f"{URL}/settings", json={"primaryKey": "kJ8mQ2xR7vT4nB9w", "seed": "f3A9c1E7d5B2", "refresh": "made-up-5"}
         ),
-        # The phrase is told to the cassette.
+        # The cassette is told that the phrase is secret.
         post(f"{URL}/form", data={"client_secret": "made-up-6", "note": "here is an invented phrase, as announced"}),
     ]
     arguments = {"secrets": "an invented phrase"}
@@ -336,10 +334,10 @@ def plain(path: Path) -> list[Plan]:
     return [plan(by_client(calls), cassettes=[arguments])]
 
 
-def matched_on(path: Path) -> list[Plan]:
-    """Record requests that differ in a header only; replay them by it, and then with no regard to host and query."""
+def matched_on(path):
+    """Record requests that differ in a header only; match on headers, and then on neither host nor query."""
 
-    def report(language: str, host: str = URL, page: str = "1") -> Call:
+    def report(language, host=URL, page="1"):
         return get(f"{host}/report", headers={"Accept-Language": language}, params={"page": page})
 
     by_headers = {"match_on": ["method", "uri", "headers"]}
@@ -371,8 +369,8 @@ PEOPLE = [
 ]
 
 
-def rules(path: Path) -> list[Plan]:
-    """Record under rules of one's own: names, JSON paths and patterns, in requests and answers."""
+def rules(path):
+    """Record with rules: names, JSON paths and patterns, in requests and answers."""
     calls = [
         post(f"{URL}/orders", json={"nickname": "Mouse", "owner": {"tax_id": "123"}, "for": "AB-123456"}),
         post(f"{URL}/orders", json={"nickname": "Bear", "owner": {"tax_id": "123"}, "for": "AB-654321"}),
@@ -391,7 +389,7 @@ def rules(path: Path) -> list[Plan]:
     return [plan(by_client(calls), cassettes=[arguments])]
 
 
-def calls_about(people: list[dict[str, Any]]) -> list[Call]:
+def calls_about(people):
     """Return requests that name people: in the path, the query, JSON, a form and a multipart body."""
     first, second = people
     return [
@@ -405,12 +403,12 @@ def calls_about(people: list[dict[str, Any]]) -> list[Call]:
     ]
 
 
-def pseudonyms(path: Path) -> list[Plan]:
-    """Record with stand-ins for personal data.
+def pseudonyms(path):
+    """Record with pseudonyms for personal data.
 
-    The first plan names people by the stand-ins that a replay shows: with the key, with another one, with none, and
-    without rules. The second names them as they are, which takes the key and this version's way to make stand-ins.
-    Both ask in another order than was recorded in, so that each request must find its own recording.
+    The first plan names people by their pseudonyms: with the key, with another key, without a key, and without rules.
+    The second uses the real names, which needs the key and the way in which this version makes pseudonyms. Both make
+    the calls in another order than the recording, so that each request must find its own interaction.
     """
     names = ["id", "account_number", "$..customer", "email"]
     with_key = {"rules": {"pseudonyms": names, "key": "the key of an example"}}
@@ -424,7 +422,7 @@ def pseudonyms(path: Path) -> list[Plan]:
     ]
 
 
-def torn(path: Path) -> list[Plan]:
+def torn(path):
     """Record with a process that ended in the middle of a write."""
     calls = [get(f"{URL}/count"), get(f"{URL}/text"), get(f"{URL}/last")]
     record_by_client(path, calls)
@@ -433,100 +431,48 @@ def torn(path: Path) -> list[Plan]:
     return [plan(by_client(calls[:2]))]
 
 
-def interrupted(path: Path) -> list[Plan]:
+def interrupted(path):
     """Record with mode "all", but not to the end: the old file stays, and the part that was recorded beside it."""
     call = get(f"{URL}/count")
     record_by_client(path, [call])
     with suppress(KeyboardInterrupt), tk.Cassette(path, "all") as cassette:
-        make(open_client(cassette, inner=httpx.MockTransport(Answers())), [call, call])
+        take_steps(open_client(cassette, inner=httpx.MockTransport(Service())), [call, call])
         raise KeyboardInterrupt
     part = path.with_name(f"{path.stem}.part.yaml")
     part.rename(path.with_name(f"{path.stem}-part.yaml"))  # Git ignores the name that it had
     return [plan(by_client([call]))]
 
 
-def interrupted_part(path: Path) -> list[Plan]:
+def interrupted_part(path):
     """Replay the part that `interrupted` left: it is a cassette like any other."""
     assert path.exists()
     return [plan(by_client([get(f"{URL}/count")] * 2))]
 
 
-def appended(path: Path) -> list[Plan]:
-    """Record with stock vcrpy, real addresses and keys included, and then add to it."""
-    steps: list[Step] = [quotes("HOTL"), quotes("ALFA")]
-    with tk.practice(clock=(clock := SetClock())) as service:
-        credentials, settings = service.credentials["paper"], service.settings
-        keys = {"SVC-API-KEY-ID": credentials.key_id.reveal(), "SVC-API-SECRET-KEY": credentials.secret_key.reveal()}
-        with vcr.use_cassette(str(path)), httpx.Client(headers=keys) as client:
-            client.get(f"{service.url('market_data')}/v2/practice/quotes", params={"symbols": "HOTL"})
-        with tk.Session(
-            credentials=credentials, settings=settings, cassette=path, mode="new_episodes", clock=clock
-        ) as session:
-            make(session, steps)
-    return [plan(by_session(steps))]
+RECORDERS = (
+    *(live, paper, broker_live, broker_sandbox, two_profiles, bodies, plain, matched_on, rules, pseudonyms, torn),
+    *(interrupted, interrupted_part, appended),
+)
 
 
-CASSETTES: dict[str, Callable[[Path], list[Plan]]] = {
-    "live": live,
-    "paper": paper,
-    "broker-live": broker_live,
-    "broker-sandbox": broker_sandbox,
-    "two-profiles": two_profiles,
-    "bodies": bodies,
-    "plain": plain,
-    "matched-on": matched_on,
-    "rules": rules,
-    "pseudonyms": pseudonyms,
-    "torn": torn,
-    "interrupted": interrupted,
-    "interrupted-part": interrupted_part,
-    "appended": appended,
-}
-
-
-def make_cassettes(folder: Path) -> dict[str, Any]:
+def make_cassettes(folder):
     """Record every cassette, and return for each which calls to replay and what comes of it."""
     folder.mkdir(parents=True)
     expected = {}
-    for name, record in CASSETTES.items():
+    for record in RECORDERS:
+        name = record.__name__.replace("_", "-")
         path = folder / f"{name}.yaml"
-        plans = record(path)
-        for one in plans:
-            with tempfile.TemporaryDirectory() as elsewhere, warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the torn one is repaired, and says so
-                copy = shutil.copy(path, elsewhere)
+        expected[name] = record(path)
+        for calls in expected[name]:
+            with tempfile.TemporaryDirectory() as temporary, warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the torn cassette is repaired with a warning
+                copy = shutil.copy(path, temporary)
                 first, *others = [
-                    asyncio.run(replayed(copy, {**one, "cassette": arguments})) for arguments in one["cassettes"]
+                    asyncio.run(replayed(copy, {**calls, "cassette": arguments})) for arguments in calls["cassettes"]
                 ]
             assert all(other == first for other in others), name
-            one["outcome"] = shortened(first)
-        expected[name] = plans
+            calls["outcome"] = shortened(first)
     return expected
-
-
-# Saved profiles and the shared token ----------------------------------------------------------------------------------
-
-
-class MemoryKeyring(KeyringBackend):
-    """A keyring whose entries are in a dictionary."""
-
-    priority = 5
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.entries: dict[tuple[str, str], str] = {}
-
-    def get_password(self, service: str, username: str) -> str | None:
-        """Return an entry."""
-        return self.entries.get((service, username))
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        """Put an entry there."""
-        self.entries[service, username] = password
-
-    def delete_password(self, service: str, username: str) -> None:
-        """Remove an entry."""
-        del self.entries[service, username]
 
 
 BY_HAND = f"""\
@@ -540,30 +486,29 @@ auth = "https://auth.example.com"
 """
 
 
-def make_profiles(folder: Path) -> dict[str, Any]:
+def make_profiles(folder):
     """Save a profile of each kind in files and in a keyring, and write one by hand; return what is in them.
 
-    The key in the keyring is a long one, which lies there in pieces.
+    The key in the keyring is a long one, which that version kept in pieces.
     """
     saved = Path(platformdirs.user_config_dir(APPLICATION, appauthor=False)) / "profiles"
-    backend, expected = MemoryKeyring(), {}
-    for place, chosen, algorithm, key in (
+    memory, expected = MemoryKeyring(), {}
+    for place, backend, algorithm, key in (
         ("in-files", null.Keyring(), "ES256", ec.generate_private_key(ec.SECP256R1())),
-        ("in-keyring", backend, "PS256", rsa.generate_private_key(65537, 2048)),
+        ("in-keyring", memory, "PS256", rsa.generate_private_key(65537, 2048)),
     ):
-        fields = [KEY_PAIR, CLIENT_SECRET, {**CLIENT_KEY, "algorithm": algorithm}]
-        keyring.set_keyring(chosen)
+        profiles = [KEY_PAIR, CLIENT_SECRET, {**CLIENT_KEY, "algorithm": algorithm}]
+        types = (tk.KeyPair, tk.ClientSecret, partial(tk.ClientKey, private_key=key))
+        keyring.set_keyring(backend)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a file is not encrypted, and that is said
-            for kind, given in zip(
-                (tk.KeyPair, tk.ClientSecret, partial(tk.ClientKey, private_key=key)), fields, strict=True
-            ):
-                tk.save_credentials(kind(**given), given["name"], settings=tk.Settings(ADDRESSES))
+            warnings.simplefilter("ignore")  # files are not encrypted, which is a warning
+            for credentials_type, fields in zip(types, profiles, strict=True):
+                tk.save_credentials(credentials_type(**fields), fields["name"], settings=tk.Settings(ADDRESSES))
         shutil.copytree(saved, folder / place)
         shutil.rmtree(saved)
         public_key = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
-        expected[place] = {"profiles": fields, "public_key": public_key}
-    entries = [[service, user, text] for (service, user), text in backend.entries.items()]
+        expected[place] = {"profiles": profiles, "public_key": public_key}
+    entries = [[service, user, text] for (service, user), text in memory.entries.items()]
     (folder / "keyring.json").write_text(json.dumps(entries, indent=1) + "\n")
     (folder / "by-hand").mkdir()
     (folder / "by-hand" / "broker-live.by-hand.toml").write_text(BY_HAND)
@@ -572,13 +517,13 @@ def make_profiles(folder: Path) -> dict[str, Any]:
     return {**expected, "by-hand": {"profiles": [by_hand]}}
 
 
-def make_shared_token(folder: Path) -> dict[str, Any]:
-    """Ask for a token that processes share, and keep its entry as it lies in the user's cache folder."""
+def make_shared_token(folder):
+    """Request a token that processes share, and keep its file from the user's cache folder."""
     with tk.Session(
         credentials=tk.ClientSecret(**CLIENT_SECRET),
         settings=tk.Settings(ADDRESSES),
         token_store="shared",
-        transport=httpx.MockTransport(Answers()),
+        transport=httpx.MockTransport(Service()),
         clock=SetClock(),
     ) as session:
         session.broker.get("/v1/accounts")
@@ -587,9 +532,9 @@ def make_shared_token(folder: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def folders_of_our_own() -> Iterator[None]:
-    """Have empty folders in place of the user's, and no variable of the toolkit."""
-    here = Path.cwd()
+def empty_user_folders():
+    """Work in a new home folder, with empty folders of the user and no variables of the toolkit."""
+    folder = Path.cwd()
     with tempfile.TemporaryDirectory() as home:
         for name in [name for name in os.environ if name.startswith("TOOLKIT_")]:
             del os.environ[name]
@@ -597,30 +542,21 @@ def folders_of_our_own() -> Iterator[None]:
         os.environ.update({f"XDG_{kind}_HOME": f"{home}/{kind}" for kind in ("CONFIG", "CACHE", "DATA")})
         os.chdir(home)
         yield
-        os.chdir(here)
+        os.chdir(folder)
 
 
-def write_expected(file: Path, expected: dict[str, Any]) -> None:
-    """Write JSON in a compact form, with one line for each cassette and each of the other things."""
-    compact = partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
-    cassettes = ",\n".join(f"{compact(name)}:{compact(plans)}" for name, plans in expected["cassettes"].items())
-    others = ",\n".join(f"{compact(name)}:{compact(value)}" for name, value in expected.items() if name != "cassettes")
-    file.write_text(f'{{"cassettes":{{\n{cassettes}}},\n{others}}}\n', "utf-8")
-
-
-def main() -> None:
+def main():
     """Make all files anew."""
     shutil.rmtree(FILES, ignore_errors=True)
-    with folders_of_our_own():
+    with empty_user_folders():
         expected = {
             "addresses": ADDRESSES,
             "cassettes": make_cassettes(FILES / "cassettes"),
             "profiles": make_profiles(FILES / "profiles"),
             "shared_token": make_shared_token(FILES / "tokens"),
         }
-    write_expected(FILES / "expected.json", expected)
-    size = sum(file.stat().st_size for file in FILES.rglob("*") if file.is_file())
-    print(f"Made with toolkit {tk.__version__} in {Path(tk.__file__).parent}: {size:,} bytes.")
+    (FILES / "expected.json").write_text(json.dumps(expected, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    print(f"Made with toolkit {tk.__version__} in {Path(tk.__file__).parent}.")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Replay a recording as a notebook would, and describe what came of it as plain JSON.
+"""Replay a recording as a notebook would, and describe the outcome as JSON.
 
-`make_files.py` stores what an earlier version gives, and the test compares it with what this version gives. Only
-public names of the toolkit occur here.
+`make_files.py` stores the outcome in an earlier version, and the test compares it with that in this version. Only
+public names of the toolkit are used here.
 """
 
 from __future__ import annotations
@@ -12,24 +12,44 @@ import inspect
 from typing import Any
 
 import httpx
+from keyring.backend import KeyringBackend
 
 import toolkit as tk
 
-_LEFT_OUT = frozenset({"content-length", "date", "server"})  # headers that tell nothing
+_IGNORED_HEADERS = frozenset({"content-length", "date", "server"})
 _CALLS = ("when", "interface", "method", "path", "status", "elapsed", "token")
 _TOKENS = ("profile", "environment", "issued", "expires", "lifetime", "remaining", "state", "calls")
 _RECORDINGS = ("recorded", "method", "uri", "status", "elapsed", "size", "profile")
 _LONGEST = 40  # characters of a text that is stored as it is
 
 
+class MemoryKeyring(KeyringBackend):
+    """A keyring with its entries in a dictionary."""
+
+    priority = 5
+
+    def __init__(self, entries=()):
+        super().__init__()
+        self.entries = dict(entries)
+
+    def get_password(self, service, username):
+        return self.entries.get((service, username))
+
+    def set_password(self, service, username, password):
+        self.entries[service, username] = password
+
+    def delete_password(self, service, username):
+        del self.entries[service, username]
+
+
 async def replayed(path: Any, plan: dict[str, Any], *, is_async: bool = False, strict: bool = True) -> dict[str, Any]:
-    """Return what the calls of a plan are answered with, and the tables of the sessions that made them.
+    """Return the answers to the calls of a plan, and the tables of the sessions that made them.
 
     Args:
         path: of the cassette.
         plan: `parts`, each the calls of one session or client, and in `cassette` further arguments of `tk.Cassette`.
         is_async: whether to use asynchronous sessions and clients.
-        strict: whether each recording may be played once only, and all must be.
+        strict: whether each interaction may be played only once.
     """
     cassette = open_cassette(path, plan["cassette"], strict=strict)
     parts = [await _played(cassette, part, is_async=is_async) for part in plan["parts"]]
@@ -79,7 +99,7 @@ async def answer(caller: Any, call: dict[str, Any]) -> dict[str, Any]:
         response = await _result(client.request(**_as_httpx_takes_them(request)))
     except httpx.TransportError as error:
         return {"error": type(error).__name__, "message": str(error)}
-    headers = [f"{name}: {value}" for name, value in response.headers.multi_items() if name not in _LEFT_OUT]
+    headers = [f"{name}: {value}" for name, value in response.headers.multi_items() if name not in _IGNORED_HEADERS]
     status = f"{response.http_version} {response.status_code} {response.reason_phrase}"
     described_headers = {"headers": "\n".join(headers)} if headers else {}
     return {"status": status, **described_headers, "body": _described_body(response.content)}
