@@ -23,8 +23,9 @@ from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
 from toolkit.cassettes.replay.matching import ANYONE, Identity
 from toolkit.cassettes.streams import observe
 from toolkit.core.clock import Clock, SystemClock
+from toolkit.core.document import TOKEN_PATH, Interface
 from toolkit.core.errors import CassetteError
-from toolkit.core.ledger import TRAFFIC, Authorization, Call
+from toolkit.core.ledger import EPOCH, TRAFFIC, Authorization, Call, Ledger
 from toolkit.core.user_code import warn
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest
 from toolkit.transport.flow import Flow, run, run_async
@@ -55,24 +56,25 @@ class Outgoing:
     Attributes:
         request: the request as the client made it.
         clock: where the time of sending comes from.
+        interface: name of the interface, or the host, for the ledger.
+        path: path for the ledger.
         identity: who calls, for matching recordings.
+        ledger: remembers the call; None for a plain client.
     """
 
-    __slots__ = ("clock", "request")
+    __slots__ = ("clock", "interface", "path", "request")
     identity: Identity = ANYONE
+    ledger: Ledger | None = None
 
     def __init__(self, request: httpx.Request, clock: Clock) -> None:
         self.request = request
         self.clock = clock
+        self.interface = request.url.host
+        self.path = request.url.path
 
     def uri(self) -> str:
         """Return the URL to record."""
         return str(self.request.url)
-
-    def new_call(self) -> Call:
-        """Return the entry for a ledger, started now."""
-        url, clock = self.request.url, self.clock
-        return Call(clock.now(), url.host, self.request.method, url.path, since=clock.monotonic())
 
     def send(self, call: Call) -> Flow[httpx.Response]:  # noqa: ARG002 - a session notes in it how it is authorized
         """Send the request; start `call` again if it is sent later than now."""
@@ -82,12 +84,6 @@ class Outgoing:
     def placeholders(self) -> HeaderList:
         """Return the headers that stand in a recording for the credentials that were sent."""
         return ()
-
-    def note_call(self, call: Call) -> None:
-        """Remember a call that was sent."""
-
-    def note_replay(self, interaction: Interaction, token_request: Interaction | None) -> None:
-        """Remember a call that was replayed, and the recorded token request that counts as played with it."""
 
 
 def through(tape: Tape | None, outgoing: Outgoing) -> Flow[httpx.Response]:
@@ -111,25 +107,50 @@ def through(tape: Tape | None, outgoing: Outgoing) -> Flow[httpx.Response]:
         recorded = yield from as_recorded(outgoing.request, outgoing.uri())
         match = tape.find(tape.scrubber.lookup_request(recorded), outgoing.identity)
         if match is not None:
-            by = match.authorized_by
-            outgoing.note_replay(match, None if by is None else tape.token_request_of(by))
+            _note_replay(tape, outgoing, match)
             return as_response(match, outgoing.request)
     TRAFFIC.sent += 1
-    call = outgoing.new_call()
+    clock, ledger = outgoing.clock, outgoing.ledger
+    call = Call(clock.now(), outgoing.interface, outgoing.request.method, outgoing.path, since=clock.monotonic())
     try:
         response = yield from outgoing.send(call)
     except RECORDABLE as error:
         call.status = NO_ANSWER.status
-        call.end(outgoing.clock)
-        outgoing.note_call(call)
+        call.end(clock)
+        if ledger is not None:
+            ledger.add(call)
         if tape is not None and recorded is not None:
             _record_failure(tape, _as_sent(recorded, outgoing), call, error)
         raise
     call.status = response.status_code
-    outgoing.note_call(call)
+    if ledger is not None:
+        ledger.add(call)
     if tape is None or recorded is None:
-        return observe(response, call, outgoing.clock)
-    return observe(response, call, outgoing.clock, _recorder(tape, _as_sent(recorded, outgoing), response, call))
+        return observe(response, call, clock)
+    return observe(response, call, clock, _recorder(tape, _as_sent(recorded, outgoing), response, call))
+
+
+def _note_replay(tape: Tape, outgoing: Outgoing, match: Interaction) -> None:
+    """Remember a replayed call, and ahead of it the token request that counts as played with it."""
+    by, ledger = match.authorized_by, outgoing.ledger
+    token_request = None if by is None else tape.token_request_of(by)
+    if ledger is not None:
+        if token_request is not None:
+            ledger.add(_replayed(token_request, Interface.AUTH, TOKEN_PATH))
+        ledger.add(_replayed(match, outgoing.interface, outgoing.path))
+
+
+def _replayed(interaction: Interaction, interface: str, path: str) -> Call:
+    """Return the ledger's entry for a call that a cassette answered."""
+    return Call(
+        interaction.recorded_at or EPOCH,
+        interface,
+        interaction.request.method,
+        path,
+        interaction.response.status,
+        interaction.elapsed,
+        interaction.authorized_by,
+    )
 
 
 def _as_sent(recorded: RecordedRequest, outgoing: Outgoing) -> RecordedRequest:

@@ -15,12 +15,10 @@ import httpx
 from toolkit.auth.authorizers import AuthorizedRequest, Authorizer
 from toolkit.auth.tokens.token import Token
 from toolkit.cassettes import cell_cassette
-from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.replay.matching import Identity
 from toolkit.cassettes.transport import Outgoing, through
 from toolkit.core.clock import Clock
-from toolkit.core.document import TOKEN_PATH, Interface
-from toolkit.core.ledger import EPOCH, Call, Ledger
+from toolkit.core.ledger import Call, Ledger
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import HeaderList
@@ -130,25 +128,23 @@ class SessionRequest(Outgoing):
         raw: the request's raw headers.
     """
 
-    __slots__ = ("_path", "_raw", "_scope", "_sender", "identity")
+    __slots__ = ("_raw", "_scope", "_sender", "identity", "ledger")
 
     def __init__(
         self, sender: Sender, scope: Scope, request: httpx.Request, path: str, raw: list[tuple[bytes, bytes]]
     ) -> None:
         self.request = request
         self.clock = sender.clock
+        self.interface = scope.interface
+        self.path = path
         self.identity = sender.identity
+        self.ledger = sender.ledger
         self._sender = sender
         self._scope = scope
-        self._path = path
         self._raw = raw
 
     def uri(self) -> str:
         return self._scope.to_record(self.request)
-
-    def new_call(self) -> Call:
-        clock = self.clock
-        return Call(clock.now(), self._scope.interface, self.request.method, self._path, since=clock.monotonic())
 
     def send(self, call: Call) -> Flow[httpx.Response]:
         """Send a copy with credentials; after a 401, renew the token and send it once more where that is possible."""
@@ -172,25 +168,3 @@ class SessionRequest(Outgoing):
 
     def placeholders(self) -> HeaderList:
         return self._sender.authorizer().recorded_headers
-
-    def note_call(self, call: Call) -> None:
-        self._sender.ledger.add(call)
-
-    def note_replay(self, interaction: Interaction, token_request: Interaction | None) -> None:
-        ledger = self._sender.ledger
-        if token_request is not None:
-            ledger.add(_replayed(token_request, Interface.AUTH, TOKEN_PATH))
-        ledger.add(_replayed(interaction, self._scope.interface, self._path))
-
-
-def _replayed(interaction: Interaction, interface: Interface, path: str) -> Call:
-    """Return the ledger's entry for a call that a cassette answered."""
-    return Call(
-        interaction.recorded_at or EPOCH,
-        interface,
-        interaction.request.method,
-        path,
-        interaction.response.status,
-        interaction.elapsed,
-        interaction.authorized_by,
-    )
