@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import string
 import uuid
@@ -25,95 +24,87 @@ def shape(text):
     return re.sub("[a-z]", "a", re.sub("[A-Z]", "A", text))
 
 
-@given(st.text(string.ascii_letters + string.digits + " -._/", min_size=3, max_size=80))
+@given(st.text(string.ascii_letters + string.digits + " -._/", min_size=8, max_size=80))
 @example("0012345678")
 @example("Ada Lovelace")
+@example("f81d4fae-7dec-11d0-a765-00a0c91e6bf6")
 def test_shape(value):
     """Digits stay digits and letters keep their case; a value always has the same stand-in."""
-    made = look_alike(value, KEY)
-    assert shape(made) == shape(value)
-    assert made == look_alike(value, KEY)
-    if any(character.isalnum() for character in value.lstrip("0 -._/")):
-        assert made != value
-        assert len(value) < 12 or made != look_alike(value, b"another obviously fake key")
+    stand_in = look_alike(value, KEY)
+    assert stand_in == look_alike(value, KEY)
+    assert shape(stand_in).startswith(shape(value))
+    assert sum(map(str.isalnum, stand_in)) == max(8, sum(map(str.isalnum, value)))
 
 
-@pytest.mark.parametrize("alphabets", [["d", string.digits], ["123456789"], ["123456789", string.digits], ["ab", "XY"]])
-def test_no_stand_in_is_shared(alphabets):
-    """The stand-ins of all values of a look are distinct, and no value is its own stand-in."""
-    if alphabets == ["ab", "XY"]:
-        alphabets = [string.ascii_lowercase, string.ascii_uppercase]
-    values = ["".join(letters) for letters in itertools.product(*alphabets)]
-    made = [look_alike(value, KEY) for value in values]
-    assert len(set(made)) == len(values)
-    assert all(stand_in != value for stand_in, value in zip(made, values, strict=True))
+@given(st.sets(st.from_regex(r"[0-9]{1,3}|[A-Z]{2}-?[0-9]|[a-f0-9]{2}", fullmatch=True), max_size=300))
+def test_no_stand_in_is_shared(values):
+    """Even short values have distinct stand-ins that are no other value, and none is its own stand-in."""
+    table = pseudonyms()
+    stand_ins = {value: table.stand_in(value) for value in values}
+    assert len(set(stand_ins.values())) == len(values)
+    assert not set(stand_ins.values()) & values
 
 
 def test_similar_values_have_unrelated_stand_ins():
     """Neither the beginning nor the end of a stand-in tells that two values begin or end alike."""
-    for one, other in (("4711000815", "4711000816"), ("4711000815", "5711000815")):
-        pairs = list(zip(look_alike(one, KEY), look_alike(other, KEY), strict=True))
+    for value, similar in (("4711000815", "4711000816"), ("4711000815", "5711000815")):
+        pairs = list(zip(look_alike(value, KEY), look_alike(similar, KEY), strict=True))
         assert sum(left == right for left, right in pairs) < 5
 
 
-@given(st.uuids(version=4), st.booleans())
-def test_uuids(value, capitals):
-    """The stand-in of a UUID is a UUID of the same version."""
-    text = str(value).upper() if capitals else str(value)
-    made = look_alike(text, KEY)
-    assert uuid.UUID(made).version == 4
-    assert made != text
-    assert made == (made.upper() if capitals else made.lower())
+@given(st.uuids())
+def test_uuids(value):
+    """The stand-in of a UUID is another UUID, in the same case."""
+    assert uuid.UUID(look_alike(str(value), KEY)) != value
+    assert look_alike(str(value).upper(), KEY).isupper() or str(value).upper().isdigit()
 
 
 def test_emails():
-    """The stand-in of an e-mail address is one at a domain that nobody has; the same name elsewhere is another one."""
-    made = [look_alike(value, KEY) for value in ("ada@a.example", "ada@b.example", "bob@a.example")]
-    assert len(set(made)) == 3
-    assert all(re.fullmatch(r"[a-z]{3}\.[a-z]{6}@example\.invalid", stand_in) for stand_in in made)
+    """The stand-in of an e-mail address is at a domain that nobody owns."""
+    stand_ins = [look_alike(value, KEY) for value in ("ada@a.example", "ada@b.example", "bob@a.example")]
+    assert len(set(stand_ins)) == 3
+    assert all(re.fullmatch(r"[a-z]{12}@example\.invalid", stand_in) for stand_in in stand_ins)
 
 
-@pytest.mark.parametrize("number", ["12345", "-12.50", "0.25", "1e5", "1.5E-10"])
+@pytest.mark.parametrize("number", ["12345", "-12.50", "0.25", "1e5", "1.5E-10", "7"])
 def test_numbers(number):
-    """The stand-in of a number is a number of the same length."""
-    made = look_alike(number, KEY, is_number=True)
-    assert re.fullmatch(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", made)
-    assert len(made) == len(number)
-    assert float(made) != float(number)
+    """The stand-in of a JSON number is a JSON number."""
+    stand_in = look_alike(number, KEY, is_number=True)
+    assert re.fullmatch(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", stand_in)
+    assert float(stand_in) != float(number)
 
 
 @pytest.mark.parametrize("value", ["Zoë Ünal", "王小明先生", 'a"b<c>\\d', "Łódź 12", "٣٤٥"])
 def test_any_script(value):
     """Letters and digits beyond ASCII become Latin ones, and no character is left that some format escapes."""
-    made = look_alike(value, KEY)
-    assert made.isascii()
-    assert len(made) == len(value)
-    assert not re.search(r"[\"\\<>&%']", made)
+    stand_in = look_alike(value, KEY)
+    assert stand_in.isascii()
+    assert not re.search(r"[\"\\<>&%']", stand_in)
 
 
 def test_a_long_text():
     """A long text, such as a note, takes no longer than its length and is changed everywhere."""
     text = "Called 4711 today. " * 5000
-    made = look_alike(text, KEY)
-    assert shape(made) == shape(text)
-    assert "Called" not in made
-    assert made != look_alike(text + "x", KEY)[:-1]
+    stand_in = look_alike(text, KEY)
+    assert shape(stand_in) == shape(text)
+    assert "Called" not in stand_in
+    assert stand_in != look_alike(text + "x", KEY)[:-1]
 
 
-def test_too_few_of_a_look():
-    """If every look-alike is taken, the stand-in is longer; it still differs and is not shared."""
-    made = pseudonyms()
+def test_values_without_letters_and_digits():
+    """Values with nothing to change have distinct stand-ins as well."""
+    table = pseudonyms()
     values = ("--", "0", "000", "—")
-    stand_ins = [made.stand_in(value) for value in values]
+    stand_ins = [table.stand_in(value) for value in values]
     assert len(set(stand_ins)) == 4
     assert all(stand_in != value for stand_in, value in zip(stand_ins, values, strict=True))
 
 
 def test_without_a_key():
     """Without a key a request keeps its values."""
-    some = pseudonyms(None)
-    assert some.of_request("4711000815", records=False) == "4711000815"
-    assert some.of_recorded("4711000815") is None
+    table = pseudonyms(None)
+    assert table.of_request("4711000815", records=False) == "4711000815"
+    assert table.of_recorded("4711000815") is None
 
 
 def test_the_key_decides():

@@ -1,35 +1,36 @@
-"""Stand-ins for personal data: the same stand-in for the same value everywhere, with the same look.
+"""Stand-ins for personal data: the same stand-in for the same value everywhere, of the same look.
 
-A stand-in has digits, small letters and capitals where the value has them. Nobody can compute the value back without
-the key, which is not in the repository. The stand-ins of one look are a permutation of all values of that look: two
-values never share a stand-in, whatever the order in which they come up, so tables of several recordings still join.
+A stand-in has digits, small letters and capitals where the value has them, and at least eight of them, so that two
+values practically never share one. It is computed from the value and a key, which is not in the repository: tables of
+several recordings still join, and nobody can compute the value back without the key.
 """
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import hmac
 import os
 import re
 import string
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from pathlib import Path
-from typing import Final
+from itertools import count
+from typing import TYPE_CHECKING, Final
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.files import create_new, shown
 from toolkit.local.folders import config_folder
 from toolkit.local.private_files import private_folder, read_private
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 _FILE: Final = "pseudonyms.key"
 _KEY_LENGTH: Final = 32  # bytes
-_TURNS: Final = 3
-_MOST_PERMUTED: Final = 32  # letters and digits; a UUID has 30
-_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12}")
-_UUID_KEPT: Final = (14, 19)  # positions of version and variant; RFC 9562 section 4
-_EMAIL: Final = re.compile(r"([^\s@<>]+)@([^\s@<>]+\.[^\s@<>]+)")
+_SHORTEST: Final = 8  # letters and digits of a stand-in
+_EMAIL: Final = re.compile(r"[^\s@<>]+@[^\s@<>]+\.[^\s@<>]+")
 _EXPONENT: Final = re.compile(r"[eE][+-]?\d+\Z")
 _UNSAFE: Final = re.compile(r"[\x00-\x1f\"\\<>&%'`\x7f]")  # characters that some format escapes
 
@@ -106,91 +107,66 @@ class Pseudonyms:
             self._key = self._find_key(makes_key)
         if self._key is None:
             return None
-        stand_in = look_alike(value, self._key, is_number=is_number)
         with self._lock:
-            # Such as "--", which has no look-alike, or a look-alike that is itself a value with a stand-in.
-            while stand_in == value or self._values.get(stand_in, value) != value or stand_in in self._stand_ins:
-                stand_in += "x" if not stand_in[-1:].isdigit() else str(len(stand_in) % 9 + 1)
+            candidates = (look_alike(value, self._key, is_number=is_number, attempt=attempt) for attempt in count())
+            stand_in = next(candidate for candidate in candidates if self._is_free(candidate, value))
             self._stand_ins[value] = stand_in
             self._values[stand_in] = value
         return stand_in
 
+    def _is_free(self, stand_in: str, value: str) -> bool:
+        is_taken = self._values.get(stand_in, value) != value or stand_in in self._stand_ins
+        return stand_in != value and not is_taken
 
-def look_alike(value: str, key: bytes, *, is_number: bool = False) -> str:
-    """Return another value of the same look; the same value only if it has no letters and digits to change."""
-    email = _EMAIL.fullmatch(value)
-    if email:
-        domain = _random_numbers(email[2].lower(), [string.ascii_lowercase] * 6, key)
-        letters = "".join(string.ascii_lowercase[number] for number in domain)
-        return f"{look_alike(email[1], key)}.{letters}@example.invalid"
+
+def look_alike(value: str, key: bytes, *, is_number: bool = False, attempt: int = 0) -> str:
+    """Return a stand-in that looks like a value.
+
+    Args:
+        value: the value.
+        key: the secret key.
+        is_number: True for a JSON number; an exponent is kept.
+        attempt: gives another stand-in if the first one is taken.
+    """
+    stream = _pseudorandom(value, key, attempt)
+    if _EMAIL.fullmatch(value):
+        return "".join(_pick(string.ascii_lowercase, stream) for _ in range(12)) + "@example.invalid"
     exponent = _EXPONENT.search(value) if is_number else None
-    if exponent:
-        return look_alike(value[: exponent.start()], key, is_number=True) + exponent[0]
-    alphabet_at = _uuid_alphabets(value) if _UUID.fullmatch(value) else _alphabets(value)
-    alphabets = list(alphabet_at.values())
-    if len(alphabets) <= _MOST_PERMUTED and all(value[place] in alphabet for place, alphabet in alphabet_at.items()):
-        numbers = _permuted([alphabet.index(value[place]) for place, alphabet in alphabet_at.items()], alphabets, key)
-    else:
-        # Long texts, of which two never get the same letters by chance, and scripts with too many letters to permute.
-        numbers = _random_numbers(value, alphabets, key)
-    characters = [_UNSAFE.sub("_", character) for character in value]
-    for (place, alphabet), number in zip(alphabet_at.items(), numbers, strict=True):
-        characters[place] = alphabet[number]
-    return "".join(characters)
+    text = value[: exponent.start()] if exponent else value
+    is_hexadecimal = all(letter in string.hexdigits for letter in text if letter.isalpha())
+    alphabet, changed, result = string.digits, 0, []
+    for character in text:
+        if not character.isalnum():
+            result.append(_UNSAFE.sub("_", character))
+            continue
+        alphabet = _alphabet(character, is_hexadecimal=is_hexadecimal)
+        if changed == 0 and character.isdigit():
+            alphabet = "0" if character == "0" else string.digits[1:]  # a number does not begin with a zero
+        result.append(_pick(alphabet, stream))
+        changed += 1
+    alphabet = string.digits if alphabet[-1].isdigit() else alphabet
+    result += [_pick(alphabet, stream) for _ in range(_SHORTEST - changed)]
+    return "".join(result) + (exponent[0] if exponent else "")
 
 
-def _alphabets(value: str) -> dict[int, str]:
-    """Return the position of each letter and digit, with the characters that may stand there instead."""
-    alphabets = {}
-    for place, character in enumerate(value):
-        if character.isdigit():
-            alphabets[place] = string.digits
-        elif character.isalpha():
-            alphabets[place] = string.ascii_uppercase if character.isupper() else string.ascii_lowercase
-    first = next(iter(alphabets), None)
-    if first is not None and alphabets[first] == string.digits:
-        # A number does not begin with a zero, and an identifier that does keeps it.
-        alphabets[first] = "123456789"
-        if value[first] == "0":
-            del alphabets[first]
-    return alphabets
+def _alphabet(character: str, *, is_hexadecimal: bool) -> str:
+    """Return the characters that may stand in place of a letter or digit of any script."""
+    if not character.isalpha():
+        return string.digits
+    letters = string.ascii_uppercase if character.isupper() else string.ascii_lowercase
+    return letters[:6] if is_hexadecimal else letters
 
 
-def _uuid_alphabets(value: str) -> dict[int, str]:
-    digits = "0123456789" + ("ABCDEF" if value.upper() == value else "abcdef")
-    return {place: digits for place, letter in enumerate(value) if letter != "-" and place not in _UUID_KEPT}
+def _pick(alphabet: str, stream: Iterator[int]) -> str:
+    return alphabet[next(stream) % len(alphabet)]
 
 
-def _permuted(numbers: list[int], alphabets: list[str], key: bytes) -> list[int]:
-    """Return other numbers, each an index into its alphabet: a permutation without a fixed point."""
-    if not numbers:
-        return []
-    key = hmac.digest(key, "/".join(alphabets).encode(), "sha256")
-    mixed = _mixed(numbers, alphabets, key)
-    # What differs after mixing also differs after undoing it.
-    size = len(alphabets[-1])
-    mixed[-1] = (mixed[-1] + 1 + _number(key, b"") % (size - 1)) % size
-    return _mixed(mixed, alphabets, key, back=True)
-
-
-def _mixed(numbers: list[int], alphabets: list[str], key: bytes, *, back: bool = False) -> list[int]:
-    """Shift each number in turn by an amount that depends on the key and on all other numbers, or undo that."""
-    numbers = list(numbers)
-    steps = [(turn, place) for turn in range(_TURNS) for place in range(len(numbers))]
-    for turn, place in reversed(steps) if back else steps:
-        shift = _number(key, b"%d:%d:%s" % (turn, place, bytes(numbers[:place] + numbers[place + 1 :])))
-        numbers[place] = (numbers[place] + (-shift if back else shift)) % len(alphabets[place])
-    return numbers
-
-
-def _random_numbers(about: str, alphabets: list[str], key: bytes) -> list[int]:
-    """Return an index into each alphabet, the same for the same text and key."""
-    key = hmac.digest(key, b"text:" + about.encode("utf-8", "surrogatepass"), "sha256")
-    return [_number(key, b"%d" % place) % len(alphabet) for place, alphabet in enumerate(alphabets)]
-
-
-def _number(key: bytes, about: bytes) -> int:
-    return int.from_bytes(hmac.digest(key, about, "sha256")[:8], "big")
+def _pseudorandom(value: str, key: bytes, attempt: int) -> Iterator[int]:
+    """Yield pseudorandom numbers that depend on the value, the key and the attempt."""
+    seed = hmac.digest(key, b"%d:" % attempt + value.encode("utf-8", "surrogatepass"), "sha256")
+    for block in count():
+        digest = hashlib.sha256(seed + b"%d" % block).digest()
+        yield from (int.from_bytes(digest[at : at + 4], "big") for at in range(0, len(digest), 4))
 
 
 def user_key(makes: bool) -> bytes | None:
