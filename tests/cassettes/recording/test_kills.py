@@ -18,5 +18,5 @@ def test_killed(tmp_path, monkeypatch, number):
     """After a kill at a random instant no completed interaction is missing, here and in stock vcrpy."""
     monkeypatch.setenv("PYTHONPATH", str(Path(toolkit.__file__).parents[1]))
     delay = random.Random(number).uniform(0, 0.1)  # noqa: S311 - not a secret
-    outcome = kills.kill_one(tmp_path, kills.MODES[number], kills.SIZES[number % 2], delay)
+    outcome = kills.record_and_kill(tmp_path, kills.MODES[number], kills.SIZES[number % 2], delay)
     assert outcome.missing == 0
