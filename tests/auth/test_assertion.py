@@ -30,7 +30,7 @@ def assertion(signer, **changes):
 
 
 def verified(token, private_key, algorithm, audience="https://auth.example.com/v1/oauth2/token"):
-    """The claims of an assertion, verified as the service does, whatever the time."""
+    """Return the claims of an assertion, verified as the service does, whatever the time."""
     return jwt.decode(
         token,
         private_key.public_key(),
@@ -85,7 +85,7 @@ def test_claims(kind, algorithm):
     now=st.datetimes(datetime(1970, 1, 2), datetime(2200, 1, 1), timezones=st.just(UTC)),
 )
 def test_claims_of_any_text(client_id, audience, jti, now):
-    """An assertion carries any identifiers and instant that it is made of, and is valid at once."""
+    """An assertion carries any identifiers and any instant, and is valid at once."""
     signer = as_signer(key("P-256"))
     token = assertion(signer, client_id=client_id, audience=audience, now=now, new_jti=lambda: jti)
     claims = verified(token, key("P-256"), "ES256", audience)
@@ -102,7 +102,7 @@ def test_jti_is_fresh():
 
 
 def test_assertion_is_a_secret():
-    """An assertion is a Secret, because it gets a token for a minute."""
+    """An assertion is a Secret, because it can be exchanged for a token for a minute."""
     signer = as_signer(key("P-256"))
     result = client_assertion(signer, client_id="c", audience="a", now=NOW, new_jti=lambda: "jti")
     assert isinstance(result, Secret)

@@ -18,7 +18,7 @@ SETUP = "from toolkit.auth.cell_warning import warn_if_in_cell as check; from to
 
 @pytest.fixture
 def shell(monkeypatch, tmp_path):
-    """An IPython shell of the test's own, with a history in memory."""
+    """Start an IPython shell of the test's own, with a history in memory."""
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
@@ -35,7 +35,7 @@ def shell(monkeypatch, tmp_path):
 
 @pytest.fixture
 def run(shell):
-    """A function that runs a cell and returns the texts of its warnings."""
+    """Return a function that runs a cell and returns the texts of its warnings."""
 
     def run(source, *, stored=True, silent=False):
         with warnings.catch_warnings(record=True) as caught:

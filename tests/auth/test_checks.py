@@ -25,7 +25,7 @@ CHECKS = {
 
 
 def refusal(about, value):
-    """The message for a value that is refused, which names the argument as an attribute too."""
+    """Return the message for a value that is refused; the error is about the argument."""
     with pytest.raises(ConfigurationError) as caught:
         CHECKS[about](value)
     assert caught.value.next_step
@@ -35,7 +35,7 @@ def refusal(about, value):
 
 @given(st.sampled_from(list(CHECKS)), ANYTHING | st.dictionaries(st.text(), ANYTHING))
 def test_any_value(about, value):
-    """A check returns what it was given, or raises an error about the argument; nothing else escapes."""
+    """A check returns the value or raises an error about the argument; no other error escapes."""
     try:
         result = CHECKS[about](value)
     except ConfigurationError as error:
@@ -92,7 +92,7 @@ def test_assertion_lifetime():
     )
 )
 def test_form_fields(fields):
-    """Fields of printable text are kept, and a later change of what was given does not change them."""
+    """Fields of printable text are kept, and a later change of the argument does not change them."""
     kept = checks.form_fields(fields)
     before = dict(fields)
     fields["later"] = "x"
@@ -102,7 +102,7 @@ def test_form_fields(fields):
 
 
 def test_form_fields_keep_to_one_authentication_method():
-    """No further field names or carries another method or grant, in any case of letters."""
+    """Fields of other methods or grants are refused, in upper or lower case."""
     names = (
         "grant_type client_id client_secret client_assertion client_assertion_type assertion username password code "
         "code_verifier refresh_token device_code Client_Secret GRANT_TYPE subject_token actor_token auth_req_id"

@@ -25,7 +25,7 @@ from toolkit.core.document import CredentialKind, Environment, Placeholder
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError
 from toolkit.core.secret import Secret
 
-# Text that no message, name or address holds by chance.
+# Text that does not occur in a message, name or address by chance.
 CANARIES = st.text("QXZ0123456789", min_size=12)
 CANARY = "QXZ0123456789QXZ"
 
@@ -52,7 +52,7 @@ MAKERS = [key_pair, client_secret, client_key]
 
 
 class Remote:
-    """A Signer whose key is elsewhere."""
+    """A Signer with a key that is kept elsewhere."""
 
     algorithm, key_id = "ES256", None
     __hash__ = None  # as a dataclass that is not frozen
@@ -62,7 +62,7 @@ class Remote:
 
 
 def everything_shown(value):
-    """All that Python would print of a value, and of the errors with which it refuses to be pickled."""
+    """Return everything that Python prints about a value, and about the errors when it is pickled."""
     shown = [str(value), repr(value), f"{value}", f"{value!r:>100}", ascii([value]), repr(vars(value))]
     shown += [pprint.pformat(vars(value)), pretty(value), pretty(vars(value)), repr(copy.deepcopy(value))]
     shown += [logging.makeLogRecord({"msg": "%s %r", "args": (value, value)}).getMessage()]
@@ -273,7 +273,7 @@ SAME = [("default", "headers", 0)] * 2
 
 
 def make(specification, incidental):
-    """Credentials of a specification; the incidental values make no difference to a token."""
+    """Make credentials of a specification; the incidental values make no difference to a token."""
     kind, environment, *values = specification
     name, scheme, form = incidental
     if kind is KeyPair:
@@ -287,7 +287,7 @@ def make(specification, incidental):
 
 @st.composite
 def pairs(draw):
-    """Two specifications, unrelated or with at most one different field."""
+    """Draw two specifications, unrelated or with at most one different field."""
     first, second = draw(SPECIFICATIONS), draw(SPECIFICATIONS)
     if first[0] is second[0] and draw(st.booleans()):
         changed = draw(st.integers(1, len(first) - 1))
@@ -316,7 +316,7 @@ def test_fingerprint_is_a_digest(specification, incidental):
 
 @pytest.mark.parametrize("make", [client_secret, client_key])
 def test_fingerprint_of_form_fields(make):
-    """Another scope is another token; the order of fields and the options of assertions make no difference."""
+    """Another scope gives another fingerprint; the order of fields and the options of assertions do not matter."""
     both = {"scope": "a", "resource": "b"}
     prints = [make(form_fields=fields).fingerprint() for fields in ({}, both, {"scope": "a"}, {"scope": "ab"})]
     assert len(set(prints)) == 4

@@ -108,7 +108,7 @@ def test_record_and_replay(run: Run, tmp_path: Path) -> None:
     [
         (["record", "x"], {}, "--environment"),
         (["record", "x", "--environment", "paper"], {}, "TOOLKIT_PAPER_KEY_ID"),
-        (["record", "x", "--practice", "--mode", "sometimes"], {}, "is not a record mode"),
+        (["record", "x", "--practice", "--mode", "sometimes"], {}, "does not record"),
         (["record", "x", "--practice"], {"TOOLKIT_AUTH_URL": "ftp://x"}, "is not an address"),
         (["practice", "--port", "3"], {}, "port"),
         (["practice"], {"TOOLKIT_OFFLINE": "1"}, "TOOLKIT_OFFLINE"),

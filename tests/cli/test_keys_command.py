@@ -122,7 +122,7 @@ def test_refused_key_options(arguments, words, tmp_path):
 def test_existing_file_and_repository(tmp_path):
     """An existing file is kept, and no key is written into a repository."""
     (tmp_path / "key.pem").write_text("before")
-    with pytest.raises(ConfigurationError, match="something of that name already"):
+    with pytest.raises(ConfigurationError, match="the name exists already"):
         run(str(tmp_path / "key.pem"))
     assert (tmp_path / "key.pem").read_text() == "before"
     (tmp_path / ".git").mkdir()

@@ -88,7 +88,7 @@ def test_explain_status(status, shown, root):
 
 
 def test_refused_token(results_of, service):
-    """The token request works and the call does not; each result belongs to its own interface."""
+    """If the token request works and the call does not, each interface gets its own result."""
     service.answer = lambda request: service.reply({}, status=401 if "broker" in request.url.host else 200)
     results = results_of("broker-sandbox")
     assert (results["auth"].works, results["auth"].status) == (True, 200)
@@ -112,7 +112,7 @@ def test_failed_token_request(results_of, service, broken):
     assert results["auth"].works is False
     assert {results["broker"].works, results["market_data"].works} == {None}
     assert service.calls == []
-    if broken == "is no token":  # a refusal is remembered, and what is not there is tried again, whoever asks
+    if broken == "is no token":  # a refusal is remembered; an unreachable address is tried again by every caller
         assert len(service.token_requests) == 1
 
 

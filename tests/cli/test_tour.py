@@ -47,7 +47,7 @@ def test_script_knows_every_cassette() -> None:
 
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_recording_again_gives_the_same_story(name: str, tmp_path: Path) -> None:
-    """Only durations, and the seconds of when calls were sent, may differ."""
+    """Only durations, and the seconds at which calls were sent, may differ."""
     again = tmp_path / f"{name}.yaml"
     RECORDINGS[name](again)
     assert list(story(again)) == list(story(bundled_folder("cassettes") / again.name))

@@ -105,7 +105,7 @@ def test_leak_without_response():
 
 
 def test_interface_not_allowed_as_attribute():
-    """`hasattr` tells if an environment has an interface."""
+    """`hasattr` returns True if an environment has an interface."""
 
     class Session:
         @property

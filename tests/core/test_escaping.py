@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from toolkit.core.escaping import as_html, excerpt, printable
 
-# Includes what plain st.text() seldom draws: controls, format characters, lone surrogates.
+# Includes what plain st.text() rarely draws: controls, format characters, lone surrogates.
 FOREIGN = st.text(
     st.one_of(st.characters(), st.characters(categories=["Cc", "Cf", "Cs", "Zl", "Zp"]), st.sampled_from("<>&'\""))
 )

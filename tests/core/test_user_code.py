@@ -20,7 +20,7 @@ def test_warn_at_the_caller():
 
 
 def test_shell(monkeypatch):
-    """The running shell is found if IPython is loaded; otherwise there is none, and IPython is not imported."""
+    """The running shell is found if IPython is loaded; otherwise the result is None, and IPython is not imported."""
     running = object()
     monkeypatch.setitem(sys.modules, "IPython.core.getipython", SimpleNamespace(get_ipython=lambda: running))
     assert shell() is running

@@ -1,4 +1,4 @@
-"""Notebooks that run in real kernels: which are the same, differ or fail, and what is left behind.
+"""Notebooks that run in real kernels: verdicts, and that nothing is left behind.
 
 A kernel takes a second to start, so notebooks of many cells run once and serve many tests.
 """

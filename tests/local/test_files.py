@@ -109,7 +109,7 @@ def test_create_new_on_a_disk_without_permissions(tmp_path, monkeypatch):
 
 
 def test_remove_partials(tmp_path, monkeypatch):
-    """What a killed process left of replacing a file is removed, and nothing else."""
+    """Temporary files of a killed process are removed, and nothing else."""
     monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(PermissionError()))
     monkeypatch.setattr(Path, "unlink", lambda *_, **__: None)  # killed before it could
     for name in ("file", "file.other"):
@@ -194,7 +194,7 @@ def test_whole_whenever_read(tmp_path):
 
 
 def test_replaced_once_readers_have_closed(tmp_path, monkeypatch):
-    """Windows does not replace an open file: that is tried again a few times."""
+    """Windows does not replace an open file, so replacing is tried again a few times."""
     monkeypatch.setattr(files, "_ON_WINDOWS", True)
     pauses, replace = [], Path.replace
     monkeypatch.setattr("time.sleep", pauses.append)

@@ -17,7 +17,7 @@ posix_only = pytest.mark.skipif(os.name != "posix", reason="Windows has owners o
 
 @pytest.fixture
 def shared(tmp_path, monkeypatch, home):
-    """A folder like /tmp, which belongs to root and is open to all."""
+    """Make a folder like /tmp, which belongs to root and is open to all."""
     folder = tmp_path / "shared"
     folder.mkdir()
     folder.chmod(0o1777)
@@ -26,7 +26,7 @@ def shared(tmp_path, monkeypatch, home):
 
 @pytest.fixture
 def owners(monkeypatch, shared):
-    """Owners by path where they are not this user; stands in for chown, which needs root."""
+    """Set owners by path where they are not this user, in place of chown, which needs root."""
     by_path = {shared: 0}
     monkeypatch.setattr("toolkit.local.folders._user", lambda: ME)
     monkeypatch.setattr("toolkit.local.folders._owners", lambda path: {by_path.get(path, ME)})

@@ -40,7 +40,7 @@ def holder(file):
 
 
 def test_one_at_a_time(tmp_path):
-    """Only one has the lock until it is released; releasing it twice does not matter."""
+    """Only one holder has the lock until it is released; releasing it twice does not matter."""
     file = tmp_path / "a.lock"
     lock = try_lock(file)
     assert try_lock(file) is None

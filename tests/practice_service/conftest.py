@@ -28,7 +28,7 @@ def running(clock):
 
 @pytest.fixture
 def service(running):
-    """The same service for all tests, without faults, counts and tokens of earlier tests."""
+    """Return the same service for all tests, without faults, counts and tokens of earlier tests."""
     running.faults.clear()
     running.stats.reset()
     running.revoke_tokens()

@@ -155,7 +155,7 @@ def test_assertion_for_a_client_with_a_secret(http, service, clock):
 
 
 def test_replayed_assertion(http, service, clock):
-    """A `jti` is refused a second time, also in another assertion, until the first assertion has expired."""
+    """A `jti` is refused when it is used again, even in another assertion, until the first assertion has expired."""
     credentials = service.credentials["broker-key"]
     url = service.url("auth") + TOKEN_PATH
 

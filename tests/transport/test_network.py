@@ -20,7 +20,7 @@ VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
 
 class FakeTransports:
-    """Replaces the transports of httpx, and keeps those that were transports."""
+    """Replaces the transports of httpx, and keeps all that were made."""
 
     def __init__(self, monkeypatch):
         self.all = []
@@ -60,7 +60,7 @@ class Carrier(httpx.MockTransport):
 
 @pytest.fixture
 def transports(monkeypatch):
-    """The transports that a network makes; they do not leave this process."""
+    """Replace the transports that a network makes; these do not leave this process."""
     return FakeTransports(monkeypatch)
 
 

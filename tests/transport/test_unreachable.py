@@ -20,7 +20,7 @@ from toolkit.transport.network import as_toolkit_error, origin, unreachable
 
 @pytest.fixture
 def untrusted(tmp_path):
-    """The URL of a TLS server with a certificate that is not trusted, and the list of its connections."""
+    """Start a TLS server with a certificate that is not trusted; yield its URL and the list of its connections."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
     now = datetime.now(UTC)

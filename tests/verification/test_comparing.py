@@ -135,7 +135,7 @@ def test_diff_of_texts_and_pages():
 
 
 def test_diff_of_images():
-    """Images are shown by size in bytes and digest; whether the same is drawn, nobody can tell."""
+    """Images are shown by size in bytes and digest; their pictures are not compared."""
     stored, new = diff_lines("AAAA", "AAAB", "image/png")
     assert stored.startswith("-3 bytes, sha256 ")
     assert new.startswith("+3 bytes, sha256 ")

@@ -1,4 +1,4 @@
-"""The environment of a verifying kernel: programs, no network, and nothing of its user."""
+"""The environment of a verifying kernel: programs, but no network and no data of the user."""
 
 import os
 import secrets
@@ -53,7 +53,7 @@ def run(environment, code):
 
 @pytest.fixture
 def port():
-    """Listen on a port of this machine, which can be called unless the no network."""
+    """Listen on a port of this machine, which can be called if there is a network."""
     import socket
 
     with socket.create_server(("127.0.0.1", 0)) as server:

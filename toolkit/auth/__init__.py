@@ -4,13 +4,13 @@ A request gets its credentials in this order:
 
 1. The user makes credentials for one environment (`credentials`), or names a profile that was saved, set in
    variables or put in `.env` (`profiles`). Their constructor checks every text (`checks`), reads a private key once
-   (`keys`), and warns if a secret stands in the running notebook cell (`cell_warning`).
+   (`keys`), and warns if the running notebook cell contains a secret (`cell_warning`).
 2. The session makes an authorizer of them (`authorizers`) and asks it for a grant before each request.
-3. A key pair is always in hand. A client secret or key needs an access token (`tokens`): the current one is reused,
-   all who share the credentials share it, also other processes if they have a common store, and only one of them
-   asks for the next.
+3. A key pair is ready at once. A client secret or key needs an access token (`tokens`). All sessions with the same
+   credentials share the current token, and so do other processes with the same store; only one of them requests the
+   next token.
 4. A token request carries the client secret, or an assertion signed with the private key (`assertion`). It is
-   repeated while the trouble may pass, and its reply becomes a Token.
+   repeated after temporary failures, and its reply becomes a Token.
 5. The headers of the grant go on a copy of the request, below the cassette. The caller's own request never holds
    them.
 6. The authorizer takes note of the answer. After a 401 the token is renewed once and the request is sent again.

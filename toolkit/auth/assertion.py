@@ -40,14 +40,14 @@ def client_assertion(
     Args:
         signer: signs the assertion.
         client_id: issuer and subject.
-        audience: whom the assertion is for.
+        audience: the recipient of the assertion.
         now: the present.
         new_jti: returns a new identifier for the assertion.
         typ: media type in the header; None leaves it out.
         lifetime: seconds.
 
     Raises:
-        ConfigurationError: if the signer fails, or returns something else than a signature.
+        ConfigurationError: if the signer fails, or does not return a signature.
     """
     from toolkit.auth.keys.signer import describe_signer, sign_with
 

@@ -41,7 +41,7 @@ class TokenRequest(NamedTuple):
     Attributes:
         request: the request as it is sent, with credentials in its form.
         recorded_form: the form as a recording shows it.
-        secrets: what else is secret in this request besides the credentials, with names for placeholders.
+        secrets: further secrets in this request besides the credentials, with the names of their placeholders.
     """
 
     request: httpx.Request
@@ -50,7 +50,7 @@ class TokenRequest(NamedTuple):
 
 
 class Exchange(Protocol):
-    """Sends a token request on a way of its own, below the cassette, which records it beside the calls."""
+    """Sends a token request below the cassette, which records it beside the calls."""
 
     def __call__(self, token_request: TokenRequest, /) -> Flow[Token]: ...
 
@@ -61,7 +61,7 @@ class Grant:
 
     Attributes:
         headers: name and value of each header for the copy that is sent.
-        authorization: what the ledger and recordings remember of it.
+        authorization: what the ledger and recordings note about it.
         token: the access token in the headers, None for a key pair.
     """
 
@@ -104,7 +104,7 @@ class Authorizer(Protocol):
         ...
 
     def obtain(self) -> Flow[Grant]:
-        """Return a usable grant: the one in hand, or a new one."""
+        """Return the grant in hand if it is usable, otherwise a new grant."""
         ...
 
     def note_answer(self, request: httpx.Request, status: int, grant: Grant, /) -> bool:
@@ -141,13 +141,13 @@ class TokenAuthorizer:
     """The client credentials flow (section 5.1): a bearer token, reused until it expires.
 
     After a 401 with a token that should be valid, the token is renewed once and the request sent once more, if
-    its body can be sent again. This is an addition of ours.
+    its body can be sent again. The service document does not ask for this.
 
     Args:
-        credentials: the caller's.
+        credentials: the caller's credentials.
         auth_address: the address of the authentication interface.
         clock: tells whether a token is usable, and dates assertions.
-        store: where tokens are kept: in this process, or for several.
+        store: keeps tokens, for this process or for several.
         exchange: sends token requests.
         number: returns the number of a token in its session.
         new_jti: returns a new identifier for an assertion.
@@ -280,7 +280,7 @@ def can_be_sent_again(request: httpx.Request) -> bool:
 
 
 def authorization(credentials: Credentials, token: Token | None = None, number: int | None = None) -> Authorization:
-    """Return what is remembered of how a call was authorized."""
+    """Return how a call was authorized, for the ledger and recordings."""
     return Authorization(
         kind=credentials.kind,
         environment=credentials.environment,

@@ -1,7 +1,7 @@
-"""A warning when a secret stands in the source of the running notebook cell, or was typed at its `input()`.
+"""Warn when the running notebook cell contains a secret, or a secret was typed at its `input()`.
 
 The notebook file and IPython's history keep the source of a cell, and JupyterLab keeps in the notebook what is
-typed at `input()`. Nothing of ours can remove it there, so the user has to.
+typed at `input()`. The toolkit cannot remove it there, so the user has to.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _AT_INPUT: Final = (
 _MOST_INPUTS: Final = 50
 _inputs: Final[deque[Secret]] = deque(maxlen=_MOST_INPUTS)
 _warned: set[tuple[str, str]] = set()  # kinds and messages
-_warned_in: list[object] = [None]  # the execution of a cell in which those were shown
+_warned_in: list[object] = [None]  # the execution of a cell in which they were shown
 
 
 def warn_if_in_cell(secrets: Iterable[tuple[str, Secret]]) -> None:
@@ -56,7 +56,7 @@ def warn_if_in_cell(secrets: Iterable[tuple[str, Secret]]) -> None:
             if _holds(text, secret.reveal())
         ]
         new = _not_yet_warned((id(shell), len(cells), hash(source)), matches)
-    except Exception:  # noqa: BLE001 - a shell of another kind must not keep anybody from making credentials
+    except Exception:  # noqa: BLE001 - credentials can be made in any kind of shell
         return
     for kind, message in new:
         label = _LABELS.get(kind) or kind.lower().replace("_", " ")
@@ -82,7 +82,7 @@ def remember_input(answer: object) -> None:
 def _sources_on_stack(shell: Any) -> Iterator[str]:
     """Yield the sources of the cells whose code is on the stack, also through functions that other cells defined.
 
-    A cell that is stored in the history is its last entry before it runs; this is for a silent one.
+    This is for silent cells: any other cell is the last entry of the history before it runs.
     """
     seen = set()
     frame: FrameType | None = sys._getframe()  # noqa: SLF001 - the inspect module, which is slow to load, calls it
@@ -99,8 +99,8 @@ def _sources_on_stack(shell: Any) -> Iterator[str]:
 def _holds(source: str, secret: str) -> bool:
     r"""Return True if a source holds a secret as it is, escaped as in a literal, or a line of it.
 
-    A PEM may stand there with line breaks, with `\n` or without either, so each of its lines is looked for, except
-    those with BEGIN and END, which are not secret.
+    A PEM may be written with line breaks, with `\n` or without either. So this searches for each of its lines, except
+    BEGIN and END, which are not secret.
     """
     lines = [line.strip() for line in secret.replace("\\n", "\n").splitlines()]
     parts = lines if len(lines) > 1 else (secret, repr(secret)[1:-1], json.dumps(secret)[1:-1])

@@ -1,7 +1,7 @@
 """Checks of the text in credentials, made by their constructors: httpx would quote malformed text in its error.
 
-Each function returns the value as it is kept, or raises a ConfigurationError about the argument. Their frames hold
-what was given, so they are called below a `frameless` function.
+Each function returns the value to keep, or raises a ConfigurationError about the argument. Call them below a
+`frameless` function, because their frames hold the value.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LABELS: Final = {"key_id": "key ID", "client_id": "client ID", "assertion_typ":
 
 
 def text(value: object, about: str) -> str:
-    """Return a run of printable ASCII characters.
+    """Check that a value is one run of printable ASCII characters, and return it.
 
     Args:
         value: the value of the argument.
@@ -59,17 +59,17 @@ def text(value: object, about: str) -> str:
 
 
 def optional_text(value: object, about: str) -> str | None:
-    """Return a run of printable ASCII characters, or None if that was given."""
+    """Check a value like `text`; None is accepted."""
     return None if value is None else text(value, about)
 
 
 def secret(value: object, about: str) -> Secret:
-    """Return a Secret that holds a run of printable ASCII characters, given as text or as a Secret."""
+    """Check text or the text of a Secret like `text`, and return it as a Secret."""
     return Secret(text(value.reveal() if isinstance(value, Secret) else value, about))
 
 
 def passphrase(value: object) -> Secret | None:
-    """Return a passphrase, given as text or as a Secret; None if that was given. It may hold any characters."""
+    """Return a passphrase as a Secret; None is accepted. It may contain any characters."""
     if value is None:
         return None
     revealed = value.reveal() if isinstance(value, Secret) else value
@@ -80,18 +80,18 @@ def passphrase(value: object) -> Secret | None:
 
 
 def profile_name(value: object) -> str:
-    """Return a profile name: one that is safe in file names and in recordings."""
+    """Check that a profile name is safe in file names and in recordings, and return it."""
     if isinstance(value, str) and _PROFILE_NAME.match(value):
         return value
     raise ConfigurationError(
-        "This is not a profile name: up to 64 letters, digits, dots, hyphens and underscores.",
+        "This is not a profile name, which has up to 64 letters, digits, dots, hyphens and underscores.",
         'Use a name such as "default", which begins with a letter or digit.',
         about="name",
     )
 
 
 def algorithm(value: object) -> str | None:
-    """Return text that has the form of an algorithm's name, and so may be quoted in errors; None if that was given."""
+    """Check the form of an algorithm's name, so that errors may quote it; None is accepted."""
     if value is None or (isinstance(value, str) and _ALGORITHM.match(value)):
         return value
     raise ConfigurationError(
@@ -100,7 +100,7 @@ def algorithm(value: object) -> str | None:
 
 
 def assertion_lifetime(value: object) -> int:
-    """Return the seconds for which an assertion is valid: a whole number from 1 to 3600."""
+    """Check that the lifetime of assertions is a whole number of seconds from 1 to 3600, and return it."""
     if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= LONGEST_ASSERTION_LIFETIME:
         return value
     raise ConfigurationError(
@@ -111,7 +111,7 @@ def assertion_lifetime(value: object) -> int:
 
 
 def form_fields(value: object) -> Mapping[str, str]:
-    """Return further form fields of the token request as an immutable copy; empty if None was given."""
+    """Return further form fields of the token request as an immutable copy; None gives an empty one."""
     if value is not None and not isinstance(value, Mapping):
         raise ConfigurationError(
             f"The form fields are of type {type(value).__name__}, not a mapping.",
@@ -127,7 +127,7 @@ def form_fields(value: object) -> Mapping[str, str]:
 def _check_form_field(name: object, content: object) -> None:
     if not isinstance(name, str) or not _FIELD_NAME.match(name):
         raise _form_field_error(
-            "The name of a form field has 1 to 64 letters, digits, dots, hyphens and underscores.",
+            "The name of a form field must have 1 to 64 letters, digits, dots, hyphens and underscores.",
             'Name it as the service does, such as "scope".',
         )
     lower = name.lower()

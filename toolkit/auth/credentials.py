@@ -1,8 +1,8 @@
 """Who is calling: a key pair, a client secret or a client key, each bound to one environment.
 
 Section 1, rule 5 of the service document: credentials of one account or environment are not accepted
-by another. The kinds are those of sections 5.1 and 5.2. Constructors check the text that they are given, for httpx
-would quote malformed text in its error, and are `frameless`, so that the traceback of a refusal shows none of it.
+by another. The kinds are those of sections 5.1 and 5.2. Constructors check text, because httpx would quote malformed
+text in its error. They are `frameless`, so that no traceback shows the text.
 """
 
 from __future__ import annotations
@@ -87,13 +87,13 @@ class Credentials(ABC):
         """Return the texts that tell these credentials from others of their kind and environment, secrets included."""
 
     def fingerprint(self) -> str:
-        """Return a digest that is equal for equal credentials, to share one token among them. Not to be shown."""
+        """Return a digest that is equal for equal credentials, to share one token among them. Do not show it."""
         return hashlib.sha256(self._framed_identity()).hexdigest()
 
     def token_identity(self) -> bytes | None:
-        """Return all that a token depends on, secrets included, from which a key to sealed tokens is derived.
+        """Return everything that a token depends on, secrets included, to derive the key that seals stored tokens.
 
-        None if the private key is kept elsewhere: nothing here tells it from another.
+        Return None if the private key is kept elsewhere, because such keys cannot be told apart.
         """
         return self._framed_identity()
 
@@ -272,14 +272,14 @@ def as_environment(environment: Environment | str) -> Environment:
     """Return the environment of this name.
 
     Raises:
-        ConfigurationError: if there is none of that name, or it is not a name; suggests the nearest.
+        ConfigurationError: if there is no such environment; suggests the nearest name.
     """
     with suppress(ValueError):
         return Environment(environment)
     choices = f"Choose one of {', '.join(Environment)}."
     given: object = environment
     if isinstance(given, Credentials):
-        what = "The environment, the first argument of a session, is a name; credentials were given."
+        what = "The first argument of a session is the name of an environment, but credentials were given."
         next_step = "Write tk.Session(credentials=...); credentials name their environment."
     elif not isinstance(given, str):
         what = f"The environment is a name, not an object of type {type(given).__name__}."
@@ -292,7 +292,7 @@ def as_environment(environment: Environment | str) -> Environment:
 
 
 def _key_identity(signer: Signer) -> str:
-    """Return a text that is equal for equal keys, in whatever form they were given."""
+    """Return a text that is equal for equal keys, whatever form they came in."""
     from toolkit.auth.keys import LocalKey
 
     if isinstance(signer, LocalKey):

@@ -154,7 +154,7 @@ def record(
     console = Console()
     if mode not in _RECORDING_MODES:
         raise ConfigurationError(
-            f"{mode!r} is not a record mode that records.",
+            f"The mode {mode!r} does not record.",
             f"Choose one of {', '.join(_RECORDING_MODES)}.",
             about="mode",
         )

@@ -1,4 +1,4 @@
-"""The tour: the main job as a handful of calls, the same live, recorded and replayed.
+"""The tour: a handful of calls, which give the same results live, recorded and replayed.
 
 `toolkit demo` replays it, the first notebook explains it, and `cassettes/record.py` records it against the practice
 service.

@@ -61,7 +61,7 @@ class Address:
     def parse(cls, text: str, *, setting: str, about: str = "") -> Address:
         """Parse an address.
 
-        Errors show neither userinfo nor a query, nor text that is not a URL: secrets get there by mistake.
+        Errors do not show userinfo, a query, or text that is not a URL, because secrets end up there by mistake.
 
         Args:
             text: the URL.
@@ -116,7 +116,7 @@ def _is_host(host: str) -> bool:
 
 
 def _shown(text: str) -> str:
-    """Return the end of a message about a refused address: what is safe to quote, and the full stop."""
+    """Return the end of a message about a refused address: its safe part, and a full stop."""
     if "@" in text or not _URL.match(text):
         return "."
     return f": {excerpt(_QUERY.sub('?…', text, count=1))!r}"

@@ -57,7 +57,7 @@ class CredentialKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What section 1 allows an environment.
+    """The access that section 1 allows an environment.
 
     Attributes:
         holder: who uses it, in the document's words.

@@ -74,7 +74,7 @@ class ToolkitError(Exception):
 
 
 class ConfigurationError(ToolkitError):
-    """A setting, credential, profile or argument is missing or malformed; says which, and where it was looked for."""
+    """A setting, credential, profile or argument is missing or malformed; the message says where to set it."""
 
 
 class AccessError(ToolkitError):
@@ -134,7 +134,7 @@ class TokenRefused(TokenError):
 
 
 class TokenResponseInvalid(TokenError):
-    """The token endpoint's reply is not a token response; shows names and types of its fields, never values."""
+    """The token endpoint's reply is not a token response; the message has no values."""
 
 
 class Unreachable(ToolkitError):
@@ -172,8 +172,8 @@ class CassetteError(ToolkitError):
     """A cassette could not be opened, read or written.
 
     Attributes:
-        response: the live response that could not be recorded, with its body read, for callers who want it all
-            the same; None if there was no response.
+        response: the live response that could not be recorded, with its body read, for callers who want it
+            anyway; None if there was no response.
     """
 
     def __init__(self, what: str, next_step: str = "", *, about: str = "", response: Any = None) -> None:
@@ -197,7 +197,7 @@ class CassetteMiss(CassetteError):
 
 
 class CassetteCorrupt(CassetteError):
-    """The file is not a cassette; says where and what was expected. The file is left as it was."""
+    """The file is not a cassette; the message says where and what was expected. The file is not changed."""
 
 
 class CassetteBusy(CassetteError):
@@ -205,13 +205,13 @@ class CassetteBusy(CassetteError):
 
 
 class SecretLeak(CassetteError):
-    """A secret would have reached the disk; says where and of what kind, not which. Nothing was written."""
+    """A secret would have reached the disk, so nothing was written; the message says where it was, not what it is."""
 
 
 class TabulationError(ToolkitError):
-    """A value does not fit its column; says row and column, the expected type and the type found."""
+    """A value does not fit its column; the message names row, column, expected type and actual type."""
 
 
 def _without_response(error: ServiceError | CassetteError) -> tuple[Any, ...]:
-    """Return how to unpickle an error. A live response stays behind: it holds a connection and unscrubbed bytes."""
+    """Return the pickle of an error without its live response, which holds a connection and unscrubbed bytes."""
     return type(error), (error.what, error.next_step), {**error.__dict__, "response": None}

@@ -9,8 +9,8 @@ import html
 import re
 
 # Characters that can move a terminal's cursor, reorder a line or hide text in it: C0 and C1 controls except tab
-# and newline, bidirectional controls, line separators, lone surrogates, and everything that Unicode draws as
-# nothing (Default_Ignorable_Code_Point of DerivedCoreProperties.txt), including tags and variation selectors,
+# and newline, bidirectional controls, line separators, lone surrogates, and all invisible characters of
+# Unicode (Default_Ignorable_Code_Point of DerivedCoreProperties.txt), including tags and variation selectors,
 # which can carry a whole hidden message.
 _UNPRINTABLE = re.compile(
     "["

@@ -14,7 +14,7 @@ from typing import Any, Final
 from toolkit.core.clock import Clock
 from toolkit.core.document import CredentialKind, Environment
 
-EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)  # the time of a recording that does not say its own
+EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)  # the time of a recording without a time of its own
 _MOST_TOKENS: Final = 10**9  # a larger number is not a count, and may be too long to print
 
 
@@ -131,7 +131,7 @@ class Ledger:
 
 @dataclass(slots=True)
 class Traffic:
-    """Counts that only grow. Threads may lose an increment to each other, but never all of them.
+    """Counts that only grow. Concurrent threads may lose an increment, but not all of them.
 
     Attributes:
         sent: calls that went over the network.

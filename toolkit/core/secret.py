@@ -15,7 +15,7 @@ class Secret:
     """A secret text, such as a key or a token.
 
     `str`, `repr`, `format` and f-strings show a mask of fixed length; JSON and pickling are refused. `reveal()` is
-    the only way to the text, easy to find in a review.
+    the only way to get the text, and easy to find in a review.
     """
 
     __slots__ = ("__text", "__weakref__")
@@ -25,7 +25,7 @@ class Secret:
             text = text.reveal()
         wrong = "" if isinstance(text, str) else type(text).__name__
         if wrong:
-            del text  # it may hold the secret all the same, and verbose tracebacks show local variables
+            del text  # it may contain the secret, and verbose tracebacks show local variables
             raise TypeError(f"a secret is text, not {wrong}")
         self.__text = text
 

@@ -1,4 +1,4 @@
-"""Settings, files, folders and locks: what the toolkit needs of this machine and this project.
+"""Settings, files, folders and locks: what the toolkit needs from this machine and this project.
 
 - `folders` finds the project folder, ignores settings files that another user may have planted, and names the user's
   cache and configuration folders.

@@ -42,11 +42,11 @@ def write_atomically(path: Path, data: bytes, *, private: bool = False, durable:
         data: the new content.
         private: only the user may read the file, and a link in its place is replaced. Otherwise a link is
             followed, and the file keeps its permissions; a new file gets the usual ones.
-        durable: wait until the data is on the disk. Leave it out for content that is worth nothing after a crash:
-            the wait takes milliseconds, and many more on a busy disk.
+        durable: wait until the data is on the disk, which takes milliseconds, and many more on a busy disk. Not needed
+            for content that is useless after a crash.
 
     Raises:
-        OSError: if the file cannot be written. The old file stays, and no temporary file does.
+        OSError: if the file cannot be written. The old file stays, and no temporary file is left.
     """
     target = path if private else Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}{PARTIAL}")
@@ -84,9 +84,9 @@ def create_new(path: Path, data: bytes, *, private: bool = True) -> None:
         private: only the user may read the file.
 
     Raises:
-        FileExistsError: if there is something of that name already, even a dangling link.
+        FileExistsError: if the name exists already, even as a dangling link.
         UnfitFile: if the file is to be private and this disk lets others read every file.
-        OSError: if the file cannot be written. Whatever the error, no new file stays.
+        OSError: if the file cannot be written. No error leaves a new file behind.
     """
     descriptor = os.open(path, _NEW, 0o600 if private else 0o666)
     try:
@@ -106,7 +106,7 @@ def read_text(file: Path, what: str, next_step: str) -> str:
     Args:
         file: the file. Its path is not quoted in an error: it may be a secret that was put in the wrong place.
         what: names the file in the error.
-        next_step: tells in the error what to do.
+        next_step: what the error tells the user to do.
 
     Raises:
         ConfigurationError: if the file is missing, unreadable, larger than 1 MiB, or not UTF-8 text.
@@ -161,7 +161,7 @@ def lies_in(path: Path, folder: Path) -> bool:
 
 
 def shown(path: Path) -> str:
-    """Return a path as text to display, with `~` for the home folder: users pass on what a notebook shows."""
+    """Return a path as text to display, with `~` for the home folder, because users share what a notebook shows."""
     try:
         return printable(str(Path("~") / path.relative_to(Path.home())))
     except (ValueError, RuntimeError):  # elsewhere; no home folder

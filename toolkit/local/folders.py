@@ -26,8 +26,8 @@ def find_project(start: Path) -> Path:
 
     The search ends at the root of a git repository and at the home folder, which counts only if it is `start`.
     It skips a folder above `start`, with a warning, if the file or the folder belongs to another user, or if
-    everybody may write to the folder. (The last does not count if everybody may write to `start` as well, as on
-    a Windows disk mounted in Linux. On Windows itself, owners are not checked.)
+    everybody may write to the folder but not to `start`. (On a Windows disk mounted in Linux, everybody may write
+    to both. On Windows itself, owners are not checked.)
 
     Raises:
         ConfigurationError: if `start` itself has a `toolkit.toml` of another user.
@@ -70,7 +70,7 @@ def config_folder() -> Path:
 
 
 def belongs_to_stranger(file: Path, folder: Path) -> bool:
-    """Return True if a file, or a link in its place, belongs neither to this user, root nor the folder's owner."""
+    """Return True unless a file, or a link in its place, belongs to this user, root or the folder's owner."""
     trusted = {_user(), _ROOT, *_owners(folder)}
     return _user() is not None and not _owners(file) <= trusted
 

@@ -1,7 +1,7 @@
 """File locks between processes and threads, which end with the process that holds them.
 
-Written here because `filelock` falls back to a marker file where the kernel does not have locks, which outlives a
-killed process, and changes forking for the whole process.
+The package `filelock` is not used: where the kernel does not have locks, it falls back to a marker file, which outlives
+a killed process, and it changes forking for the whole process.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def try_lock(file: Path) -> FileLock | None:
     this tries again with the new one.
 
     Raises:
-        UnfitFile: if the path is a link, or anything else but a plain file of this user.
+        UnfitFile: if the path is not a plain file of this user, or is a link.
         OSError: if the file cannot be created, or the disk does not support locks.
     """
     for _ in range(_ATTEMPTS):

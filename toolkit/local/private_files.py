@@ -28,18 +28,18 @@ _LINK_WHEN_OPENED: Final = frozenset({errno.ELOOP, errno.EMLINK})  # EMLINK on F
 
 
 class UnfitFile(OSError):
-    """Not a plain file or folder that belongs to this user: `filename` says where, `strerror` what it is."""
+    """A path that is not a plain file or folder of this user: `filename` is the path, `strerror` the reason."""
 
 
 class LinkInTheWay(UnfitFile):
-    """A link is where a file or folder should be."""
+    """A link in place of a file or folder."""
 
 
 def read_private(file: Path, limit: int) -> bytes | None:
-    """Return the content of a private file, or None if there is none that can be trusted.
+    """Return the content of a private file, or None if it is missing or cannot be trusted.
 
-    A link, a folder, a pipe, another user's file, an unreadable file, and one of more than `limit` bytes count as
-    missing.
+    A link, a folder, a pipe, another user's file, an unreadable file, and a file of more than `limit` bytes count
+    as missing.
 
     Raises:
         OSError: if the disk fails.
@@ -61,7 +61,7 @@ def open_own(file: Path, flags: int) -> int:
 
     Raises:
         LinkInTheWay: if the path is a link.
-        UnfitFile: if it is anything else but a plain file of this user.
+        UnfitFile: if it is not a plain file of this user.
         OSError: if it cannot be opened.
     """
     if not _NO_FOLLOW:

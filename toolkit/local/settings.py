@@ -46,7 +46,7 @@ class Settings:
         cassettes: folder of cassettes that are given by name; relative to `project`.
         project: the folder of `toolkit.toml` or `pyproject.toml`, else the working directory.
         file: the settings file that was read or looked for, or None.
-        scrubbing: what to remove from recordings besides credentials: lists of texts with the names of the
+        scrubbing: what to remove from recordings besides credentials: lists of texts, named like the
             arguments of `tk.Rules`.
 
     Raises:

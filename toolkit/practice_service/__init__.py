@@ -4,13 +4,13 @@ Everything it serves is made up. It needs starlette and uvicorn, an extra of the
 service starts. A request travels like this:
 
 1. `server`: uvicorn on eight loopback ports, one for each address, in its own thread.
-2. `asgi`: the ASGI application finds the address by the port, counts the request, and takes a fault if one waits.
+2. `asgi`: the ASGI application finds the address by the port, counts the request, and applies an injected fault.
 3. `token_endpoint` answers token requests: it checks the client, and `assertions` checks JWTs.
 4. `authentication` finds out who makes any other call, by key pair or token. `holders` knows all callers, and issues
    their tokens.
 5. `payloads` makes up the answer, the same in every run.
 
-`service` is what users hold: `start()`, `close()`, `settings`, `credentials`, `stats`, `faults`. `world` has its
+`service` is what users work with: `start()`, `close()`, `settings`, `credentials`, `stats`, `faults`. `world` has its
 options, counts and state, and `faults` the failures that users inject.
 """
 

@@ -50,8 +50,7 @@ class PracticeApp:
         addresses: names of addresses by port.
 
     Raises:
-        ConnectionDroppedError: from a call, if a fault says to close the connection without a response; the server
-            does that.
+        ConnectionDroppedError: from a call, if a fault makes the server close the connection without a response.
     """
 
     def __init__(self, world: World, addresses: Mapping[int, str]) -> None:
@@ -85,7 +84,7 @@ class PracticeApp:
         """Return the response to a request, after its delay.
 
         Raises:
-            ConnectionDroppedError: if a fault says not to respond.
+            ConnectionDroppedError: if a fault closes the connection.
         """
         try:
             name, host = self._address(request)

@@ -22,7 +22,7 @@ _UNCHECKED: Final = {"verify_signature": False, **_SIGNATURE_ONLY}
 
 
 class AssertionInvalidError(Exception):
-    """The assertion does not identify the client; says which rule is broken, without quoting the assertion."""
+    """The assertion does not identify the client; the message names the broken rule and quotes nothing."""
 
 
 class Assertions:
@@ -93,7 +93,7 @@ def _check_key_id(assertion: Secret, client: Client) -> None:
 
 
 def _single_audience(aud: Any) -> str:
-    """Return the audience, or an empty text, which is not an address, if there is not exactly one."""
+    """Return the only audience; for none or several, return an empty text, which is not an address."""
     if isinstance(aud, list) and len(aud) == 1:
         aud = aud[0]
     return aud if isinstance(aud, str) else ""

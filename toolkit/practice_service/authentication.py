@@ -56,7 +56,7 @@ class Authenticator:
         self._tokens = tokens
 
     def holder(self, headers: RequestHeaders, address_name: str) -> Holder:
-        """Return who is calling this address.
+        """Return the account holder that calls this address.
 
         Raises:
             RequestRefusedError: with 401 if the credentials are missing, incomplete, sent in two ways, or not

@@ -16,12 +16,12 @@ _NO_BODY: Final = frozenset({204, 205, 304})  # RFC 9110 section 15: these end w
 
 
 class ConnectionDroppedError(Exception):
-    """A fault says to close the connection without a response; the server does that."""
+    """Makes the server close the connection without a response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A failure.
+    """A failure to inject.
 
     Attributes:
         status: HTTP status code of the response.
@@ -40,13 +40,13 @@ class Fault:
     def __post_init__(self) -> None:
         if not isinstance(self.status, int) or not 200 <= self.status <= 599 or self.status in _NO_BODY:
             raise ConfigurationError(
-                "The status of a fault is not that of a response with a body.",
+                "The status of a fault must be that of a response with a body.",
                 "Use a number from 200 to 599 except 204, 205 and 304.",
                 about="status",
             )
         if self.body not in get_args(Body):
             raise ConfigurationError(
-                "There is no such body of a fault.", f"Use one of {', '.join(get_args(Body))}.", about="body"
+                "A fault cannot have this body.", f"Use one of {', '.join(get_args(Body))}.", about="body"
             )
         if self.retry_after is not None and not _fits_header(str(self.retry_after)):
             raise ConfigurationError(
@@ -72,7 +72,7 @@ class Fault:
 
 
 class Faults:
-    """The faults to come, separate for the token endpoints and the other interfaces.
+    """The injected faults, separate for the token endpoints and the other interfaces.
 
     The faults of a place happen in the order in which they were injected. All methods can be called from any thread
     while the service runs.
@@ -80,7 +80,7 @@ class Faults:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        # Each fault with the number of requests that it is still for; None means until cleared.
+        # Each fault with its remaining number of requests; None means until cleared.
         self._queues: dict[str, deque[tuple[Fault, int | None]]] = {place: deque() for place in get_args(FaultPlace)}
 
     def __repr__(self) -> str:
@@ -143,7 +143,7 @@ class Faults:
     def _queue(self, place: str) -> deque[tuple[Fault, int | None]]:
         if place not in self._queues:
             raise ConfigurationError(
-                "There is no such place for a fault.", f"Use one of {', '.join(self._queues)}.", about="place"
+                "Faults cannot be injected at this place.", f"Use one of {', '.join(self._queues)}.", about="place"
             )
         return self._queues[place]
 

@@ -39,7 +39,7 @@ class Holder:
     """An account, or a correspondent with several accounts.
 
     Attributes:
-        name: a name from which its payloads are made up.
+        name: determines its made-up payloads.
         environment: its environment.
     """
 
@@ -154,7 +154,7 @@ class Holders:
 
 @dataclass(frozen=True, slots=True)
 class IssuedToken:
-    """The owner and the end of a token."""
+    """A token's owner and expiry."""
 
     holder: Holder
     expires_at: datetime

@@ -115,7 +115,7 @@ class PracticeService:
 
     @property
     def faults(self) -> Faults:
-        """The failures to come; inject and clear them at any time."""
+        """The injected failures, which can be changed at any time."""
         return self._world.faults
 
     def url(self, address_name: str) -> str:

@@ -132,7 +132,7 @@ class World:
         options: accounts, token validity and delays.
         holders: the account holders and their credentials.
         stats: counts of requests.
-        faults: the failures to come.
+        faults: the injected failures.
         tokens: the tokens that were issued.
     """
 

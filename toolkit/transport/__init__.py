@@ -2,7 +2,7 @@
 
 - `flow` is the heart: the logic of a call is written once as a generator, and two drivers do its I/O, with and
   without `await`. Waiting for a token that another caller is fetching is one of the effects.
-- `network` is the bottom of the way: httpx transports, direct or through a proxy, chosen for each host;
+- `network` sends requests: httpx transports, direct or through a proxy, chosen for each host;
   it also puts connection errors into words.
 - `tracebacks` keeps credentials out of tracebacks, which can show the local variables of every frame.
 """

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _under_way: Final[set[Task[Any]]] = set()
-_LONGEST_SILENCE: Final = 1.0  # seconds without running anything after which an event loop counts as stuck
+_LONGEST_SILENCE: Final = 1.0  # seconds without a response after which an event loop counts as stuck
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ class Flight:
         return self.process != getpid() or (self.loop is not None and self.loop.is_closed())
 
     def sign_of_life(self) -> Callable[[], bool]:
-        """Ask the event loop that fetches for a sign of life; return a function that tells if it has given one.
+        """Ask the event loop that fetches to respond; return a function that returns True once it has.
 
         A loop does not respond while it is stopped, closed or blocked, for example by a call that waits for a thread
         that in turn waits for this flight.

@@ -1,7 +1,7 @@
 """The httpx transports that send requests, directly or through proxies, and errors for those that fail.
 
 httpx ignores proxy variables if it is given a transport, and its own `proxy=` would bypass ours. So proxied
-transports are made here, below authorization, from the same variables; this machine is never reached by a proxy.
+transports are made here, below authorization, from the same variables; requests to this machine never use a proxy.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
     Args:
         is_async: True to handle asynchronous requests.
-        verify: TLS verification as in httpx, except that False is for this machine only.
-        proxy: the proxy for all other machines; by default `proxies` says.
+        verify: TLS verification as in httpx, except that False is accepted for this machine only.
+        proxy: the proxy for all other machines; by default `proxies` decides.
         proxies: proxies by scheme; by default the proxy variables of the environment.
     """
 

@@ -38,11 +38,11 @@ def diff_lines(stored: Any, new: Any, mime_type: str) -> tuple[str, ...]:
 
 
 def kind_of(stored: Any, new: Any, mime_type: str) -> Kind:
-    """Return whether two values of a MIME type differ in a result or only in presentation.
+    """Return the kind of difference between two values of a MIME type: in a result, or only in presentation.
 
     The words and numbers of a text or page are its results. White space, rules, tags and styles are presentation, and
-    so are an object's `<repr>` and a form beside the plain text. Nobody can tell for two images: they have a kind of
-    their own.
+    so are an object's `<repr>` and a form beside the plain text. Two images have a kind of their own, because their
+    bytes do not tell.
     """
     if _is_image(mime_type) and isinstance(stored, str) and isinstance(new, str):
         return Kind.IMAGE
@@ -56,7 +56,7 @@ def kind_of(stored: Any, new: Any, mime_type: str) -> Kind:
 
 
 def hint_at(stored: Any, new: Any) -> str:
-    """Return why two texts may differ at every run; empty if there is no sign of that."""
+    """Return why two texts may differ in every run; empty if nothing suggests that they do."""
     if not isinstance(stored, str) or not isinstance(new, str):
         return ""
     for pattern, reason in (

@@ -1,4 +1,4 @@
-"""Bring a notebook into the form in which it is stored: the outputs of a run, the same in each run and on each machine.
+"""Bring a notebook into its stored form, which is the same in every run and on every machine.
 
 Each `without_...` function below removes one thing that depends on the run or on the machine.
 """

@@ -203,7 +203,7 @@ def replace_notebook(path: Path, read: bytes, data: bytes) -> None:
 
 
 def _with_plain_line_ends(data: bytes) -> bytes:
-    r"""Return the bytes with "\n" for "\r\n" if every line ends so, as in a checkout on Windows.
+    r"""Return the bytes with "\n" for "\r\n" if every line ends that way, as in a checkout on Windows.
 
     Line ends in the texts of a notebook are escaped, so these belong to the layout of the file only.
     """

@@ -36,7 +36,7 @@ class Outcome(StrEnum):
 
     @property
     def is_good(self) -> bool:
-        """True if the notebook is now stored as it runs."""
+        """True if the notebook is now stored with the outputs that it gives."""
         return self in (Outcome.SAME, Outcome.UPDATED)
 
 
@@ -77,7 +77,7 @@ class Difference:
         kind: what it is about.
         cell: the cell; None for the notebook's own metadata and layout.
         diff: lines of a unified diff, "-" stored and "+" new; not escaped.
-        hint: why it may differ at every run; empty if unknown.
+        hint: why it may differ in every run; empty if unknown.
     """
 
     place: str
@@ -142,7 +142,7 @@ class Verdict:
 
     @property
     def in_presentation_only(self) -> bool:
-        """True if the notebook differs in how results look, and in none of the results.
+        """True if results only look different and are the same.
 
         An image with other pixels counts as presentation only if library versions differ.
         """

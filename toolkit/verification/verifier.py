@@ -39,7 +39,7 @@ _LONGEST_MESSAGE: Final = 500  # characters
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the verification of one notebook is.
+    """The progress of one notebook.
 
     Attributes:
         path: the notebook.

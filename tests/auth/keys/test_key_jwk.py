@@ -23,7 +23,7 @@ def public(private_key, **more):
 
 
 def private_parts(text):
-    """The members of the private half, one on each line."""
+    """Return the members of the private half, one on each line."""
     return "\n".join(str(value) for name, value in json.loads(text).items() if name not in PUBLIC)
 
 
@@ -50,7 +50,7 @@ def test_set_with_several_private_keys():
     both = jwks(jwk(key("P-256"), kid="spring"), jwk(key("RSA"), kid="autumn\x1b[2J", alg="PS256"), jwk(key("P-384")))
     assert as_signer(both, key_id="spring").identity() == identity("P-256")
     for error in (refusal(both), refusal(both, key_id="winter")):
-        assert "'spring', 'autumn[2J', one without a key ID" in error.what
+        assert "'spring', 'autumn[2J', a key without an ID" in error.what
         assert "\x1b" not in str(error)
         assert_shows_nothing_of(error, "\n".join(private_parts(jwk(key(kind))) for kind in ("P-256", "RSA", "P-384")))
 

@@ -38,10 +38,10 @@ def test_signer_is_used_as_it_is():
 
 
 def test_algorithm_of_a_signer():
-    """A Signer with an algorithm that is not one of a private key is refused, and the error lists those that are."""
+    """A Signer with an algorithm that does not sign with a private key is refused, and the error lists valid ones."""
     for algorithm in ("none", "HS256", "ES256K", "", None, ["ES256"], CANARY * 5):
         error = refusal(Remote(algorithm=algorithm))
-        assert "is not a signature with a private key" in error.what
+        assert "does not sign with a private key" in error.what
         assert all(name in error.next_step for name in ALGORITHMS)
         assert CANARY * 2 not in error.what
 

@@ -141,7 +141,7 @@ def test_not_a_private_key(other):
     ],
 )
 def test_passphrase_without_an_encrypted_key(make, words):
-    """A passphrase with a key that needs none is refused; that the key is not private is said first."""
+    """A passphrase with a key that does not need it is refused; a public key is refused first."""
     error = refusal(make(), passphrase=CANARY)
     assert words in error.what
     assert_shows_nothing_of(error, CANARY)
@@ -162,7 +162,7 @@ def test_key_object_that_keeps_its_key():
         def __deepcopy__(self, memo): ...
 
     error = refusal(Token())
-    assert "does not give its private key out" in error.what
+    assert "does not export its private key" in error.what
     assert "Signer" in error.next_step
 
 

@@ -44,7 +44,7 @@ def test_thumbprint_depends_only_on_the_public_key(order, more):
 
 
 def test_algorithms_of_new_keys(monkeypatch):
-    """There is a new key for every algorithm, and RSA keys are at least as strong as those that are accepted."""
+    """There is a new key for every algorithm, and new RSA keys are strong enough to be accepted."""
     assert new_key_module.RSA_BITS >= SMALLEST_RSA_KEY
     monkeypatch.setattr(new_key_module, "RSA_BITS", 1024)  # quicker
     for algorithm in ALGORITHMS:
@@ -70,7 +70,7 @@ def test_halves_of_a_new_key_belong_together(algorithm):
 
 
 def test_new_keys_differ():
-    """Every new key is another one."""
+    """No two new keys are the same."""
     assert new_key().thumbprint != new_key().thumbprint
 
 
@@ -131,7 +131,7 @@ def test_nothing_is_overwritten(tmp_path):
     link.symlink_to(file)
     dangling.symlink_to(tmp_path / "nothing")
     for path in (file, link, dangling, tmp_path):
-        assert "something of that name already" in refused(path)
+        assert "the name exists already" in refused(path)
     assert file.read_text() == "before"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["dangling", "file", "link"]
 

@@ -1,7 +1,7 @@
-"""Private keys: from any form in which people have one to something that signs.
+"""Private keys: from any form that people have to a Signer.
 
-A key is read once, when credentials are made. `as_signer` first hides what it was given (`sources`), since only
-key text is ever text, and a file is always a Path. Then the key is parsed by what it is (`pem` for PEM and DER,
+A key is read once, when credentials are made. `as_signer` first hides the key (`sources`): text is always
+key text, and a file is always a Path. Then the key is parsed by what it is (`pem` for PEM and DER,
 `jwk` for JWK and sets), an algorithm is chosen that fits it, and a LocalKey signs with it (`local_key`). A Signer
 of the user's own, which keeps its key elsewhere, is checked and used as it is (`signer`). `new_key` makes new key
 pairs.
@@ -34,10 +34,10 @@ def as_signer(
     key_id: str | None = None,
     passphrase: str | Secret | None = None,
 ) -> Signer:
-    """Return something that signs with a private key.
+    """Return a Signer for a private key.
 
     Args:
-        private_key: PEM, JWK or JWK set as text or bytes, a JWK as a mapping, DER bytes, a Path to a file of
+        private_key: PEM, JWK or JWK set as text or bytes, a JWK as a mapping, DER bytes, a Path to a file with
             any of them, a private key object of `cryptography`, or a Signer, which is returned as it is.
         algorithm: JWS algorithm; by default the JWK's own, else the usual one for the key.
         key_id: the `kid`; chooses the key of a JWK set.

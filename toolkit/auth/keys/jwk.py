@@ -19,7 +19,7 @@ _KID_SHOWN: Final = 60  # characters
 
 
 def load_jwk(text: str, key_id: str | None) -> LoadedKey:
-    """Return the private key of a JWK, or the one of a JWK set that `key_id` chooses."""
+    """Return the private key of a JWK, or the key of a JWK set that `key_id` chooses."""
     fields = attempt(lambda: json.loads(text), otherwise=_unreadable())
     if not isinstance(fields, dict):
         raise _unreadable()
@@ -34,7 +34,7 @@ def load_jwk(text: str, key_id: str | None) -> LoadedKey:
 
 
 def _choose(members: list[Any], key_id: str | None) -> dict[str, Any]:
-    """Return the private key to take; members that are not private keys are passed over (RFC 7517 section 5)."""
+    """Return the private key to use; other members are skipped (RFC 7517 section 5)."""
     private = [member for member in members if isinstance(member, dict) and "d" in member]
     if not private:
         raise key_error("This is a set of JWKs. None of them is a private key.", PRIVATE_HALF)
@@ -57,7 +57,7 @@ def _choose(members: list[Any], key_id: str | None) -> dict[str, Any]:
 
 
 def _shown(kid: Any) -> str:
-    return repr(excerpt(kid, _KID_SHOWN)) if isinstance(kid, str) else "one without a key ID"
+    return repr(excerpt(kid, _KID_SHOWN)) if isinstance(kid, str) else "a key without an ID"
 
 
 def _load(jwk: dict[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""A private key in this process: how it was read, what says that it cannot be used, and how it signs."""
+"""A private key in this process: as it was read, the errors for unusable keys, and the Signer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def key_error(what: str, next_step: str = _HOW_TO_GIVE_A_KEY) -> ConfigurationEr
 
 
 def not_encrypted_error() -> ConfigurationError:
-    """Return the error for a passphrase without an encrypted key: most likely the wrong file was given."""
+    """Return the error for a passphrase without an encrypted key, most likely because of a wrong file."""
     return ConfigurationError(
         "A passphrase was given, and the private key is not encrypted.",
         "Leave passphrase out, or give the key that it opens.",
@@ -88,7 +88,7 @@ class LocalKey:
         return self.__secrets
 
     def identity(self) -> str:
-        """Return the key as base64 of its PKCS#8 DER, which does not depend on the form it was given in. A secret."""
+        """Return the key as base64 of its PKCS#8 DER: a secret, and the same for every form of the key."""
         return self.__secrets[0][1].reveal()
 
     def __repr__(self) -> str:
@@ -154,7 +154,7 @@ def _pkcs8(key: Any) -> Secret:
     der = attempt(
         lambda: key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption()),
         otherwise=key_error(
-            f"This {type(key).__name__} does not give its private key out.",
+            f"This {type(key).__name__} does not export its private key.",
             "Give a Signer with algorithm, key_id and sign for it.",
         ),
     )

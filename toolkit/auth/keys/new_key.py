@@ -107,11 +107,11 @@ def thumbprint(jwk: Mapping[str, Any]) -> str:
 
 @frameless
 def write_key_file(file: Path, private_pem: Secret) -> None:
-    """Write a private key into a new file that only its user may read; missing folders are made likewise.
+    """Write a private key into a new file that only its user may read; missing folders are made the same way.
 
     Raises:
-        ConfigurationError: if there is something of that name already, it would lie in a git repository, or it
-            cannot be written or kept private. Nothing is left of it then.
+        ConfigurationError: if the name exists already, the file would lie in a git repository, or it cannot be
+            written or kept private. No part of the file is left then.
     """
     file = Path(os.path.abspath(file))  # noqa: PTH100 - resolve() would follow a link at the end
     repository = next(
@@ -128,7 +128,7 @@ def write_key_file(file: Path, private_pem: Secret) -> None:
             folder.mkdir(mode=0o700, exist_ok=True)
         create_new(file, private_pem.reveal().encode("ascii"))
     except FileExistsError:
-        reason = "there is something of that name already, and keys are never overwritten"
+        reason = "the name exists already, and keys are never overwritten"
     except OSError as error:
         reason = error.strerror or "the system refuses"
     else:

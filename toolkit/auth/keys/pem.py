@@ -1,7 +1,7 @@
 """PEM and DER of private keys: PKCS#8, PKCS#1 and SEC 1, encrypted too (RFC 7468, 1421, 5958, 8017, 5915).
 
 PEM text often arrives mangled: on one line, as an environment variable or a JSON file holds it, between the
-attributes that OpenSSL prints, or beside certificates. So the block is looked for and set in lines again.
+attributes that OpenSSL prints, or beside certificates. So this module searches for the block and restores its lines.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _decoding_error(error: Exception, form: str, *, has_passphrase: bool) -> Con
     """Return what an error of `cryptography` means."""
     from cryptography.exceptions import UnsupportedAlgorithm
 
-    if isinstance(error, TypeError):  # a passphrase is missing, or there is one too many
+    if isinstance(error, TypeError):  # a passphrase is missing, or superfluous
         if has_passphrase:
             return not_encrypted_error()
         return ConfigurationError(

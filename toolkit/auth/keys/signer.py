@@ -1,4 +1,4 @@
-"""Something that signs with a private key, wherever that is kept, and checks of what it answers."""
+"""Signers, which sign with a private key wherever it is kept, and checks of their answers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def check_signer(signer: Signer, *, algorithm: str | None, key_id: str | None) -
 
 
 def describe_signer(signer: Signer) -> tuple[str, str | None]:
-    """Return algorithm and key ID of a signer, which may have to ask for them where the key is kept."""
+    """Return algorithm and key ID of a signer, which may have to ask a key service for them."""
     answer: tuple[Any, Any] = attempt(
         lambda: (signer.algorithm, signer.key_id),
         otherwise=_signer_error("The signer could not tell its algorithm and key_id.", _TRY_AGAIN),
@@ -60,7 +60,7 @@ def describe_signer(signer: Signer) -> tuple[str, str | None]:
     if algorithm not in ALGORITHMS:
         quoted = f" {excerpt(algorithm, LONGEST_ALGORITHM)!r}" if isinstance(algorithm, str) else ""
         raise _signer_error(
-            f"The signer's algorithm{quoted} is not a signature with a private key.",
+            f"The signer's algorithm{quoted} does not sign with a private key.",
             f"Use one of {', '.join(ALGORITHMS)}.",
         )
     if not (key_id is None or (isinstance(key_id, str) and key_id)):
@@ -69,7 +69,7 @@ def describe_signer(signer: Signer) -> tuple[str, str | None]:
 
 
 def sign_with(signer: Signer, algorithm: str, data: bytes) -> bytes:
-    """Return the signature of `data` as JWS wants it; errors of the signer are replaced, for they may quote secrets."""
+    """Return the signature of `data` as JWS wants it; its errors are replaced, because they may quote secrets."""
     result: Any = None
     problem = None
     try:

@@ -1,4 +1,4 @@
-"""The ways in which people give a private key: text, bytes, a mapping, a file or an object."""
+"""Read a private key from any form: text, bytes, a mapping, a file or an object."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def as_secret(private_key: Any) -> Any:
 
 
 def load(private_key: Any, key_id: str | None, passphrase: Secret | None) -> LoadedKey:
-    """Return the private key in a source.
+    """Read a private key.
 
     Args:
         private_key: a Secret with key text, a Path, or a key object, as `as_secret` returns them.
@@ -107,10 +107,10 @@ def _read(file: Path) -> str:
 
 
 def _text_of(data: bytes) -> str:
-    """Return the text in bytes, as editors and shells of several systems write it; DER byte for byte.
+    """Return bytes as text, in the encodings that editors and shells write; DER is kept byte for byte.
 
     Raises:
-        UnicodeDecodeError: if the bytes are neither.
+        UnicodeDecodeError: if the bytes are neither text nor DER.
     """
     text = data.decode("latin-1")
     if _is_der(text):
@@ -120,7 +120,7 @@ def _text_of(data: bytes) -> str:
 
 
 def _is_der(text: str) -> bool:
-    """Return True for a DER sequence; that of a private key soon has a control character, in a number or algorithm."""
+    """Return True for a DER sequence, which has a control character near its start if it is a private key."""
     return text.startswith("0") and any(character < "\t" for character in text[1:12])
 
 
@@ -129,11 +129,11 @@ def _is_key_text(text: str) -> bool:
 
 
 def _is_file_name(text: str) -> bool:
-    """Return True for text that looks like a file name, which is a slip: text is key text, and no file is read."""
+    """Return True for text that looks like a file name: a mistake, because text is taken as the key itself."""
     name = text.strip()
     if not name or len(name) > _LONGEST_PATH or not name.isprintable() or _is_key_text(name):
         return False
-    # Those of Path would raise for names that the system does not allow.
+    # The methods of Path would raise for names that the system does not allow.
     return name.lower().endswith(_KEY_SUFFIXES) or os.path.isfile(os.path.expanduser(name))  # noqa: PTH111, PTH113
 
 

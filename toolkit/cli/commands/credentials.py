@@ -50,9 +50,9 @@ def add(
     kind: Annotated[
         values.KindOption | None, typer.Option(help="By default the kind that the environment and the options imply.")
     ] = None,
-    client_id: Annotated[str | None, typer.Option(help="Client ID, which is not a secret; else you are asked.")] = None,
+    client_id: Annotated[str | None, typer.Option(help="Client ID, not a secret; asked for if missing.")] = None,
     key_file: Annotated[
-        Path | None, typer.Option(help="File of the private key (PEM or JWK), which is copied; else you are asked.")
+        Path | None, typer.Option(help="File of the private key (PEM or JWK), which is copied; asked for if missing.")
     ] = None,
     kid: Annotated[str | None, typer.Option(help="Key ID by which the service knows the private key.")] = None,
     algorithm: Annotated[str | None, typer.Option(help="JWS algorithm; by default that of the key.")] = None,
@@ -119,7 +119,7 @@ def add(
 )
 def list_(
     environment: Annotated[
-        Environment | None, typer.Option("--environment", "-e", help="Only those of this environment.")
+        Environment | None, typer.Option("--environment", "-e", help="List only credentials of this environment.")
     ] = None,
 ) -> None:
     """List credentials and where they come from, never a value. No keyring is opened."""

@@ -1,7 +1,7 @@
 # ruff: noqa: INP001 - a script of its own, which Python is pointed to
 """Start the kernel of a notebook that is verified; run as a script in the kernel's own process.
 
-It makes repeatable what Jupyter creates anew in each process. It imports nothing of the toolkit, so that a notebook
+It repeats the identifiers that Jupyter creates anew in each process. It does not import the toolkit, so that a notebook
 finds Python as in any other kernel.
 """
 

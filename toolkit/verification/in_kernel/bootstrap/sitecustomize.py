@@ -1,5 +1,5 @@
 # ruff: noqa: INP001 - a script of its own, which Python is pointed to
-"""Shut the network of a Python process before its first line runs, and of every Python process that it starts.
+"""Shut off the network for a Python process before its first line runs, and for every Python process that it starts.
 
 PYTHONPATH passes it on: Python imports the first `sitecustomize` that it finds. An audit hook, which cannot be removed,
 refuses network sockets on every system. Sockets in the file system are allowed, because the kernel has its channels
