@@ -2,12 +2,12 @@
 
 | law | held by |
 |---|---|
-| 1. Nothing secret gets out: no cassette, notebook, log, repr, traceback or pickle holds a secret in any form. | leak bench, exposure, canaries, logs, masking, browser |
+| 1. Nothing secret gets out of cassettes, notebooks, logs, tracebacks, pickles. | leak bench, exposure, logs, browser |
 | 2. Replay needs nothing: no credentials, addresses, network or practice service. | session, demo, kernels |
 | 3. Replay tells the same story: answers, tables and instants are those of the recording. | session, notebooks |
 | 4. One token: one token request a lifetime, however many callers. | single flight, processes, sessions |
 | 5. Refused before sent: what the document forbids raises AccessError, and nothing is sent. | scope, sending |
-| 6. A recording survives: a kill loses no completed interaction, and appending costs the same at any length. | recording |
+| 6. A recording survives: a kill loses no completed interaction. | recording |
 | 7. Plain vcrpy format: stock vcrpy replays ours, and every vcrpy cassette replays here. | peers, vcrpy checklist |
 | 8. Byte-identical notebooks: a tutorial executed twice gives the same bytes. | notebooks, kernels |
 | 9. Nothing foreign runs or stalls: text is escaped, YAML is safe, decompression is capped. | escaping, hostile files |

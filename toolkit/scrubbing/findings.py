@@ -20,7 +20,7 @@ from toolkit.scrubbing.shapes import BEARER, PRIVATE_KEY, SIGNED_TOKEN
 
 _COLUMNS: Final = ("file", "line", "what")
 _WHAT_TO_DO: Final = "look at each place, remove what is secret, and change the secret if the file was passed on."
-_NO_FINDINGS: Final = "No findings: nothing there is or looks like a secret."
+_NO_FINDINGS: Final = "No findings: nothing looks like a secret."
 # Parts of patterns that ignore case or search small letters. A value; one in angle brackets is a placeholder.
 _VALUE: Final = rb"(?!<|%3c)[a-z0-9._~+/=%-]{8,}"
 # In code, names of variables, functions and attributes stand where a value would.
