@@ -32,7 +32,7 @@ HELD_BY: dict[int, dict[str, str]] = {
         "session/test_exposure.py": "test_sessions test_any_credentials test_a_service_that_echoes "
         "test_a_token_endpoint_that_echoes test_every_public_name",
         "transport/test_tracebacks.py": "test_no_frame_shows_a_secret test_frameless_error_shows_no_secret",
-        "cassettes/recording/test_late_secrets.py": "test_secret_is_removed_at_once test_cookie_is_removed_at_the_end",
+        "cassettes/recording/test_repair.py": "test_secret_is_removed_at_once test_cookie_is_removed_at_the_end",
         "cassettes/recording/test_recorder.py": "test_leak_is_refused",
         "browser/test_secrets_on_disk.py": "test_nothing_that_is_typed_into_a_panel_reaches_the_disk",
     },
@@ -58,8 +58,8 @@ HELD_BY: dict[int, dict[str, str]] = {
         "session/test_sending.py": "test_nothing_is_sent test_redirect_elsewhere",
     },
     6: {
-        "cassettes/recording/test_kills.py": "test_killed",
-        "cassettes/recording/test_recorder.py": "test_torn_anywhere test_appending_rewrites_nothing test_disk_full",
+        "cassettes/recording/test_recorder.py": "test_killed test_torn_anywhere test_disk_full "
+        "test_appending_rewrites_nothing",
         "cassettes/recording/test_finishing.py": "test_cells test_interpreter_exits",
         "cassettes/recording/test_writer_lock.py": "test_two_processes",
     },

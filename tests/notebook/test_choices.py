@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
 
 from toolkit.auth.credentials import ClientSecret, KeyPair
-from toolkit.auth.profiles.profile import Profile
+from toolkit.auth.profiles.fields import Profile
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret

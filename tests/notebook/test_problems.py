@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolkit.auth.profiles.profile import Profile
+from toolkit.auth.profiles.fields import Profile
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import (
     CassetteBusy,

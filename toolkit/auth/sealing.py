@@ -1,6 +1,6 @@
 """Encrypt stored data, so that only holders of the same secret can find and open it.
 
-Two secrets are used: credentials seal the tokens that processes share (`tokens/entries.py`), and a random key in the
+Two secrets are used: credentials seal the tokens that processes share (`tokens/store.py`), and a random key in the
 system keyring seals saved profiles (`profiles/keyring.py`).
 """
 

@@ -3,12 +3,14 @@ from __future__ import annotations
 import pytest
 
 from toolkit.auth.credentials import KeyPair
-from toolkit.auth.profiles.lookup import survey
-from toolkit.auth.profiles.profile import Profile
+from toolkit.auth.profiles.fields import Profile
+from toolkit.auth.profiles.lookup import ProfileList, survey
 from toolkit.auth.profiles.saving import save_credentials
+from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError
 
 VARIABLES = {"TOOLKIT_LIVE__A_KEY_ID": "PK-1", "TOOLKIT_LIVE__A_SECRET_KEY": "secret-1"}
+FUND = Profile("fund", Environment.BROKER_LIVE, CredentialKind.CLIENT_KEY, "keyring")
 
 
 def test_survey(memory_keyring, settings, project):
@@ -39,3 +41,30 @@ def test_unreadable_place(settings, project):
     (project / ".env").write_bytes(b"\xff")
     with pytest.raises(ConfigurationError, match=r"Cannot read .*\.env"):
         survey(settings, VARIABLES)
+
+
+def test_list_as_text():
+    """A list is shown as a table."""
+    assert repr(ProfileList([FUND])) == (
+        "environment  profile  kind        source\nbroker-live  fund     client key  keyring"
+    )
+    assert repr(ProfileList()) == "No saved credentials."
+
+
+def test_list_as_html():
+    """In a notebook it is an HTML table with a heading; markup and control characters in names are escaped."""
+    odd = Profile("<b>", Environment.LIVE, CredentialKind.KEY_PAIR, "~/<script>\x1b[31m")
+    html = ProfileList([FUND, odd])._repr_html_()
+    assert html.count("<tr>") == 3
+    assert ">environment</th>" in html
+    assert "<script>" not in html
+    assert "&lt;b&gt;" in html
+    assert "\x1b" not in html + repr(ProfileList([odd]))
+    assert "No saved credentials" in ProfileList()._repr_html_()
+
+
+def test_list_is_a_list():
+    """The list is a list, and a profile does not change."""
+    assert ProfileList([FUND]) == [FUND]
+    with pytest.raises(AttributeError):
+        FUND.name = "x"

@@ -14,9 +14,8 @@ from toolkit.auth.profiles.document import (
     render,
     render_closed,
 )
-from toolkit.auth.profiles.earlier import EarlierEntry
 from toolkit.auth.profiles.fields import FIELDS
-from toolkit.auth.profiles.keyring import SealedText
+from toolkit.auth.profiles.keyring import EarlierEntry, SealedText
 from toolkit.core.document import ADDRESS_NAMES, CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError, UnsafeAddress
 from toolkit.core.secret import Secret

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from toolkit.auth.tokens import file_store
-from toolkit.auth.tokens.entries import LARGEST_ENTRY
 from toolkit.auth.tokens.file_store import STALE_AFTER, FileTokenStore, user_token_store
-from toolkit.auth.tokens.store import StoreUnavailableError, TokenStore
+from toolkit.auth.tokens.store import LARGEST_ENTRY, StoreUnavailableError, TokenStore
 
 NAME = "0123456789abcdef" * 4
 OTHER = "fedcba9876543210" * 4

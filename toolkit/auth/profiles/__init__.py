@@ -12,10 +12,10 @@ Parts of two places are never put together, or the `.env` of a cloned repository
 profiles are bound to the origins of the addresses that they were saved for; variables and `.env` are not, because
 their author decides where they apply. A replay needs none of this.
 
-- `saving` loads, saves, lists and removes; `lookup` goes through the places; `profile` is what a list shows.
+- `saving` loads, saves, lists and removes; `lookup` goes through the places.
 - `variables`: environment variables and `.env`. `fields`: what one place gives. `prompt`: questions at the keyboard.
 - `saved`: the files. `document`: the text in a file, and the addresses it is bound to. `serialize`: credentials as
-  texts, and back. `keyring`: the key that seals files. `earlier`: what earlier versions kept in the keyring.
+  texts, and back. `keyring`: the key that seals files.
 
 A file `<environment>.<name>.toml` in the folder of saved profiles may be written by hand:
 
@@ -31,7 +31,7 @@ A file `<environment>.<name>.toml` in the folder of saved profiles may be writte
     broker = "https://broker.example.com"
 """
 
-from toolkit.auth.profiles.profile import Profile
+from toolkit.auth.profiles.fields import Profile
 from toolkit.auth.profiles.saving import load_credentials, remove_credentials, save_credentials, saved_credentials
 
 __all__ = ["Profile", "load_credentials", "remove_credentials", "save_credentials", "saved_credentials"]

@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from toolkit.auth.profiles.earlier import EarlierEntry
 from toolkit.auth.profiles.fields import FIELDS
-from toolkit.auth.profiles.keyring import SealedText
+from toolkit.auth.profiles.keyring import EarlierEntry, SealedText
 from toolkit.core.addresses import Address
 from toolkit.core.document import ADDRESS_NAMES, CredentialKind
 from toolkit.core.errors import ConfigurationError, UnsafeAddress

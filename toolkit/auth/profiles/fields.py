@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Final
 
 from toolkit.auth.credentials import Credentials
-from toolkit.auth.profiles.profile import Profile
 from toolkit.auth.profiles.serialize import PASSPHRASE, compose
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
@@ -49,6 +48,23 @@ def fields_of(environment: Environment) -> frozenset[str]:
 
 
 FIELDS: Final = frozenset[str]().union(*map(fields_of, Environment))
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Credentials that can be loaded by name.
+
+    Attributes:
+        name: the name to load them by; "default" if the source names none.
+        environment: the environment that they belong to.
+        kind: key pair, client secret or client key.
+        source: where they come from, in words: "environment variables", ".env", "keyring" or a file.
+    """
+
+    name: str
+    environment: Environment
+    kind: CredentialKind
+    source: str
 
 
 @dataclass(frozen=True, slots=True)

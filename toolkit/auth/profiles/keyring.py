@@ -5,15 +5,20 @@ asked for the key when a sealed profile is loaded or saved, never for a list.
 
 The key is made when the first profile is saved. It is never replaced: a new key would make every saved profile
 unreadable. So a keyring that is locked or broken is an error, and only a missing key is made, by one process at a time.
+
+Earlier versions kept the whole text of a profile in the keyring, in pieces, because keyrings limit the length of an
+entry. Such profiles are read and removed, and no longer written.
 """
 
 from __future__ import annotations
 
 import base64
+import re
 import secrets
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.auth.sealing import Seal
@@ -32,6 +37,8 @@ if TYPE_CHECKING:
 USER_NAME: Final = "key of saved profiles"  # what the keyring shows beside the application's name
 _KEY_LENGTH: Final = 32  # bytes
 _NO_KEYRINGS: Final = ("keyring.backends.fail", "keyring.backends.null")
+_TOKEN: Final = re.compile(r"[0-9a-f]{16}\Z")
+_MOST_PIECES: Final = 100
 _LOCK: Final = ".keyring.lock"
 _LOOK_AGAIN: Final = 0.05  # seconds
 _MOST_LOOKS: Final = 1200  # one minute: the process that holds the lock may be asking its user to unlock the keyring
@@ -63,7 +70,7 @@ class SealedText:
         Raises:
             ConfigurationError: if the keyring is locked or does not have the key, or the text does not open.
         """
-        backend = real_keyring()
+        backend = _real_keyring()
         key = None if backend is None else _read_key(backend)
         if key is None:
             raise ConfigurationError(
@@ -77,6 +84,61 @@ class SealedText:
                 f"The profile {profile} does not open with the key in the system keyring.", next_step, about="keyring"
             )
         return Secret(data.decode("utf-8"))
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierEntry:
+    """Where in the keyring the pieces of a profile are.
+
+    Attributes:
+        token: 16 hexadecimal digits that were new whenever the profile was saved.
+        pieces: number of pieces.
+    """
+
+    token: str
+    pieces: int
+
+    @classmethod
+    def from_table(cls, table: dict[str, Any]) -> EarlierEntry | None:
+        """Return what a file says, or None if it says something else."""
+        token, pieces = table.get("keyring"), table.get("pieces")
+        if table.keys() != {"kind", "keyring", "pieces"} or not isinstance(token, str) or not _TOKEN.match(token):
+            return None
+        return cls(token, pieces) if type(pieces) is int and 0 < pieces <= _MOST_PIECES else None
+
+    def open(self, profile: str, next_step: str) -> Secret:
+        """Return the text.
+
+        Args:
+            profile: environment and name of the profile.
+            next_step: what to do if the text is not there.
+
+        Raises:
+            ConfigurationError: if the keyring is locked, or does not have all of the text.
+        """
+        backend = _real_keyring()
+        pieces = [_read_entry(backend, service, profile) for service in self._services(profile)] if backend else []
+        if not pieces or None in pieces:
+            raise ConfigurationError(
+                f"The system keyring does not have the credentials {profile}.", next_step, about="keyring"
+            )
+        return Secret("".join(piece.reveal() for piece in pieces if piece))
+
+    def delete(self, profile: str) -> None:
+        """Remove the text; if it is gone already, do nothing.
+
+        Raises:
+            ConfigurationError: if the keyring is locked or does not work.
+        """
+        backend = _real_keyring()
+        if backend is None:
+            raise _unusable()
+        for service in self._services(profile):
+            if _read_entry(backend, service, profile) is not None:
+                attempt(partial(backend.delete_password, service, profile), otherwise=_unusable())
+
+    def _services(self, profile: str) -> list[str]:
+        return [f"{APPLICATION}/{profile}/{self.token}/{number}" for number in range(1, self.pieces + 1)]
 
 
 def seal_text(
@@ -93,7 +155,7 @@ def seal_text(
     Raises:
         ConfigurationError: if the keyring is locked or does not work.
     """
-    backend = real_keyring()
+    backend = _real_keyring()
     if backend is None:
         return None
     key = _read_key(backend)
@@ -103,26 +165,26 @@ def seal_text(
     return SealedText(_seal(key, profile).seal(text.reveal().encode("utf-8")).decode("ascii"))
 
 
-def real_keyring() -> KeyringBackend | None:
+def _real_keyring() -> KeyringBackend | None:
     """Return the first keyring of this system that keeps secrets, and not in the clear; None if there is none."""
     import keyring
 
-    chosen = attempt(keyring.get_keyring, otherwise=unusable())
+    chosen = attempt(keyring.get_keyring, otherwise=_unusable())
     backends = getattr(chosen, "backends", None) or [chosen]  # several, if it is a chain
     return next((backend for backend in backends if _is_real(type(backend))), None)
 
 
-def read_entry(backend: KeyringBackend, service: str, user_name: str) -> Secret | None:
+def _read_entry(backend: KeyringBackend, service: str, user_name: str) -> Secret | None:
     """Return an entry of the keyring, or None if there is none.
 
     Raises:
         ConfigurationError: if the keyring is locked or does not work.
     """
-    text = attempt(lambda: backend.get_password(service, user_name), otherwise=unusable())
+    text = attempt(lambda: backend.get_password(service, user_name), otherwise=_unusable())
     return None if text is None else Secret(text)
 
 
-def unusable() -> ConfigurationError:
+def _unusable() -> ConfigurationError:
     """Return the error for a locked or broken keyring. Its own message is dropped, because it may quote an entry."""
     return ConfigurationError(
         "The system keyring is locked, or does not work.",
@@ -138,7 +200,7 @@ def _is_real(kind: type[object]) -> bool:
 
 def _read_key(backend: KeyringBackend) -> Secret | None:
     """Return the key as base64 text, or None if there is none yet."""
-    key = read_entry(backend, APPLICATION, USER_NAME)
+    key = _read_entry(backend, APPLICATION, USER_NAME)
     if key is not None and len(_key_bytes(key)) != _KEY_LENGTH:
         raise ConfigurationError(
             f"The entry {APPLICATION!r} ({USER_NAME}) of the system keyring is not a key.",
@@ -150,9 +212,9 @@ def _read_key(backend: KeyringBackend) -> Secret | None:
 
 def _make_key(backend: KeyringBackend) -> Secret:
     key = Secret(base64.b64encode(secrets.token_bytes(_KEY_LENGTH)).decode("ascii"))
-    attempt(lambda: backend.set_password(APPLICATION, USER_NAME, key.reveal()), otherwise=unusable())
+    attempt(lambda: backend.set_password(APPLICATION, USER_NAME, key.reveal()), otherwise=_unusable())
     if _read_key(backend) != key:  # some keyrings keep nothing, and do not say so
-        raise unusable()
+        raise _unusable()
     return key
 
 

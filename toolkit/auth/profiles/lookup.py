@@ -1,4 +1,4 @@
-"""Go through the places that profiles come from, in the order in which they count."""
+"""Go through the places that profiles come from, in the order in which they count, and list what is there."""
 
 from __future__ import annotations
 
@@ -7,20 +7,33 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from toolkit.auth.profiles.fields import Profile
 from toolkit.auth.profiles.saved import SavedProfile, saved_profiles
 from toolkit.auth.profiles.variables import fields_in_dotenv, fields_in_variables
 from toolkit.core.document import Environment
 from toolkit.core.errors import ToolkitError
+from toolkit.core.html import list_html, list_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from toolkit.auth.profiles.fields import ProfileFields
-    from toolkit.auth.profiles.profile import Profile
     from toolkit.local.settings import Settings
 
 _VARIABLES: Final = "environment variables"
 _ENVIRONMENTS: Final = tuple(Environment)
+_COLUMNS: Final = ("environment", "profile", "kind", "source")
+_NONE: Final = "No saved credentials."
+
+
+class ProfileList(list[Profile]):
+    """Profiles, shown as a table in a notebook and a terminal."""
+
+    def __repr__(self) -> str:
+        return list_text(_COLUMNS, _rows(self)) if self else _NONE
+
+    def _repr_html_(self) -> str:
+        return list_html(_COLUMNS, _rows(self)) if self else f"<p>{_NONE}</p>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,3 +88,7 @@ def _outcome(profile: ProfileFields | SavedProfile) -> Profile | ToolkitError:
         return profile.profile()
     except ToolkitError as error:
         return error.with_traceback(None)
+
+
+def _rows(profiles: list[Profile]) -> list[tuple[str, ...]]:
+    return [(profile.environment, profile.name, profile.kind, profile.source) for profile in profiles]

@@ -8,5 +8,5 @@ its tokens with other processes, `store` looks for one there first, and lets one
 - `response`: the reply of the token endpoint, as a token or an error.
 - `retrying`: which failures are tried again, and when.
 - `single_flight`: one request at a time among the threads, tasks and sessions of a process.
-- `store`: the same among processes; `entries` seals what is stored, and `file_store` keeps it in a folder.
+- `store`: the same among processes, with sealed entries; `file_store` keeps them in a folder.
 """

@@ -12,8 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from toolkit.auth.tokens.entries import LARGEST_ENTRY
-from toolkit.auth.tokens.store import StoreUnavailableError
+from toolkit.auth.tokens.store import LARGEST_ENTRY, StoreUnavailableError
 from toolkit.local.files import PARTIAL, shown, write_atomically
 from toolkit.local.folders import cache_folder
 from toolkit.local.locks import FileLock, try_lock

@@ -12,9 +12,8 @@ from typing import Final, NamedTuple, Protocol
 from weakref import WeakKeyDictionary
 
 from toolkit.auth.credentials import Credentials
-from toolkit.auth.tokens.entries import token_seal
 from toolkit.auth.tokens.retrying import seconds_until_another_try
-from toolkit.auth.tokens.store import SharedToken, TokenStore
+from toolkit.auth.tokens.store import SharedToken, TokenStore, token_seal
 from toolkit.auth.tokens.token import Token
 from toolkit.core.clock import Clock
 from toolkit.core.errors import TokenError, Unreachable

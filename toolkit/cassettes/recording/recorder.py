@@ -13,7 +13,7 @@ from pathlib import Path
 from toolkit.cassettes.format import layout
 from toolkit.cassettes.format.interactions import HEADER, Interaction
 from toolkit.cassettes.recording import appending, repair, writer_lock
-from toolkit.cassettes.recording.late_secrets import PendingCheck
+from toolkit.cassettes.recording.repair import PendingCheck
 from toolkit.cassettes.recording.writer_lock import Claim
 from toolkit.core.errors import CassetteBusy, CassetteError, SecretLeak
 from toolkit.core.user_code import warn

@@ -17,7 +17,7 @@ from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings, is_offline
 
 if TYPE_CHECKING:
-    from toolkit.auth.profiles.profile import Profile
+    from toolkit.auth.profiles.fields import Profile
 
 NEW_CASSETTE: Final = ""  # the value of the choice "new …"
 DEFAULT_NAME: Final = "default"

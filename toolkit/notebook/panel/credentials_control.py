@@ -21,7 +21,7 @@ from toolkit.notebook.panel.secret_input import SecretInput
 from toolkit.notebook.panel.slot import Slot, set_options
 
 if TYPE_CHECKING:
-    from toolkit.auth.profiles.profile import Profile
+    from toolkit.auth.profiles.fields import Profile
 
 
 class CredentialsControl:

@@ -28,7 +28,7 @@ from toolkit.notebook.panel.choices import HOW_TO_GIVE_A_KEY, PASSPHRASE, Field,
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from toolkit.auth.profiles.profile import Profile
+    from toolkit.auth.profiles.fields import Profile
 
 _UNAUTHORIZED: Final = 401  # RFC 9110 section 15.5.2
 _REFUSED: Final = frozenset({400, 401, 403})  # invalid_client is 400 or 401, RFC 6749 section 5.2
