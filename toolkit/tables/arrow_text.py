@@ -75,7 +75,7 @@ def text_of(value: Any) -> str:
     try:
         return repr(float(value)) if isinstance(value, float) else str(value)
     except ValueError:
-        raise TabulationError("A number has too many digits.", about="data") from None
+        raise TabulationError("A number has too many digits.") from None
 
 
 def all_match(texts: Any, pattern: str) -> bool:

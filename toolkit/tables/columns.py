@@ -131,9 +131,7 @@ def _kind(name: str, kind: type) -> type:
     for known in (bool, NumberText, str, int, float, Decimal):
         if kind is known or (issubclass(kind, known) and known is not bool):
             return known
-    raise TabulationError(
-        f"Column {excerpt(name, SHOWN)!r} holds {kind.__name__}, which is not a JSON value.", about="data"
-    )
+    raise TabulationError(f"Column {excerpt(name, SHOWN)!r} holds {kind.__name__}, which is not a JSON value.")
 
 
 def _refuse_infinite(name: str, values: Sequence[Any]) -> None:

@@ -95,7 +95,6 @@ class _Columns:
             raise TabulationError(
                 f"{rows} records with {len(self._values)} different keys have hardly a key in common.",
                 "If the keys are identifiers, turn the objects into lists first.",
-                about="data",
             )
 
 
@@ -151,19 +150,17 @@ def _without_empty_parents(columns: dict[KeyPath, list[Any]]) -> dict[KeyPath, l
 
 def _checked_key(key: Any) -> str:
     if not isinstance(key, str):
-        raise TabulationError(
-            f"A key of an object is {type(key).__name__}; the keys of JSON objects are text.", about="data"
-        )
+        raise TabulationError(f"A key of an object is {type(key).__name__}; the keys of JSON objects are text.")
     return key
 
 
 def _check_depth(depth: int) -> None:
     if depth > MAX_DEPTH:
-        raise TabulationError(f"A record is nested deeper than {MAX_DEPTH} levels.", about="data")
+        raise TabulationError(f"A record is nested deeper than {MAX_DEPTH} levels.")
 
 
 def _scalar_text(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError):
-        raise TabulationError(f"A list holds {type(value).__name__} that JSON cannot hold.", about="data") from None
+        raise TabulationError(f"A list holds {type(value).__name__} that JSON cannot hold.") from None

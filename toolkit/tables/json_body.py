@@ -52,14 +52,12 @@ class Body:
                 parse_int=number,
             )
         except RecursionError:
-            raise TabulationError("The JSON is nested too deep to read.", about="data") from None
+            raise TabulationError("The JSON is nested too deep to read.") from None
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise self._not_json(error) from None
         except ValueError:
             # int() refuses thousands of digits.
-            raise TabulationError(
-                "A number has too many digits.", "numbers='text' keeps it as it is.", about="data"
-            ) from None
+            raise TabulationError("A number has too many digits.", "numbers='text' keeps it as it is.") from None
 
     def _not_json(self, error: ValueError) -> TabulationError:
         if self.content_type is None:
@@ -73,9 +71,9 @@ class Body:
         if self.content_type:
             what += f"; its content type is {excerpt(self.content_type, SHOWN)!r}"
         if not self.content.strip():
-            return TabulationError(f"{what}; it is empty.", advice, about="data")
+            return TabulationError(f"{what}; it is empty.", advice)
         beginning = self.content[: 4 * SHOWN].decode("utf-8", "replace")
-        return TabulationError(f"{what}; it begins {excerpt(beginning, SHOWN)!r}.", advice, about="data")
+        return TabulationError(f"{what}; it begins {excerpt(beginning, SHOWN)!r}.", advice)
 
 
 def body_of(data: Any) -> Body | None:
@@ -88,9 +86,7 @@ def body_of(data: Any) -> Body | None:
         TabulationError: if the data is a table.
     """
     if hasattr(data, "itertuples"):
-        raise TabulationError(
-            "This is already a table.", "Give the answer of the service: a response, or its JSON.", about="data"
-        )
+        raise TabulationError("This is already a table.", "Give the answer of the service: a response, or its JSON.")
     if hasattr(data, "content") and hasattr(data, "json"):
         return _response_body(data)
     if isinstance(data, (bytes, bytearray, memoryview)):
@@ -137,10 +133,9 @@ def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
         raise TabulationError(
             f"The name {excerpt(twice, SHOWN)!r} appears twice in one object.",
             "To take the last value of each name: tabulate(response.json()).",
-            about="data",
         )
     return result
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise TabulationError(f"{name} is not a JSON number.", "Parse and clean the JSON yourself first.", about="data")
+    raise TabulationError(f"{name} is not a JSON number.", "Parse and clean the JSON yourself first.")

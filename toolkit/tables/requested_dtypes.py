@@ -64,9 +64,6 @@ def _converter(dtype: Any, numbers: Numbers) -> Callable[[Column], pd.Series[Any
         return lambda part: _by_inferred_type(part, dtype, numbers)
     if types.is_bool_dtype(dtype):
         return lambda part: _from_arrow(_booleans(part), dtype)
-    if dtype.kind == "c":
-        real = np.empty(0, dtype).real.dtype
-        return lambda part: _from_arrow(_numbers(part, real), real).astype(dtype)
     if types.is_numeric_dtype(dtype):
         return lambda part: _from_arrow(_numbers(part, dtype), dtype)
     if types.is_string_dtype(dtype):

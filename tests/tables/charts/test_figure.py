@@ -77,12 +77,14 @@ def test_own_style(name):
         assert dict(mpl.rcParams) == before
 
 
-def test_resolution(monkeypatch):
-    """A chart has two dots for each pixel of a page: 8 inches at 96 pixels, less the border that is cut off."""
+def test_full_resolution(monkeypatch):
+    """A chart has two dots for each pixel of a page, and nothing moves by a dot when it is shown again."""
     monkeypatch.undo()
     assert figure._DPI == 192
-    _, metadata = CHARTS["latencies"]()._repr_mimebundle_()
-    assert 720 <= metadata["image/png"]["width"] <= 780
+    chart = CHARTS["balances"]()
+    data, metadata = chart._repr_mimebundle_()
+    assert 720 <= metadata["image/png"]["width"] <= 780  # 8 inches at 96 pixels, less the empty border
+    assert base64.b64decode(data["image/png"]) == chart._repr_png_()
 
 
 def test_contrast_on_light_and_dark_ground():
