@@ -1,4 +1,4 @@
-"""Keys of every kind, the forms in which people have them, and a check that an error gives none of it away."""
+"""Keys of every kind, the forms in which people have them, and checks that errors show nothing of them."""
 
 from __future__ import annotations
 
@@ -103,9 +103,18 @@ def assert_shows_nothing_of(error, material):
 
 
 def refusal(private_key, **options):
-    """The error for a private key that is refused."""
+    """Return the error for a private key that is refused."""
     with pytest.raises(ConfigurationError) as caught:
         as_signer(private_key, **options)
     assert caught.value.next_step
     assert caught.value.about
     return caught.value
+
+
+def assert_refused(text, words, file):
+    """Check that bad key text is refused in these words, as text and from a file, and that no error shows it."""
+    file.write_text(text)
+    for source in (text, file):
+        error = refusal(source)
+        assert words in error.what
+        assert_shows_nothing_of(error, text)

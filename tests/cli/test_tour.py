@@ -22,9 +22,9 @@ def test_bundled_cassette_replays_the_tour() -> None:
     """Every step has an answer in the bundled cassette, with one token before the pause and one after it."""
     path = bundled_folder("cassettes") / f"{tour.CASSETTE}.yaml"
     session = tk.Session(cassette=path, mode="none")
-    tables = {step.title: table for step, table in tour.take(session)}
-    assert set(tables) == {step.title for step in tour.STEPS}
-    assert all(len(table) for table in tables.values())
+    tables = [table for _, table in tour.take(session)]
+    assert len(tables) == 3
+    assert all(map(len, tables))
     assert list(session.tokens()["state"]) == ["expired", "valid"]
     assert session.cassette is not None
     assert session.cassette.unplayed == []

@@ -41,10 +41,10 @@ def client_assertion(
         signer: signs the assertion.
         client_id: issuer and subject.
         audience: the recipient of the assertion.
-        now: the present.
+        now: the time of the request.
         new_jti: returns a new identifier for the assertion.
         typ: media type in the header; None leaves it out.
-        lifetime: seconds.
+        lifetime: in seconds.
 
     Raises:
         ConfigurationError: if the signer fails, or does not return a signature.

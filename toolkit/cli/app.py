@@ -87,8 +87,8 @@ def demo(
     with Session(cassette=cassette) as session:
         terminal.print_opening(console, session)
         console.print("No network, no credentials and no configuration were used.")
-        for step, table in tour.take(session):
-            terminal.print_frame(console, step.title, table, rows=rows, first=_ACCOUNT_COLUMNS)
+        for title, table in tour.take(session):
+            terminal.print_frame(console, title, table, rows=rows, first=_ACCOUNT_COLUMNS)
         _print_calls(console, session)
     toolkit = _command_name()
     extra = "" if find_spec("jupyterlab") else "; first: pip install '.[lab]'"

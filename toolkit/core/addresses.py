@@ -65,8 +65,7 @@ class Address:
 
         Args:
             text: the URL.
-            setting: names the address in an error, such as "The address auth".
-            about: `ToolkitError.about` of an error.
+            setting, about: name the address in an error, such as "The address auth" and "auth".
 
         Raises:
             ConfigurationError: if it is not an absolute http(s) URL of a plain host, or has a query or fragment.

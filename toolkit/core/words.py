@@ -33,13 +33,7 @@ def minutes_text(left: timedelta) -> str:
 
 
 def nearest(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> str | None:
-    """Return the name that a misspelt name probably means, or None if no name is similar enough.
-
-    Args:
-        name: the misspelt name.
-        names: the valid names.
-        cutoff: the least similarity, from 0 to 1.
-    """
+    """Return the valid name that a misspelt name probably means, or None; `cutoff` is the least similarity, 0 to 1."""
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(name, list(names), n=1, cutoff=cutoff)), None)

@@ -76,12 +76,7 @@ def remove_partials(path: Path) -> None:
 
 
 def create_new(path: Path, data: bytes, *, private: bool = True) -> None:
-    """Write a file that does not exist yet, and wait until it is on the disk.
-
-    Args:
-        path: the file. Its folder must exist.
-        data: its content.
-        private: only the user may read the file.
+    """Write a file that does not exist yet, and wait until it is on the disk; arguments as in `write_atomically`.
 
     Raises:
         FileExistsError: if the name exists already, even as a dangling link.
@@ -135,10 +130,6 @@ def parse_toml(text: str, what: str, next_step: str) -> dict[str, Any]:
 
 def expanded(path: str | Path, *, about: str = "") -> Path:
     """Return a path with the home folder in place of `~`.
-
-    Args:
-        path: any path.
-        about: `ToolkitError.about` of an error.
 
     Raises:
         ConfigurationError: if there is no such home folder. The path is not quoted: it may be a misplaced secret.

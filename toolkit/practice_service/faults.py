@@ -103,11 +103,7 @@ class Faults:
 
         Args:
             place: "token" for the token endpoints, "interfaces" for everything else.
-            status: HTTP status code of the response.
-            body: "json", "malformed" (JSON that breaks off) or "html".
-            retry_after: value of the Retry-After header.
-            dropped: close the connection without a response instead.
-            error: error code of the error object, such as "invalid_scope".
+            status, body, retry_after, dropped, error: the attributes of a `Fault`.
             times: number of requests, or None for all requests until `clear()`.
 
         Raises:

@@ -38,9 +38,7 @@ class TokenEndpoint:
         Args:
             environment: the broker environment of this endpoint.
             address: the auth address as the caller wrote it, which may be the audience of an assertion.
-            headers: the header fields of the request.
-            query: the query of its URL.
-            body: its body.
+            headers, query, body: parts of the request.
 
         Raises:
             RequestRefusedError: if it is malformed, or does not identify a client of this environment.

@@ -95,13 +95,7 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of a practice service.
-
-    Attributes:
-        accounts: number of accounts of each broker partner, up to 100,000.
-        token_validity: seconds for which a token is accepted, from 2 to a day.
-        delay: seconds to wait before every response, up to an hour.
-        token_delay: further seconds to wait before a response of the token endpoints, up to an hour.
+    """The options of a practice service; `practice()` explains them.
 
     Raises:
         ConfigurationError: if a value is out of range; `about` is its name.

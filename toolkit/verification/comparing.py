@@ -26,13 +26,7 @@ _WIDGET_VIEW: Final = "application/vnd.jupyter.widget-view+json"
 
 
 def differences(stored: StoredNotebook, data: bytes, expected: Mapping[str, Any]) -> tuple[Difference, ...]:
-    """Return the differences in the order of the file; none if the bytes are the same.
-
-    Args:
-        stored: the notebook as it is stored.
-        data: its bytes as they should be.
-        expected: the content of `data`.
-    """
+    """Return the differences between a stored notebook and the expected content, whose bytes are `data`, in order."""
     if stored.data == data:
         return ()
     editor_widgets = _come_from_an_editor(stored.content["metadata"], expected["metadata"])

@@ -181,13 +181,8 @@ def _name_cells(notebook: Any) -> None:
 def replace_notebook(path: Path, read: bytes, data: bytes) -> None:
     """Replace a notebook in one step; a link is followed.
 
-    Args:
-        path: the notebook.
-        read: its bytes when it was read.
-        data: the new bytes.
-
     Raises:
-        ConfigurationError: if the file has changed since it was read, or cannot be written.
+        ConfigurationError: if its bytes are no longer `read`, or it cannot be written.
     """
     target = path.resolve()
     try:

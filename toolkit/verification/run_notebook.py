@@ -213,13 +213,9 @@ def _as_failure(cells: list[Any], number: int, timeout: float) -> Any:
 
 
 def describe_error(place: CellPlace, name: str, message: str, traceback: str) -> Failure:
-    """Describe the error of a cell by its last line and the line of the cell that raised it.
+    """Describe the error of a cell by its class and message, and the line of the cell that raised it.
 
-    Args:
-        place: the cell.
-        name: the class of the error.
-        message: the message; in an error of the toolkit, its second line says what to do next.
-        traceback: the traceback as IPython shows it.
+    The second line of a message of the toolkit says what to do next. The traceback is the text that IPython shows.
     """
     lines = _LINE.findall(_COLOURS.sub("", traceback))
     line = f" (line {lines[-1]})" if lines else ""

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from jwt.algorithms import ECAlgorithm, HMACAlgorithm
-from key_forms import DEFAULTS, assert_shows_nothing_of, identity, jwk, key, refusal
+from key_forms import DEFAULTS, assert_refused, assert_shows_nothing_of, identity, jwk, key, refusal
 
 from toolkit.auth.keys import as_signer
 
@@ -133,12 +133,7 @@ BAD_JWKS = {
 def test_bad_jwk(bad, tmp_path):
     """Each bad JWK is refused with an error that says what is wrong and shows nothing of the key, from files too."""
     make, words = BAD_JWKS[bad]
-    text, file = make(), tmp_path / "key"
-    file.write_text(text)
-    for source in (text, file):
-        error = refusal(source)
-        assert words in error.what
-        assert_shows_nothing_of(error, text)
+    assert_refused(make(), words, tmp_path / "key")
 
 
 def test_mapping_that_is_not_a_jwk():

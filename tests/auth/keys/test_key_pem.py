@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from key_forms import (
     DEFAULTS,
+    assert_refused,
     assert_shows_nothing_of,
     certificate_pem,
     der,
@@ -180,12 +181,7 @@ BAD_PEMS = {
 def test_bad_pem(bad, tmp_path):
     """Each bad PEM is refused with an error that says what is wrong and shows nothing of the key, from files too."""
     make, words = BAD_PEMS[bad]
-    text, file = make(), tmp_path / "key"
-    file.write_text(text)
-    for source in (text, file):
-        error = refusal(source)
-        assert words in error.what
-        assert_shows_nothing_of(error, text)
+    assert_refused(make(), words, tmp_path / "key")
 
 
 def test_bad_der():

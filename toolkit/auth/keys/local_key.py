@@ -101,10 +101,7 @@ class LocalKey:
 def local_key(loaded: LoadedKey, *, algorithm: str | None, key_id: str | None) -> LocalKey:
     """Return a Signer of a key that was read.
 
-    Args:
-        loaded: the key as it was read.
-        algorithm: the algorithm to sign with; by default its JWK's, else the usual one for the key.
-        key_id: the `kid`; by default its JWK's.
+    By default, algorithm and key ID are those of the JWK, else the usual algorithm for the key, and None.
 
     Raises:
         ConfigurationError: if the key is too weak, does not fit the algorithm, or cannot be read from its object.

@@ -94,11 +94,7 @@ def new_key(algorithm: str = "ES256", *, key_id: str | None = None, passphrase: 
 
 
 def thumbprint(jwk: Mapping[str, Any]) -> str:
-    """Return the SHA-256 thumbprint of a JWK, base64url without padding (RFC 7638).
-
-    Args:
-        jwk: an RSA, EC or OKP key; only the members of its public half matter.
-    """
+    """Return the SHA-256 thumbprint of an RSA, EC or OKP key, base64url without padding (RFC 7638)."""
     required = {name: jwk[name] for name in _THUMBPRINT_MEMBERS[jwk["kty"]]}
     text = json.dumps(required, separators=(",", ":"))
     digest = hashlib.sha256(text.encode("utf-8")).digest()

@@ -51,13 +51,7 @@ def as_secret(private_key: Any) -> Any:
 
 
 def load(private_key: Any, key_id: str | None, passphrase: Secret | None) -> LoadedKey:
-    """Read a private key.
-
-    Args:
-        private_key: a Secret with key text, a Path, or a key object, as `as_secret` returns them.
-        key_id: chooses the key of a JWK set.
-        passphrase: decrypts the key.
-    """
+    """Read a private key from what `as_secret` returned; `key_id` chooses the key of a JWK set."""
     if isinstance(private_key, Path):
         return _load_text(_read(private_key), key_id, passphrase)
     if isinstance(private_key, Secret):

@@ -103,11 +103,7 @@ ValueSource = TypedValues | PipedValues
 
 
 def value_source(environment: Environment, *, piped: bool) -> ValueSource:
-    """Return the source of the values for which there was no option.
-
-    Args:
-        environment: the environment of the credentials.
-        piped: read standard input instead of asking.
+    """Return the source of the values for which there was no option: standard input if `piped`, else the terminal.
 
     Raises:
         ConfigurationError: if there is no terminal to ask at, or standard input is not a pipe.
