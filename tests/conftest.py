@@ -3,12 +3,13 @@
 The suite is organised like this:
 
 - `tests/<room>/test_<module>.py` tests `toolkit/<room>/<module>.py`; base names are unique in the whole of `tests/`.
-- Tests of the project as a whole stand beside this file: floors, public names, README.
+- Tests of the project as a whole stand beside this file: floors, public names, README, files of the notebooks.
 - The gate's folders (`browser`, `kernels`, `notebooks`, `oauth_server`, `benchmarks`) start browsers, Jupyter kernels,
   Node.js or interpreters. They need the extra `gate` and run only with `pytest --gate`.
 - All other tests need the extra `tests` and nothing else: no network, no kernel, no waiting.
 - `canaries` plants secrets and looks for them in every form; `recordings` has a server on loopback, and interactions
-  and bodies of any content; `notebook_files` writes notebooks; `key_forms` has keys in every form that people have.
+  and bodies of any content; `notebook_files` writes notebooks; `key_forms` has keys in every form that people have;
+  `pages` reads the HTML of rich displays.
 - `compatibility` reads files that an earlier version wrote.
 - hypothesis tries 20 examples, or 100 with `--hypothesis-profile=full`, as the gate does.
 """
@@ -34,7 +35,7 @@ pytest_plugins = ["recordings"]
 HERE = Path(__file__).parent
 GATE_FOLDERS = [HERE / name for name in ("browser", "kernels", "notebooks", "oauth_server", "benchmarks")]
 
-# No deadlines: a slow machine is not a failure. hypothesis derandomizes both profiles where the variable CI is set.
+# No deadlines, since a slow machine is not a failure. If the variable CI is set, hypothesis derandomizes both profiles.
 hypothesis_settings.register_profile("quick", deadline=None, max_examples=20)
 hypothesis_settings.register_profile("full", deadline=None, max_examples=100)
 hypothesis_settings.load_profile("quick")  # the option --hypothesis-profile is applied later, and wins
@@ -49,8 +50,8 @@ def pytest_configure(config):
     paths = [Path(config.invocation_params.dir, argument.partition("::")[0]) for argument in config.args]
     folders = [folder.name for folder in GATE_FOLDERS if any(path.is_relative_to(folder) for path in paths)]
     if folders and not config.getoption("--gate"):
-        names = " and ".join(f"tests/{name}" for name in folders)
-        raise pytest.UsageError(f"{names} needs the extra `gate`; add the option --gate to run it.")
+        names = ", ".join(f"tests/{name}" for name in folders)
+        raise pytest.UsageError(f"These tests need the extra `gate` and the option --gate: {names}.")
 
 
 def pytest_ignore_collect(collection_path, config):
