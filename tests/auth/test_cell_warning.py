@@ -68,7 +68,7 @@ def pem():
 def test_secret_in_the_source(run, secret, stored, silent):
     """A secret in the source of the running cell raises a warning, whether or not the cell is in the history."""
     (text,) = run(f"check([('API_SECRET_KEY', Secret('{secret}'))])", stored=stored, silent=silent)
-    assert text.startswith("This cell's source holds the secret key itself;")
+    assert text.startswith("This cell contains the secret key, ")
     assert "getpass.getpass()" in text
     assert "toolkit credentials add" in text
     assert secret not in text
@@ -79,8 +79,8 @@ def test_one_warning_per_kind_and_execution(run, secret):
     source = f"for _ in range(3): check([('CLIENT_SECRET', Secret('{secret}')), ('API_KEY_ID', Secret('{secret}'))])"
     for _ in range(2):
         first, second = run(source)
-        assert "the client secret itself" in first
-        assert "the key ID itself" in second
+        assert "contains the client secret" in first
+        assert "contains the key ID" in second
 
 
 def test_secret_in_another_cell(run, secret):
@@ -94,7 +94,7 @@ def test_secret_in_another_cell(run, secret):
 def test_callback_after_the_cell(run, secret):
     """Code that runs after a cell, such as a widget's callback, is warned about the last cell."""
     run(f"hidden = '{secret}'")
-    with pytest.warns(UserWarning, match="the client secret itself"):
+    with pytest.warns(UserWarning, match="contains the client secret"):
         warn_if_in_cell([("CLIENT_SECRET", Secret(secret))])
 
 
@@ -159,7 +159,7 @@ def test_printed_warning(shell, secret):
         shell.run_cell(f"check([('CLIENT_SECRET', Secret('{secret}'))])", store_history=True)
     (warning,) = caught
     printed = warnings.formatwarning(warning.message, warning.category, warning.filename, warning.lineno, warning.line)
-    assert printed.startswith("In [1]:1: UserWarning: This cell's source")
+    assert printed.startswith("In [1]:1: UserWarning: This cell contains")
     assert secret not in printed
 
 

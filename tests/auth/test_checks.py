@@ -49,7 +49,7 @@ def test_text_is_named_by_its_argument():
     """The message names the argument in words."""
     assert refusal("client_id", "").startswith("The client ID is empty")
     assert refusal("client_secret", 5).startswith("The client secret is of type int")
-    assert refusal("key_id", "a\nb").startswith("The key ID holds a line break")
+    assert refusal("key_id", "a\nb").startswith("The key ID contains a line break")
     with pytest.raises(ConfigurationError, match="The assertion type is empty"):
         checks.text("", "assertion_typ")
 

@@ -101,7 +101,7 @@ def test_client_key_shows_nothing(form):
 def test_not_pickled(make):
     """Credentials refuse to be pickled, with an error of their own."""
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
-        with pytest.raises(TypeError, match="credentials are not pickled"):
+        with pytest.raises(TypeError, match="credentials cannot be pickled"):
             pickle.dumps(make(), protocol)
 
 

@@ -20,7 +20,7 @@ from toolkit.core.user_code import shell as running_shell
 
 _LABELS: Final = {"API_KEY_ID": "key ID", "API_SECRET_KEY": "secret key"}
 _IN_SOURCE: Final = (
-    "This cell's source holds the {label} itself; it is in the notebook file and in the history. Remove it, clear the "
+    "This cell contains the {label}, so the notebook file and the history contain it as well. Remove it, clear the "
     "history (ipython history clear),"
 )
 _AT_INPUT: Final = (

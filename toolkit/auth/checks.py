@@ -51,7 +51,7 @@ def text(value: object, about: str) -> str:
         raise ConfigurationError(f"The {label} is empty.", f"Give the {label} that the service issued.", about=about)
     if value != value.strip() or not value.isascii() or not value.isprintable():
         raise ConfigurationError(
-            f"The {label} holds a line break, a control character, space around it, or a character beyond ASCII.",
+            f"The {label} contains a line break, a control character, surrounding spaces or a non-ASCII character.",
             "Copy it again; it is one run of printable characters.",
             about=about,
         )

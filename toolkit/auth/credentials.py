@@ -70,7 +70,7 @@ class Credentials(ABC):
         raise AttributeError(f"{type(self).__name__} is immutable; make new credentials instead")
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise TypeError("credentials are not pickled: they would reach a disk or another process in the clear")
+        raise TypeError("credentials cannot be pickled: they would reach a disk or another process as plain text")
 
     def __copy__(self) -> Credentials:
         return self

@@ -85,7 +85,7 @@ class Address:
         if "@" in parts.netloc:
             raise UnsafeAddress(
                 f"{setting} has a user name or password in its URL.",
-                "Remove it: credentials are given as KeyPair, ClientSecret or ClientKey.",
+                "Remove it, and pass credentials as KeyPair, ClientSecret or ClientKey.",
                 about=about,
             )
         bracketed = "[" in parts.netloc
@@ -96,7 +96,7 @@ class Address:
         if parts.scheme == "http" and not is_loopback(host):
             raise UnsafeAddress(
                 f"{setting} is plain http to another machine{shown}",
-                "Use https: over http, everyone between can read the credentials.",
+                "Use https: over http, others on the network can read the credentials.",
                 about=about,
             )
         origin = Origin(parts.scheme, host, port or _DEFAULT_PORTS[parts.scheme])

@@ -207,7 +207,7 @@ def _parse(name: str, text: str) -> Address:
 def _lists(scrubbing: Any) -> dict[str, tuple[str, ...]]:
     """Return the lists of the table [scrubbing]. Only their types are checked here; `tk.Rules` checks the texts."""
     if not isinstance(scrubbing, Mapping):
-        raise ConfigurationError("scrubbing must be a table.", f"Its lists: {_listed(_RULES)}.", about="scrubbing")
+        raise ConfigurationError("scrubbing must be a table.", f"It may have {_listed(_RULES)}.", about="scrubbing")
     lists = {}
     for name, texts in scrubbing.items():
         _check_known(name, _RULES, "rule", where=" of scrubbing")

@@ -50,7 +50,7 @@ class Fault:
             )
         if self.retry_after is not None and not _fits_header(str(self.retry_after)):
             raise ConfigurationError(
-                "retry_after is not a valid header.", "Use a number of seconds, such as 2.", about="retry_after"
+                "retry_after is not valid in a header.", "Use a number of seconds, such as 2.", about="retry_after"
             )
         if not isinstance(self.error, str) or not self.error.isprintable():
             raise ConfigurationError(

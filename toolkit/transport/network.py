@@ -170,7 +170,7 @@ def as_toolkit_error(error: httpx.TransportError | httpx.DecodingError, url: htt
         return unreachable(f"The service at {origin(url)}", error)
     return ServiceError(
         "The response of the service cannot be read: it is not encoded as its Content-Encoding says.",
-        "Try again; a proxy between may have damaged it.",
+        "Try again; a proxy may have damaged it.",
     )
 
 

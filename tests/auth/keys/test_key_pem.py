@@ -117,7 +117,7 @@ def test_missing_and_wrong_passphrase(name):
 def test_passphrase_with_an_unencrypted_pem(name):
     """A passphrase with a key that is not encrypted is refused."""
     error = refusal(pem_of(name), passphrase="QXZ0123456789QXZ")
-    assert error.what == "A passphrase was given, and the private key is not encrypted."
+    assert error.what == "A passphrase was given, but the private key is not encrypted."
     assert_shows_nothing_of(error, pem_of(name) + "\nQXZ0123456789QXZ")
 
 

@@ -82,7 +82,7 @@ def test_signer_that_cannot_tell_its_algorithm():
         @algorithm.setter
         def algorithm(self, value): ...
 
-    with pytest.raises(ConfigurationError, match="could not tell its algorithm") as caught:
+    with pytest.raises(ConfigurationError, match="did not return its algorithm") as caught:
         describe_signer(Locked())
     assert CANARY not in repr(caught.value)
     assert caught.value.__context__ is None

@@ -37,7 +37,7 @@ def _choose(members: list[Any], key_id: str | None) -> dict[str, Any]:
     """Return the private key to use; other members are skipped (RFC 7517 section 5)."""
     private = [member for member in members if isinstance(member, dict) and "d" in member]
     if not private:
-        raise key_error("This is a set of JWKs. None of them is a private key.", PRIVATE_HALF)
+        raise key_error("This set of JWKs does not hold a private key.", PRIVATE_HALF)
     kids = ", ".join(_shown(jwk.get("kid")) for jwk in private[:_KIDS_SHOWN])
     kids += ", ..." if len(private) > _KIDS_SHOWN else ""
     if key_id is None:

@@ -30,7 +30,7 @@ def key_error(what: str, next_step: str = _HOW_TO_GIVE_A_KEY) -> ConfigurationEr
 def not_encrypted_error() -> ConfigurationError:
     """Return the error for a passphrase without an encrypted key, most likely because of a wrong file."""
     return ConfigurationError(
-        "A passphrase was given, and the private key is not encrypted.",
+        "A passphrase was given, but the private key is not encrypted.",
         "Leave passphrase out, or give the key that it opens.",
         about="passphrase",
     )
@@ -95,7 +95,7 @@ class LocalKey:
         return f"<LocalKey {self.algorithm}>"
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise TypeError("a private key is not pickled")
+        raise TypeError("a private key cannot be pickled")
 
 
 def local_key(loaded: LoadedKey, *, algorithm: str | None, key_id: str | None) -> LocalKey:

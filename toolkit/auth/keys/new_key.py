@@ -116,7 +116,7 @@ def write_key_file(file: Path, private_pem: Secret) -> None:
     if repository is not None:
         raise ConfigurationError(
             f"{file} would lie in the git repository {repository}.",
-            "Choose a file outside of it: what lies in a repository is committed sooner or later.",
+            "Choose a file outside of it: files in a repository are committed sooner or later.",
             about="file",
         )
     try:

@@ -46,7 +46,7 @@ def load_pem(text: str, passphrase: Secret | None) -> LoadedKey:
     blocks = list(_blocks(text))
     private = {_WRITTEN_OUT.sub("", block.body).strip(): block for block in blocks if _is_private(block)}
     if len(private) > 1:
-        raise key_error("This PEM holds several private keys.", "Give the one to sign with.")
+        raise key_error("This PEM holds several private keys.", "Give only the key to sign with.")
     if not private:
         raise _no_private_key(text, blocks)
     (block,) = private.values()
@@ -152,7 +152,7 @@ def _decoding_error(error: Exception, form: str, *, has_passphrase: bool) -> Con
         )
     return ConfigurationError(
         "The private key cannot be decrypted with this passphrase.",
-        "Check the passphrase; if it is right, the key was damaged on its way.",
+        "Check the passphrase; if it is right, the key is damaged.",
         about="passphrase",
     )
 

@@ -54,7 +54,7 @@ def describe_signer(signer: Signer) -> tuple[str, str | None]:
     """Return algorithm and key ID of a signer, which may have to ask a key service for them."""
     answer: tuple[Any, Any] = attempt(
         lambda: (signer.algorithm, signer.key_id),
-        otherwise=_signer_error("The signer could not tell its algorithm and key_id.", _TRY_AGAIN),
+        otherwise=_signer_error("The signer did not return its algorithm and key_id.", _TRY_AGAIN),
     )
     algorithm, key_id = answer
     if algorithm not in ALGORITHMS:

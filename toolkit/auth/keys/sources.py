@@ -40,7 +40,7 @@ def as_secret(private_key: Any) -> Any:
             raise key_error("The key itself was given as a Path.")
         return private_key
     if isinstance(private_key, type):
-        raise key_error(f"The class {private_key.__name__} was given as a private key.", "Give an object of it.")
+        raise key_error(f"The class {private_key.__name__} was given as a private key.", "Give an instance of it.")
     is_key = attempt(
         lambda: any(hasattr(private_key, attribute) for attribute in _ATTRIBUTES_OF_KEYS),
         otherwise=key_type_error(private_key),
@@ -58,7 +58,7 @@ def load(private_key: Any, key_id: str | None, passphrase: Secret | None) -> Loa
         text = private_key.reveal()
         if _is_file_name(text):
             raise key_error(
-                "The private key is text that names a file, and text is taken as the key itself.",
+                "The private key is text that names a file, but text must be the key itself.",
                 "Give a file as a pathlib.Path: Path(...).",
             )
         return _load_text(text, key_id, passphrase)

@@ -119,7 +119,7 @@ def value_source(environment: Environment, *, piped: bool) -> ValueSource:
     if not can_ask():
         raise ConfigurationError(
             "There is no terminal to ask for the secret values.",
-            f"Set {variables_to_set(environment, None)} as environment variables, which need no saving; "
+            f"Set {variables_to_set(environment, None)} as environment variables, which do not have to be saved; "
             "or add --stdin and pipe one value per line.",
             about="stdin",
         )
