@@ -77,7 +77,7 @@ def _blocks(request):
 @pytest.mark.usefixtures("_blocks")
 @given(TYPED, st.booleans(), st.sampled_from([None, 1]))
 def test_same_as_json(records, ascii_only, indent):
-    """Records with one type at each path are read, and as json reads them, to the order of the columns."""
+    """Records with one type at each path give the same columns as with json, in the same order."""
     read = assert_same(json.dumps(records, ensure_ascii=ascii_only, indent=indent).encode())
     assert read is not None or None in records
 
@@ -92,7 +92,7 @@ def test_any_json(value, path):
 @pytest.mark.usefixtures("_blocks")
 @given(st.lists(st.fixed_dictionaries({}, optional={"a": ANY, "b": ANY}), min_size=1, max_size=40))
 def test_types_that_change(records):
-    """A path that has one type first and another type later, perhaps in another block, is read as json reads it."""
+    """A path with one type in early records and another in late ones, perhaps in another block, is read as by json."""
     assert_same(json.dumps(records).encode())
 
 

@@ -142,7 +142,7 @@ def test_too_long_for_a_decimal(text):
 
 @pytest.mark.parametrize("trap", [True, False])
 def test_exponents_that_decimal_cannot_hold(trap):
-    """Such a number is None and zero is zero, whatever the user's decimal context says."""
+    """A number with a huge exponent gives None, unless it is zero, whatever the user's decimal context is."""
     with decimal.localcontext() as context:
         context.traps[decimal.InvalidOperation] = trap
         assert decimal_of("1e9999999999999999999999") is None

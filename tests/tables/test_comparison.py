@@ -33,10 +33,10 @@ def test_differing_cells():
     """Each differing cell is a row with its key, its column and both values."""
     left = tabulate([{"id": "a", "cash": 1, "open": True}, {"id": "b", "cash": 2, "open": None}])
     right = tabulate([{"id": "b", "cash": 2, "open": True}, {"id": "a", "cash": 1.5, "open": True}])
-    found = compare(left, right)
-    assert list(found.columns) == ["id", "column", "left", "right"]
-    assert listed(found) == [("a", "cash", 1, 1.5), ("b", "open", None, True)]
-    assert found.dtypes.astype(str).tolist() == ["str", "str", "object", "object"]
+    differences = compare(left, right)
+    assert list(differences.columns) == ["id", "column", "left", "right"]
+    assert listed(differences) == [("a", "cash", 1, 1.5), ("b", "open", None, True)]
+    assert differences.dtypes.astype(str).tolist() == ["str", "str", "object", "object"]
 
 
 def test_rows_on_one_side():
@@ -60,18 +60,18 @@ def test_a_table_equals_itself(records):
     """A table equals itself, in any order of rows and columns, and with columns of objects."""
     whole = table(records)
     for other in (whole[::-1][whole.columns[::-1]], whole.astype(object)):
-        found = compare(whole, other)
-        assert found.empty
-        assert list(found.columns) == ["id", "column", "left", "right"]
+        differences = compare(whole, other)
+        assert differences.empty
+        assert list(differences.columns) == ["id", "column", "left", "right"]
 
 
 @given(RECORDS, RECORDS)
 def test_differences_lead_from_left_to_right(ours, theirs):
     """Applying the differences to the left table gives the right one; swapped tables give swapped differences."""
     left, right = table(ours), table(theirs)
-    found = compare(left, right)
+    differences = compare(left, right)
     cells = {key: dict(row) for key, row in left.set_index("id").astype(object).iterrows()}
-    for key, column, _, value in listed(found):
+    for key, column, _, value in listed(differences):
         if column == "<row>":
             row = {} if value is None else dict(right.set_index("id").astype(object).loc[key])
             cells.pop(key, None)
@@ -83,7 +83,8 @@ def test_differences_lead_from_left_to_right(ours, theirs):
     swapped = {(key, column): (right, left) for key, column, left, right in listed(compare(right, left))}
     sides = {"only left": "only right", "only right": "only left"}
     assert swapped == {
-        (key, column): (sides.get(left, left), sides.get(right, right)) for key, column, left, right in listed(found)
+        (key, column): (sides.get(left, left), sides.get(right, right))
+        for key, column, left, right in listed(differences)
     }
 
 
@@ -359,5 +360,5 @@ def plain(value):
 def test_usual_key_and_index():
     """A usual key takes precedence over the index, so rows in another order are matched by id."""
     table = pd.DataFrame({"id": [1, 2], "cash": [3.0, 4.0]}).rename_axis(index="row")
-    found = compare(table, table.iloc[::-1].reset_index(drop=True).rename_axis(index="row"))
-    assert listed(found) == [(1, "row", 0, 1), (2, "row", 1, 0)]
+    differences = compare(table, table.iloc[::-1].reset_index(drop=True).rename_axis(index="row"))
+    assert listed(differences) == [(1, "row", 0, 1), (2, "row", 1, 0)]

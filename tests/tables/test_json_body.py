@@ -51,7 +51,7 @@ def test_error_status(status):
 
 @pytest.mark.parametrize("text", ["hello", b"hello", ""])
 def test_text_that_is_not_json(text):
-    """Without a response the error speaks of a text, and not of a proxy."""
+    """The error about a text says so, and does not mention a proxy."""
     with pytest.raises(TabulationError, match="This text is not JSON") as caught:
         body_of(text).parse()
     assert "proxy" not in caught.value.next_step

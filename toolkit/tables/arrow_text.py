@@ -1,4 +1,4 @@
-"""Arrow arrays of text: made from JSON values, cast to numbers and instants, and put together to a DataFrame.
+"""Arrow arrays of text: made from JSON values, cast to numbers and instants, and put together into a DataFrame.
 
 Each function works on a whole column at once. A function that casts returns None if one text does not fit, so that
 the caller can leave the column as text.
@@ -45,7 +45,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _DTYPES: Final = {
     pa.int64(): pd.Int64Dtype(),
     pa.bool_(): pd.BooleanDtype(),
-    # Made from the name: pandas and Arrow use different objects for UTC.
+    # By name, because pandas and Arrow use different objects for UTC.
     _UTC: pd.DatetimeTZDtype("us", "UTC"),
 }
 

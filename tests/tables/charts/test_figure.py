@@ -53,7 +53,7 @@ def test_same_bytes_in_other_formats(kind, tmp_path):
 
 
 def test_same_bytes_in_another_process():
-    """A process with another time zone, order of sets and matplotlib style draws the same bytes; no import loads it."""
+    """Another process draws the same bytes in another time zone, order of sets and style, and loads matplotlib late."""
     code = (
         "import sys, toolkit.session.session, toolkit.tables; assert not {'matplotlib', 'pandas'} & set(sys.modules);"
         "import zlib, matplotlib; from chart_samples import CHARTS; from toolkit.tables.charts import figure;"

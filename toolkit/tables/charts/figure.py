@@ -1,4 +1,4 @@
-"""What all charts share: the arguments they check, a figure with a fixed style, and marks and rows drawn on it.
+"""The parts that all charts share: checks of arguments, a figure with a fixed style, and marks and rows on it.
 
 A chart looks the same on light and dark ground, on every machine and on every run. Its style is fixed: the user's
 matplotlib styles do not change it, and it does not change them. The ground is transparent, and text and lines are of
@@ -25,7 +25,7 @@ from toolkit.core.escaping import excerpt
 if TYPE_CHECKING:
     import pandas as pd
 
-# A contrast of 4.3 to 1 on white and on #111: no colour has more on both.
+# The contrast is 4.3 to 1 on white and on #111, the most that a colour can have on both.
 INK: Final = "#797979"
 BLUE: Final = "#3a86c8"
 RED: Final = "#d9534f"
