@@ -210,7 +210,7 @@ def remove(
 def _print_destinations(console: Console, settings: Settings, origins: dict[str, str]) -> None:
     file = terminal.escape(str(settings.file))
     console.print(
-        f"Credentials are sent only to these addresses, from {file} and the TOOLKIT_* variables:", soft_wrap=True
+        f"Secrets are sent only to these addresses, from {file} and the TOOLKIT_* variables:", soft_wrap=True
     )
     for address, origin in origins.items():
         console.print(f"  {address}  {terminal.escape(origin)}", highlight=False, soft_wrap=True)
