@@ -5,7 +5,7 @@ import json
 import re
 import sys
 import warnings
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from decimal import Decimal
 
 import httpx
@@ -19,9 +19,6 @@ from toolkit.core.errors import ServiceError, TabulationError, ToolkitError
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.session.answers import tabulated
 from toolkit.tables import arrow_reader, tabulate
-
-START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
-PATH = "/v1/accounts"
 
 KEYS = st.text("ab.", max_size=3)
 SCALARS = (
