@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from toolkit.core.secret import Secret
 from toolkit.notebook.masked_values import masked
-from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.live import SESSION_SECRETS
+from toolkit.scrubbing.known import SESSION_SECRETS, KnownSecrets
 from toolkit.scrubbing.pieces import Pieces
 
 MARK = "<ACCESS_TOKEN>"

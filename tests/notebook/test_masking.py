@@ -16,8 +16,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from toolkit.core.secret import Secret
 from toolkit.notebook.masked_streams import mask_stream
 from toolkit.notebook.masking import Masking
-from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.live import SESSION_SECRETS, SessionSecrets
+from toolkit.scrubbing.known import SESSION_SECRETS, KnownSecrets, SessionSecrets
 
 MARK = "<ACCESS_TOKEN>"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import html
-import itertools
 import json
 import re
 import string
@@ -12,7 +11,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 import yaml
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from toolkit.scrubbing.encoded_forms import Forms, PlacedForms, replace_across_lines, without_whitespace
@@ -89,7 +88,6 @@ NESTED = {
 WRITTEN = [(outer, "as it is") for outer in LAYERS] + [(outer, inner) for outer in NESTED for inner in NESTED[outer]]
 
 
-@settings(max_examples=3 * settings().max_examples)
 @given(PRINTABLE)
 @example("ab\"cd\\ef/gh'i&j<k>l m+n%2Bo")
 @example("\\\\\"\\\\\\''''& &&")
@@ -106,13 +104,17 @@ def test_text_layers(secret):
         assert replaced.endswith(b"after")
 
 
-@settings(max_examples=3 * settings().max_examples)
-@given(PRINTABLE, st.binary(max_size=5), st.binary(max_size=5))
-def test_binary_layers(secret, before, after):
+@given(
+    PRINTABLE,
+    st.sampled_from(["as it is", "JSON", "percent-encoded", "a form field"]),
+    st.binary(max_size=5),
+    st.binary(max_size=5),
+)
+def test_binary_layers(secret, inner, before, after):
     """A secret is found and replaced in base64 at any offset and in hex, also escaped within them."""
     forms = Forms(secret)
-    for outer, inner in itertools.product(BINARY_LAYERS, ["as it is", "JSON", "percent-encoded", "a form field"]):
-        written = BINARY_LAYERS[outer](before + LAYERS[inner](secret).encode() + after)
+    for write in BINARY_LAYERS.values():
+        written = write(before + LAYERS[inner](secret).encode() + after)
         assert forms.found_in(b"k=" + written), written
         replaced = forms.replace_in(b"k=" + written + b" z", b"<SECRET>")
         assert forms.found_in(replaced) is None, written
@@ -214,7 +216,7 @@ def test_neighbours_in_a_url_stay():
 
 @pytest.mark.parametrize("secret", ["\\" * 12, "'" * 12, '"' * 12, "\\\"'" * 6, "a" * 12, "%" * 12])
 @pytest.mark.parametrize(
-    "data", [b"\\" * 2000, b"'" * 5000, b'\\"' * 2000, b"%25" * 3000, b"a" * 5000, b"&amp;" * 2000]
+    "data", [b"\\" * 1000, b"'" * 2000, b'\\"' * 1000, b"%25" * 1000, b"a" * 2000, b"&amp;" * 1000]
 )
 def test_no_text_takes_long(secret, data):
     """Long runs of backslashes and the like do not make the search backtrack again and again."""

@@ -6,6 +6,7 @@ import base64
 import gc
 import hashlib
 import json
+import secrets
 import warnings
 import weakref
 
@@ -15,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.encoded_forms import Forms
-from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.known import KnownSecrets, SessionSecrets
 
 TOKEN = "obviously-fake-token-1"
 PEM = (
@@ -205,3 +206,61 @@ def test_a_certificate_beside_a_key_is_not_secret():
     key = f"-----BEGIN PRIVATE KEY-----\n{'A1b2' * 16}\n-----END PRIVATE KEY-----"
     known = KnownSecrets([("PRIVATE_KEY", Secret(f"{certificate}\n{key}"))])
     assert known.scrub_text(json.dumps(lines)) == json.dumps(lines)
+
+
+@pytest.fixture
+def registry():
+    return SessionSecrets()
+
+
+def made_up():
+    return secrets.token_urlsafe(24)
+
+
+def test_each_session_has_its_own_placeholders(registry):
+    """A secret gets the placeholder of the session that knows it; the first session's if several do."""
+    one, other, both = made_up(), made_up(), made_up()
+    sessions = [known(both, one), known(other, both)]
+    for session in sessions:
+        registry.add(session)
+    assert registry.scrub_text(f"{one} {other} {both}") == "<ACCESS_TOKEN-2> <ACCESS_TOKEN> <ACCESS_TOKEN>"
+    assert registry.scrub(f"{one} {other}".encode()) == b"<ACCESS_TOKEN-2> <ACCESS_TOKEN>"
+
+
+def test_what_becomes_known_later(registry):
+    """Later secrets are replaced too, also those of a session older than one that ended."""
+    first, ended = known(made_up()), known(made_up())
+    registry.add(first)
+    registry.add(ended)
+    del ended
+    gc.collect()
+    second = known(made_up())
+    registry.add(second)
+    for session in (first, second):
+        later = made_up()
+        session.add("ACCESS_TOKEN", Secret(later))
+        assert registry.scrub_text(later) == "<ACCESS_TOKEN-2>"
+
+
+def test_what_ended_is_forgotten(registry):
+    """Secrets go with their session, at the latest when the next session begins; others stay."""
+    gone, stays = made_up(), made_up()
+    ended, living = known(gone), known(stays)
+    registry.add(ended)
+    registry.add(living)
+    held = Secret(gone)
+    del ended
+    gc.collect()
+    registry.add(known())
+    assert registry.scrub_text(f"{gone} {stays}") == f"{gone} <ACCESS_TOKEN>"
+    assert registry._all.placeholder_of(held) is None
+    assert registry._all.placeholder_of(Secret(stays)) is not None
+
+
+def test_text_that_is_not_unicode(registry):
+    """Lone surrogates pass as they are, with and without a secret beside them."""
+    secret = made_up()
+    session = known(secret)
+    registry.add(session)
+    assert registry.scrub_text("\udc80 plain") == "\udc80 plain"
+    assert registry.scrub_text(f"\udc80 {secret}") == "\udc80 <ACCESS_TOKEN>"

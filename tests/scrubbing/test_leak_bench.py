@@ -330,7 +330,7 @@ SPOTS = st.lists(
 )
 
 
-@settings(max_examples=2 * settings().max_examples, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(SECRETS, SPOTS, st.sampled_from(sorted(BODIES)), st.sampled_from(["", *sorted(CODINGS)]), st.text(max_size=30))
 def test_at_random(tmp_path_factory, secret, spots, kind, coding, noise):
     """Any secret in any places and forms is not recorded."""

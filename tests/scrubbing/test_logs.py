@@ -26,8 +26,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.secret import Secret
-from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.live import SESSION_SECRETS
+from toolkit.scrubbing.known import SESSION_SECRETS, KnownSecrets
 from toolkit.scrubbing.logs import LOGGERS, SecretFilter, protect
 
 LIBRARIES = ["httpx", "httpcore", "hpack", "h2", "h11", "hyperframe", "socksio"]

@@ -24,8 +24,7 @@ from rich.table import Table
 
 from toolkit.core.secret import Secret
 from toolkit.notebook.masked_values import masked
-from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.live import SESSION_SECRETS
+from toolkit.scrubbing.known import SESSION_SECRETS, KnownSecrets
 from toolkit.scrubbing.pieces import SHORTEST_PIECE, Pieces
 
 MARK = "<ACCESS_TOKEN>"

@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.live import SESSION_SECRETS
+from toolkit.scrubbing.known import SESSION_SECRETS, KnownSecrets
 from toolkit.scrubbing.pieces import Pieces
 
 UNCHECKED: Final = "<not shown: it could not be checked for secrets>"

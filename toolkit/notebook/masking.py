@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from toolkit.auth.cell_warning import remember_input
 from toolkit.notebook.masked_streams import mask_stream
 from toolkit.notebook.masked_values import UNCHECKED, forget_pieces, masked
-from toolkit.scrubbing.live import SESSION_SECRETS
+from toolkit.scrubbing.known import SESSION_SECRETS
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell

@@ -17,7 +17,6 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.scrubbing.content_encodings import decompress_body
-from toolkit.scrubbing.cookies import cookie_values
 from toolkit.scrubbing.credential_names import (
     COOKIE,
     COOKIE_HEADERS,
@@ -27,10 +26,9 @@ from toolkit.scrubbing.credential_names import (
     is_url_name_only,
     url_kind,
 )
-from toolkit.scrubbing.find_in_text import may_name_credentials, secrets_in_links, secrets_in_text
+from toolkit.scrubbing.find_in_text import may_name_credentials, secrets_by_shape, secrets_in_links, secrets_in_text
+from toolkit.scrubbing.message_parts import cookie_values, parts_of
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse
-from toolkit.scrubbing.multipart import parts_of
-from toolkit.scrubbing.shapes import secrets_by_shape
 
 _FoundSecrets = Iterator[tuple[str, Secret]]
 _LARGEST_FORM: Final = 1 << 20  # bytes, unless the media type says that the body is a form

@@ -15,8 +15,8 @@ from toolkit.core.html import list_html, list_text, notice
 from toolkit.core.secret import Secret
 from toolkit.core.words import count_text
 from toolkit.scrubbing.credential_names import NAMES_IN_SMALL_LETTERS
+from toolkit.scrubbing.find_in_text import BEARER, PRIVATE_KEY, SIGNED_TOKEN
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.shapes import BEARER, PRIVATE_KEY, SIGNED_TOKEN
 
 _COLUMNS: Final = ("file", "line", "what")
 _WHAT_TO_DO: Final = "look at each place, remove what is secret, and change the secret if the file was passed on."

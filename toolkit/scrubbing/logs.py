@@ -12,8 +12,7 @@ import re
 from typing import Any, Final
 
 from toolkit.scrubbing.credential_names import COOKIE, COOKIE_HEADERS, FIELD_NAMES, header_kind
-from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.live import SESSION_SECRETS
+from toolkit.scrubbing.known import SESSION_SECRETS, KnownSecrets
 
 # A filter on a logger does not see the records of its children, so each child is named. Getting a logger creates it,
 # so a library that is imported later finds the filter in place.

@@ -17,11 +17,11 @@ from toolkit.core.document import ADDRESS_NAMES, DEFAULT_HEADER_PREFIX, symbolic
 from toolkit.core.errors import SecretLeak
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.content_encodings import decompress_body
-from toolkit.scrubbing.cookies import replace_cookies
 from toolkit.scrubbing.credential_names import COOKIE, COOKIE_HEADERS, header_kind, is_placeholder
 from toolkit.scrubbing.find_in_messages import secrets_by_place
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.leak_check import check_compressed, check_utf_16
+from toolkit.scrubbing.message_parts import replace_cookies
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes, header_text
 from toolkit.scrubbing.rules.applying import AppliedRules, combined
 from toolkit.scrubbing.rules.model import Rules

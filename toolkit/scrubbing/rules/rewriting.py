@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit
 
-from toolkit.scrubbing.multipart import parts_of
+from toolkit.scrubbing.message_parts import parts_of
 from toolkit.scrubbing.rules.model import STAND_IN, CompiledRules, KeyPath
 
 # Takes the treatment, the value, and whether it is a JSON number; returns what to write instead.
