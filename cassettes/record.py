@@ -18,7 +18,7 @@ from pathlib import Path
 import httpx
 
 import toolkit as tk
-from toolkit.cli import tour
+from toolkit.cli import bundled
 from toolkit.core.clock import SystemClock
 from toolkit.practice_service.service import PracticeService
 
@@ -109,7 +109,7 @@ def record_tour(path: Path) -> None:
     """Record the tour: a sandbox broker partner reads accounts and quotes, and reads accounts again later."""
     clock = clock_at(20, 16, 30)
     with recording_session(path, clock=clock) as session:
-        for _ in tour.take(session, before_later=lambda: clock.leap(20)):
+        for _ in bundled.take_tour(session, pause=lambda: clock.leap(20)):
             pass
 
 
@@ -123,7 +123,7 @@ def record_authentication(path: Path) -> None:
         for profile in ("live", "paper", "broker-key", "sandbox-secret"):
             with open_session(service, profile, cassette, clock) as session:
                 session.accounts()
-                session.market_data.get(tour.QUOTES_PATH, params=SYMBOLS).raise_for_status()
+                session.market_data.get(bundled.QUOTES_PATH, params=SYMBOLS).raise_for_status()
             clock.leap(1)
 
 
@@ -131,7 +131,7 @@ def record_first_recording(path: Path) -> None:
     """Record what the notebook about recording does while there is no recording."""
     with recording_session(path, clock=clock_at(10, 14)) as session:
         session.accounts(limit=4)
-        session.market_data.get(tour.QUOTES_PATH, params=SYMBOLS).raise_for_status()
+        session.market_data.get(bundled.QUOTES_PATH, params=SYMBOLS).raise_for_status()
 
 
 def record_accounts_monday(path: Path) -> None:
@@ -141,7 +141,7 @@ def record_accounts_monday(path: Path) -> None:
         session.accounts()
         for symbol in ("ALFA", "BRVO", "CHRL", "DLTA"):
             clock.leap(6)
-            session.market_data.get(tour.QUOTES_PATH, params={"symbols": symbol}).raise_for_status()
+            session.market_data.get(bundled.QUOTES_PATH, params={"symbols": symbol}).raise_for_status()
 
 
 def record_accounts_friday(path: Path) -> None:
@@ -156,7 +156,7 @@ def record_forty_minutes(path: Path) -> None:
     with recording_session(path, clock=clock, delays=(0.03, 0.12)) as session:
         for earlier, minute in zip((0, *CALLS_AT), CALLS_AT, strict=False):
             clock.leap(minute - earlier)
-            session.market_data.get(tour.QUOTES_PATH, params=SYMBOLS).raise_for_status()
+            session.market_data.get(bundled.QUOTES_PATH, params=SYMBOLS).raise_for_status()
 
 
 def record_sharing(path: Path) -> None:
@@ -166,7 +166,7 @@ def record_sharing(path: Path) -> None:
 
 
 RECORDINGS: dict[str, Callable[[Path], None]] = {
-    tour.CASSETTE: record_tour,
+    bundled.TOUR_CASSETTE: record_tour,
     "authentication": record_authentication,
     "first-recording": record_first_recording,
     "accounts-monday": record_accounts_monday,

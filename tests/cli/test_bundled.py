@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import toolkit as tk
-from toolkit.cli import tour
+from toolkit.cli import bundled
 from toolkit.cli.bundled import FILES, bundled_folder, copy_to
 from toolkit.scrubbing.findings import scan
 
@@ -25,7 +25,7 @@ def test_bundled_files_contain_no_secret() -> None:
 
 def test_first_notebook_is_bundled() -> None:
     """The notebook that `toolkit lab` opens is bundled."""
-    assert tour.NOTEBOOK in NOTEBOOKS
+    assert bundled.TOUR_NOTEBOOK in NOTEBOOKS
 
 
 def test_every_cassette_of_a_notebook_is_bundled() -> None:
@@ -51,9 +51,9 @@ def copied_notebooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_copy_is_a_project(copied_notebooks: Path) -> None:
     """Notebooks of a copy find its cassettes from the folder in which their kernels run."""
-    session = tk.Session(cassette=tour.CASSETTE)
+    session = tk.Session(cassette=bundled.TOUR_CASSETTE)
     assert session.cassette is not None
-    assert session.cassette.path == copied_notebooks.parent / "cassettes" / f"{tour.CASSETTE}.yaml"
+    assert session.cassette.path == copied_notebooks.parent / "cassettes" / f"{bundled.TOUR_CASSETTE}.yaml"
 
 
 def test_links_of_a_copy_lead_somewhere(copied_notebooks: Path) -> None:
@@ -72,10 +72,10 @@ def test_links_of_a_copy_lead_somewhere(copied_notebooks: Path) -> None:
 
 def test_copying_again_keeps_changes(copied_notebooks: Path) -> None:
     """Copying again restores missing files and keeps changed ones."""
-    (copied_notebooks / tour.NOTEBOOK).write_text("changed", encoding="utf-8")
+    (copied_notebooks / bundled.TOUR_NOTEBOOK).write_text("changed", encoding="utf-8")
     (copied_notebooks / NOTEBOOKS[1]).unlink()
     copy_to(copied_notebooks.parent)
-    assert (copied_notebooks / tour.NOTEBOOK).read_text(encoding="utf-8") == "changed"
+    assert (copied_notebooks / bundled.TOUR_NOTEBOOK).read_text(encoding="utf-8") == "changed"
     assert (copied_notebooks / NOTEBOOKS[1]).is_file()
 
 

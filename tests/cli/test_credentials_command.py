@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 
 import toolkit as tk
 from toolkit.auth.profiles.saving import load_credentials
-from toolkit.cli.commands.credentials import app
+from toolkit.cli.credentials import app
 from toolkit.core.document import ADDRESS_NAMES
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError, UnsafeAddress
 
@@ -106,7 +106,7 @@ class Person:
 def person(monkeypatch):
     """Put a person at the terminal; without this fixture there is no terminal."""
     person = Person()
-    for place in ("toolkit.cli.commands.values.can_ask", "toolkit.cli.commands.credentials.can_ask"):
+    for place in ("toolkit.cli.values.can_ask", "toolkit.cli.credentials.can_ask"):
         monkeypatch.setattr(place, lambda: True)
     monkeypatch.setattr("getpass.getpass", person.type_unseen)
     monkeypatch.setattr("builtins.input", person.type_seen)
@@ -277,9 +277,7 @@ def test_add_without_terminal():
 
 def test_stdin_at_a_terminal(monkeypatch):
     """--stdin is refused at a terminal, where typed secrets would be visible."""
-    monkeypatch.setattr(
-        "toolkit.cli.commands.values.sys", type("sys", (), {"stdin": type("tty", (), {"isatty": lambda: True})})
-    )
+    monkeypatch.setattr("toolkit.cli.values.sys", type("sys", (), {"stdin": type("tty", (), {"isatty": lambda: True})}))
     assert "would be visible" in refusal("add", "a", "-e", "live", "--stdin")
 
 
@@ -510,7 +508,7 @@ def test_help(command):
 def test_credentials_command_import_is_light():
     """Importing the command loads neither pandas nor cryptography nor keyring."""
     heavy = "{'pandas', 'cryptography', 'keyring'}"
-    code = f"import sys, toolkit.cli.commands.credentials; print({heavy} & sys.modules.keys())"
+    code = f"import sys, toolkit.cli.credentials; print({heavy} & sys.modules.keys())"
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

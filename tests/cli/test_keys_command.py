@@ -17,7 +17,7 @@ import toolkit as tk
 from toolkit.auth.keys import as_signer
 from toolkit.auth.keys.new_key import thumbprint
 from toolkit.auth.keys.signer import ALGORITHMS
-from toolkit.cli.commands import keys
+from toolkit.cli import keys
 from toolkit.core.errors import ConfigurationError
 
 JWK = re.compile(r"^\{$.*?^\}$", re.DOTALL | re.MULTILINE)
@@ -182,7 +182,7 @@ def test_passphrase_at_a_terminal(tmp_path, home):
     import pty
 
     arguments = ["keys", "new", str(file), "--passphrase"]
-    program = f"import sys; sys.argv = {arguments!r}\nfrom toolkit.cli.commands.keys import app; app()"
+    program = f"import sys; sys.argv = {arguments!r}\nfrom toolkit.cli.keys import app; app()"
     environ = {**os.environ, "PYTHONPATH": str(Path(tk.__file__).parents[1]), "HOME": str(home)}
     child, descriptor = pty.fork()
     if child == 0:
@@ -204,7 +204,7 @@ def test_passphrase_at_a_terminal(tmp_path, home):
 
 def test_help():
     """The help shows how it is used."""
-    program = "import sys; sys.argv = ['keys', 'new', '--help']\nfrom toolkit.cli.commands.keys import app; app()"
+    program = "import sys; sys.argv = ['keys', 'new', '--help']\nfrom toolkit.cli.keys import app; app()"
     environ = {**os.environ, "PYTHONPATH": str(Path(tk.__file__).parents[1])}
     done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
     assert "Examples" in done.stdout

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 import toolkit as tk
-from toolkit.cli import tour
+from toolkit.cli import bundled
 from toolkit.cli.bundled import FILES, bundled_folder
 from toolkit.practice_service import practice
 
@@ -20,9 +20,9 @@ RECORDINGS: dict[str, Callable[[Path], None]] = runpy.run_path(
 
 def test_bundled_cassette_replays_the_tour() -> None:
     """Every step has an answer in the bundled cassette, with one token before the pause and one after it."""
-    path = bundled_folder("cassettes") / f"{tour.CASSETTE}.yaml"
+    path = bundled_folder("cassettes") / f"{bundled.TOUR_CASSETTE}.yaml"
     session = tk.Session(cassette=path, mode="none")
-    tables = [table for _, table in tour.take(session)]
+    tables = [table for _, table in bundled.take_tour(session)]
     assert len(tables) == 3
     assert all(map(len, tables))
     assert list(session.tokens()["state"]) == ["expired", "valid"]
@@ -32,11 +32,11 @@ def test_bundled_cassette_replays_the_tour() -> None:
 
 def test_tour_runs_live() -> None:
     """The practice service still gives the tables that the cassette was recorded from."""
-    recorded = tk.Session(cassette=bundled_folder("cassettes") / f"{tour.CASSETTE}.yaml", mode="none")
-    replayed = [list(table.columns) for _, table in tour.take(recorded)]
+    recorded = tk.Session(cassette=bundled_folder("cassettes") / f"{bundled.TOUR_CASSETTE}.yaml", mode="none")
+    replayed = [list(table.columns) for _, table in bundled.take_tour(recorded)]
     with practice(accounts=3) as service:
         session = tk.Session(credentials=service.credentials["sandbox-secret"], settings=service.settings)
-        assert [list(table.columns) for _, table in tour.take(session)] == replayed
+        assert [list(table.columns) for _, table in bundled.take_tour(session)] == replayed
 
 
 def test_script_knows_every_cassette() -> None:

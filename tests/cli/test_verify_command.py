@@ -10,7 +10,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import toolkit.verification
-from toolkit.cli.commands import verify
+from toolkit.cli import verify
 from toolkit.verification import CellPlace, Difference, Failure, Kind, Outcome, Progress, Verdict, VersionChange
 
 CELL = CellPlace(3, "table")

@@ -325,7 +325,7 @@ def test_interrupt_stops_everything(tmp_path, number):
     write_notebook(tmp_path / "hangs.ipynb", code)
     temporary = tmp_path / "t"
     temporary.mkdir()
-    program = "import typer; from toolkit.cli.commands.verify import verify; typer.run(verify)"
+    program = "import typer; from toolkit.cli.verify import verify; typer.run(verify)"
     environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(Path(toolkit.__file__).parents[1])}
     command = [sys.executable, "-c", program, str(tmp_path / "hangs.ipynb")]
     with subprocess.Popen(

@@ -158,6 +158,7 @@ async def _caught_async(transport, request, clean):
 
 
 def _request(url, fault, secret):
+    seconds = 0.1 if issubclass(fault.error, httpx.TimeoutException) else 30
     headers = [(b"Host", b"service"), (b"Authorization", b"Bearer " + secret.encode()), fault.header]
     if fault.method == "POST":
         headers.append((b"Transfer-Encoding", b"chunked"))
@@ -166,7 +167,7 @@ def _request(url, fault, secret):
         f"{fault.proxied or url}/v1/accounts",
         headers=headers,
         stream=Upload() if fault.method == "POST" else httpx.ByteStream(b""),
-        extensions={"timeout": {"connect": 5, "read": 0.1, "write": 0.1, "pool": 5}},
+        extensions={"timeout": {"connect": 5, "read": seconds, "write": seconds, "pool": 5}},
     )
 
 

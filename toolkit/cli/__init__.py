@@ -5,10 +5,9 @@ error, and sets the exit status: 0 for success, 1 for an error, 2 for wrong usag
 Commands are thin: they call the rooms below and print.
 
 - `app`: the application, with `demo`, `practice`, `record` and `lab`.
-- `commands/`: `credentials` (with `values`, which asks for secrets, and `probe`, which tests them), `keys`, `verify`.
+- groups of commands: `credentials` (with `values`, which asks for secrets, and `probe`), `keys` and `verify`.
 - `terminal`: tables and messages, with text from outside escaped.
-- `tour`: the calls that the demo replays, the first notebook explains and `cassettes/record.py` records.
-- `bundled`: the notebooks and cassettes that come with the package.
+- `bundled`: the notebooks and cassettes that come with the package, and the tour that the demo replays.
 """
 
 from __future__ import annotations

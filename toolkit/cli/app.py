@@ -21,8 +21,7 @@ from rich.console import Console
 from toolkit.auth.credentials import ClientSecret, KeyPair
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.paths import find_cassette
-from toolkit.cli import bundled, terminal, tour
-from toolkit.cli.commands import credentials, keys, verify
+from toolkit.cli import bundled, credentials, keys, terminal, verify
 from toolkit.core.document import Environment
 from toolkit.core.errors import CassetteError, ConfigurationError, ToolkitError
 from toolkit.local.settings import is_offline, variable_name
@@ -83,11 +82,11 @@ def demo(
 ) -> None:
     """Replay the bundled recording: calls, accounts and token lifetimes. Nothing is sent."""
     console = Console()
-    cassette = Cassette(bundled.bundled_folder("cassettes") / f"{tour.CASSETTE}.yaml", mode="none")
+    cassette = Cassette(bundled.bundled_folder("cassettes") / f"{bundled.TOUR_CASSETTE}.yaml", mode="none")
     with Session(cassette=cassette) as session:
         terminal.print_opening(console, session)
         console.print("No network, no credentials and no configuration were used.")
-        for title, table in tour.take(session):
+        for title, table in bundled.take_tour(session):
             terminal.print_frame(console, title, table, rows=rows, first=_ACCOUNT_COLUMNS)
         _print_calls(console, session)
     toolkit = _command_name()
@@ -230,7 +229,7 @@ def lab(
         notebooks = bundled.copy_to((copy_to or Path("toolkit-notebooks")).absolute())
         typer.echo(f"The notebooks are in {notebooks}")
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={notebooks.parent}", *(arguments or [])]
-    command.append(f"--LabApp.default_url=/lab/tree/{notebooks.name}/{tour.NOTEBOOK}")
+    command.append(f"--LabApp.default_url=/lab/tree/{notebooks.name}/{bundled.TOUR_NOTEBOOK}")
     raise typer.Exit(subprocess.run(command, check=False).returncode)  # noqa: S603 - our own interpreter
 
 

@@ -1,14 +1,26 @@
-"""The notebooks and cassettes that come with the toolkit, and a copy of them to work in."""
+"""The notebooks and cassettes that come with the toolkit, a copy of them to work in, and the tour.
+
+The tour is a handful of calls: `toolkit demo` replays them, the first notebook explains them, and `cassettes/record.py`
+records them against the practice service.
+"""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.folders import SETTINGS_FILE
+from toolkit.session.session import Session
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+TOUR_CASSETTE: Final = "tour"
+TOUR_NOTEBOOK: Final = "01-tour.ipynb"
+QUOTES_PATH: Final = "/v2/practice/quotes"  # a path of the practice service; the document shows no market data path
 # Listed one by one, because a reader who runs the notebooks in a checkout records cassettes beside these.
 FILES: Final = {
     "notebooks": (
@@ -76,3 +88,14 @@ def copy_to(target: Path) -> Path:
             f"Cannot copy the notebooks to {target}: {error.strerror}.", "Choose another folder.", about="copy_to"
         ) from None
     return target / "notebooks"
+
+
+def take_tour(session: Session, *, pause: Callable[[], None] = lambda: None) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Make the calls of the tour, and yield title and table of each; `pause` runs before the last call."""
+    from toolkit.tables.tabulation import tabulate
+
+    yield "Accounts", session.accounts()
+    quotes = session.market_data.get(QUOTES_PATH, params={"symbols": "ALFA,BRVO,CHRL"})
+    yield "Quotes, with the same token", tabulate(quotes, records="quotes")
+    pause()
+    yield "Open accounts, 20 minutes later: with a new token", session.accounts(status="open")

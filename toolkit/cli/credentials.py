@@ -16,8 +16,7 @@ from toolkit.auth.profiles.prompt import can_ask
 from toolkit.auth.profiles.saved import profile_at
 from toolkit.auth.profiles.saving import remove_credentials, save_credentials
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
-from toolkit.cli import terminal
-from toolkit.cli.commands import probe, values
+from toolkit.cli import probe, terminal, values
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
@@ -209,9 +208,7 @@ def remove(
 
 def _print_destinations(console: Console, settings: Settings, origins: dict[str, str]) -> None:
     file = terminal.escape(str(settings.file))
-    console.print(
-        f"Secrets are sent only to these addresses, from {file} and the TOOLKIT_* variables:", soft_wrap=True
-    )
+    console.print(f"Secrets are sent only to these addresses, from {file} and the TOOLKIT_* variables:", soft_wrap=True)
     for address, origin in origins.items():
         console.print(f"  {address}  {terminal.escape(origin)}", highlight=False, soft_wrap=True)
 

@@ -1,1 +1,0 @@
-"""Groups of commands, one module each; `toolkit.cli.app` mounts them."""
