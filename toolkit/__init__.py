@@ -54,11 +54,11 @@ if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as expo
     from toolkit.scrubbing.rules.model import Rules as Rules
     from toolkit.session.session import AsyncSession as AsyncSession
     from toolkit.session.session import Session as Session
+    from toolkit.tables import compare as compare
+    from toolkit.tables import tabulate as tabulate
     from toolkit.tables.charts import balances as balances
     from toolkit.tables.charts import call_latencies as call_latencies
     from toolkit.tables.charts import token_timeline as token_timeline
-    from toolkit.tables.tabulation import compare as compare
-    from toolkit.tables.tabulation import tabulate as tabulate
 
 __version__ = "0.1.0"
 
@@ -85,7 +85,7 @@ _MODULES = {
     "toolkit.scrubbing.rules.model": "Rules",
     "toolkit.session.session": "AsyncSession Session",
     "toolkit.tables.charts": "balances call_latencies token_timeline",
-    "toolkit.tables.tabulation": "compare tabulate",
+    "toolkit.tables": "compare tabulate",
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 

@@ -17,13 +17,10 @@ from toolkit.tables import arrow_reader
 from toolkit.tables.arrow_text import FLOAT_DIGITS, Numbers, frame_of, string_array
 from toolkit.tables.column_names import KeyPath, distinct, dotted
 from toolkit.tables.columns import Column, Losses, column_of, with_inferred_type
-from toolkit.tables.comparison import compare
 from toolkit.tables.flatten import columns_of
 from toolkit.tables.json_body import body_of
 from toolkit.tables.requested_dtypes import as_requested_dtype, needs_digits
 from toolkit.tables.row_choice import choose_rows
-
-__all__ = ["compare", "tabulate"]
 
 
 def tabulate(

@@ -24,7 +24,7 @@ def test_failed_calls_are_crosses(status):
     """A failed call is a cross, and the legend explains it; 599 is a call without an answer."""
     chart = call_latencies(calls=history(2, status=status)["calls"])
     assert count_marks(chart, "X") == 2
-    assert [text.get_text() for text in chart.axes[0].get_legend().get_texts()] == ["a call", "one that failed"]
+    assert [text.get_text() for text in chart.axes[0].get_legend().get_texts()] == ["a call", "a failed call"]
 
 
 def test_rare_endpoints_share_a_line():

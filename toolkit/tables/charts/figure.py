@@ -104,7 +104,7 @@ class Chart(Figure):
     words: str = ""
 
     def __repr__(self) -> str:
-        return f"<Picture: {self.words}>"
+        return f"<Chart: {self.words}>"
 
     __str__ = __repr__
 
@@ -231,7 +231,7 @@ def draw_legend(axes: Axes, status: pd.Series[Any]) -> None:
         return
     marks = [
         Line2D([], [], marker=marker, color=colour, markersize=size, linestyle="none", label=label)
-        for marker, colour, size, label in (("o", BLUE, 5.5, "a call"), ("X", RED, 7, "one that failed"))
+        for marker, colour, size, label in (("o", BLUE, 5.5, "a call"), ("X", RED, 7, "a failed call"))
     ]
     axes.legend(handles=marks, loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.1)
 
