@@ -120,7 +120,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server():
-    """A new server on loopback; `url` is its address, and `paths` are those that were requested."""
+    """Run a new server on loopback; `url` is its address, and `paths` lists the requested paths."""
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
         running.daemon_threads = True
         running.paths = []
@@ -160,7 +160,7 @@ def as_recorded(scrubber, interaction):
 
 @pytest.fixture(scope="session")
 def interaction():
-    """The function `make_interaction`."""
+    """Return the function `make_interaction`."""
     return make_interaction
 
 
@@ -174,7 +174,7 @@ def make_authorization(profile="default", environment=Environment.BROKER_SANDBOX
 
 @pytest.fixture(scope="session")
 def authorization():
-    """The function `make_authorization`."""
+    """Return the function `make_authorization`."""
     return make_authorization
 
 
@@ -234,11 +234,11 @@ INTERACTIONS = st.builds(
 
 @pytest.fixture(scope="session")
 def interactions():
-    """The strategy of interactions with any content, as `data.draw(interactions())`."""
+    """Return a function that returns a strategy of interactions with any content: `data.draw(interactions())`."""
     return lambda: INTERACTIONS  # hypothesis prints a function in one line, and the strategy in many
 
 
 @pytest.fixture(scope="session")
 def bodies():
-    """The strategy of bodies with any content, as `data.draw(bodies())`."""
+    """Return a function that returns a strategy of bodies with any content: `data.draw(bodies())`."""
     return lambda: BODIES

@@ -34,14 +34,14 @@ def test_round_trip(secret, purpose, data):
 
 @given(st.tuples(secrets, purposes), st.tuples(secrets, purposes))
 def test_other_secret_or_purpose(one, other):
-    """Another secret or purpose has another name and opens nothing."""
+    """A seal with another secret or purpose has another name and does not open the data."""
     if one != other:
         assert Seal(*one).name != Seal(*other).name
         assert Seal(*other).open(Seal(*one).seal(b"data")) is None
 
 
 def test_empty_secret():
-    """A key cannot be derived from nothing."""
+    """A key cannot be derived from an empty secret."""
     with pytest.raises(ValueError, match="empty secret"):
         Seal(b"", "tests")
 

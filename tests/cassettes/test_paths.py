@@ -94,7 +94,7 @@ def test_name_that_starts_like_a_device(folder, name):
     assert find_cassette(name, folder).name == f"{name}.yaml"
 
 
-def test_of_that_name(folder, tmp_path):
+def test_same_name_in_project(folder, tmp_path):
     """The name of a file gives the path of a cassette in the project, if it is a valid name."""
     assert same_name_in_project(Path("/elsewhere/tour.yaml"), folder) == tmp_path / "recordings" / "tour.yaml"
     assert same_name_in_project(Path(), folder) is None

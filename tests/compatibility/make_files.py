@@ -6,7 +6,7 @@ The stored files were made by commit b7594ad. To make those of a later version t
     PYTHONPATH=../earlier python tests/compatibility/make_files.py
 
 The files are cassettes, saved profiles, a shared token, and `expected.json` with what that version reads in them. The
-script calls nothing but this machine, and all credentials are made up.
+script calls nothing but this machine, and all credentials are invented.
 """
 
 from __future__ import annotations
@@ -444,7 +444,7 @@ def interrupted(path):
 
 
 def interrupted_part(path):
-    """Replay the part that `interrupted` left: it is a cassette like any other."""
+    """Replay the part that `interrupted` left, which is an ordinary cassette."""
     assert path.exists()
     return [plan(by_client([get(f"{URL}/count")] * 2))]
 
@@ -456,7 +456,7 @@ RECORDERS = (
 
 
 def make_cassettes(folder):
-    """Record every cassette, and return for each which calls to replay and what comes of it."""
+    """Record every cassette, and return the calls to replay and their outcome for each."""
     folder.mkdir(parents=True)
     expected = {}
     for record in RECORDERS:

@@ -46,7 +46,7 @@ async def replayed(path: Any, plan: dict[str, Any], *, is_async: bool = False, s
     """Return the answers to the calls of a plan, and the tables of the sessions that made them.
 
     Args:
-        path: of the cassette.
+        path: path of the cassette.
         plan: `parts`, each the calls of one session or client, and in `cassette` further arguments of `tk.Cassette`.
         is_async: whether to use asynchronous sessions and clients.
         strict: whether each interaction may be played only once.
@@ -133,7 +133,7 @@ def described(table: Any, columns: tuple[str, ...] | None = None) -> str:
 
     Args:
         table: the table.
-        columns: those that count, where a later version may have more of them.
+        columns: the columns to describe; a later version may have more.
     """
     table = table if columns is None else table[list(columns)]
     table = table.reset_index()

@@ -154,7 +154,7 @@ def test_session_opens_cassette_by_path(name, copy):
 
 @pytest.mark.parametrize(("name", "plan", "arguments"), WITH_REAL_VALUES)
 def test_real_value_finds_its_own_interaction_or_none(name, plan, arguments, copy):
-    """A request with a real value may be a miss, if pseudonyms are made in another way, but never finds another's."""
+    """A request with a real value finds its own interaction or, if pseudonyms have changed, no interaction."""
     (part,), (expected,) = plan["parts"], plan["outcome"]["parts"]
     cassette = open_cassette(copy(name), arguments)
     for call, expected_answer in zip(part["calls"], expected["answers"], strict=True):
@@ -163,7 +163,7 @@ def test_real_value_finds_its_own_interaction_or_none(name, plan, arguments, cop
 
 
 def test_torn_cassette_is_repaired(copy):
-    """The interaction that was not written to its end is removed, with one warning; the others are all there."""
+    """The incomplete interaction is removed, with one warning; all others are still there."""
     path = copy("torn")
     with pytest.warns(UserWarning, match=r"torn\.yaml"):
         cassette = tk.Cassette(path, "none")

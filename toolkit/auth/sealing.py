@@ -19,8 +19,8 @@ class Seal:
     HMAC-SHA256). Data sealed for one purpose does not open for another, even with the same secret.
 
     Args:
-        secret: what the key is derived from. The seal is only as hard to guess as this secret: anybody who can read
-            a sealed entry can try secrets on it.
+        secret: the key is derived from it. It must be hard to guess: anybody who can read a sealed entry can try
+            secrets on it.
         purpose: what the seal is for, such as a token endpoint or the name of a profile.
 
     Attributes:
@@ -47,7 +47,7 @@ class Seal:
         return self.__fernet.encrypt(data)
 
     def open(self, sealed: bytes) -> bytes | None:
-        """Decrypt what an equal seal sealed; return None for anything else, or if a bit of it was changed."""
+        """Decrypt data that an equal seal encrypted; return None for any other data, and for data that was changed."""
         from cryptography.fernet import InvalidToken
 
         try:

@@ -1,4 +1,4 @@
-"""Messages and failures of httpx as a cassette holds them, and back."""
+"""Convert requests, responses and errors of httpx to those of a cassette, and back."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _LONGEST_QUOTE: Final = 60  # characters
 
 
 def as_mode(mode: str | None) -> Mode:
-    """Return a checked record mode: `once`, which is vcrpy's default, for None, and always `none` while offline.
+    """Return the record mode in force: by default `once`, as in vcrpy, and always `none` while offline.
 
     Raises:
         ConfigurationError: if there is no such mode.
@@ -43,7 +43,7 @@ def find_cassette(cassette: str | Path, settings: Settings | None = None) -> Pat
         ConfigurationError: if it is empty, neither a name nor a path, or not a portable name.
     """
     if not isinstance(cassette, str | os.PathLike) or not str(cassette).strip() or "\0" in str(cassette):
-        raise ConfigurationError("A cassette is a name or a path.", 'Give a name such as "tour".', about="cassette")
+        raise ConfigurationError("A cassette needs a name or a path.", 'Give a name such as "tour".', about="cassette")
     path = Path(cassette)
     if isinstance(cassette, str) and not path.suffix and path.parts in ((), (cassette,)) and not path.is_absolute():
         if reason := _why_unsuitable(cassette):
@@ -57,7 +57,7 @@ def find_cassette(cassette: str | Path, settings: Settings | None = None) -> Pat
 
 
 def same_name_in_project(path: Path, settings: Settings | None = None) -> Path | None:
-    """Return where a cassette with the name of a file would be in the project, or None if it is not a valid name."""
+    """Return the path of a cassette in the project that has the name of this file, or None if the name is not valid."""
     try:
         return find_cassette(path.stem, settings)
     except ConfigurationError:
@@ -74,11 +74,11 @@ def _why_unsuitable(name: str) -> str | None:
     if _NOT_IN_NAMES.search(name) or _DEVICES.match(name):
         return "some systems do not allow such a file name"
     if name != name.strip():
-        return "nobody sees the space at its start or end"
+        return "it starts or ends with a space, which nobody sees"
     if name.startswith("."):
         return "files whose name starts with a dot are hidden"
     if name.startswith("-"):
-        return "commands take a name that starts with a dash for an option"
+        return "commands read a name that starts with a dash as an option"
     if len(name.encode("utf-8", "surrogatepass")) > _LONGEST:
         return f"it is longer than {_LONGEST} bytes; choose a shorter name"
     return None

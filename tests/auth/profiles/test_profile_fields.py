@@ -73,7 +73,7 @@ def test_incomplete(environment, values, missing):
         {"private_key_passphrase": "s", "private_key_passphrase_file": "p"},
     ],
 )
-def test_given_twice(values):
+def test_both_set(values):
     """Two secrets, or a secret and its file, are an error that names both."""
     message = refusal(make_fields("broker-live", client_id="c", **values))
     for field in values:
@@ -219,7 +219,7 @@ def test_unreadable_file(home, content, reason):
 
 @pytest.mark.parametrize("written", ["~nobody-of-that-name/key.pem", "a\x00b", "x" * 5000])
 def test_path_that_cannot_be(home, written):
-    """A value that cannot name a file is an error like any other."""
+    """A value that cannot be the name of a file is an error."""
     assert "Cannot read the file" in refusal(make_fields("broker-live", home, client_id="c", private_key_file=written))
 
 

@@ -86,7 +86,7 @@ def test_no_real_keyring(tmp_path, backend):
 
 
 def test_chained_keyrings(memory_keyring, tmp_path, monkeypatch):
-    """Of several keyrings the first real one is used, and no other."""
+    """If there are several keyrings, only the first real keyring is used."""
     monkeypatch.setattr(chainer.ChainerBackend, "backends", [PlaintextKeyring(), memory_keyring])
     keyring.set_keyring(chainer.ChainerBackend())
     assert opened(seal_text(Secret("x"), "live/a", tmp_path)) == "x"
@@ -107,7 +107,7 @@ def test_keyring_that_cannot_be_loaded(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("broken", ["get", "set"])
 def test_locked_keyring(memory_keyring, tmp_path, broken):
-    """A keyring that refuses is an error with a next step, which quotes nothing that the keyring says."""
+    """If the keyring refuses, the error has a next step and does not quote the keyring."""
     memory_keyring.broken = {broken}
     message = refusal(lambda: seal_text(Secret("hush-hush"), "live/a", tmp_path))
     assert "locked" in message
@@ -141,14 +141,14 @@ def test_lost_key(memory_keyring, tmp_path):
 
 @pytest.mark.parametrize("entry", ["hush", "", base64.b64encode(bytes(31)).decode(), "ü"])
 def test_entry_that_is_not_a_key(memory_keyring, tmp_path, entry):
-    """An entry in place of the key that is something else is not replaced."""
+    """An entry that is not a key is not replaced by a key."""
     memory_keyring.entries[KEY] = entry
     assert "is not a key" in refusal(lambda: seal_text(Secret("x"), "live/a", tmp_path))
     assert memory_keyring.entries == {KEY: entry}
 
 
 def test_first_key_made_by_many(memory_keyring, tmp_path):
-    """Those who save at the same time, each the first, make one key. Threads serve as well as processes here."""
+    """Several that save for the first time at the same time make one key. Threads stand for processes here."""
     barrier, seen = threading.Barrier(4), set()
     get = memory_keyring.get_password
 

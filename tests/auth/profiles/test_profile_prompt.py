@@ -51,7 +51,7 @@ def test_field_in_words():
 
 @pytest.mark.parametrize("is_terminal", [True, False])
 def test_can_ask_at_a_terminal(monkeypatch, is_terminal):
-    """Somebody can answer at a terminal, but not at the end of a pipe, nor without an input."""
+    """Somebody can answer at a terminal, but not at the end of a pipe or without an input."""
     stdin = io.StringIO()
     stdin.isatty = lambda: is_terminal
     monkeypatch.setattr(prompt, "shell", lambda: None)

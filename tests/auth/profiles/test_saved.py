@@ -110,14 +110,14 @@ def test_earlier_profile(earlier, settings):
 
 
 def test_replacing_an_earlier_profile(earlier, settings):
-    """To save it again leaves nothing of it in the keyring."""
+    """Saving the profile again removes its old entries from the keyring."""
     save_credentials(KeyPair("k", "other", environment="live"), "a", settings=settings)
     assert EARLIER_PLACE not in earlier
     assert load_credentials("live", settings=settings).secret_key.reveal() == "other"
 
 
 def test_removing_an_earlier_profile(memory_keyring, earlier, settings, folder):
-    """To remove it empties the keyring; if the keyring is locked, the profile stays."""
+    """Removing the profile empties the keyring; if the keyring is locked, the profile stays."""
     memory_keyring.broken = {"delete"}
     with pytest.raises(ConfigurationError, match="locked"):
         remove_credentials("a", "live")
@@ -177,7 +177,7 @@ def test_links(home, settings, folder):
 @pytest.mark.filterwarnings("ignore:No system keyring")
 @pytest.mark.parametrize("keyring_fixture", ["memory_keyring", "no_keyring"])
 def test_full_disk(request, settings, folder, monkeypatch, keyring_fixture):
-    """If the disk is full, the old profile stays, nothing else does, and the error says so."""
+    """If the disk is full, the error says so, the old profile stays, and no other file is left."""
     request.getfixturevalue(keyring_fixture)
     save(settings)
     before = (folder / "live.a.toml").read_bytes()
@@ -195,7 +195,7 @@ def test_full_disk(request, settings, folder, monkeypatch, keyring_fixture):
 
 
 def test_folder_is_a_file(settings, folder):
-    """A file in place of the folder is an error when saving, and an empty list."""
+    """If a file is in place of the folder, saving is an error, and the list is empty."""
     folder.parent.mkdir(parents=True)
     folder.write_text("")
     with pytest.raises(ConfigurationError, match="Cannot write"):
@@ -216,7 +216,7 @@ def test_unreadable_folder(folder, monkeypatch):
 
 
 def test_delete(folder):
-    """To delete a missing file does nothing; a file that cannot be deleted is an error that names it."""
+    """Deleting a missing file does nothing; if a file cannot be deleted, the error names it."""
     delete(folder / "gone")
     folder.mkdir(parents=True)
     with pytest.raises(ConfigurationError, match="Cannot remove"):

@@ -146,14 +146,14 @@ def test_save_modes(place, settings, folder):
 
 
 def test_save_replaces(place, settings):
-    """To save under the same name again replaces the credentials."""
+    """Saving again under the same name replaces the credentials."""
     for secret in ("first-secret", "second-secret"):
         quietly(save_credentials, ClientSecret("client", secret, environment="broker-live"), "a", settings=settings)
     assert load_credentials("broker-live", "a", settings=settings).client_secret.reveal() == "second-secret"
 
 
 def test_save_long_key(memory_keyring, settings, keys):
-    """A key longer than what a keyring takes is saved as well."""
+    """A key that is too long for a keyring entry is saved as well."""
     save_credentials(ClientKey("client", keys["rsa"], environment="broker-live"), "a", settings=settings)
     assert load_credentials("broker-live", settings=settings).client_id == "client"
 
@@ -287,7 +287,7 @@ def test_load_one_of_several(settings, project):
     ],
 )
 def test_load_nothing(settings, environment, wanted):
-    """If there are none, the error says what to set and where it looked."""
+    """If there is no profile, the error says what to set and which places were searched."""
     for name in (None, "default"):
         with pytest.raises(ConfigurationError) as caught:
             load_credentials(environment, name, settings=settings)
@@ -425,7 +425,7 @@ def test_listing_order(settings):
 
 
 def test_remove_missing(place, settings):
-    """To remove an unknown profile is an error that lists the saved ones of the environment."""
+    """Removing an unknown profile is an error that lists the saved profiles of the environment."""
     quietly(save_credentials, KeyPair("k", "s", environment="live"), "a", settings=settings)
     with pytest.raises(ConfigurationError, match="No profile of that name is saved for paper") as caught:
         remove_credentials("a", "paper")
@@ -514,7 +514,7 @@ def test_credentials_of_another_kind(settings):
 
 @pytest.mark.filterwarnings("ignore:No system keyring")
 def test_saving_at_once(place, settings, folder):
-    """Those who save at once lose no profile, and one that they share is whole. Threads serve as well as processes."""
+    """Saving at the same time loses no profile, and a shared profile is whole. Threads stand for processes here."""
 
     def save(number):
         credentials = KeyPair(f"id-{number}", f"secret-{number}", environment="live")
@@ -531,7 +531,7 @@ def test_saving_at_once(place, settings, folder):
 
 
 def test_import_loads_nothing_slow():
-    """To import the room loads none of the libraries that it uses late."""
+    """Importing the package does not load the libraries that it uses late."""
     code = (
         "import sys, toolkit.auth.profiles; "
         "print({'keyring', 'dotenv', 'platformdirs', 'cryptography', 'jwt', 'pandas'} & sys.modules.keys())"

@@ -41,7 +41,7 @@ def store(folder):
 
 
 def test_protocol(store):
-    """It is a token store."""
+    """A FileTokenStore is a TokenStore."""
     assert isinstance(store, TokenStore)
 
 
@@ -87,7 +87,7 @@ def test_folder_in_the_cache(monkeypatch, tmp_path):
 
 
 @posix
-def test_parent_of_a_folder_given(store, folder):
+def test_parent_of_a_chosen_folder(store, folder):
     """The parent of a folder that the user chose stays as it is."""
     folder.parent.chmod(0o755)
     store.write(NAME, b"one")
@@ -127,7 +127,7 @@ def make_large(file):
     [make_link, os.mkfifo, make_large, lambda file: file.symlink_to(file)],
     ids=["link", "pipe", "large", "loop"],
 )
-def test_what_is_no_entry(store, folder, make):
+def test_not_an_entry(store, folder, make):
     """A link, a pipe or a large file in place of an entry counts as missing, and the next entry replaces it."""
     folder.mkdir()
     file = folder / f"{NAME}.token"
@@ -198,7 +198,7 @@ def test_folder_below_a_file(tmp_path):
 
 @posix
 @pytest.mark.parametrize("make", [make_link, os.mkfifo, os.mkdir], ids=["link", "pipe", "folder"])
-def test_lock_that_is_no_file(store, folder, make):
+def test_lock_that_is_not_a_file(store, folder, make):
     """A link, a pipe or a folder in place of a lock file makes the store unavailable and is named."""
     folder.mkdir()
     make(folder / f"{NAME}.lock")
@@ -223,8 +223,8 @@ def test_read_only_folder(store, folder):
 
 @posix
 @pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.ENOSPC, errno.EDQUOT])
-def test_disk_that_takes_no_file(store, folder, monkeypatch, number):
-    """If the disk takes no new file, the error says so, and the old entry can still be read."""
+def test_full_disk(store, folder, monkeypatch, number):
+    """If the disk cannot take a new file, the error says so, and the old entry can still be read."""
     store.write(NAME, b"one")
     real = os.open
 
@@ -243,7 +243,7 @@ def test_disk_that_takes_no_file(store, folder, monkeypatch, number):
 
 
 def test_disk_that_fills_up(store, folder, monkeypatch):
-    """If the disk is full at the last step, the old entry stays and no temporary file does."""
+    """If the disk is full at the last step, the old entry stays and the temporary file is removed."""
     store.write(NAME, b"one")
 
     def full(*_):
@@ -302,7 +302,7 @@ def test_reading_while_others_write(store, folder):
 
 @pytest.mark.parametrize("removes_lock_files", [False, True])
 def test_taking_turns(store, folder, removes_lock_files):
-    """While one holds the lock, no other undoes its work, even if lock files are removed in between."""
+    """While a thread holds the lock, no other undoes its work, even if lock files are removed in between."""
 
     def locked():
         while (lock := FileTokenStore(folder).try_lock(NAME)) is None:
@@ -350,7 +350,7 @@ def test_old_entries_are_cleared_away(store, folder):
 
 
 def test_an_entry_in_use_stays(store, folder):
-    """An entry stays if it was written lately or its lock is held, however old the lock file is."""
+    """An entry stays if it was written recently or is locked, however old the lock file is."""
     store.write(NAME, b"one")
     lock = store.try_lock(NAME)
     old(folder / f"{NAME}.lock")
@@ -366,7 +366,7 @@ def test_an_entry_in_use_stays(store, folder):
 
 
 def test_an_entry_written_meanwhile_stays(store, folder, monkeypatch):
-    """An entry that is written after it was taken for old stays."""
+    """An entry stays if it is written again just before it would be removed."""
     store.write(NAME, b"one")
     old(folder / f"{NAME}.token")
     real = file_store.try_lock
@@ -396,8 +396,8 @@ def test_other_files_stay(store, folder):
     assert set(names_in(folder)) == {*others, f"{'1' * 64}.token", f"{'2' * 64}.token", f"{NAME}.token"}
 
 
-def test_clearing_away_is_no_matter(store, folder, monkeypatch):
-    """If old entries cannot be removed, the new entry is written all the same."""
+def test_clearing_away_fails(store, folder, monkeypatch):
+    """If old entries cannot be removed, the new entry is written anyway."""
     store.write(OTHER, b"x")
     old(folder / f"{OTHER}.token")
     monkeypatch.setattr("os.scandir", lambda _: (_ for _ in ()).throw(OSError(errno.EIO, "I/O error")))
@@ -406,7 +406,7 @@ def test_clearing_away_is_no_matter(store, folder, monkeypatch):
     assert store.read(OTHER) == b"x"
 
 
-def test_time_handed_in(folder):
+def test_clock(folder):
     """The clock given to the store decides which entries are old."""
     moments = itertools.chain([0.0], itertools.repeat(time.time() + 2 * STALE_AFTER))
     store = FileTokenStore(folder, now=lambda: next(moments))

@@ -39,7 +39,7 @@ def practice():
 
 @pytest.fixture
 def served(practice):
-    """The practice service; `requested()` tells how many tokens were requested in this test."""
+    """Run the practice service; `requested()` returns the number of tokens requested in this test."""
     before = practice.stats.token_requests
     practice.requested = lambda: practice.stats.token_requests - before
     return practice
@@ -77,7 +77,7 @@ def test_real_processes(cache, served):
 
 
 def test_wrong_secret(tmp_path, served):
-    """The holder of a wrong secret does not find the token, and is refused by the service."""
+    """A process with a wrong secret does not find the token, and the service refuses its credentials."""
     call(served, FileTokenStore(tmp_path))
     wrong = tk.ClientSecret(
         served.credentials["sandbox-secret"].client_id, "another-secret-0123456789", environment="broker-sandbox"

@@ -54,7 +54,7 @@ def test_absurd_lifetime(expires_in):
     assert lifetime_of(expires_in) == timedelta(days=1)
 
 
-def test_lifetime_not_given():
+def test_lifetime_missing():
     """If `expires_in` is missing or null, the validity of section 8 applies."""
     assert lifetime_of(None) == timedelta(minutes=15)
     assert read({"access_token": "QXZ-token", "token_type": "Bearer"}).lifetime == timedelta(minutes=15)
@@ -185,7 +185,7 @@ def test_scrubbed(secret):
 
 @pytest.mark.parametrize("status", [100, 301, 400, 401, 403, 404, 429, 500, 503])
 def test_refused(status):
-    """Every status but success raises TokenRefused with that status, even if the body looks like a token."""
+    """Every status except success raises TokenRefused with that status, even if the body looks like a token."""
     with pytest.raises(TokenRefused, match=f"status {status}") as caught:
         read(GOOD, status=status)
     assert (caught.value.status, caught.value.error, caught.value.clock_offset) == (status, None, None)

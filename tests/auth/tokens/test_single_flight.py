@@ -48,7 +48,7 @@ class Bench:
         return flow
 
     def obtained(self):
-        """Return the token of a caller who meets nobody else."""
+        """Return the token of a caller while no other caller is waiting."""
         flow = self.obtain()
         try:
             next(flow)
@@ -131,7 +131,7 @@ def test_fetch_that_does_not_start():
 
 
 def test_caller_that_cannot_wait():
-    """A caller that cannot wait fetches once for itself and leaves the flight under way alone."""
+    """A caller that cannot wait fetches for itself, and does not disturb the flight."""
     bench = Bench()
     leader, alone, other = bench.obtain(), bench.obtain(), bench.obtain()
     next(leader)
@@ -254,7 +254,7 @@ def test_rejected_by_many():
 
 
 def test_doubt_ends_with_the_token():
-    """After a token expired, the next one is renewed after a 401 again."""
+    """After a doubted token has expired, the next token is again renewed after a 401."""
     bench = Bench()
     bench.source.reject(bench.obtained())
     bench.obtained()
@@ -386,7 +386,7 @@ def test_leader_on_a_loop():
 
 
 def test_leader_that_is_not_taken_over():
-    """A leader that ends before anybody drives its fetch leaves no flight behind."""
+    """A leader that ends before its fetch is driven does not leave a flight behind."""
     bench = Bench()
     leader = bench.source.obtain(bench.clock, bench.fetch)
     next(leader)

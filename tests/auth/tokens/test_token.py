@@ -1,4 +1,4 @@
-"""An access token: its lifetime by two clocks, and what it shows."""
+"""An access token: its lifetime on two clocks, and what it shows."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_usable(lifetime, after):
 
 @pytest.mark.parametrize(("wall", "monotonic"), [(895, 0), (0, 895), (895, -50), (-5000, 895)])
 def test_both_clocks(wall, monotonic):
-    """A token that either clock takes for expired is not used: after a sleep, or after the wall clock was set back."""
+    """A token that has expired on either clock is not used: after a sleep, or after the wall clock was set back."""
     assert made().is_usable(TwoClocks())
     assert not made().is_usable(TwoClocks(wall, monotonic))
 

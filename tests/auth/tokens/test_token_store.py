@@ -95,7 +95,7 @@ class Processes:
         return (shared or self.shared_token()).obtain(self.clock, self.fetch, **more)
 
     def obtained(self, shared=None, **more):
-        """Return the token of a process that meets no other."""
+        """Return the token of a process while no other process is waiting."""
         flow = self.obtain(shared, **more)
         try:
             assert next(flow) == "fetching"
@@ -169,7 +169,7 @@ def test_expired():
 
 
 def test_refused_token():
-    """A token that the service refused is not used again, but one that another process got meanwhile is."""
+    """A token that the service refused is not used again; a newer token of another process is used."""
     processes = Processes()
     refused = processes.obtained()
     renewed = processes.obtained(other_than=refused)
@@ -200,7 +200,7 @@ def test_alone():
 
 
 def test_other_credentials():
-    """A process with other credentials finds nothing, and takes no lock of theirs."""
+    """A process with other credentials does not find the token, and does not take its lock."""
     processes = Processes()
     processes.obtained()
     processes.obtained(processes.shared_token(b"QXZ-other"))
@@ -210,7 +210,7 @@ def test_other_credentials():
 
 @given(st.binary(max_size=3000) | st.none() | st.just("text"))
 def test_foreign_entry(entry):
-    """Anything in place of a token is replaced by one."""
+    """Anything else in place of a token is replaced by a token."""
     processes = Processes()
     name = token_seal(IDENTITY, URL).name
     processes.store.entries[name] = entry
@@ -258,7 +258,7 @@ def test_another_error():
 
 @given(st.integers(2, 6), st.randoms(use_true_random=False))
 def test_any_order(count, choose):
-    """However processes interleave and fail, one requests at a time, they share one token, and none waits forever."""
+    """However processes interleave and fail, they request one token at a time, share it, and do not wait forever."""
     processes = Processes()
     flows = {number: processes.obtain() for number in range(count)}
     asking, tokens, failures = set(), [], 0

@@ -1,4 +1,4 @@
-"""The contents of a file are the same however it is laid out, and anything but a cassette is refused."""
+"""A file has the same contents in any layout, and anything but a cassette is refused."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def test_lazy_and_eager_contents_agree(interactions, data):
     lazy, eager = contents.read(ours, source=""), contents.read(flow, source="")
     assert (type(lazy), type(eager)) == (contents.Unparsed, contents.Parsed)
     for facts in (lazy, eager):
-        assert [facts.head(number).uri for number in range(len(facts))] == [each.request.uri for each in recorded]
+        assert [facts.head(number).uri for number in range(len(facts))] == [item.request.uri for item in recorded]
         assert [facts.interaction(number) for number in range(len(facts))] == recorded
     for fact in ("environments", "last_token_number", "token_requests", "is_foreign", "is_torn"):
         assert getattr(lazy, fact) == getattr(eager, fact)
 
 
 def test_items_are_parsed_one_by_one(interaction):
-    """An item that cannot be read affects no other, and its line is named; each item is parsed once."""
+    """An item that cannot be read does not affect the others, and its line is named; items are parsed once."""
     broken = encode(interaction(at=1)).replace(b"code: 200", b"code: ]")
     data = HEADER + encode(interaction(at=0)) + broken + encode(interaction(at=2))
     opened = contents.read(data, source="x.yaml")
@@ -81,7 +81,7 @@ def test_table(interaction, authorization):
     recorded = [interaction(authorized_by=authorization("mine")), interaction("/v1/orders", b"", at=3)]
     table = contents.read(HEADER + b"".join(map(encode, recorded)), source="").table()
     assert list(table.columns) == ["recorded", "method", "uri", "status", "elapsed", "size", "profile"]
-    assert table["uri"].tolist() == [each.request.uri for each in recorded]
+    assert table["uri"].tolist() == [item.request.uri for item in recorded]
     assert table["size"].tolist() == [9, 0]
     assert table["elapsed"].tolist() == [0.012345, 0.012345]
     assert table["profile"].iloc[0] == "mine"

@@ -1,4 +1,4 @@
-"""Items read without a parser are read as the parser reads them, or left to it."""
+"""Items read without a parser have the values that the parser reads; other items are left to the parser."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_scalars_as_the_parser(interaction, pieces, data):
 
 
 def test_usual_items_need_no_parser(interaction, authorization):
-    """Items of the usual shape are read without the parser; otherwise replay would be slow without a sign."""
+    """Items of the usual shape are read without the parser; otherwise replay would be slow, and nobody would notice."""
     headers = (("Set-Cookie", "a=1"), ("Set-Cookie", "b=2"), ("Content-Type", "application/json; charset=utf-8"))
     usual = interaction(
         body=b'{"name": "O\'Brien", "note": "a: b #c"}',
@@ -98,7 +98,7 @@ def test_usual_items_need_no_parser(interaction, authorization):
     ],
 )
 def test_left_to_the_parser(interaction, old, new):
-    """An item that YAML reads in another way than as plain text is left to the parser."""
+    """An item with a special meaning in YAML is left to the parser."""
     text = encode(interaction(request={"headers": (("A", "b"),)})).decode()
     assert old in text
     assert fast_items.decode(text.replace(old, new, 1).encode()) is None

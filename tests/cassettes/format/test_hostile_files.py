@@ -1,4 +1,4 @@
-"""Opening and reading any bytes gives a cassette or CassetteCorrupt, soon, and runs nothing."""
+"""Opening and reading any bytes soon gives a cassette or CassetteCorrupt, and runs nothing."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_files_are_read_soon(text):
-    """Files made to take all time or memory take neither; otherwise this test would not end."""
+    """Files that are made to exhaust time or memory are read soon; otherwise this test would not end."""
     read_all(text.encode())
     read_all(MARKER + text.encode())
 

@@ -99,7 +99,7 @@ def test_header_text_stands_for_bytes(raw):
     ],
 )
 def test_decode_refuses_what_is_not_an_interaction(interaction, old, new, why):
-    """The error names file and line, and what is wrong."""
+    """The error names the file, the line and the problem."""
     item = encode(interaction())
     assert old in item
     with pytest.raises(CassetteCorrupt, match=r"^x\.yaml, line (4[1-9]|5[0-9]|6[0-9]) is not a cassette: ") as caught:
@@ -109,7 +109,7 @@ def test_decode_refuses_what_is_not_an_interaction(interaction, old, new, why):
 
 
 def test_decode_refuses_several_items(interaction):
-    """A second item in the place of one is not skipped silently."""
+    """A second item is an error, and is not skipped silently."""
     item = encode(interaction())
     for items in (item + b"- {request: {}}\n", item + item):
         with pytest.raises(CassetteCorrupt):
@@ -117,7 +117,7 @@ def test_decode_refuses_several_items(interaction):
 
 
 def test_error_names_the_line_of_the_problem(interaction):
-    """The line is that of the problem in the file, if YAML knows it."""
+    """The error names the line of the problem in the file, if the YAML parser knows it."""
     item = encode(interaction()).replace(b"  elapsed: 0.012345\n", b"  elapsed: {0.012345\n")
     line = item[: item.index(b"  complete:")].count(b"\n") + 1
     with pytest.raises(CassetteCorrupt, match=rf"x\.yaml, line {line + 9} "):

@@ -20,7 +20,7 @@ def decode_items(laid_out):
 
 @given(st.data())
 def test_items_heads_and_facts(interactions, data):
-    """Each interaction is found complete, and heads and facts found without a parser are those of the parser."""
+    """Each interaction is found complete; the parser would find the same heads and facts."""
     recorded = data.draw(st.lists(interactions(), min_size=1, max_size=3))
     laid_out = layout.lay_out(file_of(recorded))
     assert not laid_out.is_torn
@@ -30,10 +30,10 @@ def test_items_heads_and_facts(interactions, data):
         assert head in (None, (request.method, request.uri))
         if request.method not in ("ON", "NULL") and "#" not in request.uri:
             assert head is not None or request.uri.endswith(":")
-    callers = [each.authorized_by for each in recorded if each.authorized_by]
-    obtained = [each.token_obtained for each in recorded if each.token_obtained]
+    callers = [item.authorized_by for item in recorded if item.authorized_by]
+    obtained = [item.token_obtained for item in recorded if item.token_obtained]
     assert layout.environments(laid_out) == list(dict.fromkeys(str(caller.environment) for caller in callers))
-    assert layout.token_requests(laid_out) == [number for number, each in enumerate(recorded) if each.token_obtained]
+    assert layout.token_requests(laid_out) == [number for number, item in enumerate(recorded) if item.token_obtained]
     assert layout.last_token_number(laid_out) == max((by.token or 0 for by in callers + obtained), default=0)
     assert layout.first_recorded_at(laid_out) == next((e.recorded_at for e in recorded if e.recorded_at), None)
 
@@ -77,7 +77,7 @@ def test_torn_in_the_first_item(interaction):
     ids=["no newline", "blank lines", "comment at the end", "Windows lines", "comment inside", "comment between"],
 )
 def test_edited_by_hand(interaction, edit):
-    """Edits around items lose no item, and the next one can be appended."""
+    """Edits around items do not lose an item, and another item can be appended."""
     recorded = [interaction(body=b"a\nb\n", at=0), interaction(at=1)]
     laid_out = layout.lay_out(edit(file_of(recorded)))
     assert not laid_out.is_torn

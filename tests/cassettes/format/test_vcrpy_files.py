@@ -1,4 +1,4 @@
-"""Cassettes of stock vcrpy are read completely; anything else is refused with what is wrong and where."""
+"""Cassettes of stock vcrpy are read completely; the error for anything else says what is wrong and where."""
 
 from __future__ import annotations
 
@@ -44,14 +44,16 @@ def test_file_recorded_by_stock_vcrpy(server, tmp_path, serializer):
         if serializer == "yaml":  # vcrpy's JSON takes no bytes
             live += [client.get("/gzip"), client.get("/binary")]
     loaded = vcrpy_files.load(path.read_bytes(), source="stock")
-    assert [one.request.uri for one in loaded] == [str(response.url) for response in live]
-    assert [one.response.status for one in loaded] == [response.status_code for response in live]
-    assert [one.response.reason for one in loaded] == [response.reason_phrase for response in live]
+    assert [item.request.uri for item in loaded] == [str(response.url) for response in live]
+    assert [item.response.status for item in loaded] == [response.status_code for response in live]
+    assert [item.response.reason for item in loaded] == [response.reason_phrase for response in live]
     assert [value for name, value in loaded[1].response.headers if name == "set-cookie"] == ["a=1", "b=2"]
-    assert [one.request.body for one in loaded[:3]] == [b"", b"", b"ab"]
-    bodies = [gzip.decompress(one.response.body) if "/gzip" in one.request.uri else one.response.body for one in loaded]
+    assert [item.request.body for item in loaded[:3]] == [b"", b"", b"ab"]
+    bodies = [
+        gzip.decompress(item.response.body) if "/gzip" in item.request.uri else item.response.body for item in loaded
+    ]
     assert bodies == [response.content for response in live]
-    assert all(one.recorded_at > EPOCH for one in loaded)
+    assert all(item.recorded_at > EPOCH for item in loaded)
 
 
 def test_time():
@@ -77,7 +79,7 @@ def test_layouts_of_older_versions():
 
 
 def test_body_recorded_decoded():
-    """The headers of a body that vcrpy recorded decoded, as it does for aiohttp, do not say that it is encoded."""
+    """If vcrpy recorded a body decoded, as it does for aiohttp, the headers do not say that it is encoded."""
     headers = {"Content-Encoding": ["gzip"], "content-length": ["99"], "A": ["1"]}
     decoded = load(item(headers=headers, body={"string": "plain"}))[0].response
     assert decoded.headers == (("A", "1"), ("Content-Length", "5"))

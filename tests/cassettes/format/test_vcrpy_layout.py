@@ -16,17 +16,17 @@ from toolkit.core.errors import CassetteCorrupt
 def written(recorded):
     """Return a file as stock vcrpy writes it."""
     requests, responses = [], []
-    for each in recorded:
-        headers = {name: [value] for name, value in each.response.headers}
-        status = {"code": each.response.status, "message": each.response.reason}
-        requests.append(Request(each.request.method, each.request.uri, each.request.body, dict(each.request.headers)))
-        responses.append({"status": status, "headers": headers, "body": {"string": each.response.body}})
+    for item in recorded:
+        headers = {name: [value] for name, value in item.response.headers}
+        status = {"code": item.response.status, "message": item.response.reason}
+        requests.append(Request(item.request.method, item.request.uri, item.request.body, dict(item.request.headers)))
+        responses.append({"status": status, "headers": headers, "body": {"string": item.response.body}})
     return serialize({"requests": requests, "responses": responses}, yamlserializer).encode()
 
 
 @given(st.data())
 def test_items_equal_the_whole_file(interactions, data):
-    """Items read one by one, and their heads, equal those of the file loaded as a whole."""
+    """Items and heads that are read one by one equal those of the file loaded as a whole."""
     recorded = data.draw(st.lists(interactions(), min_size=1, max_size=3))
     file = written(recorded)
     whole = vcrpy_files.load(file, source="")
@@ -34,7 +34,7 @@ def test_items_equal_the_whole_file(interactions, data):
     assert isinstance(opened, contents.UnparsedForeign)
     assert opened.is_foreign
     heads = [opened.head(number) for number in range(len(opened))]
-    assert [(head.method, head.uri) for head in heads] == [(each.request.method, each.request.uri) for each in whole]
+    assert [(head.method, head.uri) for head in heads] == [(item.request.method, item.request.uri) for item in whole]
     assert [opened.interaction(number) for number in range(len(opened))] == whole
     assert opened.recorded_at == whole[0].recorded_at
     lines = file.split(b"\n")
@@ -42,7 +42,7 @@ def test_items_equal_the_whole_file(interactions, data):
 
 
 def test_items_are_read_one_by_one(interaction):
-    """An item that cannot be read affects no other, and its line is named."""
+    """An item that cannot be read does not affect the others, and its line is named."""
     file = written([interaction(), interaction("/b"), interaction("/c")])
     broken = file.replace(b"/b\n", b"/b\n    uri: ]\n")
     opened = contents.read(broken, source="x.yaml")

@@ -21,7 +21,7 @@ from toolkit.core.errors import CassetteError
 
 @pytest.fixture
 def path(tmp_path, interaction):
-    """A cassette with an old recording."""
+    """Return the path of a cassette with an old recording."""
     path = tmp_path / "tour.yaml"
     path.write_bytes(HEADER + encode(interaction(body=b"old")))
     return path
@@ -44,7 +44,7 @@ def record(cassette, path="/"):
 
 
 def bodies(path):
-    """Return the bodies in a cassette and those in its part, each None without the file."""
+    """Return the bodies in a cassette and the bodies in its part; None in place of a missing file."""
 
     def bodies_in(file):
         if not file.exists():
@@ -85,7 +85,7 @@ def test_abandoned_before_the_first_call(path, at_exit):
 
 
 def test_nothing_recorded(path, at_exit):
-    """A recording without calls replaces nothing."""
+    """A recording without calls does not replace the old one."""
     tk.Cassette(path, "all").close()
     at_exit()
     assert bodies(path) == (["old"], None)

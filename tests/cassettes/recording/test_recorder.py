@@ -346,7 +346,7 @@ def test_deleted_file(path, scrubber, interaction):
 
 
 def test_partial_files_are_removed(path, scrubber, interaction):
-    """The next recording removes what a process left that was killed while it replaced the file."""
+    """The next recording removes the partial files of a process that was killed while it replaced the file."""
     path.parent.mkdir(parents=True)
     for name in (".tour.yaml.0123abcd.part", ".other.yaml.0123abcd.part", ".tour.yaml.mine"):
         (path.parent / name).write_bytes(b"half")

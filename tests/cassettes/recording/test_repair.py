@@ -53,7 +53,7 @@ def test_other_layouts_are_encoded_anew(interaction, knowing):
 
 @pytest.mark.parametrize("data", [b"", b"\n", HEADER, HEADER + b"- req"])
 def test_file_without_interactions(knowing, data):
-    """Nothing is kept of a file without a complete interaction."""
+    """A file without a complete interaction becomes empty."""
     assert repaired(data, knowing, source="x.yaml") == b""
 
 
@@ -96,8 +96,8 @@ def test_secret_is_removed_at_once(path, scrubber, interaction, anew):
     recorder = Recorder(path, scrubber, anew=anew)
     file = recorder.part if anew else path
     recorded = [interaction("/0"), holding(interaction), interaction("/2")]
-    for each in recorded:
-        recorder.append(each)
+    for item in recorded:
+        recorder.append(item)
     before = file.read_bytes()
     scrubber.known.add("SECRET", Secret(LATE))
     after = file.read_bytes()
@@ -165,7 +165,7 @@ def test_cookie_is_removed_at_the_end(path, scrubber, interaction):
 
 
 def test_secret_found_by_its_place(path, scrubber, interaction):
-    """A value that a later request has in the place of a secret is removed from earlier interactions."""
+    """A value that stands in the place of a secret in a later request is removed from earlier interactions."""
     recorder = Recorder(path, scrubber)
     recorder.append(holding(interaction))
     recorder.append(interaction("/1", request={"headers": (("Authorization", f"Bearer {LATE}"),)}))
@@ -174,7 +174,7 @@ def test_secret_found_by_its_place(path, scrubber, interaction):
 
 
 def test_cost_of_a_new_secret(path, scrubber, interaction, monkeypatch):
-    """A new secret costs one read of the file, and none if nothing was written yet."""
+    """The file is read once for each new secret, and not at all before something is written."""
     read = []
     read_bytes = Path.read_bytes
     monkeypatch.setattr(Path, "read_bytes", lambda file: (read.append(file.name), read_bytes(file))[1])
@@ -244,8 +244,8 @@ def test_secret_known_between_check_and_write(path, scrubber, interaction, monke
     recorder.append(interaction("/0"))
     encode_checked = recorder._encode_checked
 
-    def learn_late(each):
-        result = encode_checked(each)
+    def learn_late(item):
+        result = encode_checked(item)
         scrubber.known.add("SECRET", Secret(LATE))
         return result
 

@@ -73,7 +73,7 @@ class Other:
         return self
 
     def ask(self, command):
-        """Have it make a call, or run a command, and return its answer."""
+        """Let the process make a call or run a command, and return its answer."""
         self.process.stdin.write(command + "\n")
         self.process.stdin.flush()
         return self.process.stdout.readline().strip()
@@ -87,7 +87,7 @@ class Other:
 
 @pytest.fixture(scope="module")
 def process():
-    """The other process of this module: starting one takes a second."""
+    """Yield a process that the tests of this module share, because starting it takes a second."""
     other = Other()
     yield other
     other.kill()
@@ -95,7 +95,7 @@ def process():
 
 @pytest.fixture
 def other(process, path):
-    """The other process, recording to the test's cassette."""
+    """Return the other process, which records to the test's cassette."""
     process.open(path)
     yield process
     process.ask("close")
@@ -171,7 +171,7 @@ def test_two_notebooks_that_record_anew(path, process):
 
 
 def test_replay_claims_nothing(path, process):
-    """Replaying does not keep others from recording, nor the other way round."""
+    """A replay does not keep others from recording, and a recording does not keep others from replaying."""
     get(tk.Cassette(path), "/a")
     gc.collect()
     cassette = tk.Cassette(path, "new_episodes")
@@ -209,7 +209,7 @@ def test_killed_process(path, recwarn):
 
 @pytest.mark.parametrize("mode", ["once", "all"])
 def test_end_of_a_claim(path, process, mode):
-    """A claim ends with the last cassette: at close(), at abandon(), or when nobody refers to it any more."""
+    """A claim ends with the last cassette: at close(), at abandon(), or when the cassette is garbage-collected."""
     other = process.open(path)
     for end in (tk.Cassette.close, tk.Cassette.abandon, lambda cassette: None):
         cassette = tk.Cassette(path, mode if end is not tk.Cassette.abandon else "new_episodes")
@@ -327,7 +327,7 @@ def test_forked_child_exits(python, caches):
 
 
 def test_ended_claim_is_not_reused(path):
-    """A claim that something still refers to after its end, such as a traceback, is not taken for one in force."""
+    """A claim that has ended is not used again, even if a traceback still refers to it."""
     recorders = [threading.Event(), threading.Event()]
     first = writer_lock.acquire(path, recorders[0])
     assert writer_lock.acquire(path, recorders[1]) is first
@@ -341,7 +341,7 @@ def test_ended_claim_is_not_reused(path):
 
 
 def test_lock_files(path, caches):
-    """There is no lock file beside the cassette, and none is left in the cache folder."""
+    """No lock file lies beside the cassette, and no lock file stays in the cache folder."""
     cassette = tk.Cassette(path)
     get(cassette, "/a")
     locks = caches / "recording"
@@ -371,7 +371,7 @@ class Knot:
 
 
 def test_recorders_in_reference_cycles(path):
-    """A recorder that only a reference cycle keeps alive, such as that of a rerun cell, keeps no claim."""
+    """A recorder that only a reference cycle keeps alive, such as that of a rerun cell, does not keep a claim."""
     gc.disable()
     try:
         lost, last, other = Knot(), Knot(), Knot()
@@ -400,7 +400,7 @@ def test_busy_after_the_call(path, other):
         assert other.ask("/theirs") == "other"
         return httpx.Response(200, text="ours")
 
-    with pytest.raises(CassetteBusy, match="the call was made, but is not recorded") as caught:
+    with pytest.raises(CassetteBusy, match="so the call is not recorded") as caught:
         get(cassette, "/ours", service=answer)
     assert "nothing was sent" not in str(caught.value)
     assert "`response`" in caught.value.next_step

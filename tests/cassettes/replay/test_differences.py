@@ -1,4 +1,4 @@
-"""Differences between a request and its nearest recordings are described shortly and completely."""
+"""Differences between a request and its nearest recordings are described briefly and completely."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ def request(method="GET", path="/v1/accounts", content_type=None, body=b"", **he
     return RecordedRequest(method, BASE + path, listed, body)
 
 
-def describe_nearest(recordings, asked, *, match_on=OURS, identity=ANYONE):
-    heads = [(number, each.request) for number, each in enumerate(recordings)]
-    return nearest(Matcher(match_on), identity, asked, heads, recordings.__getitem__)
+def describe_nearest(recordings, incoming, *, match_on=OURS, identity=ANYONE):
+    heads = [(number, item.request) for number, item in enumerate(recordings)]
+    return nearest(Matcher(match_on), identity, incoming, heads, recordings.__getitem__)
 
 
-def body_differences(interaction, recorded, asked, content_type):
+def body_differences(interaction, recorded, incoming, content_type):
     """Return the differences between two bodies of a media type."""
     headers = (("Content-Type", content_type),)
     recording = interaction(request={"headers": headers, "body": recorded})
-    return differences(Matcher(OURS), ANYONE, request(content_type=content_type, body=asked), recording)["body"]
+    return differences(Matcher(OURS), ANYONE, request(content_type=content_type, body=incoming), recording)["body"]
 
 
 def test_nearest(interaction, authorization):
@@ -63,8 +63,8 @@ def test_fewest_differences_come_first(interaction):
         interaction(f"/v1/accounts?n={n}", request={"headers": headers, "body": json.dumps(body).encode()})
         for n, body in enumerate(bodies)
     ]
-    asked = request(path="/v1/accounts?n=9", content_type="application/json", body=b'{"a": 2, "b": 1}')
-    assert [text.splitlines()[0][-3:] for text in describe_nearest(recordings, asked)] == ["n=1", "n=0", "n=2"]
+    incoming = request(path="/v1/accounts?n=9", content_type="application/json", body=b'{"a": 2, "b": 1}')
+    assert [text.splitlines()[0][-3:] for text in describe_nearest(recordings, incoming)] == ["n=1", "n=0", "n=2"]
 
 
 JSON = st.recursive(
@@ -75,20 +75,20 @@ JSON = st.recursive(
 
 
 @given(JSON, JSON)
-def test_json_differences(one, other):
-    """There are differences exactly if the values differ."""
-    texts = list(json_differences(one, other))
-    assert bool(texts) == (json.dumps(one, sort_keys=True) != json.dumps(other, sort_keys=True))
-    assert not list(json_differences(one, one))
+def test_json_differences(first, second):
+    """Differences are found if, and only if, the values differ."""
+    texts = list(json_differences(first, second))
+    assert bool(texts) == (json.dumps(first, sort_keys=True) != json.dumps(second, sort_keys=True))
+    assert not list(json_differences(first, first))
     assert all(line.startswith("$") and "recorded" in line and "asked" in line for line in texts)
 
 
 def test_json_by_path(interaction):
     """Each difference in JSON has its path, and missing values are shown too."""
     recorded = {"qty": 1, "legs": [{"side": "buy"}, 1], "odd key": True, "only": "x", "same": [1]}
-    asked = {"qty": 2, "legs": [{"side": "sell"}], "odd key": 1, "more": None, "same": [1]}
+    incoming = {"qty": 2, "legs": [{"side": "sell"}], "odd key": 1, "more": None, "same": [1]}
     assert body_differences(
-        interaction, json.dumps(recorded).encode(), json.dumps(asked).encode(), "application/json"
+        interaction, json.dumps(recorded).encode(), json.dumps(incoming).encode(), "application/json"
     ) == [
         "$.qty: recorded 1, asked 2",
         '$.legs[0].side: recorded "buy", asked "sell"',
@@ -125,7 +125,7 @@ def test_forms_and_queries_by_name(interaction):
 
 
 @pytest.mark.parametrize(
-    ("recorded", "asked", "said"),
+    ("recorded", "incoming", "message"),
     [
         (b"one two", b"three", "recorded one two, asked three"),
         (b"", b"x", "recorded none, asked x"),
@@ -137,10 +137,10 @@ def test_forms_and_queries_by_name(interaction):
         (b"a", b"a\x00", r"asked …a\x00"),
     ],
 )
-def test_other_bodies(interaction, recorded, asked, said):
-    """Other text bodies are shown where they differ, cut and printable; of binary ones only the size."""
-    (line,) = body_differences(interaction, recorded, asked, "text/plain")
-    assert said in line
+def test_other_bodies(interaction, recorded, incoming, message):
+    """Other text bodies are shown around the difference, printable; for binary bodies only the size is shown."""
+    (line,) = body_differences(interaction, recorded, incoming, "text/plain")
+    assert message in line
     assert line.isprintable()
     assert len(line) < 200
 
@@ -148,8 +148,8 @@ def test_other_bodies(interaction, recorded, asked, said):
 def test_encoded_bodies_are_not_shown(interaction):
     """Only the size of a body with a Content-Encoding is shown, because it was not scrubbed."""
     secret = b"an-obviously-fake-token"
-    asked = request(body=secret, **{"Content-Encoding": "unheard-of"})
-    (shown,) = describe_nearest([interaction(request={"body": b"plain"})], asked)
+    incoming = request(body=secret, **{"Content-Encoding": "unheard-of"})
+    (shown,) = describe_nearest([interaction(request={"body": b"plain"})], incoming)
     assert f"body: recorded plain, asked {len(secret)} bytes" in shown
     json_asked = request(body=b'{"a": "%s"}' % secret, content_type="application/json", **{"Content-Encoding": "odd"})
     headers = (("Content-Type", "application/json"),)
@@ -158,11 +158,11 @@ def test_encoded_bodies_are_not_shown(interaction):
 
 
 def test_every_part(interaction):
-    """The difference in each part shows what was recorded and what was asked."""
+    """The difference in each part shows the recorded and the requested value."""
     recorded = interaction("/a?x=1", request={"method": "POST", "headers": (("Accept", "x"),), "body": b"b"})
     names = ["method", "scheme", "host", "port", "path", "query", "headers", "body", "raw_body", "uri"]
-    asked = RecordedRequest("PUT", "http://i.example:1/b")
-    by_part = differences(Matcher(names), ANYONE, asked, recorded)
+    incoming = RecordedRequest("PUT", "http://i.example:1/b")
+    by_part = differences(Matcher(names), ANYONE, incoming, recorded)
     assert set(by_part) == set(names)
     assert by_part["port"] == ["recorded 443, asked 1"]
     assert by_part["headers"] == ["accept: recorded x, not asked"]

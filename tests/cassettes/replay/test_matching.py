@@ -33,8 +33,8 @@ def index_of(interactions, match_on=OURS):
     return index
 
 
-def answers(recorded, asked, match_on=OURS, identity=ANYONE):
-    return index_of([recorded], match_on).find(identity, asked) is not None
+def answers(recorded, incoming, match_on=OURS, identity=ANYONE):
+    return index_of([recorded], match_on).find(identity, incoming) is not None
 
 
 def request(method="GET", uri="https://h.example/a?x=1&y=2", content_type=None, body=b"", **headers):
@@ -61,9 +61,9 @@ URI = {"scheme", "host", "port", "path", "query"}
 def test_match_on(interaction, name):
     """Each of vcrpy's names compares its own part and no other."""
     recorded = interaction(request={field: getattr(BASE, field) for field in ("method", "uri", "headers", "body")})
-    for part, asked in DIFFERENT.items():
+    for part, incoming in DIFFERENT.items():
         differs = part == name or (name in ("uri", "url") and part in URI) or (name == "raw_body" and part == "body")
-        assert answers(recorded, asked, [name]) is not differs, part
+        assert answers(recorded, incoming, [name]) is not differs, part
     assert answers(recorded, BASE, [name])
     assert answers(recorded, BASE, [*DIFFERENT, "uri"])
 
@@ -86,7 +86,7 @@ def test_unknown_name(match_on):
 
 
 @pytest.mark.parametrize(
-    ("recorded", "asked", "same"),
+    ("recorded", "incoming", "same"),
     [
         ("https://h.example", "https://h.example/", True),
         ("https://h.example/a?x=1&y=2", "https://h.example/a?y=2&x=1", True),
@@ -99,11 +99,11 @@ def test_unknown_name(match_on):
         ("https://h.example/<KEY>/a?x=<KEY>", "https://h.example/%3CKEY%3E/a?x=%3CKEY%3E", True),
     ],
 )
-def test_urls(interaction, recorded, asked, same):
+def test_urls(interaction, recorded, incoming, same):
     """URLs are compared by their parts: the order of the query, a default port and an empty path do not matter."""
     recording = interaction(request={"uri": recorded})
-    assert answers(recording, request(uri=asked)) is same
-    assert not answers(recording, request(uri=asked), ["uri"]) or same
+    assert answers(recording, request(uri=incoming)) is same
+    assert not answers(recording, request(uri=incoming), ["uri"]) or same
 
 
 @given(st.text("ab=&;%+2 \u00e9", max_size=20))
@@ -113,10 +113,10 @@ def test_query_fields(query):
 
 
 def test_credential_headers_are_ignored(interaction):
-    """Placeholders in the credential headers of a recording do not keep it from answering."""
+    """A recording with placeholders in its credential headers answers requests."""
     recorded = interaction(request={"headers": (("Authorization", "Bearer <ACCESS_TOKEN>"), ("Accept", "x"))})
-    asked = request(uri=recorded.request.uri, accept="x")
-    assert answers(recorded, asked, ["headers"])
+    incoming = request(uri=recorded.request.uri, accept="x")
+    assert answers(recorded, incoming, ["headers"])
     assert not answers(recorded, request(uri=recorded.request.uri), ["headers"])
 
 
@@ -128,7 +128,7 @@ JSON = st.recursive(
 
 
 @given(JSON, JSON)
-def test_json_by_value(one, other):
+def test_json_by_value(first, second):
     """JSON bodies are equal if their values are equal."""
 
     def body(value, **layout):
@@ -137,9 +137,9 @@ def test_json_by_value(one, other):
         )
 
     compact = {"separators": (",", ":"), "ensure_ascii": False}
-    turned = dict(reversed(one.items())) if isinstance(one, dict) else one
-    assert body(one, indent=2) == body(turned, **compact)
-    assert (body(one) == body(other)) == (json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True))
+    turned = dict(reversed(first.items())) if isinstance(first, dict) else first
+    assert body(first, indent=2) == body(turned, **compact)
+    assert (body(first) == body(second)) == (json.dumps(first, sort_keys=True) == json.dumps(second, sort_keys=True))
 
 
 def test_media_types_of_json():
@@ -150,8 +150,8 @@ def test_media_types_of_json():
         "APPLICATION/JSON": True,
         "text/plain": False,
     }.items():
-        one, other = (canonical_body(request(content_type=content_type, body=body)) for body in bodies)
-        assert (one == other) is equal
+        first, second = (canonical_body(request(content_type=content_type, body=body)) for body in bodies)
+        assert (first == second) is equal
     for broken in (b"{", b'{"a": ' * 100_000, b"\xff"):
         assert canonical_body(request(content_type="application/json", body=broken)) == broken
 
@@ -193,23 +193,23 @@ def test_no_body():
 
 
 def test_identities(interaction, authorization):
-    """A profile gets its own recordings; a replay without credentials gets all of its environment."""
+    """A profile gets its own recordings; a replay without credentials gets all recordings of its environment."""
     mine = interaction(authorized_by=authorization("mine"))
     yours = interaction(authorized_by=authorization("yours"))
     index = index_of([yours, mine])
-    asked = mine.request
-    assert index.find(Identity("broker-sandbox", "mine"), asked).numbers == [1]
-    assert index.find(Identity("broker-sandbox", "yours"), asked).numbers == [0]
-    assert index.find(Identity("broker-sandbox", "theirs"), asked) is None
-    assert index.find(Identity("broker-sandbox"), asked).numbers == [0, 1]
-    assert index.find(Identity("broker-live", "mine"), asked) is None
-    assert index.find(Identity("broker-live"), asked) is None
-    assert index.find(ANYONE, asked).numbers == [0, 1]
-    assert index_of([yours, mine], VCRPY_DEFAULT).find(Identity("broker-live", "theirs"), asked).numbers == [0, 1]
+    incoming = mine.request
+    assert index.find(Identity("broker-sandbox", "mine"), incoming).numbers == [1]
+    assert index.find(Identity("broker-sandbox", "yours"), incoming).numbers == [0]
+    assert index.find(Identity("broker-sandbox", "theirs"), incoming) is None
+    assert index.find(Identity("broker-sandbox"), incoming).numbers == [0, 1]
+    assert index.find(Identity("broker-live", "mine"), incoming) is None
+    assert index.find(Identity("broker-live"), incoming) is None
+    assert index.find(ANYONE, incoming).numbers == [0, 1]
+    assert index_of([yours, mine], VCRPY_DEFAULT).find(Identity("broker-live", "theirs"), incoming).numbers == [0, 1]
 
 
 def test_recordings_without_identity(interaction, authorization):
-    """A recording without a caller answers everyone who has none of their own; a token request answers nobody."""
+    """A recording without a caller answers profiles without their own recording; a token request answers nobody."""
     anonymous, mine = interaction(), interaction(authorized_by=authorization("mine"))
     index = index_of([anonymous, mine])
     assert index.find(Identity("broker-sandbox", "mine"), mine.request).numbers == [1]
@@ -238,8 +238,8 @@ def test_few_items_are_parsed(interaction):
         return recordings[number]
 
     index = Index(Matcher(OURS), parse)
-    for number, each in enumerate(recordings):
-        index.add(number, each.request)
+    for number, item in enumerate(recordings):
+        index.add(number, item.request)
     for _ in range(2):
         assert index.find(ANYONE, recordings[1].request).numbers == [1, 4, 7]
     assert parsed == [1, 4, 7]
@@ -259,18 +259,18 @@ def test_unreadable_item(interaction):
 
 
 @given(st.integers(1, 4), st.lists(st.integers(0, 3), max_size=6))
-def test_rebuild(count, asked):
+def test_rebuild(count, plays):
     """A rebuilt index continues where playing was."""
     uris = [f"https://h.example/{number % count}" for number in range(8)]
     recordings = [Interaction(RecordedRequest("GET", uri), RecordedResponse(200)) for uri in uris]
     kept, rebuilt = index_of(recordings), index_of(recordings)
     played = set()
-    for number in asked:
+    for number in plays:
         wanted = recordings[number].request
         numbers = [index.find(ANYONE, wanted).play() for index in (kept, rebuilt)]
         assert numbers[0] == numbers[1]
         played.add(numbers[0])
-        rebuilt.rebuild([each.request for each in recordings], played)
+        rebuilt.rebuild([item.request for item in recordings], played)
 
 
 def test_rebuild_with_other_uris(interaction):

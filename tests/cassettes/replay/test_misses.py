@@ -1,4 +1,4 @@
-"""The errors of replay say what is missing, what is near, and what to do."""
+"""The errors of replay say what is missing, what comes nearest, and what to do."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_few_are_parsed(interaction):
         parsed.append(number)
         return recordings[number]
 
-    heads = [(number, each.request) for number, each in enumerate(recordings)]
+    heads = [(number, item.request) for number, item in enumerate(recordings)]
     asked = request(path="/v1/accounts/150/x")
     error = no_match("x.yaml", Matcher(OURS), ANYONE, asked, heads, parse)
     assert len(parsed) == 40
@@ -122,14 +122,14 @@ def test_few_are_parsed(interaction):
 
 
 def test_no_recorded_calls():
-    """The message for a cassette without calls says what it has."""
+    """The message for a cassette without calls says what it contains."""
     assert no_match("x.yaml", Matcher(OURS), ANYONE, request(), [], []).what.endswith("only token requests.")
     empty = no_match("x.yaml", Matcher(OURS), ANYONE, request(), [], [], is_empty=True)
     assert empty.what.endswith("It is empty.")
 
 
 def test_another_environment():
-    """The error for a session of another environment names those of the cassette, and nothing else."""
+    """The error for a session of another environment names only the environments of the cassette."""
     miss = no_match(
         "tour.yaml",
         Matcher(OURS),

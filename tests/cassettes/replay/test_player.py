@@ -19,7 +19,7 @@ CALLER = Identity("broker-sandbox", "default")
 
 @pytest.fixture
 def play(interaction, authorization):
-    """Return a function that makes a player of a token request and of two calls of the same request."""
+    """Return a function that makes a player with a token request and two calls of the same request."""
     caller = authorization()
     recorded = [
         interaction("/token", token_obtained=caller),
@@ -37,19 +37,19 @@ def play(interaction, authorization):
 def test_last_recording_repeats(play):
     """Recordings of a request are played in order, and the last one repeats."""
     player, recorded = play()
-    asked = recorded[1].request
-    assert [player.play(asked, CALLER).response.body for _ in range(3)] == [b"first", b"second", b"second"]
+    incoming = recorded[1].request
+    assert [player.play(incoming, CALLER).response.body for _ in range(3)] == [b"first", b"second", b"second"]
     assert player.play_count == 3
     assert player.unplayed == ["GET https://broker.svc.invalid/token"]
-    assert player.play(asked, Identity("broker-live")) is None
+    assert player.play(incoming, Identity("broker-live")) is None
 
 
 def test_strict(play):
-    """A strict player plays each recording once, and says so."""
+    """A strict player plays each recording once, and its error says so."""
     player, recorded = play(strict=True)
-    asked = recorded[1].request
-    assert [player.play(asked, CALLER) for _ in range(3)] == [*recorded[1:], None]
-    assert "Each of the 2 recordings" in player.miss(asked, CALLER).what
+    incoming = recorded[1].request
+    assert [player.play(incoming, CALLER) for _ in range(3)] == [*recorded[1:], None]
+    assert "Each of the 2 recordings" in player.miss(incoming, CALLER).what
 
 
 def test_token_request_is_played_once(play, authorization):
@@ -62,7 +62,7 @@ def test_token_request_is_played_once(play, authorization):
 
 
 def test_token_requests_are_not_near(play):
-    """A miss compares calls only."""
+    """A miss compares the request with calls, not with token requests."""
     player, _ = play()
     miss = player.miss(RecordedRequest("GET", "https://broker.svc.invalid/token/x"), CALLER)
     assert len(miss.nearest) == 1

@@ -1,16 +1,16 @@
 """Named profiles: where credentials come from when code does not hold them.
 
-`load_credentials` looks in these places, and the first that has the name gives all of it:
+`load_credentials` looks in these places, and takes the whole profile from the first that has its name:
 
 1. environment variables: TOOLKIT_BROKER_SANDBOX_CLIENT_ID and the like make up the profile "default",
    TOOLKIT_BROKER_SANDBOX__MY_FUND_CLIENT_ID and the like the profile "my-fund";
-2. the same variables in the `.env` file of the project, which do not get into `os.environ`;
+2. the same variables in the `.env` file of the project, which are not added to `os.environ`;
 3. profiles saved with `save_credentials`: files in the user's configuration folder, sealed with a key in the system
    keyring if there is one.
 
-Parts of two places are never put together, or the `.env` of a cloned repository could add to the user's secret. Saved
-profiles are bound to the origins of the addresses that they were saved for; variables and `.env` are not, because
-their author decides where they apply. A replay needs none of this.
+Parts from two places are never combined: otherwise the `.env` of a cloned repository could add to the user's secret.
+Saved profiles are bound to the origins of the addresses that they were saved for; variables and `.env` are not,
+because their author decides where they apply. A replay does not need credentials.
 
 - `saving` loads, saves, lists and removes; `lookup` goes through the places.
 - `variables`: environment variables and `.env`. `fields`: what one place gives. `prompt`: questions at the keyboard.

@@ -32,7 +32,7 @@ _COMMENT: Final = "# Sealed with a key in the system keyring: without that keyri
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A profile in the clear.
+    """A profile that is not encrypted.
 
     Attributes:
         values: text of each field.
@@ -45,11 +45,11 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class ClosedDocument:
-    """A profile that takes the keyring to read.
+    """A profile that only the keyring opens.
 
     Attributes:
         kind: of the credentials, so that a list need not open the keyring.
-        content: opens to the text of a Document.
+        content: the sealed text of a Document.
     """
 
     kind: CredentialKind
@@ -91,7 +91,7 @@ def parse(text: Secret, where: str, next_step: str) -> Document | ClosedDocument
         )
     for field, value in table.items():
         if not isinstance(value, str) or not value:
-            raise ConfigurationError(f"{field} in {where} is not a text.", next_step, about=field)
+            raise ConfigurationError(f"{field} in {where} is not text.", next_step, about=field)
     return Document({field: Secret(value) for field, value in table.items()}, _origins(origins, where))
 
 
@@ -122,7 +122,7 @@ def origins_of(environment: Environment, settings: Settings) -> dict[str, str]:
     """Return name and origin of each address of this environment that is set.
 
     Raises:
-        ConfigurationError: if none is set, so that there is nothing to bind credentials to.
+        ConfigurationError: if no address is set, because credentials are bound to addresses.
     """
     names = environment.rules.addresses.values()
     origins = {name: str(settings.address(name).origin) for name in names if name in settings.addresses}
@@ -137,7 +137,7 @@ def origins_of(environment: Environment, settings: Settings) -> dict[str, str]:
 
 
 def check_binding(bound: Mapping[str, str], environment: Environment, source: str, settings: Settings) -> None:
-    """Refuse credentials if the settings would send them elsewhere than they are bound to.
+    """Refuse credentials if the settings would send them to an address that they were not saved for.
 
     An address that is not set now sends them nowhere. An address that was not set when they were saved counts as
     another origin.

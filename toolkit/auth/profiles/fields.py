@@ -36,7 +36,7 @@ _OPTIONAL: Final[Mapping[CredentialKind, tuple[str, ...]]] = {
         "form_fields",
     ),
 }
-# A field that names a file, and the field that the file holds the value of.
+# Each field that names a file, and the field whose value is in the file.
 _FILES: Final = {f"{field}_file": field for field in ("secret_key", "client_secret", "private_key", PASSPHRASE)}
 _ONLY_CLIENT_KEY: Final = {"private_key", *_OPTIONAL[CredentialKind.CLIENT_KEY]} - {"form_fields"}
 
@@ -69,13 +69,13 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class ProfileFields:
-    """The fields that one place gives for one profile.
+    """The fields that one place has for a profile.
 
     Attributes:
-        environment: the environment that the place names.
+        environment: the environment of the profile.
         name: name of the profile.
         source: the place in words, for messages and lists.
-        values: text of each field. All are Secrets, because a value may stand under the wrong field.
+        values: text of each field. All are Secrets, because a secret may stand in the wrong field.
         label: returns the place's own name of a field, such as the variable.
         folder: where relative paths of files start.
         confined: True if those files must lie in that folder.
@@ -90,7 +90,7 @@ class ProfileFields:
     confined: bool = False
 
     def profile(self) -> Profile:
-        """Return what a list says about them; raise as `kind` does."""
+        """Return the profile as a list shows it. Raises the errors of `kind`."""
         return Profile(self.name, self.environment, self.kind(), self.source)
 
     def kind(self) -> CredentialKind:
@@ -98,7 +98,7 @@ class ProfileFields:
 
         Raises:
             CredentialsMismatch: if the environment does not take a field.
-            ConfigurationError: if a field is missing, is given twice, or has no use beside the others.
+            ConfigurationError: if a field is missing, is given twice, or cannot be used with the others.
         """
         if foreign := self.values.keys() - fields_of(self.environment):
             kinds = " or a ".join(sorted(self.environment.rules.credentials))
@@ -109,10 +109,10 @@ class ProfileFields:
             )
         for file, field in _FILES.items():
             if {file, field} <= self.values.keys():
-                raise self._given_twice({file, field})
+                raise self._both_set({file, field})
         present = {_FILES.get(field, field) for field in self.values}
         if {"client_secret", "private_key"} <= present:
-            raise self._given_twice({self._as_given("client_secret"), self._as_given("private_key")})
+            raise self._both_set({self._field_in_use("client_secret"), self._field_in_use("private_key")})
         kind = self._intended_kind(present)
         if missing := [field for field in REQUIRED[kind] if field not in present]:
             raise self._incomplete(missing)
@@ -173,10 +173,10 @@ class ProfileFields:
             raise ConfigurationError(f"Cannot read {what}: it is empty.", next_step, about=field)
         return text
 
-    def _as_given(self, field: str) -> str:
+    def _field_in_use(self, field: str) -> str:
         return field if field in self.values else f"{field}_file"
 
-    def _given_twice(self, fields: set[str]) -> ConfigurationError:
+    def _both_set(self, fields: set[str]) -> ConfigurationError:
         return ConfigurationError(
             f"{self._labels(fields)} in {self.source} are both set, and only one of them can count.",
             "Keep one of them, and remove the other.",

@@ -56,7 +56,7 @@ class SealedText:
 
     @classmethod
     def from_table(cls, table: dict[str, Any]) -> SealedText | None:
-        """Return what a file says, or None if it says something else."""
+        """Return the sealed text in a profile file, or None if the file has another content."""
         is_sealed = table.keys() == {"kind", "sealed"} and isinstance(table["sealed"], str)
         return cls(table["sealed"]) if is_sealed else None
 
@@ -91,7 +91,7 @@ class EarlierEntry:
     """Where in the keyring the pieces of a profile are.
 
     Attributes:
-        token: 16 hexadecimal digits that were new whenever the profile was saved.
+        token: 16 hexadecimal digits, new each time the profile was saved.
         pieces: number of pieces.
     """
 
@@ -100,7 +100,7 @@ class EarlierEntry:
 
     @classmethod
     def from_table(cls, table: dict[str, Any]) -> EarlierEntry | None:
-        """Return what a file says, or None if it says something else."""
+        """Return the entry that a profile file names, or None if the file has another content."""
         token, pieces = table.get("keyring"), table.get("pieces")
         if table.keys() != {"kind", "keyring", "pieces"} or not isinstance(token, str) or not _TOKEN.match(token):
             return None
@@ -150,7 +150,7 @@ def seal_text(
         text: what to seal.
         profile: environment and name of the profile.
         folder: an existing folder for the lock that processes share while they make the key.
-        pause: waits for so many seconds.
+        pause: waits for a number of seconds.
 
     Raises:
         ConfigurationError: if the keyring is locked or does not work.
@@ -166,7 +166,7 @@ def seal_text(
 
 
 def _real_keyring() -> KeyringBackend | None:
-    """Return the first keyring of this system that keeps secrets, and not in the clear; None if there is none."""
+    """Return the first keyring of this system that stores secrets, and encrypts them; None if there is none."""
     import keyring
 
     chosen = attempt(keyring.get_keyring, otherwise=_unusable())
@@ -175,7 +175,7 @@ def _real_keyring() -> KeyringBackend | None:
 
 
 def _read_entry(backend: KeyringBackend, service: str, user_name: str) -> Secret | None:
-    """Return an entry of the keyring, or None if there is none.
+    """Return an entry of the keyring, or None if it does not exist.
 
     Raises:
         ConfigurationError: if the keyring is locked or does not work.
@@ -199,7 +199,7 @@ def _is_real(kind: type[object]) -> bool:
 
 
 def _read_key(backend: KeyringBackend) -> Secret | None:
-    """Return the key as base64 text, or None if there is none yet."""
+    """Return the key as base64 text, or None if it does not exist yet."""
     key = _read_entry(backend, APPLICATION, USER_NAME)
     if key is not None and len(_key_bytes(key)) != _KEY_LENGTH:
         raise ConfigurationError(
@@ -219,7 +219,7 @@ def _make_key(backend: KeyringBackend) -> Secret:
 
 
 def _key_bytes(key: Secret) -> bytes:
-    """Return the bytes of the key, or none if the text is not base64."""
+    """Return the bytes of the key, or no bytes if the text is not base64."""
     try:
         return base64.b64decode(key.reveal(), validate=True)
     except ValueError:
@@ -232,7 +232,7 @@ def _seal(key: Secret, profile: str) -> Seal:
 
 @contextmanager
 def _locked(file: Path, pause: Callable[[float], None]) -> Iterator[None]:
-    """Hold a lock that one process holds at a time; on a disk that does not support locks, hold nothing."""
+    """Keep other processes out; on a disk that does not support locks, do nothing."""
     lock = None
     with suppress(OSError):  # if the disk is full or read-only, writing the profile will say so
         for _ in range(_MOST_LOOKS):

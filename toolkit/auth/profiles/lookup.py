@@ -43,8 +43,8 @@ class ListedProfile:
     Attributes:
         environment: the environment that it is for.
         name: the name to load it by.
-        outcome: what a list says about it, or what is wrong with it.
-        comes_first: False if a place that counts more has the same name, so that this one is not used.
+        outcome: the profile as a list shows it, or the error that it raises.
+        comes_first: False if a place that counts more has a profile of this name, so that this profile is not used.
     """
 
     environment: Environment
@@ -54,9 +54,9 @@ class ListedProfile:
 
 
 def profiles_in_order(settings: Settings, environ: Mapping[str, str] | None) -> Iterator[ProfileFields | SavedProfile]:
-    """Yield every profile, those of places that count more first; a later place is read only if it is needed.
+    """Yield every profile, place by place in the order in which they count. A place is read when its turn comes.
 
-    A malformed profile raises only when something of it is asked for.
+    A malformed profile raises its error when it is used.
 
     Raises:
         ConfigurationError: if a place as a whole cannot be read.

@@ -1,4 +1,4 @@
-"""Ask the person at the keyboard for a secret, typed unseen. Commands and the notebook panel ask in this way.
+"""Ask the user for a secret, which is typed unseen. Commands and the notebook panel use this.
 
 `can_ask` tells whether somebody can answer, and `ask_secret` asks one question.
 """
@@ -30,15 +30,15 @@ def can_ask() -> bool:
 
 @frameless
 def ask_secret(question: str, prompt: Prompt | None = None, *, next_step: str = _USE_VARIABLES) -> Secret:
-    """Ask one question and return the answer, a Secret whatever it is.
+    """Ask a question and return the answer as a Secret.
 
     Args:
         question: shown before the answer, such as "Key ID of paper: ".
-        prompt: what to ask with, such as `input` for an answer that may be seen; by default it is typed unseen.
-        next_step: what an error tells to do instead.
+        prompt: asks the question, such as `input` if the answer may be seen; by default the answer is typed unseen.
+        next_step: what an error advises instead.
 
     Raises:
-        ConfigurationError: if there is no answer, or what is typed would be seen.
+        ConfigurationError: if there is no answer, or it would be seen while it is typed.
     """
     try:
         with warnings.catch_warnings():

@@ -1,6 +1,6 @@
 """The files of saved profiles, one for each, in the user's configuration folder.
 
-Each profile has a file of its own, so that two processes that save at once lose none.
+Each profile has a file of its own, so that two processes can save at the same time.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def profiles_folder() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class SavedProfile:
-    """A profile in the folder. Its file is read only when something in it is needed.
+    """A profile in the folder of saved profiles. Its file is read when it is needed.
 
     Attributes:
         environment: the environment that it is for.
@@ -56,7 +56,7 @@ class SavedProfile:
         return f"{self.environment}/{self.name}"
 
     def profile(self) -> Profile:
-        """Return what a list says about it; no keyring is opened.
+        """Return the profile as a list shows it. No keyring is opened.
 
         Raises:
             ConfigurationError: if the file is not a profile.
@@ -87,7 +87,7 @@ class SavedProfile:
         return self._fields(document, source).credentials()
 
     def earlier_entry(self) -> EarlierEntry | None:
-        """Return where an earlier version put the profile in the keyring; None if it did not, or there is no file."""
+        """Return the keyring entry in which an earlier version kept the profile, or None if it is kept elsewhere."""
         try:
             document = self._read()
         except ToolkitError:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @frameless
 def saved_credentials(*, settings: Settings | None = None, environ: Mapping[str, str] | None = None) -> list[Profile]:
-    """Return the profiles that there are and where they come from, sorted by environment and name.
+    """Return all profiles and where they come from, sorted by environment and name.
 
     No value is shown and no keyring is opened. If two places have a profile of the same name, the one that would be
     used is listed. A profile that is incomplete or unreadable is left out, with a warning that says what is wrong.
@@ -79,7 +79,7 @@ def load_credentials(
     Raises:
         ConfigurationError: if there is no such profile, or several; if it is incomplete or malformed; if the keyring
             does not open it.
-        CredentialsMismatch: if a variable or file gives what the environment does not take.
+        CredentialsMismatch: if a variable or file has a field that the environment does not take.
         UnsafeAddress: if a saved profile was saved for other addresses than the settings now have.
     """
     environment, settings = as_environment(environment), _settings(settings, environ)
@@ -142,7 +142,7 @@ def remove_credentials(name: str, environment: Environment | str) -> None:
     if name not in saved:
         raise ConfigurationError(
             f"No profile of that name is saved for {environment}.",
-            f"Saved: {', '.join(saved) or 'none'}. Variables and {FILE_NAME} are for you to change.",
+            f"Saved: {', '.join(saved) or 'none'}. Variables and {FILE_NAME} are yours to change.",
             about="name",
         )
     earlier = saved[name].earlier_entry()
@@ -160,7 +160,7 @@ def _load(profile: ProfileFields | SavedProfile, settings: Settings) -> Credenti
 
 
 def _check_that_it_loads(text: Secret, credentials: Credentials, name: str) -> None:
-    """Refuse, before anything is replaced, what would not load as equal credentials under this name."""
+    """Refuse a text that would not load as equal credentials under this name; called before anything is replaced."""
     environment, source = credentials.environment, "what is to be saved"
     document = parse(text, source, "")
     if isinstance(document, Document):

@@ -1,9 +1,9 @@
 """Credentials in variables: TOOLKIT_<ENVIRONMENT>_<FIELD>, and TOOLKIT_<ENVIRONMENT>__<PROFILE>_<FIELD>.
 
 The variables are those of the process, or those in the `.env` file of a project. The project may be a cloned
-repository, so its file can give secrets of its own and nothing else: variables of the process are not expanded in
-it, it may not be a link out of the project, and it cannot name a file outside. In a folder that others can write to,
-the file may belong to anybody, who would choose the account that the user works in.
+repository, so its file may contain secrets but not refer to any: variables of the process are not expanded in it, it
+may not be a link out of the project, and it cannot name a file outside. A file of another user is refused, because it
+would choose the account that the user works in.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def variable(environment: Environment, name: str, field: str) -> str:
 
 
 def variables_to_set(environment: Environment, name: str | None) -> str:
-    """Return, in words, the variables that make up a profile, for each kind of credentials of the environment."""
+    """List in words the variables to set for a profile, for each kind of credentials that the environment takes."""
     profile = DEFAULT if name in (None, DEFAULT) else "<PROFILE>"
     choices = [
         [variable(environment, profile, field) for field in REQUIRED[kind]]
@@ -89,7 +89,7 @@ def fields_in_variables(
 
 
 def fields_in_dotenv(project: Path) -> list[ProfileFields]:
-    """Return the fields that the `.env` of a folder gives. Nothing of it gets into `os.environ`.
+    """Return the fields that the `.env` of a folder gives. They are not added to `os.environ`.
 
     Raises:
         ConfigurationError: if the file cannot be read, is a link out of the project or belongs to a stranger, or has

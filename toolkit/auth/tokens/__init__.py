@@ -1,8 +1,9 @@
-"""Access tokens: request one, reuse it until shortly before it expires, and share it.
+"""Access tokens: requested, reused until shortly before they expire, and shared.
 
-A call needs a token, and `single_flight` says which: the current one, the one that another caller is fetching, or a
-new one. A new one is requested with the patience of `retrying`, and `response` reads the reply. If the session shares
-its tokens with other processes, `store` looks for one there first, and lets one process request it for all.
+For each call `single_flight` decides which token to use: the current token, the token that another caller is fetching,
+or a new token. To get a new token, `retrying` sends the request, more than once if that helps, and `response` reads
+the reply. If the session shares its tokens with other processes, `store` looks for a stored token first, and lets one
+process request a new token for all of them.
 
 - `token`: the value itself, with its lifetime on two clocks.
 - `response`: the reply of the token endpoint, as a token or an error.

@@ -33,7 +33,7 @@ class FileTokenStore:
     LARGEST_ENTRY bytes; anything else in its place counts as missing, and the next entry replaces it.
 
     Args:
-        folder: the folder of the entries; by default one in the user's cache folder. It is made when first written to.
+        folder: the folder of the entries, made when it is first needed; by default in the user's cache folder.
         now: returns seconds since 1970; decides which entries are old and removed.
     """
 
@@ -50,7 +50,7 @@ class FileTokenStore:
         return f"<FileTokenStore {shown(self.folder)}>"
 
     def read(self, name: str, /) -> bytes | None:
-        """Return the entry of a name, or None if there is none.
+        """Return the entry of a name, or None if it does not exist.
 
         Raises:
             StoreUnavailableError: if the folder is a link or belongs to another user, or the disk fails.

@@ -1,4 +1,4 @@
-"""Try a token request again where that may help.
+"""Send a token request again if that may help.
 
 429, 5xx, `temporarily_unavailable` and broken connections may pass: such a request is sent again, after a pause
 that doubles each time, or after the pause that the service asks for (RFC 9110 section 10.2.3). The service document
@@ -88,7 +88,7 @@ def seconds_until_another_try(error: TokenError | Unreachable, *, in_need: bool 
 
     Args:
         error: the failure.
-        in_need: True if there is no good token to use in the meantime.
+        in_need: True if there is no valid token to use in the meantime.
     """
     if isinstance(error, TokenRefused) and error.error in LASTING:
         return LASTING_IS_REMEMBERED

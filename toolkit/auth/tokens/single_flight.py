@@ -45,8 +45,8 @@ class TokenSource:
         shared: the same token in a store that processes share; None to keep it in this process.
 
     Attributes:
-        token: the last token obtained, usable or not; None before the first one and after a 401.
-        doubted: a token that replaced one after a 401 and that the service has not accepted yet.
+        token: the last token obtained, usable or not; None at first and after a 401.
+        doubted: a token that was fetched after a 401, and that the service has not accepted yet.
     """
 
     def __init__(self, shared: SharedToken | None = None) -> None:
@@ -69,7 +69,7 @@ class TokenSource:
             self.doubted = None
 
     def reject(self, token: Token) -> bool:
-        """Note that the service answered 401 to this token. Return True if it is worth trying another one.
+        """Note that the service answered 401 to this token. Return True if it is worth trying another token.
 
         A token that replaced a refused one and was never accepted itself is not renewed again: the reason must be
         something else, and section 5.1 forbids a new token for each call.
@@ -98,7 +98,7 @@ class TokenSource:
         shielded: Shielded | None = None
         alone = False
         loop = yield WhichLoop()
-        try:  # begins here, so that no interrupt leaves behind a flight that never lands
+        try:  # starts here, so that no interrupt leaves behind a flight that never lands
             while mine is None:
                 with self._lock:
                     token = self.current(clock)
@@ -160,7 +160,7 @@ class TokenSource:
         return self.token is not None and self.token.is_good(clock)
 
     def _old_token(self, failure: TokenError | Unreachable, clock: Clock) -> Token:
-        """Return the token that a new one was to replace, if it has not expired; else raise the failure."""
+        """Return the old token if it has not expired; otherwise raise the failure."""
         if self.token is not None and self.token.is_good(clock):
             return self.token
         if self._rejected is not None and self._rejected.is_good(clock):
@@ -190,7 +190,7 @@ class MemoryTokenStore:
         self._sources: dict[str, TokenSource] = {}
 
     def source(self, key: str, shared: SharedToken | None = None) -> TokenSource:
-        """Return the token source of one set of credentials at one token endpoint; the same for the same key."""
+        """Return the token source of a key, which stands for credentials and a token endpoint."""
         with self._lock:
             return self._sources.setdefault(key, TokenSource(shared))
 

@@ -48,7 +48,7 @@ class TokenStore(Protocol):
     """
 
     def read(self, name: str, /) -> bytes | None:
-        """Return the entry of this name, or None if there is none."""
+        """Return the entry of this name, or None if it does not exist."""
         ...
 
     def write(self, name: str, data: bytes, /) -> None:
@@ -65,7 +65,7 @@ class SharedToken:
 
     Args:
         store: keeps sealed tokens.
-        seal: of the credentials and the endpoint.
+        seal: the seal of the credentials and the endpoint.
     """
 
     def __init__(self, store: TokenStore, seal: Seal) -> None:
@@ -82,8 +82,8 @@ class SharedToken:
         Args:
             clock: decides whether a token is usable.
             fetch: sends the token request.
-            other_than: a token that the service refused, and that is not to be returned again.
-            alone: do not wait for another process, because this very thread may be what it waits for.
+            other_than: a token that the service refused, which must not be returned again.
+            alone: do not wait for another process, because that process may be waiting for this thread.
         """
         lock = None
         self._is_available = True
@@ -115,7 +115,7 @@ class SharedToken:
         return None if other_than is not None and token.access_token == other_than.access_token else token
 
     def _attempt(self, call: Callable[[], Any]) -> Any:
-        """Return what the store returns; None if it fails, and then leave it alone until the next token."""
+        """Return the result of a call to the store. After a failure, return None and do not call it for this token."""
         try:
             return call()
         except Exception as error:  # noqa: BLE001 - the store may be anybody's
@@ -153,12 +153,12 @@ def seal_token(token: Token, seal: Seal) -> bytes:
 
 
 def open_token(entry: bytes, seal: Seal, *, clock: Clock) -> Token | None:
-    """Return the token of an entry, or None if the entry is not one of this seal, or its token has expired.
+    """Return the token of an entry, or None if another seal made the entry, or its token has expired.
 
-    The rest of its lifetime on the wall clock counts from now on the monotonic clock.
+    The remaining lifetime, which the wall clock tells, is then measured on the monotonic clock.
 
     A token that lasts longer than a day, or was issued more than 5 s from now, also counts as missing: one of the two
-    clocks is wrong, and so would be the expiry.
+    clocks must be wrong, so the time of expiry cannot be trusted.
     """
     data = seal.open(entry) if len(entry) <= LARGEST_ENTRY else None
     if data is None:

@@ -21,7 +21,7 @@ from toolkit.core.words import date_text, instant_words, minutes_text
 EARLY_AT_MOST: Final = 10.0  # seconds
 EARLY_SHARE: Final = 0.1  # of the lifetime
 LONGEST_LIFETIME: Final = timedelta(days=1)
-_BEARER_TOKEN: Final = re.compile(r"[!-~]+\Z")  # wider than RFC 6750 section 2.1: servers stray from its alphabet
+_BEARER_TOKEN: Final = re.compile(r"[!-~]+\Z")  # more than RFC 6750 section 2.1 allows, as some servers send
 
 
 def is_bearer_token(value: object) -> TypeGuard[str]:
@@ -78,13 +78,13 @@ class Token:
     def is_usable(self, clock: Clock) -> bool:
         """Return True if the token lasts for another call on both clocks.
 
-        Both count, so that a laptop that slept requests a new one.
+        Both count, so that a laptop requests a new token after it was asleep.
         """
         return clock.monotonic() < self.renew_monotonic and clock.now() < self.renew_at
 
 
 def _mime_bundle(token: Token) -> dict[str, str]:
-    """Return how a notebook shows a token, without its text. A replayed token holds a placeholder."""
+    """Return what a notebook shows for a token, without its text. A replayed token holds a placeholder."""
     is_replayed = token.access_token == Secret(Placeholder.ACCESS_TOKEN)
     source = f"{'replayed' if is_replayed else 'live'}, issued {date_text(token.issued_at)}"
     rows = [

@@ -46,7 +46,7 @@ class Contents(ABC):
         """
 
     def head(self, number: int) -> RecordedRequest:
-        """Return a request of which at least method and URI are set."""
+        """Return a request with at least its method and URI."""
         return self.interaction(number).request
 
     def table(self) -> pd.DataFrame:

@@ -48,7 +48,7 @@ _HEADER: Final = re.compile(rf"\n      ({_NAME}):((?:\n      - {_SCALAR})++)")
 _VALUE: Final = re.compile(rf"\n      - ({_SCALAR})")
 _FIELD: Final = re.compile(rf"    ([a-z_]++): (?:({_SCALAR})|([0-9]++))\n")
 # Plain scalars that YAML 1.1 reads as booleans or null, in any case.
-_NOT_TEXT: Final = frozenset({"yes", "no", "true", "false", "on", "off", "null"})
+NOT_TEXT: Final = frozenset({"yes", "no", "true", "false", "on", "off", "null"})
 
 
 class _NeedsParserError(ValueError):
@@ -122,7 +122,7 @@ def _header_lists(block: str | None) -> dict[str, list[str]]:
 def _text(scalar: str) -> str:
     if scalar[0] == "'":
         return scalar[1:-1].replace("''", "'")
-    if scalar.lower() in _NOT_TEXT:
+    if scalar.lower() in NOT_TEXT:
         raise _NeedsParserError
     return scalar
 

@@ -86,7 +86,7 @@ def lay_out(data: bytes) -> Layout | None:
 
 
 def items_between(data: bytes, boundaries: list[int], *, line: int) -> list[Item]:
-    """Return the items that start at all boundaries but the last, at which the last item ends.
+    """Return an item for each pair of neighbouring boundaries.
 
     Args:
         data: bytes of the file.
@@ -158,7 +158,7 @@ def first_recorded_at(layout: Layout) -> datetime | None:
 
 
 def _line_ends(data: bytes, beginning: bytes) -> Iterator[int]:
-    """Yield, for each line but the first that begins with this text, the index after it."""
+    """Yield the index after each occurrence of a text at the beginning of a line, except in the first line."""
     at = data.find(b"\n" + beginning)
     while at >= 0:
         yield at + 1 + len(beginning)

@@ -22,7 +22,7 @@ from toolkit.core.ledger import EPOCH, parse_http_date
 from toolkit.scrubbing.content_encodings import decompress_body
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_text
 
-# Modules of which httpx needs one to decode a content encoding (RFC 9110 section 8.4.1).
+# Modules with which httpx decodes a content encoding (RFC 9110 section 8.4.1); any one of them is enough.
 _DECODERS: Final = {
     "gzip": ("zlib",),
     "deflate": ("zlib",),
@@ -68,7 +68,7 @@ def load_item(item: bytes, *, source: str, line: int) -> Interaction:
 
 @contextmanager
 def _as_corrupt(data: bytes, *, source: str, line: int) -> Iterator[None]:
-    """Raise CassetteCorrupt for any error in reading data that starts on a line of a file."""
+    """Raise CassetteCorrupt in place of any error in reading data, which starts on this line of the file."""
     try:
         yield
     except UnicodeDecodeError as error:
@@ -110,7 +110,7 @@ def _convert(fields: dict[str, Any]) -> tuple[list[Any], list[Any]]:
 
 @lru_cache(maxsize=256)
 def _request_headers(headers: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, str]:
-    """Return headers of a request as vcrpy does: one value each, and the last of names that differ only in case."""
+    """Return the headers of a request as vcrpy does: of names that differ only in case, it keeps the last."""
     from vcr.request import HeadersDict
 
     return dict(HeadersDict(headers).items())
@@ -164,14 +164,14 @@ def _headers(headers: Mapping[str, Any] | None) -> HeaderList:
 
 
 def _corrected(headers: HeaderList, body: bytes) -> HeaderList:
-    """Return headers without a Content-Encoding that the body does not have: vcrpy records some clients decoded."""
+    """Return the headers, without Content-Encoding if the body is not encoded: vcrpy decodes those of some clients."""
     encodings = [(name, value) for name, value in headers if name.lower() == "content-encoding"]
     names = ",".join(value for _, value in encodings).split(",")
     if not body or not any(map(_is_decoded_by_httpx, names)):
         return headers
     try:
         decompress_body(encodings, body)
-    except SecretLeak:  # not encoded like that, or too large to be opened
+    except SecretLeak:  # the body has another encoding or none, or is too large when decoded
         kept = [pair for pair in headers if pair[0].lower() not in ("content-encoding", "content-length")]
         return (*kept, ("Content-Length", str(len(body))))
     return headers
@@ -179,7 +179,7 @@ def _corrected(headers: HeaderList, body: bytes) -> HeaderList:
 
 @lru_cache(maxsize=64)
 def _is_decoded_by_httpx(encoding: str) -> bool:
-    """Return True if httpx would decode this encoding here."""
+    """Return True if httpx can decode this encoding with the installed modules."""
     modules = _DECODERS.get(encoding.strip().lower(), ())
     return any(find_spec(name) is not None for name in modules)
 

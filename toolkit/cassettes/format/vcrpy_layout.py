@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from toolkit.cassettes.format.fast_items import NOT_TEXT
 from toolkit.cassettes.format.layout import Layout, items_between
 
 _HEADER: Final = b"interactions:\n"
@@ -22,8 +23,6 @@ _ANCHOR: Final = re.compile(rb"[\s\[,{:-]&([^\s,\[\]{}]+)")
 _ALIAS: Final = re.compile(rb"[\s\[,{:-]\*([^\s,\[\]{}]+)")
 _HEAD: Final = re.compile(rb"\n    method: ([A-Za-z]+)\n    uri: (https?://[!-\"$-~]*)\n  response:\n")
 _RESPONSE: Final = b"\n  response:\n"
-# Plain scalars that YAML 1.1 reads as booleans or null, in any case.
-_NOT_TEXT: Final = frozenset({b"yes", b"no", b"true", b"false", b"on", b"off", b"null"})
 
 
 def lay_out(data: bytes) -> Layout | None:
@@ -58,7 +57,7 @@ def _has_aliases(items: bytes) -> bool:
 
 
 def as_file(item: bytes) -> bytes:
-    """Return an item as a file of its own, of which it starts on the second line."""
+    """Return an item as a file of its own, in which it starts on the second line."""
     return _HEADER + item + _END
 
 
@@ -70,6 +69,6 @@ def head(layout: Layout, number: int) -> tuple[str, str] | None:
         return None
     line = layout.data.rfind(b"\n    method: ", item.start, at)
     match = _HEAD.match(layout.data, line, item.end) if line >= 0 else None
-    if match is None or match.end() != at + len(_RESPONSE) or match[1].lower() in _NOT_TEXT:
+    if match is None or match.end() != at + len(_RESPONSE) or match[1].decode("ascii").lower() in NOT_TEXT:
         return None
     return None if match[2].endswith(b":") else (match[1].decode("ascii"), match[2].decode("ascii"))

@@ -70,7 +70,7 @@ def dump(value: Any) -> bytes:
 
 
 def check(data: bytes) -> None:
-    """Refuse YAML that would crash a loader, or whose value would fill the memory when it is walked.
+    """Refuse YAML that would crash a loader, or fill the memory once it is loaded.
 
     Raises:
         NotYaml: if it is nested too deeply, its aliases repeat too much, or a number would take long to read.
@@ -102,7 +102,7 @@ def check(data: bytes) -> None:
 
 
 def _may_be_hostile(data: bytes) -> bool:
-    """Return True if there are enough of the characters that make levels and aliases to walk through the events."""
+    """Return True if the text is nested, or has aliases or numbers, to a degree that makes a full check necessary."""
     levels = sum(map(data.count, (b"[", b"{", b"- ", b"-\n", b"? ", b"?\n")))
     is_deep = levels > _MOST_LEVELS or _INDENTED in data
     return is_deep or _SIXTIES_BYTES.search(data) is not None or len(_ALIAS.findall(data)) > _FEW_ALIASES

@@ -1,4 +1,4 @@
-"""End recordings without a call of close(): after a notebook cell that succeeded, and at interpreter exit."""
+"""End recordings that nobody closes: after a notebook cell that succeeded, and at interpreter exit."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class Recorder:
         Raises:
             CassetteBusy: if another process records to the file.
             SecretLeak: if it cannot be checked, or would contain a known secret; nothing was written.
-            CassetteCorrupt: if the file is not a cassette by now; it is left as it is.
+            CassetteCorrupt: if the file is not a cassette any more; it is left as it is.
             CassetteError: if the disk is full or the folder not writable; earlier recordings are intact.
         """
         while not self._append(*self._encode_checked(interaction)):
@@ -148,7 +148,7 @@ class Recorder:
         The file stays claimed until `release`.
 
         Raises:
-            CassetteBusy: if it was released, and another process records to it by now.
+            CassetteBusy: if it was released, and another process now records to it.
             CassetteError: if the recording cannot be moved; it stays where it was recorded.
         """
         if self._pending.is_due_at_finish and self._claim is not None:
@@ -193,7 +193,7 @@ class Recorder:
         try:
             claim = self.claim()
         except CassetteBusy as error:
-            what = f"Another process is recording to {self.path} by now; the call was made, but is not recorded."
+            what = f"Another process is now recording to {self.path}, so the call is not recorded."
             raise error.reworded(what, f"{AFTER_THE_CALL} {error.next_step}") from None
         with claim.lock, self._as_cassette_errors():
             if not claim.is_held:  # another thread released it in the meantime

@@ -26,10 +26,10 @@ class Claim:
     """The right of this process to record to a file, and the state that its recorders of that file share.
 
     Attributes:
-        lock: to be held while the file is read, written or replaced.
+        lock: hold it while the file is read, written or replaced.
         is_anew: True while a recording that will replace the file is in progress beside it.
         prepared: files that can be appended to, each with its stamp after our last write.
-        recorders: who uses the claim. It ends when the last of them releases it or is garbage-collected.
+        recorders: the recorders that use the claim. It ends when the last of them releases it or is garbage-collected.
         process: id of the process that made the claim. A forked child has no part in it.
         is_locked: True if other processes are kept out; False if the cache folder cannot be used.
     """
@@ -69,7 +69,7 @@ def acquire(file: Path, recorder: object) -> Claim:
 
     Args:
         file: the real path, links resolved.
-        recorder: who records.
+        recorder: the recorder that will use the claim.
 
     Raises:
         CassetteBusy: if another process has a claim to the file.

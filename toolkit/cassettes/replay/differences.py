@@ -16,8 +16,8 @@ from toolkit.scrubbing.messages import RecordedRequest
 
 COMPARED: Final = 40  # recordings; those with the nearest method and URI
 _SHOWN: Final = 3  # recordings
-_DIFFERENCES: Final = 4  # shown of each part
-_MOST_DIFFERENCES: Final = 1000  # counted of each part
+_DIFFERENCES: Final = 4  # shown for each part
+_MOST_DIFFERENCES: Final = 1000  # counted for each part
 _LONGEST: Final = 60  # characters of a value
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,40}\Z")
 _ABSENT: Final = object()
@@ -39,7 +39,7 @@ def nearest(
         matcher: the parts that must be equal.
         identity: who made the request.
         request: the request, scrubbed.
-        heads: number of each recording, with a request of which at least method and URI are set.
+        heads: number of each recording, with a request that has at least its method and URI.
         parse: returns a recording by its number, scrubbed.
 
     Raises:
@@ -75,7 +75,7 @@ def nearest(
 def differences(
     matcher: Matcher, identity: Identity, request: RecordedRequest, recorded: Interaction
 ) -> dict[str, list[str]]:
-    """Return the parts that differ between a request and a recording: name of the part to descriptions."""
+    """Describe how a request differs from a recording; return lists of descriptions by the name of the part."""
     by_part = {}
     for name in matcher.names:
         part = HEAD_PARTS.get(name) or PARSED_PARTS.get(name)
@@ -93,9 +93,9 @@ def differences(
     return by_part
 
 
-def json_differences(recorded: Any, asked: Any) -> Iterator[str]:
+def json_differences(recorded: Any, requested: Any) -> Iterator[str]:
     """Yield where two JSON values differ, by path, such as `$.qty: recorded 1, asked 2`."""
-    pending = [("$", recorded, asked)]
+    pending = [("$", recorded, requested)]
     while pending:
         path, left, right = pending.pop()
         if isinstance(left, dict) and isinstance(right, dict):
@@ -122,27 +122,27 @@ def _described(matcher: Matcher, recorded: RecordedRequest, by_part: Mapping[str
     return "\n".join([*lines, f"  the same: {', '.join(same)}"] if same else lines)
 
 
-def _in_part(recorded: Hashable, asked: Hashable) -> Iterator[str]:
-    if isinstance(recorded, tuple) and isinstance(asked, tuple):  # pairs of names and values
-        left, right = _values_by_name(recorded), _values_by_name(asked)
+def _in_part(recorded: Hashable, requested: Hashable) -> Iterator[str]:
+    if isinstance(recorded, tuple) and isinstance(requested, tuple):  # pairs of names and values
+        left, right = _values_by_name(recorded), _values_by_name(requested)
         for name in dict.fromkeys((*left, *right)):
             if left.get(name) != right.get(name):
                 texts = [", ".join(values[name]) if name in values else None for values in (left, right)]
                 yield _difference(f"{excerpt(name, _LONGEST)}: ", *texts)
     else:
-        yield _difference("", str(recorded or "none"), str(asked or "none"))
+        yield _difference("", str(recorded or "none"), str(requested or "none"))
 
 
-def _in_bodies(recorded: RecordedRequest, asked: RecordedRequest, left: Hashable, right: Hashable) -> Iterator[str]:
+def _in_bodies(recorded: RecordedRequest, requested: RecordedRequest, left: Hashable, right: Hashable) -> Iterator[str]:
     kinds = [body[0] if isinstance(body, tuple) else "" for body in (left, right)]
-    if _is_encoded(recorded) or _is_encoded(asked):
+    if _is_encoded(recorded) or _is_encoded(requested):
         kinds = []  # a body that cannot be decoded was not scrubbed, so only its size may be shown
     if kinds == ["json", "json"]:
-        yield from json_differences(json.loads(recorded.body), json.loads(asked.body))
+        yield from json_differences(json.loads(recorded.body), json.loads(requested.body))
     elif kinds == ["form", "form"] and isinstance(left, tuple) and isinstance(right, tuple):
         yield from _in_part(left[1], right[1])
     else:
-        texts = _body_text(recorded), _body_text(asked)
+        texts = _body_text(recorded), _body_text(requested)
         yield "other bytes" if texts[0] == texts[1] else _difference("", *texts)
 
 
@@ -157,16 +157,16 @@ def _values_by_name(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return values
 
 
-def _difference(where: str, recorded: str | None, asked: str | None) -> str:
+def _difference(where: str, recorded: str | None, requested: str | None) -> str:
     """Return two values that differ, cut so that the difference shows; None stands for a missing value."""
     if recorded is None:
-        return f"{where}not recorded, asked {excerpt(asked or '', _LONGEST) or 'empty'}"
-    if asked is None:
+        return f"{where}not recorded, asked {excerpt(requested or '', _LONGEST) or 'empty'}"
+    if requested is None:
         return f"{where}recorded {excerpt(recorded, _LONGEST) or 'empty'}, not asked"
-    shown = [excerpt(text, _LONGEST) or "empty" for text in (recorded, asked)]
+    shown = [excerpt(text, _LONGEST) or "empty" for text in (recorded, requested)]
     if shown[0] == shown[1]:  # the difference is not printable, or beyond the cut
-        start = max(0, _shared_prefix(recorded, asked) - 10)
-        shown = [f"…{ascii(text[start : start + _LONGEST])[1:-1][:_LONGEST]}" for text in (recorded, asked)]
+        start = max(0, _shared_prefix(recorded, requested) - 10)
+        shown = [f"…{ascii(text[start : start + _LONGEST])[1:-1][:_LONGEST]}" for text in (recorded, requested)]
     return f"{where}recorded {shown[0]}, asked {shown[1]}"
 
 

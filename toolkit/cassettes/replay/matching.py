@@ -36,7 +36,7 @@ class Identity(NamedTuple):
 
 
 ANYONE: Final = Identity()
-_UNKNOWN: Final = Identity("", "")  # of recordings that do not say who called; they answer everyone
+_UNKNOWN: Final = Identity("", "")  # for recordings that do not say who called; they answer everyone
 
 
 def _query(request: RecordedRequest) -> Hashable:
@@ -146,13 +146,13 @@ class Matcher:
         return (identity if self._uses_identity else ANYONE, *(part(request) for part in self._parsed))
 
     def keys_of_request(self, identity: Identity, request: RecordedRequest) -> Iterator[Hashable]:
-        """Yield the keys of the other parts under which to look for an answer, the caller's own recordings first."""
+        """Yield the keys to look up for a request, first those of the caller's own recordings."""
         yield self._key(identity, request)
         if self._uses_identity and identity != ANYONE:
             yield self._key(_UNKNOWN, request)
 
     def keys_of_recording(self, interaction: Interaction) -> Iterator[Hashable]:
-        """Yield the keys of the other parts under which a recording is found: by profile, environment and anyone."""
+        """Yield the keys under which a recording is found: for its profile, for its environment, and for anyone."""
         caller = interaction.authorized_by
         identities = {ANYONE}
         if self._uses_identity and caller is not None:

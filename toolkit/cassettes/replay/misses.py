@@ -35,7 +35,7 @@ def missing(
         path: the file.
         elsewhere: where a cassette of that name would be in the project.
         is_offline: True if nothing may be recorded.
-        to_record: how to record it, in words.
+        to_record: advice on how to record it.
     """
     path = path.absolute()
     what = f"{path} is empty: it has no recordings." if path.is_file() else f"There is no cassette {path}."
@@ -100,14 +100,14 @@ def no_match(
     """Return the error for a request that no recording answers.
 
     Args:
-        file_name: of the cassette.
+        file_name: name of the cassette's file.
         matcher: the parts that must be equal.
         identity: who made the request.
         request: the request, scrubbed.
-        heads: number of each recorded call, with a request of which at least method and URI are set.
+        heads: number of each recorded call, with a request that has at least its method and URI.
         parse: returns a recorded call by its number, scrubbed.
         environments: names of the environments whose calls are recorded.
-        is_empty: True if there are not even token requests.
+        is_empty: True if there are no token requests either.
 
     Raises:
         CassetteCorrupt: if one of the nearest recordings cannot be read.
@@ -135,7 +135,7 @@ def all_played(file_name: str, request: RecordedRequest, count: int) -> Cassette
     """Return the error of a strict cassette for a request whose recordings were all played.
 
     Args:
-        file_name: of the cassette.
+        file_name: name of the cassette's file.
         request: the request, scrubbed.
         count: number of recordings that answer it.
     """
@@ -151,7 +151,7 @@ def left_over(file_name: str, count: int, unplayed: Sequence[str]) -> CassetteEr
     """Return the error of a strict cassette for recordings that were not played.
 
     Args:
-        file_name: of the cassette.
+        file_name: name of the cassette's file.
         count: number of recordings in the file.
         unplayed: method and URI of the recordings that were not played.
     """

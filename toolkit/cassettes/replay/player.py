@@ -21,8 +21,8 @@ class Player:
 
     Args:
         contents: the interactions.
-        scrubber: changes requests of foreign recordings as if they were recorded now.
-        file_name: of the cassette, for errors.
+        scrubber: scrubs the requests of foreign recordings as if they were recorded now.
+        file_name: name of the cassette's file, for errors.
         match_on: vcrpy's names of the parts that must be equal, or None for the default of the kind of file.
         strict: play each recording once, instead of repeating the last one.
 
@@ -76,7 +76,7 @@ class Player:
             return self._contents.interaction(number)
 
     def token_request_of(self, authorization: Authorization) -> Interaction | None:
-        """Return the token request that obtained the token of a call, for the first such call only; else None."""
+        """Return the token request whose token authorized a call: once, for the first such call; later None."""
         with self._lock:
             if self._token_requests is None:
                 numbers = self._contents.token_requests
@@ -89,7 +89,7 @@ class Player:
             return self._contents.interaction(number)
 
     def miss(self, request: RecordedRequest, identity: Identity) -> CassetteMiss:
-        """Return the error for a request that nothing answers, or whose recordings were all played."""
+        """Return the error for a request without a recording, or with recordings that were all played."""
         with self._lock:
             takes = self._find(request, identity)
         if takes is not None and self._strict:
@@ -137,7 +137,7 @@ class Player:
         return self._scrubber.request(RecordedRequest(head.method, head.uri)) if is_foreign else head
 
     def _rebuild_index(self) -> bool:
-        """Index a foreign file again if more secrets are known; return True if it was.
+        """Index a foreign file again if more secrets have become known; return True if that was done.
 
         A foreign request may contain a secret that also stands in the URI of another, so parsing all requests can
         change the URIs under which they are found.
@@ -153,7 +153,7 @@ class Player:
         return True
 
     def _as_matched(self, number: int) -> Interaction:
-        """Return an interaction with its request as requests are looked up: foreign ones are scrubbed first."""
+        """Return an interaction to compare with requests. The request of a foreign interaction is scrubbed first."""
         interaction = self._contents.interaction(number)
         if not self._contents.is_foreign:
             return interaction
