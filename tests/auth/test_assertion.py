@@ -173,7 +173,7 @@ def test_signer_that_fails(failure):
 
 
 def test_signer_with_changing_algorithm():
-    """A Signer with an algorithm that is no longer one of a private key signs no assertion."""
+    """A Signer that changes to an algorithm without a private key does not sign assertions."""
 
     class Changing(Remote):
         algorithm = "none"

@@ -483,7 +483,7 @@ def test_frameless_call_with_wrong_arguments():
 
 
 def test_attempt():
-    """A result is passed on; an error is replaced, and nothing of the original is connected to the new one."""
+    """A result is passed on; an error is replaced by one that does not lead to the original."""
     assert attempt(lambda: 1, otherwise=ConfigurationError("x")) == 1
     error = caught_from(attempted, SECRET)
     assert (str(error), error.about) == ("The key cannot be read.", "key")

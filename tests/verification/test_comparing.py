@@ -94,7 +94,7 @@ def test_any_changed_byte_is_found_in_its_cell(at, byte):
     ],
 )
 def test_place_and_kind_of_a_difference(old, new, place, kind):
-    """Results, presentation, sources and metadata are told apart."""
+    """Differences in results, presentation, sources and metadata have different kinds."""
     assert old in STORED
     found = compared(STORED.replace(old, new, 1))
     assert (place, kind) in [(item.place, item.kind) for item in found]

@@ -32,7 +32,7 @@ from toolkit.transport.flow import Flow
 Headers = tuple[tuple[str, str], ...]
 RawHeaders = list[tuple[bytes, bytes]]
 _UNAUTHORIZED: Final = 401  # RFC 9110 section 15.5.2
-TOKEN_REQUEST_TIMEOUT: Final = 30.0  # seconds, for a session whose own calls may take as long as they like
+TOKEN_REQUEST_TIMEOUT: Final = 30.0  # seconds, even if the session has no timeout
 
 
 class TokenRequest(NamedTuple):

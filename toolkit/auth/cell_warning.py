@@ -80,7 +80,7 @@ def remember_input(answer: object) -> None:
 
 
 def _sources_on_stack(shell: Any) -> Iterator[str]:
-    """Yield the sources of the cells whose code is on the stack, also through functions that other cells defined.
+    """Yield the sources of cells with code on the stack, including cells that defined a running function.
 
     This is for silent cells: any other cell is the last entry of the history before it runs.
     """
@@ -97,7 +97,7 @@ def _sources_on_stack(shell: Any) -> Iterator[str]:
 
 
 def _holds(source: str, secret: str) -> bool:
-    r"""Return True if a source holds a secret as it is, escaped as in a literal, or a line of it.
+    r"""Return True if a source contains a secret as it is, escaped as in a literal, or by one of its lines.
 
     A PEM may be written with line breaks, with `\n` or without either. So this searches for each of its lines, except
     BEGIN and END, which are not secret.

@@ -80,7 +80,7 @@ class Credentials(ABC):
 
     @abstractmethod
     def secrets(self) -> tuple[tuple[str, Secret], ...]:
-        """Return every secret they hold, each with the name that its placeholder has in a recording."""
+        """Return all secrets, each with the name of its placeholder in recordings."""
 
     @abstractmethod
     def _identity(self) -> tuple[str, ...]:
@@ -298,7 +298,7 @@ def _key_identity(signer: Signer) -> str:
     if isinstance(signer, LocalKey):
         return signer.identity()
     # A key that is kept elsewhere cannot be compared, so a token is shared only by credentials with the same Signer.
-    # The Signer is kept, so that no other can get its id.
+    # The Signer is kept alive, so that no other Signer can get its id.
     return _SIGNERS.setdefault(id(signer), (token_hex(), signer))[0]
 
 

@@ -92,7 +92,7 @@ def _ask_for_passphrase() -> Secret:
     """Ask twice for a passphrase, without showing it.
 
     Raises:
-        ConfigurationError: if there is no terminal, the passphrase would be visible or is empty, or the two differ.
+        ConfigurationError: if there is no terminal, the passphrase would be visible or is empty, or the answers differ.
     """
     if not can_ask():
         raise ConfigurationError("There is no terminal to ask for a passphrase.", _NEXT_STEP, about="passphrase")

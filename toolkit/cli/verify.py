@@ -152,7 +152,7 @@ def _termination_as_interrupt() -> Iterator[None]:
 
 
 def _print_details(console: Console, verdict: Verdict) -> None:
-    if verdict.outcome.is_good:  # git shows an update better
+    if verdict.outcome.is_good:  # git shows what was updated
         return
     console.print(f"\n[bold]{terminal.escape(str(verdict.path))}[/]", highlight=False, soft_wrap=True)
     failure = verdict.failure

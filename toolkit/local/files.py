@@ -1,7 +1,7 @@
 """Write files whole or not at all, and read text that may hold secrets.
 
 Write with `write_atomically`, which replaces an existing file, or with `create_new`, which refuses to. Read with
-`read_text` and `parse_toml`, whose errors do not quote the text. For files of one user see `private_files`.
+`read_text` and `parse_toml`: their errors do not quote the text. For files of one user see `private_files`.
 """
 
 from __future__ import annotations

@@ -26,7 +26,10 @@ _WIDGET_VIEW: Final = "application/vnd.jupyter.widget-view+json"
 
 
 def differences(stored: StoredNotebook, data: bytes, expected: Mapping[str, Any]) -> tuple[Difference, ...]:
-    """Return the differences between a stored notebook and the expected content, whose bytes are `data`, in order."""
+    """Return the differences between a stored notebook and the expected one in the order of the file.
+
+    `data` is the expected notebook as bytes.
+    """
     if stored.data == data:
         return ()
     editor_widgets = _come_from_an_editor(stored.content["metadata"], expected["metadata"])

@@ -129,7 +129,7 @@ def without_times(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def without_places(value: Any, places: Mapping[str, str]) -> Any:
-    """Return a JSON value in whose texts folders of this machine are replaced, such as those in tracebacks.
+    """Return a JSON value with placeholders for the folders of this machine, for example in tracebacks.
 
     In HTML and XML the replacement is escaped; otherwise `<project>` would be a tag.
     """

@@ -112,7 +112,7 @@ def parse_notebook(data: bytes) -> StoredNotebook:
 
 
 def _parse_json(data: bytes) -> Any:
-    """Return the JSON of a file if all of it can be written again."""
+    """Return the content of a JSON file; refuse content that cannot be written as UTF-8 again."""
     try:
         content = json.loads(data)
         json.dumps(content, ensure_ascii=False).encode()  # JSON can contain a lone surrogate, which UTF-8 cannot
@@ -182,7 +182,7 @@ def replace_notebook(path: Path, read: bytes, data: bytes) -> None:
     """Replace a notebook in one step; a link is followed.
 
     Raises:
-        ConfigurationError: if its bytes are no longer `read`, or it cannot be written.
+        ConfigurationError: if its bytes are not equal to `read` any more, or it cannot be written.
     """
     target = path.resolve()
     try:

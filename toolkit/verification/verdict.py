@@ -104,7 +104,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class VersionChange:
-    """A library whose version is not the one that the outputs were made with.
+    """A library with another version than when the outputs were made.
 
     Attributes:
         name: the library, or "python".
@@ -129,7 +129,7 @@ class Verdict:
         differences: differences from the stored notebook, in order. For `UNSTABLE`, differences between two runs; for
             `SAME`, metadata that an editor added.
         failure: why it could not be run to its end; None if it could.
-        versions: libraries whose versions are not the ones that the outputs were made with.
+        versions: libraries with other versions than when the outputs were made.
     """
 
     path: Path
@@ -163,7 +163,7 @@ def running_versions() -> dict[str, str]:
 
 
 def version_changes(stored: Mapping[str, str], running: Mapping[str, str]) -> tuple[VersionChange, ...]:
-    """Return the libraries whose versions differ, by name; none if the notebook names no versions."""
+    """Return the libraries with different versions, sorted by name; empty if the notebook does not name versions."""
     if not stored:
         return ()
     return tuple(

@@ -131,7 +131,7 @@ class _Verification:
 
     async def _verify_all(self, notebooks: list[Path], at_once: int) -> list[Verdict]:
         (self.folder / "shared").mkdir()
-        # nbclient takes seconds to load, too; in a thread, so that an interrupt arrives meanwhile.
+        # nbclient takes seconds to load, too. It loads in a thread, so that an interrupt is not delayed.
         await asyncio.gather(self._list_fonts(), asyncio.to_thread(import_module, "nbclient"))
         slots = asyncio.Semaphore(at_once)
 
@@ -155,7 +155,7 @@ class _Verification:
             verdict = replace(verdict, cells=len(stored.cells), versions=version_changes(versions, self.versions))
             outcome, difference = await self._compare(path, stored, versions or self.versions)
             verdict = replace(verdict, outcome=outcome, differences=difference)
-        except Exception as error:  # noqa: BLE001 - a notebook may be odd in unforeseen ways
+        except Exception as error:  # noqa: BLE001 - a notebook may fail in unforeseen ways
             verdict = replace(verdict, failure=_failure(error))
         return replace(verdict, seconds=time.monotonic() - started)
 

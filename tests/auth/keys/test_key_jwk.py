@@ -131,13 +131,13 @@ BAD_JWKS = {
 
 @pytest.mark.parametrize("bad", BAD_JWKS)
 def test_bad_jwk(bad, tmp_path):
-    """Each bad JWK is refused with an error that says what is wrong and shows nothing of the key, from files too."""
+    """Each bad JWK is refused, as text and from a file; the error says what is wrong and does not show the key."""
     make, words = BAD_JWKS[bad]
     assert_refused(make(), words, tmp_path / "key")
 
 
 def test_mapping_that_is_not_a_jwk():
-    """A mapping that JSON cannot hold is refused, and the error shows nothing of it."""
+    """A mapping that JSON cannot hold is refused, and the error does not show it."""
     error = refusal({"d": {CANARY}})
     assert "not a JWK" in error.what
     assert_shows_nothing_of(error, CANARY)

@@ -103,7 +103,7 @@ def test_legacy_encryption_of_openssl(kind, command):
 
 @pytest.mark.parametrize("name", [name for name in PEMS if "encrypted" in name])
 def test_missing_and_wrong_passphrase(name):
-    """The error for a missing passphrase, and the one for a wrong one, shows neither key nor passphrase."""
+    """The errors for a missing and for a wrong passphrase show neither key nor passphrase."""
     missing, wrong = refusal(pem_of(name)), refusal(pem_of(name), passphrase="QXZ0123456789QXZ0123456789")
     assert "encrypted with a passphrase" in missing.what
     assert "passphrase=" in missing.next_step
@@ -179,7 +179,7 @@ BAD_PEMS = {
 
 @pytest.mark.parametrize("bad", BAD_PEMS)
 def test_bad_pem(bad, tmp_path):
-    """Each bad PEM is refused with an error that says what is wrong and shows nothing of the key, from files too."""
+    """Each bad PEM is refused, as text and from a file; the error says what is wrong and does not show the key."""
     make, words = BAD_PEMS[bad]
     assert_refused(make(), words, tmp_path / "key")
 
@@ -208,6 +208,6 @@ def test_secrets_of_a_pem(name):
 
 
 def test_short_passphrase_is_not_a_secret_of_recordings():
-    """A passphrase that cannot be told from ordinary text is not looked for in recordings."""
+    """A short passphrase, which could be ordinary text, is not searched for in recordings."""
     text = pem(key("P-256"), encryption=BestAvailableEncryption(b"pw"))
     assert {name for name, _ in as_signer(text, passphrase="pw").secrets()} == {"PRIVATE_KEY"}

@@ -72,7 +72,7 @@ def test_incomplete_signer():
 
 
 def test_signer_that_cannot_tell_its_algorithm():
-    """A Signer that fails to tell its algorithm is an error that holds nothing of the failure."""
+    """If a Signer fails to return its algorithm, the error does not show the failure."""
 
     class Locked(Remote):
         @property
@@ -136,7 +136,7 @@ def test_signature_in_other_types_of_bytes(result):
     ],
 )
 def test_signer_that_does_not_sign(algorithm, result, words):
-    """The error says how a Signer failed or what it returned; nothing of its own error is kept."""
+    """The error says how a Signer failed or what it returned, and does not keep the Signer's own error."""
     with pytest.raises(ConfigurationError) as caught:
         sign_with(Remote(result), algorithm, b"data")
     assert words in caught.value.what

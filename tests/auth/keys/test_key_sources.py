@@ -67,7 +67,7 @@ def test_key_file_at_home(tmp_path, monkeypatch):
 
 
 def test_unreadable_key_files(tmp_path):
-    """The error for a file that cannot be read names the file and the reason, and shows nothing of its content."""
+    """The error for a file that cannot be read names the file and the reason, but does not show its content."""
     binary, large = tmp_path / "binary", tmp_path / "large"
     binary.write_bytes(b"\x80\x81" + CANARY.encode())
     large.write_text(pem(key("P-256")) + "x" * LARGEST_KEY_FILE)
@@ -125,7 +125,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("other", OTHERS)
 def test_not_a_private_key(other):
-    """The error for anything else than a private key says what it is, and shows nothing of it."""
+    """The error for a value that is not a private key says what it is, but does not show it."""
     make, words = OTHERS[other]
     error = refusal(make())
     assert words in error.what
@@ -201,7 +201,7 @@ def test_as_secret_refuses_other_values():
 
 
 def test_unforeseen_error(monkeypatch):
-    """An unforeseen error below is replaced by one that names its type and shows nothing of the key."""
+    """An unforeseen error is replaced by one that names its type and does not show the key."""
 
     def fail(text, passphrase):
         raise RuntimeError(text)

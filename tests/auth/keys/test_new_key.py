@@ -113,7 +113,7 @@ def refused(file):
 
 @posix_only
 def test_key_file_is_private(tmp_path):
-    """Only the user may use the file and the folders made for it, whatever the umask."""
+    """Only the user may use the new file and its new folders, whatever the umask."""
     before = os.umask(0)
     try:
         write_key_file(tmp_path / "a" / "b" / "key.pem", TEXT)

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 PRIVATE_HALF: Final = "Give the private half of the key pair."
 KEYS_THAT_SIGN: Final = "Use an RSA, P-256, P-384, P-521 or Ed25519 key"
-_HOW_TO_GIVE_A_KEY: Final = (
-    "Give a private key as PEM or JWK text, as a pathlib.Path to a file of it, or as a key object."
-)
+_HOW_TO_GIVE_A_KEY: Final = "Give a private key as PEM or JWK text, as a pathlib.Path to its file, or as a key object."
 
 
 def key_error(what: str, next_step: str = _HOW_TO_GIVE_A_KEY) -> ConfigurationError:
@@ -152,7 +150,7 @@ def _pkcs8(key: Any) -> Secret:
         lambda: key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption()),
         otherwise=key_error(
             f"This {type(key).__name__} does not export its private key.",
-            "Give a Signer with algorithm, key_id and sign for it.",
+            "Give a Signer with algorithm, key_id and sign.",
         ),
     )
     return Secret(base64.b64encode(der).decode("ascii"))

@@ -61,7 +61,7 @@ def new_key(algorithm: str = "ES256", *, key_id: str | None = None, passphrase: 
         passphrase: encrypts the private half.
 
     Raises:
-        ConfigurationError: if there is no such algorithm, or the key ID is not text that can be sent.
+        ConfigurationError: if the algorithm is unknown, or the key ID cannot be sent.
     """
     from cryptography.hazmat.primitives import serialization
 
@@ -116,7 +116,7 @@ def write_key_file(file: Path, private_pem: Secret) -> None:
     if repository is not None:
         raise ConfigurationError(
             f"{file} would lie in the git repository {repository}.",
-            "Choose a file outside of it: files in a repository are committed sooner or later.",
+            "Choose a file outside the repository: files in a repository are committed sooner or later.",
             about="file",
         )
     try:

@@ -17,7 +17,7 @@ from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 from toolkit.transport.tracebacks import attempt
 
-LARGEST_KEY_FILE: Final = 262_144  # bytes; a key with its whole chain of certificates is a tenth of it
+LARGEST_KEY_FILE: Final = 262_144  # bytes; a key with its whole chain of certificates has a tenth
 _LONGEST_PATH: Final = 4096  # characters
 _DER_BODY: Final = re.compile(r"M[A-Za-z0-9+/=\s]{39,}")  # base64 of a DER sequence; a path has a dot or is shorter
 _KEY_SUFFIXES: Final = (".pem", ".key", ".der", ".jwk", ".jwks", ".json", ".p8", ".pk8")
@@ -109,7 +109,7 @@ def _text_of(data: bytes) -> str:
     text = data.decode("latin-1")
     if _is_der(text):
         return text
-    is_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))  # a PowerShell `>` writes it
+    is_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))  # as `>` in PowerShell writes it
     return data.decode("utf-16" if is_utf16 else "utf-8-sig")
 
 

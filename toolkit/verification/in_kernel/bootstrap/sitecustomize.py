@@ -1,4 +1,4 @@
-# ruff: noqa: INP001 - a script of its own, which Python is pointed to
+# ruff: noqa: INP001 - a script, not part of a package
 """Shut off the network for a Python process before its first line runs, and for every Python process that it starts.
 
 PYTHONPATH passes it on: Python imports the first `sitecustomize` that it finds. An audit hook, which cannot be removed,
