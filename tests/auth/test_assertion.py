@@ -178,5 +178,5 @@ def test_signer_with_changing_algorithm():
     class Changing(Remote):
         algorithm = "none"
 
-    with pytest.raises(ConfigurationError, match="'none' is not a signature"):
+    with pytest.raises(ConfigurationError, match="'none' does not sign"):
         assertion(Changing())
