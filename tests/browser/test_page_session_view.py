@@ -8,7 +8,7 @@ from bare_page import BareWidget
 from toolkit.core.document import Environment
 from toolkit.notebook.panel.choices import Mode
 from toolkit.notebook.panel.display import Facts, summary_html
-from toolkit.notebook.panel.session_view import SessionView
+from toolkit.notebook.panel.widget import SessionView
 
 LIVE = summary_html(Facts(Environment.BROKER_SANDBOX, Mode.LIVE, has_tokens=True))
 START = "2026-05-12T09:30:00Z"

@@ -14,8 +14,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 from toolkit.core.secret import Secret
-from toolkit.notebook.masked_streams import mask_stream
-from toolkit.notebook.masking import Masking
+from toolkit.notebook.masking import Masking, mask_stream
 from toolkit.scrubbing.known import SESSION_SECRETS, KnownSecrets, SessionSecrets
 
 MARK = "<ACCESS_TOKEN>"

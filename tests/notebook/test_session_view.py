@@ -9,7 +9,7 @@ import pytest
 
 from toolkit.auth.tokens.token import Token
 from toolkit.core.secret import Secret
-from toolkit.notebook.panel.session_view import SessionView
+from toolkit.notebook.panel.widget import SessionView
 
 NOW = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 TOKEN = Token(Secret("token-text-1234567890"), NOW, NOW + timedelta(seconds=890))

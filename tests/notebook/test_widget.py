@@ -111,9 +111,9 @@ def test_a_refused_secret_is_shown_beside_its_field(open_panel, service, capsys)
         ("new key pair", ("", "secret-of-the-key"), "key_id", "The key ID is empty."),
         ("new key pair", ("key", ""), "secret_key", "The secret key is empty."),
         ("new client secret", ("", "secret-of-client"), "client_id", "The client ID is empty."),
-        ("new client secret", ("id", "two\nlines"), "client_secret", "The client secret holds"),
+        ("new client secret", ("id", "two\nlines"), "client_secret", "line break"),
         ("new client key", ("id", ""), "private_key", "The private key is missing."),
-        ("new client key", ("id", '{"keys": []}'), "private_key", "This is a set of JWKs."),
+        ("new client key", ("id", '{"keys": []}'), "private_key", "set of JWKs"),
         ("new client key", ("id",), "private_key", "The private key is missing."),
     ],
 )
@@ -122,7 +122,7 @@ def test_a_malformed_text_is_shown_beside_its_field(open_panel, kind, texts, fie
     user = open_panel("paper" if kind == "new key pair" else "broker-sandbox", settings=Settings())
     user.choose("credentials", kind)
     user.connect(*texts)
-    assert user.words(field).startswith(words)
+    assert words in user.words(field)
 
 
 def test_a_service_that_cannot_be_reached_is_shown_beside_the_environment(open_panel, service):

@@ -4,12 +4,12 @@ When Connect is pressed, `connecting` reads the form, asks the page for typed se
 session and try the credentials with one call. Then `display` turns facts of the session into HTML, or `problems` turns
 an error into words beside the control that it is about.
 
-- `widget`: `tk.panel()` and the widget itself.
+- `widget`: `tk.panel()` and the widget itself, with status, facts and the token's countdown (session_view.js).
 - `choices`: what the form offers, and how typed text becomes credentials; plain functions.
-- `controls`: the form, with `cassette_control` and `credentials_control`; `slot` is a place for controls and words.
-- `secret_input` (.py, .js, .css): fields whose text stays in the page until the kernel asks for it.
-- `session_view` (.py, .js) and `panel.css`: status, facts and the token's countdown.
+- `controls`: the form. `dropdowns` has its controls for cassettes and credentials.
+- `secret_input` (.py, .js): fields whose text stays in the page until the kernel asks for it.
+- `panel.css`: the look of all of these.
 
-What may be seen is in traits, which are saved with the notebook. A secret never is in a trait: it goes from the page
+What may be seen is in traits, which are saved with the notebook. A secret is never in a trait: it goes from the page
 to the credentials in one binary message.
 """

@@ -1,4 +1,4 @@
-"""The panel's form: what is chosen in one control decides what those below it offer."""
+"""The panel's form: the choice in one control decides what the controls below it offer."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ from toolkit.auth.credentials import Credentials
 from toolkit.core.document import Environment
 from toolkit.local.settings import Settings
 from toolkit.notebook.panel import choices
-from toolkit.notebook.panel.cassette_control import CassetteControl
 from toolkit.notebook.panel.choices import PASSPHRASE, CredentialsChoice, Field, Mode
-from toolkit.notebook.panel.credentials_control import CredentialsControl
 from toolkit.notebook.panel.display import problem_html, real_account_html
+from toolkit.notebook.panel.dropdowns import CassetteControl, CredentialsControl, Slot
 from toolkit.notebook.panel.problems import PanelProblem
-from toolkit.notebook.panel.slot import Slot
 
 if TYPE_CHECKING:
     from toolkit.core.secret import Secret
@@ -31,7 +29,7 @@ class Controls:
         mode: the mode to start with.
         cassette: the cassette that the notebook names.
         profile: the saved profile that the notebook names.
-        in_notebook: credentials that the notebook gives.
+        in_notebook: credentials that the notebook passes.
         settings: where saved profiles and cassettes are.
         for_visitors: True if the owner of the machine is not the user: then saved profiles and the cassettes folder
             are not shown, and nothing is recorded.
@@ -119,7 +117,7 @@ class Controls:
 
     @property
     def cassette(self) -> str | Path | None:
-        """The chosen or newly named cassette; None when live, and if none is named."""
+        """The chosen cassette, or the name typed for a new one; None without either, and when live."""
         return None if self.mode is Mode.LIVE else self._cassette.value
 
     @property
@@ -157,7 +155,7 @@ class Controls:
         self.clear()
 
     def list_cassettes(self) -> None:
-        """Offer the cassettes in the folder as it is now; words about problems stay."""
+        """Offer the cassettes that are in the folder now; words about problems stay."""
         before = self._standing_html("cassette")
         self._cassette.list_folder()
         self._arrange(self.credentials)
@@ -173,7 +171,7 @@ class Controls:
             self._credentials.inputs.problems = {}
 
     def complain(self, problem: PanelProblem) -> None:
-        """Show a problem beside the field or control that it is about; one with the passphrase asks for it."""
+        """Show a problem beside its field or control; a problem with the passphrase adds the field for it."""
         if problem.place == PASSPHRASE.name:
             self._credentials.ask_for_passphrase()
             self._arrange(self.credentials)
@@ -194,14 +192,14 @@ class Controls:
             widget.close()
 
     def _environment_changed(self, _: object) -> None:
-        """Forget what was typed for the previous environment, and offer what this one has."""
+        """Forget what was typed for the previous environment, and offer the choices of the new environment."""
         self._credentials.forget()
         self._arrange(None)
         self.clear()
         self._edited()
 
     def _choice_changed(self, _: object = None) -> None:
-        """Offer what can be chosen now; words about earlier choices go."""
+        """Offer what can be chosen now, and remove the words about earlier choices."""
         self._arrange(self.credentials)
         self.clear()
         self._edited()

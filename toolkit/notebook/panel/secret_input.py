@@ -18,7 +18,6 @@ import traitlets
 from toolkit.core.secret import Secret
 from toolkit.notebook.panel.choices import Field
 
-_HERE: Final = Path(__file__)
 LONGEST_TEXT: Final = 65_536  # bytes; far more than any key has
 
 
@@ -35,8 +34,7 @@ class SecretInput(anywidget.AnyWidget):
         problems: words to show beside fields, by the names of the fields.
     """
 
-    _esm = _HERE.with_suffix(".js").read_text(encoding="utf-8")
-    _css = _HERE.with_suffix(".css").read_text(encoding="utf-8")
+    _esm = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
     fields = traitlets.List(traitlets.Dict()).tag(sync=True)
     problems = traitlets.Dict().tag(sync=True)
 

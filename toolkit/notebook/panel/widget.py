@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+import anywidget
 import ipywidgets
+import traitlets
 from IPython.display import display as show
 
 from toolkit.auth.credentials import Credentials, as_environment
@@ -15,14 +19,15 @@ from toolkit.auth.tokens.token import Token
 from toolkit.core import user_code
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
+from toolkit.core.escaping import printable
 from toolkit.local.settings import Settings
 from toolkit.notebook.panel import choices, display
 from toolkit.notebook.panel.choices import Mode
 from toolkit.notebook.panel.connecting import NOT_CONNECTED, Connecting
 from toolkit.notebook.panel.display import SHOWN, recent_calls_html, renewals
-from toolkit.notebook.panel.session_view import SessionView
 from toolkit.session.session import Session
 
+_HERE: Final = Path(__file__)
 _PRESS_CONNECT: Final = "Press Connect, then run this cell again."
 _VS_CODE: Final = "__vsc_ipynb_file__"  # a variable that VS Code sets in the kernels that it starts
 
@@ -202,6 +207,57 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
     def _after_cell(self, _: object) -> None:
         """Show what the cell changed; it may have made calls."""
         self._refresh()
+
+
+class SessionView(anywidget.AnyWidget):
+    """Status line and summary of a session.
+
+    The remaining lifetime of a live token is sent to the page in a message and counted down there. So the traits, and
+    with them the saved notebook, do not depend on the present.
+
+    Args:
+        greeted: called when a page shows this view; answer it with `send_token`.
+        traits: traits of any widget, such as `layout`.
+
+    Attributes:
+        status: one line of words.
+        tone: "idle", "busy", "good" or "bad".
+        html: the summary; empty until the panel is connected.
+    """
+
+    _esm = _HERE.with_name("session_view.js").read_text(encoding="utf-8")
+    _css = _HERE.with_name("panel.css").read_text(encoding="utf-8")
+    status = traitlets.Unicode().tag(sync=True)
+    tone = traitlets.Unicode("idle").tag(sync=True)
+    html = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, *, greeted: Callable[[], None], **traits: Any) -> None:
+        self._greeted = greeted
+        super().__init__(**traits)
+        self.on_msg(self._receive)
+
+    def say(self, status: str, tone: str) -> None:
+        """Show a status line."""
+        with self.hold_sync():
+            self.status, self.tone = printable(status), tone
+
+    def send_token(self, token: Token | None, now: datetime | None = None) -> None:
+        """Send the page the lifetime of the live token, in seconds, or that there is no token.
+
+        Either message tells the page that the kernel still answers.
+        """
+        message: dict[str, object] = {"type": "token", "remaining": None}
+        if token is not None and now is not None:
+            message["remaining"] = token.remaining(now).total_seconds()
+            message["lifetime"] = token.lifetime.total_seconds()
+        self.send(message)
+
+    def __repr__(self) -> str:
+        return f"<SessionView: {self.status}>"
+
+    def _receive(self, _: object, content: object, __: object) -> None:
+        if isinstance(content, Mapping) and content.get("type") == "hello":
+            self._greeted()
 
 
 def _chosen_environment(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipywidgets
 import pytest
 
-from toolkit.notebook.panel.slot import Slot, set_options
+from toolkit.notebook.panel.dropdowns import DropdownControl, Slot
 
 
 @pytest.fixture
@@ -48,16 +48,13 @@ def test_an_empty_slot_makes_nothing():
 def test_an_observer_sees_no_intermediate_choice():
     """A dropdown passes through the first of its new options, which must not be reported."""
     seen = []
-    control = ipywidgets.Dropdown(options=[("a", 1), ("b", 2)], value=2)
-
-    def observer(change):
-        seen.append(change["new"])
-
-    control.observe(observer, "value")
-    set_options(control, [("c", 3), ("b", 2), ("d", 4)], 4, observer)
-    assert (control.value, seen) == (4, [])
-    set_options(control, [], None, observer)
-    assert control.value is None
-    set_options(control, [("e", 5), ("f", 6)], 5, observer)
-    control.value = 6
+    layout = ipywidgets.Layout()
+    control = DropdownControl("a", look={"layout": layout}, changed=lambda change: seen.append(change["new"]))
+    control.offer([("c", 3), ("b", 2), ("d", 4)], 4)
+    assert (control.dropdown.value, seen) == (4, [])
+    control.offer([], None)
+    assert control.dropdown.value is None
+    control.offer([("e", 5), ("f", 6)], 5)
+    control.dropdown.value = 6
     assert seen == [6]
+    control.close()
