@@ -5,7 +5,7 @@ service starts. A request travels like this:
 
 1. `server`: uvicorn on eight loopback ports, one for each address, in its own thread.
 2. `asgi`: the ASGI application finds the address by the port, counts the request, and applies an injected fault.
-3. `token_endpoint` answers token requests: it checks the client, and `assertions` checks JWTs.
+3. `token_endpoint` answers token requests: it checks the client, by its secret or its signed assertion.
 4. `authentication` finds out who makes any other call, by key pair or token. `holders` knows all callers, and issues
    their tokens.
 5. `payloads` makes up the answer, the same in every run.

@@ -17,7 +17,6 @@ from starlette.responses import JSONResponse, Response
 
 from toolkit.core.document import BROKER_ACCOUNTS_PATH, TOKEN_PATH, TRADING_ACCOUNT_PATH, Environment, Interface
 from toolkit.practice_service import payloads
-from toolkit.practice_service.assertions import Assertions
 from toolkit.practice_service.authentication import Authenticator, RequestRefusedError
 from toolkit.practice_service.faults import ConnectionDroppedError, Fault
 from toolkit.practice_service.holders import Holder
@@ -57,7 +56,7 @@ class PracticeApp:
         self._world = world
         self._addresses = dict(addresses)
         self._authenticator = Authenticator(world.holders, world.tokens)
-        self._token_endpoint = TokenEndpoint(world.holders, world.tokens, Assertions(world.clock))
+        self._token_endpoint = TokenEndpoint(world.holders, world.tokens, world.clock)
         self._accounts_of: dict[str, list[dict[str, Any]]] = {}
         self._endpoints: dict[Interface, dict[str, dict[str, _Handler]]] = {
             Interface.TRADING: {

@@ -1,10 +1,9 @@
 """Private keys: from any form that people have to a Signer.
 
-A key is read once, when credentials are made. `as_signer` first hides the key (`sources`): text is always
-key text, and a file is always a Path. Then the key is parsed by what it is (`pem` for PEM and DER,
-`jwk` for JWK and sets), an algorithm is chosen that fits it, and a LocalKey signs with it (`local_key`). A Signer
-of the user's own, which keeps its key elsewhere, is checked and used as it is (`signer`). `new_key` makes new key
-pairs.
+A key is read once, when credentials are made. `as_signer` first hides the key (`sources`): text is always key text, and
+a file is always a Path. Then the key is parsed (`pem` for PEM and DER, `jwk` for JWK and sets), and a LocalKey signs
+with it (`signer`). A Signer of the user's own, which keeps its key elsewhere, is checked and used as it is. `new_key`
+makes new key pairs.
 
 All of this raises ConfigurationError. The frames below `as_signer` hold the key, so it is `frameless`, and errors
 of other libraries, which may quote the key, are replaced by ours.
@@ -16,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.auth import checks
-from toolkit.auth.keys.local_key import LocalKey, local_key
-from toolkit.auth.keys.signer import Signer, check_signer
+from toolkit.auth.keys.signer import LocalKey, Signer, check_signer, local_key
 from toolkit.auth.keys.sources import as_secret, load
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from toolkit.auth.keys.local_key import KEYS_THAT_SIGN, PRIVATE_HALF, LoadedKey, key_error
+from toolkit.auth.keys.signer import KEYS_THAT_SIGN, PRIVATE_HALF, LoadedKey, key_error
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
 from toolkit.core.secret import Secret

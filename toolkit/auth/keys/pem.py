@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
-from toolkit.auth.keys.local_key import KEYS_THAT_SIGN, PRIVATE_HALF, LoadedKey, key_error, not_encrypted_error
+from toolkit.auth.keys.signer import KEYS_THAT_SIGN, PRIVATE_HALF, LoadedKey, key_error, not_encrypted_error
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolkit.auth.keys.jwk import load_jwk
-from toolkit.auth.keys.local_key import PRIVATE_HALF, LoadedKey, key_error, key_type_error, not_encrypted_error
 from toolkit.auth.keys.pem import load_der, load_pem
+from toolkit.auth.keys.signer import PRIVATE_HALF, LoadedKey, key_error, key_type_error, not_encrypted_error
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 from toolkit.transport.tracebacks import attempt
