@@ -18,6 +18,7 @@ import pytest
 from hypothesis import strategies as st
 
 import toolkit
+from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import FAILURES, Interaction, RecordedFailure
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.ledger import Authorization
@@ -118,10 +119,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-@pytest.fixture
-def server():
-    """Run a new server on loopback; `url` is its address, and `paths` lists the requested paths."""
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+@contextlib.contextmanager
+def serve(handler):
+    """Run a server on loopback; `url` is its address, and the handler adds the requested paths to `paths`."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
         running.daemon_threads = True
         running.paths = []
         running.url = f"http://127.0.0.1:{running.server_address[1]}"
@@ -130,6 +131,13 @@ def server():
         yield running
         running.shutdown()
         thread.join()
+
+
+@pytest.fixture
+def server():
+    """Run a new server whose answers `Handler` describes."""
+    with serve(Handler) as running:
+        yield running
 
 
 def make_interaction(path="/v1/accounts", body=b'{"id": 1}', *, at=0, **changes):
@@ -178,6 +186,12 @@ def authorization():
     return make_authorization
 
 
+def paths_in(path):
+    """Return the last parts of the recorded paths in a cassette."""
+    opened = contents.read(path.read_bytes(), source="")
+    return [opened.interaction(number).request.uri.rpartition("/")[2] for number in range(len(opened))]
+
+
 # Texts that YAML, or a reader of our layout, could misinterpret.
 # fmt: off
 ODD_TEXTS = st.sampled_from([
@@ -190,6 +204,11 @@ ODD_TEXTS = st.sampled_from([
 ])
 # fmt: on
 TEXTS = st.text(max_size=60) | ODD_TEXTS | st.lists(ODD_TEXTS | st.text(max_size=5), max_size=4).map("".join)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
 BODIES = st.binary(max_size=80) | TEXTS.map(lambda text: text.encode("utf-8"))
 HEADER_NAMES = st.sampled_from(["Date", "Link", "link", "Set-Cookie", "ETag", "X-Y", "null", "On", "12", "=", "~"])
 HEADER_VALUES = st.text(st.characters(min_codepoint=0x20, max_codepoint=0xFF), max_size=20) | st.sampled_from(

@@ -10,12 +10,12 @@ import asyncio
 import gzip
 import http.server
 import json
-import threading
 from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 import pytest
 import vcr
+from recordings import serve
 
 import toolkit as tk
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
@@ -89,16 +89,9 @@ class Bin(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def bin_server():
-    """A server on loopback; `url` is its address, and `paths` are those that were requested."""
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Bin) as running:
-        running.daemon_threads = True
-        running.paths = []
-        running.url = f"http://127.0.0.1:{running.server_address[1]}"
-        thread = threading.Thread(target=running.serve_forever, args=(0.01,))
-        thread.start()
+    """Run a new server whose answers `Bin` describes."""
+    with serve(Bin) as running:
         yield running
-        running.shutdown()
-        thread.join()
 
 
 @pytest.fixture

@@ -15,22 +15,13 @@ RECORDABLE: Final = (httpx.TimeoutException, httpx.NetworkError, httpx.RemotePro
 
 
 def as_recorded(request: httpx.Request, uri: str) -> Flow[RecordedRequest]:
-    """Return a request as a cassette holds it, after reading its body.
-
-    Args:
-        uri: what to record as its URL.
-    """
+    """Return a request as a cassette holds it, with `uri` as its URL, after reading its body."""
     body = yield Read(request)
     return RecordedRequest(request.method, uri, header_list(request.headers), body)
 
 
 def as_recorded_response(response: httpx.Response, body: bytes, *, headers: HeaderList) -> RecordedResponse:
-    """Return a response as a cassette holds it.
-
-    Args:
-        body: the body as received.
-        headers: headers that fit the body.
-    """
+    """Return a response as a cassette holds it, with the body as received and headers that fit it."""
     extensions = response.extensions
     return RecordedResponse(
         response.status_code,
@@ -43,9 +34,6 @@ def as_recorded_response(response: httpx.Response, body: bytes, *, headers: Head
 
 def as_response(interaction: Interaction, request: httpx.Request | None = None) -> httpx.Response:
     """Return a recorded response as if it had just arrived, with its body unread.
-
-    Args:
-        request: the request that it answers, for the error.
 
     Raises:
         httpx.TransportError: if the recorded request got no response; of the recorded class.

@@ -13,6 +13,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from recordings import paths_in
 
 import toolkit
 from tests.benchmarks import kills
@@ -33,11 +34,6 @@ def scrubber():
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "deep" / "er" / "tour.yaml"
-
-
-def paths_in(path):
-    opened = contents.read(path.read_bytes(), source="")
-    return [opened.interaction(number).request.uri.rpartition("/")[2] for number in range(len(opened))]
 
 
 TOKEN = "a-fake-token-in-a-body"

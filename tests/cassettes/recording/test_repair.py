@@ -13,8 +13,8 @@ from pathlib import Path
 import canaries
 import pytest
 import yaml
+from recordings import paths_in
 
-from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, MARKER, NO_ANSWER, RecordedFailure, decode, encode
 from toolkit.cassettes.recording.recorder import Recorder
 from toolkit.cassettes.recording.repair import PendingCheck, encode_scrubbed, holds_secret, repaired
@@ -79,11 +79,6 @@ def scrubber():
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "tour.yaml"
-
-
-def paths_in(path):
-    opened = contents.read(path.read_bytes(), source="")
-    return [opened.interaction(number).request.uri.rpartition("/")[2] for number in range(len(opened))]
 
 
 def holding(interaction, path="/late"):

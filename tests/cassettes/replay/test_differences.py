@@ -6,7 +6,7 @@ import json
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
+from recordings import JSON
 
 from toolkit.cassettes.replay.differences import differences, json_differences, nearest
 from toolkit.cassettes.replay.matching import ANYONE, OURS, Identity, Matcher
@@ -65,13 +65,6 @@ def test_fewest_differences_come_first(interaction):
     ]
     incoming = request(path="/v1/accounts?n=9", content_type="application/json", body=b'{"a": 2, "b": 1}')
     assert [text.splitlines()[0][-3:] for text in describe_nearest(recordings, incoming)] == ["n=1", "n=0", "n=2"]
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=6,
-)
 
 
 @given(JSON, JSON)

@@ -9,6 +9,7 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from recordings import JSON
 
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.replay.matching import (
@@ -118,13 +119,6 @@ def test_credential_headers_are_ignored(interaction):
     incoming = request(uri=recorded.request.uri, accept="x")
     assert answers(recorded, incoming, ["headers"])
     assert not answers(recorded, request(uri=recorded.request.uri), ["headers"])
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=6,
-)
 
 
 @given(JSON, JSON)

@@ -72,10 +72,7 @@ def render_closed(kind: CredentialKind, content: SealedText) -> str:
 def parse(text: Secret, where: str, next_step: str) -> Document | ClosedDocument:
     """Parse the text of a profile file, written by `render`, `render_closed`, an earlier version or a person.
 
-    Args:
-        text: TOML.
-        where: names the file or the keyring in messages, which quote nothing of the text.
-        next_step: what to do if the text is malformed.
+    Messages name the file or keyring (`where`) and the next step, and do not quote the text.
 
     Raises:
         ConfigurationError: if it is not TOML, or not a profile.
@@ -149,7 +146,7 @@ def check_binding(bound: Mapping[str, str], environment: Environment, source: st
         settings: the addresses now.
 
     Raises:
-        UnsafeAddress: if an origin differs. The message names the old one and the new one.
+        UnsafeAddress: if an origin differs. The message names both origins.
     """
     for name in environment.rules.addresses.values():
         if name not in settings.addresses:

@@ -61,14 +61,11 @@ class SealedText:
         return cls(table["sealed"]) if is_sealed else None
 
     def open(self, profile: str, next_step: str) -> Secret:
-        """Return the text.
-
-        Args:
-            profile: environment and name of the profile.
-            next_step: what to do if the text cannot be opened.
+        """Return the text, if this is the name of its profile.
 
         Raises:
-            ConfigurationError: if the keyring is locked or does not have the key, or the text does not open.
+            ConfigurationError: if the keyring is locked or does not have the key, or the text does not open; with
+                `next_step` as its advice.
         """
         backend = _real_keyring()
         key = None if backend is None else _read_key(backend)
@@ -107,14 +104,10 @@ class EarlierEntry:
         return cls(token, pieces) if type(pieces) is int and 0 < pieces <= _MOST_PIECES else None
 
     def open(self, profile: str, next_step: str) -> Secret:
-        """Return the text.
-
-        Args:
-            profile: environment and name of the profile.
-            next_step: what to do if the text is not there.
+        """Return the text, if this is the name of its profile.
 
         Raises:
-            ConfigurationError: if the keyring is locked, or does not have all of the text.
+            ConfigurationError: if the keyring is locked, or does not have all of the text; with `next_step`.
         """
         backend = _real_keyring()
         pieces = [_read_entry(backend, service, profile) for service in self._services(profile)] if backend else []
@@ -147,7 +140,7 @@ def seal_text(
     """Seal a text for one profile; return None if this system has no keyring.
 
     Args:
-        text: what to seal.
+        text: the text.
         profile: environment and name of the profile.
         folder: an existing folder for the lock that processes share while they make the key.
         pause: waits for a number of seconds.

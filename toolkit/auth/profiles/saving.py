@@ -71,8 +71,8 @@ def load_credentials(
     """Return the credentials of a profile.
 
     Args:
-        environment: the environment that they are for.
-        name: the profile; None for the only one of the environment.
+        environment: the environment of the profile.
+        name: the name of the profile; None for the only profile of the environment.
         settings: where the project is, and the addresses that the credentials are about to be used with.
         environ: environment variables; by default those of the process.
 

@@ -37,9 +37,7 @@ def read_token_response(
     such a token could not be used.
 
     Args:
-        status: the HTTP status code.
-        headers: the headers of the reply.
-        body: the body of the reply.
+        status, headers, body: the reply.
         requested_at: the instant before the request was sent, where the lifetime starts.
         requested_monotonic: the same instant on the monotonic clock, in seconds.
         scrub: removes known secrets from text. Applied to everything of the reply that goes into a message.

@@ -45,10 +45,7 @@ class RetryPolicy:
     def pause(self, tries: int, elapsed: float, retry_after: float | None) -> float | None:
         """Return the seconds to wait before the next try, or None if there should not be another.
 
-        Args:
-            tries: requests sent so far.
-            elapsed: seconds since the first.
-            retry_after: seconds that the service asks to wait, if it does.
+        `tries` requests were sent so far, the first of them `elapsed` seconds ago.
         """
         if tries >= self.tries:
             return None
@@ -60,10 +57,7 @@ class RetryPolicy:
 def with_retries(attempt: Callable[[], Flow[Token]], clock: Clock, policy: RetryPolicy) -> Flow[Token]:
     """Send a token request until it gives a token, fails for good, or reaches the limits of the policy.
 
-    Args:
-        attempt: sends one request. Each is a new one, because an assertion is good for one request only.
-        clock: measures the time since the first request.
-        policy: the limits.
+    `attempt` makes a new request each time, because an assertion is valid for one request only.
 
     Raises:
         TokenError, Unreachable: the error of the last try, with the number of tries in its message.
@@ -86,9 +80,7 @@ def with_retries(attempt: Callable[[], Flow[Token]], clock: Clock, policy: Retry
 def seconds_until_another_try(error: TokenError | Unreachable, *, in_need: bool = True) -> float:
     """Return for how many seconds to remember a failure instead of sending another request; 0 for not at all.
 
-    Args:
-        error: the failure.
-        in_need: True if there is no valid token to use in the meantime.
+    `in_need` is True if there is no valid token to use in the meantime.
     """
     if isinstance(error, TokenRefused) and error.error in LASTING:
         return LASTING_IS_REMEMBERED

@@ -61,12 +61,7 @@ class TokenStore(Protocol):
 
 
 class SharedToken:
-    """The token of one set of credentials at one token endpoint, in a store that processes share.
-
-    Args:
-        store: keeps sealed tokens.
-        seal: the seal of the credentials and the endpoint.
-    """
+    """The token of one set of credentials at one token endpoint, which `seal` stands for, in a store."""
 
     def __init__(self, store: TokenStore, seal: Seal) -> None:
         self._store = store

@@ -159,11 +159,7 @@ class UnparsedForeign(_Lazy):
 
 
 def read(data: bytes, *, source: str) -> Contents:
-    """Return the interactions in the bytes of a file.
-
-    Args:
-        data: the whole file; its suffix does not matter.
-        source: the file, for messages.
+    """Return the interactions in the bytes of a file, which `source` names in messages.
 
     Raises:
         CassetteCorrupt: if it is not a cassette; names the file and, if known, the line.

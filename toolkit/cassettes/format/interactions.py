@@ -110,12 +110,7 @@ def encode(interaction: Interaction) -> bytes:
 
 
 def decode(data: bytes, *, source: str, line: int = 1) -> Interaction:
-    """Parse one block item.
-
-    Args:
-        data: the item.
-        source: the file it is from, for messages.
-        line: the line of the file on which it starts, from 1.
+    """Parse one block item, which starts on this line of its file (from 1).
 
     Raises:
         CassetteCorrupt: if it is not exactly one interaction; names file and line.
@@ -132,8 +127,8 @@ def decode_all(data: bytes, items: Callable[[Any], Any], *, source: str, line: i
     Args:
         data: the YAML.
         items: takes the list of items from the parsed value.
-        source: the file it is from, for messages.
-        line: the line of the file on which `data` starts, from 1.
+        source: the file that the data is from, for messages.
+        line: the line of the file on which the data starts, from 1.
 
     Raises:
         CassetteCorrupt: if it does not hold interactions; names file and line.

@@ -86,13 +86,7 @@ def lay_out(data: bytes) -> Layout | None:
 
 
 def items_between(data: bytes, boundaries: list[int], *, line: int) -> list[Item]:
-    """Return an item for each pair of neighbouring boundaries.
-
-    Args:
-        data: bytes of the file.
-        boundaries: indexes, ascending.
-        line: number of the first item's first line, from 1.
-    """
+    """Return an item for each pair of neighbouring boundaries; the first item starts on this line of the file."""
     items = []
     for start, end in pairwise(boundaries):
         items.append(Item(start, end, line))

@@ -34,10 +34,6 @@ _DECODERS: Final = {
 def load(data: bytes, *, source: str) -> list[Interaction]:
     """Return all interactions of a vcrpy cassette, YAML or JSON.
 
-    Args:
-        data: the whole file.
-        source: the file, for messages.
-
     Raises:
         CassetteCorrupt: if it is not a cassette; names the file and, if a parser knows it, the line.
     """
@@ -47,12 +43,7 @@ def load(data: bytes, *, source: str) -> list[Interaction]:
 
 
 def load_item(item: bytes, *, source: str, line: int) -> Interaction:
-    """Return the interaction in one item of a file in vcrpy's usual layout.
-
-    Args:
-        item: the item.
-        source: the file it is from, for messages.
-        line: the line of the file on which it starts, from 1.
+    """Return the interaction in one item of a file in vcrpy's usual layout; it starts on this line of the file.
 
     Raises:
         CassetteCorrupt: if it is not an interaction; names the file and, if a parser knows it, the line.

@@ -22,12 +22,7 @@ def stamp_of(file: Path) -> Stamp:
 
 
 def append(file: Path, data: bytes, *, header: bytes) -> None:
-    """Append to a file in one write, and undo a partial write.
-
-    Args:
-        file: the file.
-        data: what to append.
-        header: written first if the file is empty or missing.
+    """Append to a file in one write, and undo a partial write. A file that is empty or missing starts with the header.
 
     Raises:
         OSError: if the data cannot be written, for example because the disk is full; the file is as before.

@@ -19,9 +19,7 @@ _shells: list[Any] = []
 def finish_later(part: Path, finish: Callable[[], None]) -> None:
     """Call `finish` after each cell that succeeds, and at a normal interpreter exit, until `cancel`.
 
-    Args:
-        part: the file that is being recorded.
-        finish: ends the recording for now, for example by moving the file into place.
+    `finish` ends the recording of the file `part` for now, for example by moving the file into place.
     """
     running = shell()
     if running is not None and not any(running is known for known in _shells):

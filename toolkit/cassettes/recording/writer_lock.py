@@ -65,11 +65,7 @@ _registry: Final = _Registry()
 
 
 def acquire(file: Path, recorder: object) -> Claim:
-    """Return this process's claim to a file, and add a recorder to it.
-
-    Args:
-        file: the real path, links resolved.
-        recorder: the recorder that will use the claim.
+    """Return this process's claim to a file (its real path, links resolved), and add a recorder to it.
 
     Raises:
         CassetteBusy: if another process has a claim to the file.

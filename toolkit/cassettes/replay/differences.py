@@ -36,8 +36,7 @@ def nearest(
     the parts that match.
 
     Args:
-        matcher: the parts that must be equal.
-        identity: who made the request.
+        matcher, identity: what must be equal, and who made the request.
         request: the request, scrubbed.
         heads: number of each recording, with a request that has at least its method and URI.
         parse: returns a recording by its number, scrubbed.

@@ -191,10 +191,7 @@ class Takes:
 class Index:
     """Recordings by the parts of a request that must be equal.
 
-    Args:
-        matcher: the parts.
-        parse: returns the interaction of an item by its number. Called only for items that share method and URI with
-            a request.
+    `parse` returns an interaction by its number. It is called only for those that share method and URI with a request.
     """
 
     def __init__(self, matcher: Matcher, parse: Callable[[int], Interaction]) -> None:

@@ -101,11 +101,7 @@ def no_match(
 
     Args:
         file_name: name of the cassette's file.
-        matcher: the parts that must be equal.
-        identity: who made the request.
-        request: the request, scrubbed.
-        heads: number of each recorded call, with a request that has at least its method and URI.
-        parse: returns a recorded call by its number, scrubbed.
+        matcher, identity, request, heads, parse: see `nearest`, for the recorded calls.
         environments: names of the environments whose calls are recorded.
         is_empty: True if there are no token requests either.
 
@@ -132,13 +128,7 @@ def no_match(
 
 
 def all_played(file_name: str, request: RecordedRequest, count: int) -> CassetteMiss:
-    """Return the error of a strict cassette for a request whose recordings were all played.
-
-    Args:
-        file_name: name of the cassette's file.
-        request: the request, scrubbed.
-        count: number of recordings that answer it.
-    """
+    """Return the error of a strict cassette for a scrubbed request with `count` recordings, all of them played."""
     recordings = "The only recording" if count == 1 else f"Each of the {count} recordings"
     return CassetteMiss(
         f"{recordings} of {request.method} {excerpt(request.uri, 160)} in {file_name} was already played.",
@@ -148,13 +138,7 @@ def all_played(file_name: str, request: RecordedRequest, count: int) -> Cassette
 
 
 def left_over(file_name: str, count: int, unplayed: Sequence[str]) -> CassetteError:
-    """Return the error of a strict cassette for recordings that were not played.
-
-    Args:
-        file_name: name of the cassette's file.
-        count: number of recordings in the file.
-        unplayed: method and URI of the recordings that were not played.
-    """
+    """Return the error of a strict cassette with `count` recordings, given method and URI of those not played."""
     shown = "".join(f"\n  {excerpt(head, 160)}" for head in unplayed[:_MOST_UNPLAYED])
     more = f"\n  and {len(unplayed) - _MOST_UNPLAYED} more" if len(unplayed) > _MOST_UNPLAYED else ""
     return CassetteError(
