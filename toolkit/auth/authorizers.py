@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
 import httpx
@@ -49,10 +49,8 @@ class TokenRequest(NamedTuple):
     secrets: tuple[tuple[str, Secret], ...] = ()
 
 
-class Exchange(Protocol):
-    """Sends a token request below the cassette, which records it beside the calls."""
-
-    def __call__(self, token_request: TokenRequest, /) -> Flow[Token]: ...
+# Sends a token request below the cassette, which records it beside the calls.
+Exchange = Callable[[TokenRequest], Flow[Token]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,35 +83,11 @@ class Grant:
         return httpx.Headers(merged)
 
 
-class Authorizer(Protocol):
-    """Authorizes the requests of one set of credentials.
-
-    Attributes:
-        recorded_headers: what a recording shows where the credentials went: the document's placeholders.
-    """
-
-    recorded_headers: Headers
-
-    @property
-    def grant(self) -> Grant | None:
-        """The usable grant in hand, or None."""
-        ...
-
-    def grant_at(self, now: datetime, monotonic: float, /) -> Grant | None:
-        """Return the usable grant in hand, or None, for a caller who has just read both clocks."""
-        ...
-
-    def obtain(self) -> Flow[Grant]:
-        """Return the grant in hand if it is usable, otherwise a new grant."""
-        ...
-
-    def note_answer(self, request: httpx.Request, status: int, grant: Grant, /) -> bool:
-        """Take note of the status that a request was answered with; return True if a new grant is worth a try."""
-        ...
-
-
 class KeyPairAuthorizer:
-    """The legacy flow (section 5.2): the key pair goes on every call, in two headers or as HTTP Basic."""
+    """The legacy flow (section 5.2): the key pair goes on every call, in two headers or as HTTP Basic.
+
+    It has the methods of a TokenAuthorizer.
+    """
 
     def __init__(self, credentials: KeyPair, *, header_prefix: str) -> None:
         key_id, secret_key = credentials.key_id.reveal(), credentials.secret_key.reveal()
@@ -153,6 +127,9 @@ class TokenAuthorizer:
         new_jti: returns a new identifier for an assertion.
         retries: how often and for how long a failed token request is repeated.
         timeout: of each token request, as httpx takes it; by default 30 seconds.
+
+    Attributes:
+        recorded_headers: the document's placeholders, which recordings show in place of the credentials.
     """
 
     recorded_headers: Headers = (("Authorization", f"Bearer {Placeholder.ACCESS_TOKEN}"),)
@@ -185,18 +162,22 @@ class TokenAuthorizer:
 
     @property
     def grant(self) -> Grant | None:
+        """The usable grant in hand, or None."""
         return self.grant_at(self._clock.now(), self._clock.monotonic())
 
     def grant_at(self, now: datetime, monotonic: float, /) -> Grant | None:
+        """Return the usable grant in hand, or None, for a caller who has just read both clocks."""
         token, grant = self._source.token, self._grant
         if token is None or monotonic >= token.renew_monotonic or now >= token.renew_at:
             return None
         return grant if grant is not None and grant.token is token else self._granted(token)
 
     def obtain(self) -> Flow[Grant]:
+        """Return the grant in hand if it is usable, otherwise a new grant."""
         return self._granted((yield from self._source.obtain(self._clock, self._fetch)))
 
     def note_answer(self, request: httpx.Request, status: int, grant: Grant, /) -> bool:
+        """Take note of the status that a request was answered with; return True if a new grant is worth a try."""
         if grant.token is None:
             return False
         if status != _UNAUTHORIZED:
@@ -251,6 +232,9 @@ class TokenAuthorizer:
             typ=credentials.assertion_typ,
             lifetime=credentials.assertion_lifetime,
         )
+
+
+Authorizer = KeyPairAuthorizer | TokenAuthorizer
 
 
 class AuthorizedRequest(httpx.Request):

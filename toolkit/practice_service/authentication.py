@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from toolkit.core.document import CredentialKind, Environment, header_names
 from toolkit.core.secret import Secret
@@ -16,15 +16,9 @@ from toolkit.core.secret import Secret
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from starlette.datastructures import Headers
+
     from toolkit.practice_service.holders import Holder, Holders, Tokens
-
-
-class RequestHeaders(Protocol):
-    """Header fields by name; case does not matter."""
-
-    def getlist(self, key: str, /) -> list[str]:
-        """Return all values of a header field, in order."""
-        ...
 
 
 class RequestRefusedError(Exception):
@@ -55,7 +49,7 @@ class Authenticator:
         self._holders = holders
         self._tokens = tokens
 
-    def holder(self, headers: RequestHeaders, address_name: str) -> Holder:
+    def holder(self, headers: Headers, address_name: str) -> Holder:
         """Return the account holder that calls this address.
 
         Raises:

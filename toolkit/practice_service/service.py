@@ -13,7 +13,6 @@ from toolkit.practice_service.world import Options, World
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import TracebackType
 
     from toolkit.auth.credentials import Credentials
     from toolkit.practice_service.faults import Faults
@@ -59,9 +58,7 @@ class PracticeService:
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def start(self) -> Self:

@@ -14,10 +14,12 @@ from urllib.parse import parse_qsl
 from toolkit.auth.assertion import ASSERTION_TYPE
 from toolkit.core.document import GRANT_TYPE, TOKEN_PATH, Environment, header_names
 from toolkit.core.secret import Secret
-from toolkit.practice_service.authentication import RequestHeaders, RequestRefusedError
+from toolkit.practice_service.authentication import RequestRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Container
+
+    from starlette.datastructures import Headers
 
     from toolkit.core.clock import Clock
     from toolkit.practice_service.holders import Client, Holders, Tokens
@@ -42,7 +44,7 @@ class TokenEndpoint:
         self._assertions = _Assertions(clock)
 
     def respond(
-        self, environment: Environment, address: str, headers: RequestHeaders, query: str, body: bytes
+        self, environment: Environment, address: str, headers: Headers, query: str, body: bytes
     ) -> dict[str, Any]:
         """Return the token response to a request.
 
@@ -91,7 +93,7 @@ class TokenEndpoint:
         return client
 
 
-def _form_fields(headers: RequestHeaders, query: str, body: bytes) -> dict[str, str]:
+def _form_fields(headers: Headers, query: str, body: bytes) -> dict[str, str]:
     """Return the form without empty fields, which count as omitted (RFC 6749 section 3.2)."""
     content_types = headers.getlist("content-type")
     if len(content_types) != 1 or content_types[0].partition(";")[0].strip().lower() != FORM_TYPE:
@@ -115,7 +117,7 @@ def _form_fields(headers: RequestHeaders, query: str, body: bytes) -> dict[str, 
     return {name: value for name, value in fields.items() if value}
 
 
-def _check_methods(fields: dict[str, str], headers: RequestHeaders) -> None:
+def _check_methods(fields: dict[str, str], headers: Headers) -> None:
     """Check that there is exactly one way to authenticate, in the form (section 4.1; RFC 6749 section 2.3)."""
     authorization = headers.getlist("authorization")
     in_headers = bool(authorization) or any(headers.getlist(name) for name in header_names())

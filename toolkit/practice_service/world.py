@@ -39,30 +39,13 @@ class Stats:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._totals: Counter[str] = Counter()
-        self._requests: Counter[str] = Counter()
+        self.reset()
 
     def __repr__(self) -> str:
         return (
             f"<Stats {self.token_requests} token requests, {self.calls} calls, "
             f"{self.refused} refused, {self.faulted} faulted>"
         )
-
-    @property
-    def token_requests(self) -> int:
-        return self._total("token_requests")
-
-    @property
-    def calls(self) -> int:
-        return self._total("calls")
-
-    @property
-    def refused(self) -> int:
-        return self._total("refused")
-
-    @property
-    def faulted(self) -> int:
-        return self._total("faulted")
 
     @property
     def by_endpoint(self) -> dict[str, int]:
@@ -72,25 +55,22 @@ class Stats:
     def reset(self) -> None:
         """Set every count to zero."""
         with self._lock:
-            self._totals.clear()
-            self._requests.clear()
+            self.token_requests = self.calls = self.refused = self.faulted = 0
+            self._requests: Counter[str] = Counter()
 
     def count_request(self, address_name: str, endpoint: str, *, token_request: bool) -> None:
         with self._lock:
-            self._totals["token_requests" if token_request else "calls"] += 1
+            self.token_requests += token_request
+            self.calls += not token_request
             self._requests[f"{address_name} {endpoint}"] += 1
 
     def count_refusal(self) -> None:
         with self._lock:
-            self._totals["refused"] += 1
+            self.refused += 1
 
     def count_fault(self) -> None:
         with self._lock:
-            self._totals["faulted"] += 1
-
-    def _total(self, name: str) -> int:
-        with self._lock:
-            return self._totals[name]
+            self.faulted += 1
 
 
 @dataclass(frozen=True, slots=True)
