@@ -86,7 +86,7 @@ def test_both_set(values):
 def test_field_without_use(field):
     """An option of a private key is refused beside a client secret."""
     message = refusal(make_fields("broker-live", client_id="c", client_secret="s", **{field: "x"}))
-    assert f"{field.upper()} in the source has no use with a client secret" in message
+    assert f"{field.upper()} in the source cannot be used with a client secret" in message
 
 
 def test_field_of_another_kind():

@@ -84,7 +84,8 @@ def parse(text: Secret, where: str, next_step: str) -> Document | ClosedDocument
     origins = table.pop("origins", {})
     if not table.keys() <= FIELDS:
         raise ConfigurationError(
-            f"{where} has a setting that no profile has.", f"Known: {', '.join(sorted(FIELDS))}, and a table [origins]."
+            f"{where} has a setting that profiles do not have.",
+            f"Known: {', '.join(sorted(FIELDS))}, and a table [origins].",
         )
     for field, value in table.items():
         if not isinstance(value, str) or not value:

@@ -118,7 +118,9 @@ class ProfileFields:
             raise self._incomplete(missing)
         if useless := present - {*REQUIRED[kind], *_OPTIONAL[kind]}:
             raise ConfigurationError(
-                f"{self._labels(useless)} in {self.source} has no use with a {kind}.", "Remove it.", about=min(useless)
+                f"{self._labels(useless)} in {self.source} cannot be used with a {kind}.",
+                "Remove it.",
+                about=min(useless),
             )
         return kind
 
@@ -178,7 +180,7 @@ class ProfileFields:
 
     def _both_set(self, fields: set[str]) -> ConfigurationError:
         return ConfigurationError(
-            f"{self._labels(fields)} in {self.source} are both set, and only one of them can count.",
+            f"{self._labels(fields)} in {self.source} are both set, but only one of them can be used.",
             "Keep one of them, and remove the other.",
             about=min(fields),
         )

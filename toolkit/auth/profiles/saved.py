@@ -140,8 +140,8 @@ def profile_at(environment: Environment, name: str) -> SavedProfile:
     for other in saved_profiles():
         if other.environment is environment and other.name != name and other.name.lower() == name.lower():
             raise ConfigurationError(
-                f"The name of the profile {other.name} of {environment} differs from this one in upper and lower case "
-                "only.",
+                f"The name of the profile {other.name} of {environment} differs from the new name only in upper and "
+                "lower case.",
                 "Choose another name, or remove that profile first.",
                 about="name",
             )
@@ -191,5 +191,5 @@ def delete(file: Path) -> None:
 def _cannot_write(path: Path, error: OSError) -> ConfigurationError:
     if isinstance(error, LinkInTheWay):
         link = shown(Path(error.filename))
-        return ConfigurationError(f"{link} is a link; secrets are not written through one.", _OTHER_WAYS)
+        return ConfigurationError(f"{link} is a link; secrets are not written through links.", _OTHER_WAYS)
     return ConfigurationError(f"Cannot write {shown(path)}: {error.strerror}.", _OTHER_WAYS)

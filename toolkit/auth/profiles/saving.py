@@ -142,7 +142,7 @@ def remove_credentials(name: str, environment: Environment | str) -> None:
     if name not in saved:
         raise ConfigurationError(
             f"No profile of that name is saved for {environment}.",
-            f"Saved: {', '.join(saved) or 'none'}. Variables and {FILE_NAME} are yours to change.",
+            f"Saved: {', '.join(saved) or 'none'}. Profiles in variables and {FILE_NAME} cannot be removed here.",
             about="name",
         )
     earlier = saved[name].earlier_entry()
@@ -168,7 +168,7 @@ def _check_that_it_loads(text: Secret, credentials: Credentials, name: str) -> N
         # The fingerprint does not cover the options that make no difference to the token.
         if loaded.fingerprint() == credentials.fingerprint() and decompose(loaded) == decompose(credentials):
             return
-    raise ConfigurationError("These credentials cannot be saved as they are.", "Make them again where you need them.")
+    raise ConfigurationError("These credentials cannot be saved as they are.", "Make them in code where you need them.")
 
 
 def _not_found(environment: Environment, name: str | None, others: list[str], settings: Settings) -> ConfigurationError:

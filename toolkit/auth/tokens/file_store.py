@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -34,17 +34,15 @@ class FileTokenStore:
 
     Args:
         folder: the folder of the entries, made when it is first needed; by default in the user's cache folder.
-        now: returns seconds since 1970; decides which entries are old and removed.
     """
 
-    def __init__(self, folder: Path | None = None, *, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
         if folder is None:
             self.folder = cache_folder() / "tokens"
             self._folders = [self.folder.parent, self.folder]
         else:
             self.folder = folder
             self._folders = [folder]  # the permissions of its parent are the user's own decision
-        self._now = now
 
     def __repr__(self) -> str:
         return f"<FileTokenStore {shown(self.folder)}>"
@@ -113,7 +111,7 @@ class FileTokenStore:
         An entry is removed while this process holds its lock, and its lock file with it, which `try_lock` allows for.
         On Windows the lock file stays, because it is open.
         """
-        oldest = self._now() - STALE_AFTER
+        oldest = time.time() - STALE_AFTER
         last_written: dict[str, float] = {}
         with os.scandir(self.folder) as entries:
             for entry in entries:

@@ -88,7 +88,7 @@ def _invalid(why: str, fields: Mapping[str, Any], scrub: Callable[[str], str]) -
     shape = ", ".join(f"{excerpt(scrub(name), 40)}: {type(value).__name__}" for name, value in named)
     return TokenResponseInvalid(
         f"The reply of the token endpoint is not a token response: {why}.",
-        f"Its fields are {shape or 'none'}; section 2 of the service document names {', '.join(TOKEN_FIELDS)}.",
+        f"Its fields: {shape or 'none'}. Section 2 of the service document names {', '.join(TOKEN_FIELDS)}.",
     )
 
 

@@ -260,7 +260,7 @@ class Recorder:
             raise CassetteError(what, self._next_step(error), about="cassette") from None
 
     def _next_step(self, error: OSError) -> str:
-        """Return the advice for a failed write. It never says to repeat the call, which may have been an order."""
+        """Return the advice for a failed write. It never suggests repeating the call, which may have been an order."""
         answer = "The response, if there was one, is this error's `response`."
         if isinstance(error, FileNotFoundError) and not self.path.parent.exists():
             return f"The folder is gone with all recordings in it; create it. {answer}"

@@ -143,6 +143,6 @@ def left_over(file_name: str, count: int, unplayed: Sequence[str]) -> CassetteEr
     more = f"\n  and {len(unplayed) - _MOST_UNPLAYED} more" if len(unplayed) > _MOST_UNPLAYED else ""
     return CassetteError(
         f"{file_name} is strict, but {len(unplayed)} of its {count} interactions were not played.{shown}{more}",
-        "Make the missing calls, or record the cassette again if they are no longer meant to be made.",
+        "Make the missing calls, or record the cassette again if they are no longer needed.",
         about="strict",
     )
