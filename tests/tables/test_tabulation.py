@@ -423,7 +423,7 @@ def test_a_value_that_holds_itself():
 
 def test_wrong_arguments():
     """None instead of data, and a path that is not text, are refused."""
-    with pytest.raises(TabulationError, match="the data is None") as caught:
+    with pytest.raises(TabulationError, match="data is None") as caught:
         tabulate(None)
     assert caught.value.about == "data"
     with pytest.raises(TabulationError, match="dotted path of a list, not int") as caught:

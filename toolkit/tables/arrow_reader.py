@@ -61,13 +61,10 @@ class _Doubtful(Exception):
     """Arrow might change or lose something in this body."""
 
 
-def read_columns(
-    body: Body, path: str | None = None, *, numbers_as_text: bool = False
-) -> tuple[dict[KeyPath, Any], int] | None:
+def read_columns(body: Body, path: str | None = None) -> tuple[dict[KeyPath, Any], int] | None:
     """Return the columns of the records that `choose_rows` chooses and the number of records, or None if in doubt.
 
-    The columns are those of `flatten.columns_of`, as Arrow arrays of null, bool, int64, double or string. With
-    `numbers_as_text`, floats and -0 are doubtful, because Arrow does not keep their digits.
+    The columns are those of `flatten.columns_of`, as Arrow arrays of null, bool, int64, double or string.
     """
     content = body.content
     try:
@@ -77,12 +74,9 @@ def read_columns(
             return None
         rows = _list_of_rows(content, brackets, path)
         records = _Records(content, *_record_spans(content, brackets, rows))
-        texts = _paths_of_texts(records.sample(), numbers_as_text=numbers_as_text)
-        lines = _as_lines(content, brackets, rows, records, numbers_as_text=numbers_as_text)
-        columns = _read(lines, texts, records)
-        if numbers_as_text and any(pa.types.is_floating(values.type) for values in columns.values()):
-            return None
-        if (numbers_as_text or any(map(_has_minus_zero, columns.values()))) and _MINUS_ZERO.search(content):
+        texts = _paths_of_texts(records.sample())
+        columns = _read(_as_lines(content, brackets, rows, records), texts, records)
+        if any(map(_has_minus_zero, columns.values())) and _MINUS_ZERO.search(content):
             return None
         return {name: columns[name] for name in _first_appearances(records, set(columns))}, len(records)
     except (_Doubtful, TabulationError, pa.ArrowException, UnicodeError):
@@ -161,9 +155,7 @@ def _record_spans(
     return starts, ends + 1
 
 
-def _as_lines(
-    content: bytes, brackets: Brackets, rows: tuple[int, int], records: _Records, *, numbers_as_text: bool
-) -> bytes:
+def _as_lines(content: bytes, brackets: Brackets, rows: tuple[int, int], records: _Records) -> bytes:
     """Return each record on a line of its own, with each list inside it as a string that holds its JSON text.
 
     Arrow reads lines in parallel, but a list of records in one piece.
@@ -180,13 +172,12 @@ def _as_lines(
     view, copied = memoryview(lines), begin
     parts: list[bytes | memoryview] = []
     for a, b in lists_within(content, brackets, first, last):
-        text = json_text(Body(content[a:b]).parse(numbers_as_text=numbers_as_text))
-        parts += [view[copied:a], json.dumps(text).encode()]
+        parts += [view[copied:a], json.dumps(json_text(Body(content[a:b]).parse())).encode()]
         copied = b
     return b"".join([*parts, view[copied:end]])
 
 
-def _paths_of_texts(sample: list[Any], *, numbers_as_text: bool) -> set[KeyPath]:
+def _paths_of_texts(sample: list[Any]) -> set[KeyPath]:
     """Return the paths at which these records have text.
 
     Records with few keys in common are doubtful, because Arrow would make a very wide table of them.
@@ -194,10 +185,7 @@ def _paths_of_texts(sample: list[Any], *, numbers_as_text: bool) -> set[KeyPath]
     columns = columns_of(sample)
     if len(columns) > _WIDE and len(columns) > 5 * max(len(columns_of([record])) for record in sample):
         raise _Doubtful
-    types_at = {path: set(map(type, values)) for path, values in columns.items()}
-    if numbers_as_text and any(float in kinds for kinds in types_at.values()):
-        raise _Doubtful
-    return {path for path, kinds in types_at.items() if str in kinds}
+    return {path for path, values in columns.items() if any(isinstance(value, str) for value in values)}
 
 
 def _read(lines: bytes, texts: set[KeyPath], records: _Records) -> dict[KeyPath, Any]:

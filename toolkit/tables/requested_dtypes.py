@@ -1,4 +1,4 @@
-"""A column with the dtype that the user requested, or an error that names the first row that does not fit."""
+"""Columns with the dtypes that the user requested, or an error that names the first row that does not fit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Final
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,7 +17,7 @@ from toolkit.tables.arrow_text import FLOAT_DIGITS, Numbers, all_match, decimal_
 from toolkit.tables.columns import Column, Losses, with_inferred_type
 from toolkit.tables.json_body import SHOWN
 
-# Unlike a number that is recognised, a requested one may have leading zeros.
+# A requested number may have leading zeros, unlike a number that is recognised.
 _NUMBER: Final = r"^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
 
 # What pandas reads as an instant, except words such as "now", and digits beyond the nanosecond, which it drops.
@@ -31,11 +30,6 @@ _INSTANT: Final = (
 _MISFIT: Final = (ValueError, TypeError, OverflowError, NotImplementedError)
 
 _NAMES: Final = {bool: "a boolean", int: "an integer", float: "a number"}
-
-
-def needs_digits(dtype: Any) -> bool:
-    """Return True if numbers must be read digit by digit, rather than as float64, to become this dtype without loss."""
-    return bool(dtype.kind != "f")
 
 
 def as_requested_dtype(column: Column, dtype: Any, numbers: Numbers) -> pd.Series[Any]:
@@ -54,7 +48,7 @@ def as_requested_dtype(column: Column, dtype: Any, numbers: Numbers) -> pd.Serie
         row = _first_misfit(column, convert)
         raise TabulationError(
             f"Column {excerpt(column.name, SHOWN)!r}, row {row}: expected {dtype}, found {_type_at(column, row)}.",
-            "Rows count from 0. Use numbers='text', or another dtype for this column.",
+            "Rows count from 0. Request another dtype for this column, such as 'str'.",
             about="dtypes",
         ) from None
 
@@ -66,15 +60,15 @@ def _converter(dtype: Any, numbers: Numbers) -> Callable[[Column], pd.Series[Any
         return lambda part: _from_arrow(_booleans(part), dtype)
     if types.is_numeric_dtype(dtype):
         return lambda part: _from_arrow(_numbers(part, dtype), dtype)
-    if types.is_string_dtype(dtype):
-        return lambda part: _texts(part, dtype)
+    if types.is_string_dtype(dtype) and dtype.kind != "S":
+        return lambda part: _from_arrow(part.text(), dtype)
     if types.is_datetime64_any_dtype(dtype):
         return lambda part: _instants(part, dtype)
     return lambda part: _by_inferred_type(part, dtype, numbers)
 
 
 def _by_inferred_type(column: Column, dtype: Any, numbers: Numbers) -> pd.Series[Any]:
-    """Convert the values that the column has without a request; refuse what cannot be read back."""
+    """Convert the values as they are without a request; refuse a result that cannot be read back."""
     losses = Losses()
     values = with_inferred_type(column, numbers, losses)
     _refuse_if(losses.nanoseconds)
@@ -93,7 +87,7 @@ def _by_inferred_type(column: Column, dtype: Any, numbers: Numbers) -> pd.Series
 
 
 def _lost_digits(column: Column, values: Any) -> bool:
-    """Return True if a number became a float with other digits than it was written with."""
+    """Return True if a number became a float with different digits."""
     values = values if isinstance(values, list) else values.to_pylist()
     return any(
         isinstance(value, float) and len(text) > FLOAT_DIGITS and decimal_of(text) != Decimal(repr(value))
@@ -111,29 +105,8 @@ def _reads_back(series: pd.Series[Any], result: pd.Series[Any]) -> bool:
         # Python takes True and 1 for the same category.
         return all(a == b and types.is_bool(a) == types.is_bool(b) for a, b in zip(before, after, strict=True))
     if result.dtype.kind == "m" and types.is_numeric_dtype(before.dtype):
-        return bool((after.astype("int64") == before).all())
-    if types.is_string_dtype(before.dtype):
-        before = _as_fine_as_possible(result.dtype, before)
+        after = after.astype("int64")
     return bool((after.astype(before.dtype) == before).all())
-
-
-def _as_fine_as_possible(dtype: Any, texts: pd.Series[Any]) -> pd.Series[Any]:
-    """Parse texts at the finest resolution, to compare them with the result: an hour can be written in many ways."""
-    if dtype.kind == "m":
-        return pd.to_timedelta(texts)
-    if isinstance(dtype, pd.ArrowDtype) and pa.types.is_time(dtype.pyarrow_dtype):
-        return texts.astype(pd.ArrowDtype(pa.time64("ns")))
-    if isinstance(dtype, pd.PeriodDtype) and all_match(pa.array(texts, pa.string()), _INSTANT):
-        return pd.to_datetime(texts, format="ISO8601")
-    return texts
-
-
-def _texts(column: Column, dtype: Any) -> pd.Series[Any]:
-    texts = column.text()
-    result = _from_arrow(texts, dtype)
-    # NumPy cuts bytes to the requested length.
-    _refuse_if(dtype.kind == "S" and not _reads_back(pd.Series(texts.to_pylist(), dtype="str"), result))
-    return result
 
 
 def _booleans(column: Column) -> Any:
@@ -159,23 +132,17 @@ def _numbers(column: Column, dtype: Any) -> Any:
 
 
 def _exact(values: Any, numbers: Any) -> Any:
-    """Return the numbers that were cast from these values, unless one is infinite or a whole number has changed."""
+    """Return the numbers cast from these values; refuse infinities, and whole numbers that have changed."""
     if pa.types.is_floating(numbers.type):
         floats = numbers.cast(pa.float64())
         _refuse_if(pc.all(pc.is_finite(floats)).as_py() is False)
         if pa.types.is_integer(values.type):
             _refuse_if(not floats.cast(pa.int64()).equals(values))
         elif pa.types.is_string(values.type):
-            digits = np.finfo(numbers.type.to_pandas_dtype()).precision
-            _refuse_if(_changes_whole_numbers(values, floats, digits))
+            is_whole = pc.match_substring_regex(values, "^-?[0-9]+$")
+            pairs = zip(values.filter(is_whole).to_pylist(), floats.filter(is_whole).to_pylist(), strict=True)
+            _refuse_if(any(int(text) != number for text, number in pairs))
     return numbers
-
-
-def _changes_whole_numbers(texts: Any, floats: Any, digits: int) -> bool:
-    """Return True if a text without a fraction, of more than `digits` digits, differs from its float."""
-    long = pc.and_(pc.match_substring_regex(texts, "^-?[0-9]+$"), pc.greater(pc.utf8_length(texts), digits))
-    pairs = zip(texts.filter(long).to_pylist(), floats.filter(long).to_pylist(), strict=True)
-    return any(int(text) != number for text, number in pairs)
 
 
 def _is_number(kind: Any) -> bool:

@@ -19,7 +19,7 @@ from toolkit.tables.column_names import KeyPath, distinct, dotted
 from toolkit.tables.columns import Column, Losses, column_of, with_inferred_type
 from toolkit.tables.flatten import columns_of
 from toolkit.tables.json_body import body_of
-from toolkit.tables.requested_dtypes import as_requested_dtype, needs_digits
+from toolkit.tables.requested_dtypes import as_requested_dtype
 from toolkit.tables.row_choice import choose_rows
 
 
@@ -87,9 +87,7 @@ def tabulate(
         raise ValueError(f"numbers is one of {', '.join(map(repr, get_args(Numbers)))}, not {numbers!r}")
     if data is None:
         raise TabulationError(
-            "There is nothing to make a table of: the data is None.",
-            "Give a response, JSON or a parsed value.",
-            about="data",
+            "The data is None, so there is no table.", "Give a response, JSON or a parsed value.", about="data"
         )
     if records is not None and not isinstance(records, str):
         raise TabulationError(
@@ -103,7 +101,7 @@ def tabulate(
         if numbers == "float":
             columns |= _with_all_digits(data, records, columns, requested)
     except RecursionError:
-        raise TabulationError("The value is nested too deep.", about="data") from None
+        raise TabulationError("The value is nested too deeply.", about="data") from None
     losses = Losses()
     frame = frame_of({name: _finished(column, requested, numbers, losses) for name, column in columns.items()}, count)
     _warn(losses)
@@ -119,8 +117,8 @@ def _finished(column: Column, requested: Mapping[str, Any], numbers: Numbers, lo
 def _read(data: Any, path: str | None, *, numbers_as_text: bool) -> tuple[dict[str, Column], int]:
     """Return the columns by name, and the number of rows."""
     body = body_of(data)
-    if body is not None and len(body.content) >= arrow_reader.WORTHWHILE:
-        result = arrow_reader.read_columns(body, path, numbers_as_text=numbers_as_text)
+    if body is not None and not numbers_as_text and len(body.content) >= arrow_reader.WORTHWHILE:
+        result = arrow_reader.read_columns(body, path)
         if result is not None:
             return _named(result[0], {}), result[1]
     rows = choose_rows(data if body is None else body.parse(numbers_as_text=numbers_as_text), path)
@@ -130,17 +128,13 @@ def _read(data: Any, path: str | None, *, numbers_as_text: bool) -> tuple[dict[s
 def _with_all_digits(
     data: Any, path: str | None, columns: Mapping[str, Column], requested: Mapping[str, Any]
 ) -> dict[str, Column]:
-    """Read the columns again that lost digits as floats, if the requested dtype would keep those digits."""
+    """Return the columns of floats that are requested as another dtype, read again with all their digits."""
     lossy = [
         name
         for name, dtype in requested.items()
-        if needs_digits(dtype) and name in columns and _has_floats(columns[name].data)
+        if dtype.kind != "f" and name in columns and _has_floats(columns[name].data)
     ]
-    body = body_of(data) if lossy else None
-    if body is None:
-        return {}
-    rows = choose_rows(body.parse(numbers_as_text=True), path)
-    exact = _named(columns_of(rows.records), rows.carried)
+    exact = _read(data, path, numbers_as_text=True)[0] if lossy else {}
     return {name: exact[name] for name in lossy}
 
 
