@@ -189,8 +189,8 @@ def test_outside_of_ipython(secret):
         f"{SETUP}\ncheck([('CLIENT_SECRET', Secret('{secret}'))])\nimport sys\n"
         "print([name for name in sys.modules if name.startswith('IPython')])"
     )
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
-    assert (done.stdout.strip(), done.stderr) == ("[]", "")
+    result = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
+    assert (result.stdout.strip(), result.stderr) == ("[]", "")
 
 
 @given(st.text(min_size=SHORTEST_SECRET), st.text(), st.text())

@@ -33,11 +33,11 @@ def test_round_trip(secret, purpose, data):
 
 
 @given(st.tuples(secrets, purposes), st.tuples(secrets, purposes))
-def test_other_secret_or_purpose(one, other):
+def test_other_secret_or_purpose(first, second):
     """A seal with another secret or purpose has another name and does not open the data."""
-    if one != other:
-        assert Seal(*one).name != Seal(*other).name
-        assert Seal(*other).open(Seal(*one).seal(b"data")) is None
+    if first != second:
+        assert Seal(*first).name != Seal(*second).name
+        assert Seal(*second).open(Seal(*first).seal(b"data")) is None
 
 
 def test_empty_secret():

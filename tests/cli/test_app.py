@@ -19,7 +19,7 @@ COMMANDS = ("demo", "practice", "record", "lab")
 PROCESS = [sys.executable, "-c", "from toolkit.cli import main; main()"]
 
 
-class Done(NamedTuple):
+class Result(NamedTuple):
     """The result of a command."""
 
     status: int
@@ -27,7 +27,7 @@ class Done(NamedTuple):
     stderr: str
 
 
-Run = Callable[..., Done]
+Run = Callable[..., Result]
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
 
-    def run_command(*arguments: str, **variables: str) -> Done:
+    def run_command(*arguments: str, **variables: str) -> Result:
         with monkeypatch.context() as patch:
             patch.setattr(sys, "argv", ["toolkit", *arguments])
             patch.setattr("warnings.showwarning", None)  # the command sets its own
@@ -47,7 +47,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
                 patch.setenv(name, value)
             with pytest.raises(SystemExit) as exit_:
                 cli.main()
-        return Done(int(exit_.value.code or 0), *capsys.readouterr())
+        return Result(int(exit_.value.code or 0), *capsys.readouterr())
 
     return run_command
 
@@ -60,9 +60,9 @@ def environment_of_process(folder: Path) -> dict[str, str]:
 
 def test_demo(run: Run, tmp_path: Path) -> None:
     """The demo needs no configuration, says that it replays, and suggests what to do next."""
-    done = run("demo")
-    assert done.status == 0
-    assert done.stderr == ""
+    result = run("demo")
+    assert result.status == 0
+    assert result.stderr == ""
     for expected in (
         "replaying 5 interactions, recorded",
         "/v1/oauth2/token",
@@ -70,7 +70,7 @@ def test_demo(run: Run, tmp_path: Path) -> None:
         "Token lifetimes",
         "toolkit lab",
     ):
-        assert expected in done.stdout
+        assert expected in result.stdout
     assert list(tmp_path.iterdir()) == []
 
 
@@ -92,10 +92,10 @@ def test_demo_needs_no_network(run: Run, tmp_path: Path) -> None:
 
 def test_record_and_replay(run: Run, tmp_path: Path) -> None:
     """`record --practice` leaves one cassette without secrets, which a session replays."""
-    done = run("record", "mine", "--practice", "--environment", "paper")
-    assert done.status == 0, done.stderr
+    result = run("record", "mine", "--practice", "--environment", "paper")
+    assert result.status == 0, result.stderr
     path = tmp_path / "cassettes" / "mine.yaml"
-    assert str(path) in done.stdout
+    assert str(path) in result.stdout
     assert tk.scan(path) == []
     assert len(tk.Session(cassette=path, mode="none").accounts()) == 1
     again = run("record", "mine", "--practice")
@@ -116,10 +116,10 @@ def test_record_and_replay(run: Run, tmp_path: Path) -> None:
 )
 def test_bad_input(arguments: list[str], variables: dict[str, str], expected: str, run: Run, tmp_path: Path) -> None:
     """An error is printed in two lines on standard error, with exit status 1, and nothing is written."""
-    done = run(*arguments, **variables)
-    assert done.status == 1
-    assert expected in done.stderr
-    assert "Traceback" not in done.stderr + done.stdout
+    result = run(*arguments, **variables)
+    assert result.status == 1
+    assert expected in result.stderr
+    assert "Traceback" not in result.stderr + result.stdout
     assert not list(tmp_path.rglob("*.yaml"))
 
 
@@ -127,20 +127,20 @@ def test_malformed_settings_file(run: Run, tmp_path: Path) -> None:
     """The error names the file and the line; the file is kept."""
     file = tmp_path / "toolkit.toml"
     file.write_text("[addresses]\nauth = https://x\n", encoding="utf-8")
-    done = run("record", "x", "--practice")
-    assert done.status == 1
-    assert str(file) in done.stderr.replace("\n", "")
-    assert "line 2" in done.stderr
+    result = run("record", "x", "--practice")
+    assert result.status == 1
+    assert str(file) in result.stderr.replace("\n", "")
+    assert "line 2" in result.stderr
     assert file.read_text(encoding="utf-8") == "[addresses]\nauth = https://x\n"
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_help_has_examples(command: str, run: Run) -> None:
     """The help of each command shows how to use it."""
-    done = run(command, "--help")
-    assert done.status == 0
-    assert "Examples" in done.stdout
-    assert f"toolkit {command}" in done.stdout
+    result = run(command, "--help")
+    assert result.status == 0
+    assert "Examples" in result.stdout
+    assert f"toolkit {command}" in result.stdout
 
 
 def test_version_option(run: Run, tmp_path: Path) -> None:
@@ -162,8 +162,8 @@ def test_practice_command(run: Run, tmp_path: Path) -> None:
         while not (lines and lines[-1].startswith("# Running")):
             lines.append(process.stdout.readline())
         exported = dict(re.findall(r"export (\w+)=(\S+)", "".join(lines)))
-        done = run("record", "live", "--environment", "broker-sandbox", **exported)
-        assert done.status == 0, done.stderr
+        result = run("record", "live", "--environment", "broker-sandbox", **exported)
+        assert result.status == 0, result.stderr
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 0
     secrets = [value for name, value in exported.items() if name.endswith(("_KEY_ID", "_SECRET_KEY", "_CLIENT_SECRET"))]
@@ -176,16 +176,16 @@ def test_refused_recording(run: Run, tmp_path: Path) -> None:
     with tk.practice() as service:
         exported = {f"TOOLKIT_{name.upper()}_URL": address for name, address in service.settings.addresses.items()}
         keys = {"TOOLKIT_PAPER_KEY_ID": "PK-of-nobody-0000", "TOOLKIT_PAPER_SECRET_KEY": "wrong-wrong-wrong"}
-        done = run("record", "wrong", "--environment", "paper", **exported, **keys)
-    assert done.status == 1
-    assert "did not accept the credentials" in done.stderr
+        result = run("record", "wrong", "--environment", "paper", **exported, **keys)
+    assert result.status == 1
+    assert "did not accept the credentials" in result.stderr
     assert not list(tmp_path.rglob("*.yaml"))
 
 
 def test_unwritable_folder(run: Run, tmp_path: Path) -> None:
     """A cassette that cannot be written is an error before anything is sent."""
     (tmp_path / "cassettes").write_text("no folder", encoding="utf-8")
-    done = run("record", "x", "--practice")
-    assert done.status == 1
-    assert "Traceback" not in done.stderr
-    assert str(tmp_path / "cassettes" / "x.yaml") in done.stderr.replace("\n", "")
+    result = run("record", "x", "--practice")
+    assert result.status == 1
+    assert "Traceback" not in result.stderr
+    assert str(tmp_path / "cassettes" / "x.yaml") in result.stderr.replace("\n", "")

@@ -116,16 +116,16 @@ def person(monkeypatch):
 def run(*arguments, piped=None, status=0):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        done = CliRunner().invoke(app, list(arguments), input=piped)
-    assert done.exit_code == status, (done.output, done.exception)
-    return done.output
+        result = CliRunner().invoke(app, list(arguments), input=piped)
+    assert result.exit_code == status, (result.output, result.exception)
+    return result.output
 
 
 def refusal(*arguments, piped=None, kind=ConfigurationError):
-    done = CliRunner().invoke(app, list(arguments), input=piped)
-    assert isinstance(done.exception, kind), (done.output, done.exception)
-    assert done.exception.next_step
-    return str(done.exception)
+    result = CliRunner().invoke(app, list(arguments), input=piped)
+    assert isinstance(result.exception, kind), (result.output, result.exception)
+    assert result.exception.next_step
+    return str(result.exception)
 
 
 def pem(passphrase=None):
@@ -174,8 +174,8 @@ def test_add_without_keyring(person, home):
     keyring.set_keyring(null.Keyring())
     person.types("PK-1234567", "secret-1234567")
     with pytest.warns(UserWarning, match=r"No system keyring .*live\.mine\.toml.*unencrypted"):
-        done = CliRunner().invoke(app, ["add", "mine", "-e", "live"])
-    assert "live.mine.toml" in done.output
+        result = CliRunner().invoke(app, ["add", "mine", "-e", "live"])
+    assert "live.mine.toml" in result.output
     file = home / ".config" / "service-access-toolkit" / "profiles" / "live.mine.toml"
     assert "secret-1234567" in file.read_text()
     if os.name == "posix":
@@ -262,10 +262,10 @@ def test_missing_piped_value(piped, output):
 @pytest.mark.parametrize("data", [b"kanari-5f1d\xff\n", b"kanari-5f1d" * 200_000])
 def test_piped_input_is_not_quoted(data):
     """Input that is not text, or too large, is refused without quoting it."""
-    done = CliRunner().invoke(app, ["add", "a", "-e", "live", "--stdin"], input=data)
-    assert isinstance(done.exception, ConfigurationError)
-    assert done.exception.__context__ is None
-    assert "kanari" not in str(done.exception) + done.output
+    result = CliRunner().invoke(app, ["add", "a", "-e", "live", "--stdin"], input=data)
+    assert isinstance(result.exception, ConfigurationError)
+    assert result.exception.__context__ is None
+    assert "kanari" not in str(result.exception) + result.output
 
 
 def test_add_without_terminal():
@@ -510,5 +510,5 @@ def test_credentials_command_import_is_light():
     heavy = "{'pandas', 'cryptography', 'keyring'}"
     code = f"import sys, toolkit.cli.credentials; print({heavy} & sys.modules.keys())"
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"
+    result = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "set()"

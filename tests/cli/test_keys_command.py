@@ -65,9 +65,9 @@ def test_printed_key_matches_file(algorithm, tmp_path):
     assert (jwk["alg"], jwk["use"], jwk["kid"]) == (algorithm, "sig", thumbprint(jwk))
     private = as_signer(file, algorithm=algorithm)
     code = shown[shown.index("from pathlib import Path") :].replace("CLIENT_ID", "client-1")
-    made = {}
-    exec(code, made)  # noqa: S102 - it is meant to be pasted
-    credentials = made["credentials"]
+    namespace = {}
+    exec(code, namespace)  # noqa: S102 - it is meant to be pasted
+    credentials = namespace["credentials"]
     assert (credentials.algorithm, credentials.key_id) == (algorithm, jwk["kid"])
     assert credentials.private_key.identity() == private.identity()
     implementation = __import__("jwt").get_algorithm_by_name(algorithm)

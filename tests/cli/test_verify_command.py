@@ -27,7 +27,7 @@ def run(tmp_path, monkeypatch):
     file = tmp_path / "a.ipynb"
 
     def invoke(*arguments, **verdict):
-        given = Verdict(file, **{"outcome": Outcome.SAME, "cells": 4, "seconds": 1.25, **verdict})
+        outcome = Verdict(file, **{"outcome": Outcome.SAME, "cells": 4, "seconds": 1.25, **verdict})
 
         def verify(paths, *, watch, stopping, **options):
             assert paths
@@ -35,9 +35,9 @@ def run(tmp_path, monkeypatch):
                 stopping()
                 raise KeyboardInterrupt
             watch(Progress(file, 1, 4))
-            watch(Progress(file, None, 4, given))
+            watch(Progress(file, None, 4, outcome))
             invoke.options = options
-            return [given]
+            return [outcome]
 
         monkeypatch.setattr(toolkit.verification, "verify", verify)
         return CliRunner().invoke(app, [str(tmp_path), *arguments], env={"COLUMNS": "200"})
@@ -48,10 +48,10 @@ def run(tmp_path, monkeypatch):
 
 def test_same(run):
     """Without a terminal progress is a line per notebook; the summary has cells, seconds and result."""
-    done = run("--jobs", "2", "--timeout", "9", "--update")
-    assert done.exit_code == 0
-    assert "a.ipynb: same (1.2 s)" in done.output
-    assert [line.split()[1:] for line in done.output.splitlines() if line.endswith("same  ") or "1.2  " in line] == [
+    result = run("--jobs", "2", "--timeout", "9", "--update")
+    assert result.exit_code == 0
+    assert "a.ipynb: same (1.2 s)" in result.output
+    assert [line.split()[1:] for line in result.output.splitlines() if line.endswith("same  ") or "1.2  " in line] == [
         ["4", "1.2", "same"]
     ]
     assert run.options == {"update": True, "jobs": 2, "timeout": 9.0}
@@ -59,87 +59,87 @@ def test_same(run):
 
 def test_same_with_other_versions(run):
     """Other library versions are mentioned even if the outputs are the same."""
-    done = run(versions=CHANGED)
-    assert done.exit_code == 0
-    assert "same (Made with pandas 3.1.0, here 3.2.1)" in done.output
+    result = run(versions=CHANGED)
+    assert result.exit_code == 0
+    assert "same (Made with pandas 3.1.0, here 3.2.1)" in result.output
 
 
 def test_difference(run):
     """A difference shows cell, output, kind, lines and hint, and gives exit status 1."""
-    done = run(outcome=Outcome.DIFFERS, differences=(RESULT, LOOKS), versions=CHANGED)
-    assert done.exit_code == 1
+    result = run(outcome=Outcome.DIFFERS, differences=(RESULT, LOOKS), versions=CHANGED)
+    assert result.exit_code == 1
     for words in ("Cell 3 (table): output 1, text/plain [data]", "  -1", "  +2", "It holds a hint."):
-        assert words in done.output
+        assert words in result.output
     for words in ("differs at 2 places", "--update", "Made with pandas 3.1.0, here 3.2.1."):
-        assert words in done.output
+        assert words in result.output
 
 
 def test_difference_in_presentation(run):
     """A difference in presentation only is named as such, together with the library versions."""
-    done = run(outcome=Outcome.DIFFERS, differences=(LOOKS,), versions=CHANGED)
-    assert done.exit_code == 1
-    assert "It differs in presentation only; made with pandas 3.1.0, here 3.2.1." in done.output
-    assert "differs in presentation only" in done.output.splitlines()[-3]
+    result = run(outcome=Outcome.DIFFERS, differences=(LOOKS,), versions=CHANGED)
+    assert result.exit_code == 1
+    assert "It differs in presentation only; made with pandas 3.1.0, here 3.2.1." in result.output
+    assert "differs in presentation only" in result.output.splitlines()[-3]
 
 
 def test_failure(run):
     """A failure shows the cell, the error and what to do, and gives exit status 2."""
-    done = run(outcome=Outcome.FAILED, failure=Failure("KeyError: 'a'", "Look at it.", CELL))
-    assert done.exit_code == 2
-    assert "Cell 3 (table): KeyError: 'a'\nLook at it." in done.output
+    result = run(outcome=Outcome.FAILED, failure=Failure("KeyError: 'a'", "Look at it.", CELL))
+    assert result.exit_code == 2
+    assert "Cell 3 (table): KeyError: 'a'\nLook at it." in result.output
 
 
 def test_unstable(run):
     """A refused update says that two runs give different outputs."""
-    done = run(outcome=Outcome.UNSTABLE, differences=(RESULT,))
-    assert done.exit_code == 1
-    assert "Two runs give different outputs" in done.output
+    result = run(outcome=Outcome.UNSTABLE, differences=(RESULT,))
+    assert result.exit_code == 1
+    assert "Two runs give different outputs" in result.output
 
 
 def test_update(run):
     """The lines of an update are left for git to show."""
-    done = run(outcome=Outcome.UPDATED, differences=(RESULT,))
-    assert done.exit_code == 0
-    assert "updated at 1 place" in done.output
-    assert "-1" not in [line.strip() for line in done.output.splitlines()]
+    result = run(outcome=Outcome.UPDATED, differences=(RESULT,))
+    assert result.exit_code == 0
+    assert "updated at 1 place" in result.output
+    assert "-1" not in [line.strip() for line in result.output.splitlines()]
 
 
 def test_outputs_are_escaped(run):
     """Control characters and markup in outputs are shown as text or removed, and long outputs are shortened."""
     lines = ("-\x1b[2J[bold]x[/]", "+\u202ey", "+" + "z" * 500, *["+line"] * 40)
-    done = run(outcome=Outcome.DIFFERS, differences=(Difference("output 1", Kind.DATA, CELL, lines),) * 25)
-    assert "-[2J[bold]x[/]" in done.output
-    assert "\x1b" not in done.output
-    assert "\u202e" not in done.output
-    assert "13 more lines" in done.output
-    assert "and 5 more; --json" in done.output
-    assert "z" * 200 not in done.output
+    result = run(outcome=Outcome.DIFFERS, differences=(Difference("output 1", Kind.DATA, CELL, lines),) * 25)
+    assert "-[2J[bold]x[/]" in result.output
+    assert "\x1b" not in result.output
+    assert "\u202e" not in result.output
+    assert "13 more lines" in result.output
+    assert "and 5 more; --json" in result.output
+    assert "z" * 200 not in result.output
 
 
 @pytest.mark.parametrize("to", ["file", "-"])
 def test_json_report(run, tmp_path, to):
     """The JSON report has everything, in a file or alone on standard output."""
     file = tmp_path / "verdicts.json"
-    done = run("--json", to if to == "-" else str(file), outcome=Outcome.DIFFERS, differences=(RESULT,))
-    told = json.loads(done.stdout if to == "-" else file.read_text())
-    assert told[0]["outcome"] == "differs"
-    assert told[0]["differences"][0]["cell"] == {"number": 3, "first_line": "table"}
-    assert told[0]["differences"][0]["diff"] == ["-1", "+2"]
-    assert (told[0]["is_good"], told[0]["in_presentation_only"]) == (False, False)
+    result = run("--json", to if to == "-" else str(file), outcome=Outcome.DIFFERS, differences=(RESULT,))
+    report = json.loads(result.stdout if to == "-" else file.read_text())
+    assert report[0]["outcome"] == "differs"
+    assert report[0]["differences"][0]["cell"] == {"number": 3, "first_line": "table"}
+    assert report[0]["differences"][0]["diff"] == ["-1", "+2"]
+    assert (report[0]["is_good"], report[0]["in_presentation_only"]) == (False, False)
 
 
 def test_wrong_paths(run, tmp_path, monkeypatch):
     """A folder without notebooks, or a report that cannot be written, is a two-line error with exit status 2."""
     true_verify = toolkit.verification.verify
-    done = run("--json", str(tmp_path / "none" / "x.json"))
-    assert done.exit_code == 2
-    assert "There is no folder for" in done.stderr
+    result = run("--json", str(tmp_path / "none" / "x.json"))
+    assert result.exit_code == 2
+    assert "There is no folder for" in result.stderr
     app = typer.Typer()
     app.command()(verify.verify)
     monkeypatch.setattr(toolkit.verification, "verify", true_verify)
-    done = CliRunner().invoke(app, [str(tmp_path)])
-    assert (done.exit_code, done.stderr.count("\n")) == (2, 2)
-    assert "There are no notebooks in" in done.stderr.replace("\n", " ")
+    result = CliRunner().invoke(app, [str(tmp_path)])
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 2)
+    assert "There are no notebooks in" in result.stderr.replace("\n", " ")
 
 
 @pytest.mark.parametrize("seconds", ["inf", "nan", "0"])
@@ -148,19 +148,19 @@ def test_wrong_timeout(tmp_path, seconds):
     file = write_notebook(tmp_path / "a.ipynb", "1")
     app = typer.Typer()
     app.command()(verify.verify)
-    done = CliRunner().invoke(app, [str(file), "--timeout", seconds], env={"COLUMNS": "200"})
-    assert done.exit_code == 2
-    assert "timeout" in done.stderr
-    assert isinstance(done.exception, SystemExit)
+    result = CliRunner().invoke(app, [str(file), "--timeout", seconds], env={"COLUMNS": "200"})
+    assert result.exit_code == 2
+    assert "timeout" in result.stderr
+    assert isinstance(result.exception, SystemExit)
 
 
 def test_interrupt(run):
     """An interrupt prints one line on standard error and gives the exit status of an interrupt."""
     run.is_interrupted = True
-    done = run()
-    assert done.exit_code == 130
-    assert done.stderr.splitlines()[0] == "Stopping the kernels."
-    assert "Stopping" not in done.stdout
+    result = run()
+    assert result.exit_code == 130
+    assert result.stderr.splitlines()[0] == "Stopping the kernels."
+    assert "Stopping" not in result.stdout
 
 
 def test_verify_help(run):
@@ -182,14 +182,14 @@ def test_progress_bar(tmp_path):
 
 def test_editor_metadata(run):
     """An editor's metadata does not count, and is shown only between two runs of ours."""
-    kept = Difference("metadata/language_info/version", Kind.EDITOR, diff=('-"3.11.7"',))
-    done = run(differences=(kept,))
-    assert done.exit_code == 0
-    assert "same, with an editor's metadata" in done.output
-    assert "--update removes it" in done.output
-    done = run(outcome=Outcome.DIFFERS, differences=(kept, RESULT))
-    assert done.exit_code == 1
-    assert "differs at 1 place" in done.output
-    assert "language_info" not in done.output
-    done = run(outcome=Outcome.UNSTABLE, differences=(kept,))
-    assert "Metadata/language_info/version" in done.output
+    by_editor = Difference("metadata/language_info/version", Kind.EDITOR, diff=('-"3.11.7"',))
+    result = run(differences=(by_editor,))
+    assert result.exit_code == 0
+    assert "same, with an editor's metadata" in result.output
+    assert "--update removes it" in result.output
+    result = run(outcome=Outcome.DIFFERS, differences=(by_editor, RESULT))
+    assert result.exit_code == 1
+    assert "differs at 1 place" in result.output
+    assert "language_info" not in result.output
+    result = run(outcome=Outcome.UNSTABLE, differences=(by_editor,))
+    assert "Metadata/language_info/version" in result.output

@@ -23,10 +23,7 @@ from toolkit.local.files import (
     shown,
     write_atomically,
 )
-from toolkit.local.private_files import (
-    UnfitFile,
-    read_private,
-)
+from toolkit.local.private_files import UnfitFile, read_private
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs permissions, pipes and owners of POSIX")
 
@@ -156,8 +153,8 @@ for write, path in (write_atomically, file), (create_new, file.with_name("new"))
     except OSError:
         print("refused")
 """
-    done = subprocess.run([sys.executable, "-c", program, str(file)], capture_output=True, text=True, check=True)
-    assert done.stdout == "refused\nrefused\n"
+    result = subprocess.run([sys.executable, "-c", program, str(file)], capture_output=True, text=True, check=True)
+    assert result.stdout == "refused\nrefused\n"
     assert read_private(file, 10) == b"old"
     assert list(tmp_path.iterdir()) == [file]
 

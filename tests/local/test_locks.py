@@ -92,18 +92,18 @@ def test_killed(tmp_path):
 def test_threads(tmp_path):
     """Only one of many threads gets the lock, and any thread may release it."""
     file = tmp_path / "a.lock"
-    start, got = threading.Barrier(16), []
+    start, locks_taken = threading.Barrier(16), []
 
     def take():
         start.wait()
-        got.append(try_lock(file))
+        locks_taken.append(try_lock(file))
 
     threads = [threading.Thread(target=take) for _ in range(16)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    (lock,) = [lock for lock in got if lock is not None]
+    (lock,) = [lock for lock in locks_taken if lock is not None]
     releasing = threading.Thread(target=lock.release)
     releasing.start()
     releasing.join()

@@ -9,9 +9,7 @@ import sys
 import pytest
 
 from toolkit.local import private_files
-from toolkit.local.files import (
-    write_atomically,
-)
+from toolkit.local.files import write_atomically
 from toolkit.local.private_files import (
     LinkInTheWay,
     UnfitFile,

@@ -67,13 +67,13 @@ def test_any_changed_byte_is_found_in_its_cell(at, byte):
     assume(STORED[at] != byte)
     changed = STORED[:at] + bytes([byte]) + STORED[at + 1 :]
     try:
-        found = compared(changed)
+        result = compared(changed)
     except NotANotebook:
         return
-    assert found
+    assert result
     if parse_notebook(changed).content != parse_notebook(STORED).content:
         cell = sum(at >= begin for begin in BEGINS)
-        assert cell in [each.cell.number for each in found if each.cell is not None]
+        assert cell in [item.cell.number for item in result if item.cell is not None]
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,8 @@ def test_any_changed_byte_is_found_in_its_cell(at, byte):
 def test_place_and_kind_of_a_difference(old, new, place, kind):
     """Differences in results, presentation, sources and metadata have different kinds."""
     assert old in STORED
-    found = compared(STORED.replace(old, new, 1))
-    assert (place, kind) in [(item.place, item.kind) for item in found]
+    result = compared(STORED.replace(old, new, 1))
+    assert (place, kind) in [(item.place, item.kind) for item in result]
 
 
 def test_missing_output():
@@ -111,9 +111,9 @@ def test_missing_output():
 def test_difference_in_layout():
     """The same content in another layout differs in layout only, shown by line."""
     data = json.dumps(json.loads(STORED), sort_keys=True, indent=2).encode()
-    found = compared(data)
-    assert [item.kind for item in found] == [Kind.LAYOUT]
-    assert found[0].diff
+    result = compared(data)
+    assert [item.kind for item in result] == [Kind.LAYOUT]
+    assert result[0].diff
 
 
 def test_notebook_without_our_metadata():
@@ -200,12 +200,12 @@ def saved(result, **changes):
 
 def test_editor_data_is_not_a_result():
     """Times, trust, the language's version and an editor's widget identifiers are not results."""
-    found = compared(saved(with_widgets("theirs")), with_widgets("ours"))
-    assert {item.kind for item in found} == {Kind.EDITOR}
+    result = compared(saved(with_widgets("theirs")), with_widgets("ours"))
+    assert {item.kind for item in result} == {Kind.EDITOR}
     without = json.loads(saved(with_widgets("theirs")))
     del without["metadata"]["widgets"]
-    found = compared(as_bytes(parse_notebook(json.dumps(without).encode()).content), with_widgets("ours"))
-    assert {item.kind for item in found} == {Kind.EDITOR}
+    result = compared(as_bytes(parse_notebook(json.dumps(without).encode()).content), with_widgets("ours"))
+    assert {item.kind for item in result} == {Kind.EDITOR}
 
 
 def test_widget_state_is_a_result():
@@ -218,10 +218,10 @@ def test_widget_state_is_a_result():
 def test_other_metadata_is_not_an_editors(change):
     """Metadata that editors do not write was changed by somebody."""
     try:
-        found = compared(saved(RESULT, **change))
+        result = compared(saved(RESULT, **change))
     except NotANotebook:
         return
-    assert Kind.METADATA in {item.kind for item in found}
+    assert Kind.METADATA in {item.kind for item in result}
 
 
 def shown_by(result, **changes):

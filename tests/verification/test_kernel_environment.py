@@ -46,9 +46,9 @@ def environment(tmp_path):
 def run(environment, code):
     variables = environment.variables(os.environ)
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split()
+    result = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=60, check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stdout.split()
 
 
 @pytest.fixture

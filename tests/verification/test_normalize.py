@@ -46,8 +46,8 @@ def test_without_png_metadata(end):
 @given(st.binary(max_size=60), st.integers(0, 60))
 def test_any_text_in_place_of_a_png(data, cut):
     """Text that is not a PNG, or part of one, never raises an error."""
-    for each in (data, png()[:cut], png() + data):
-        without_png_metadata(base64.b64encode(each).decode())
+    for broken in (data, png()[:cut], png() + data):
+        without_png_metadata(base64.b64encode(broken).decode())
     without_png_metadata(data.decode("latin-1"))
 
 
@@ -55,8 +55,8 @@ def test_without_places():
     """Folders are replaced longest first and as whole names, also after a colour; names with the same start stay."""
     places = {"/home/ann/proj/nb": "<notebooks>", "/home/ann": "~"}
     texts = ["/home/ann/proj/nb/x.py", "\x1b[32m/home/ann/a.py\x1b[39m", "'/home/ann'", "/home/anna", "x/home/ann"]
-    told = ["<notebooks>/x.py", "\x1b[32m~/a.py\x1b[39m", "'~'", "/home/anna", "x/home/ann"]
-    assert without_places({"a": texts}, places) == {"a": told}
+    expected = ["<notebooks>/x.py", "\x1b[32m~/a.py\x1b[39m", "'~'", "/home/anna", "x/home/ann"]
+    assert without_places({"a": texts}, places) == {"a": expected}
     assert without_places("/x", {}) == "/x"
 
 
@@ -68,14 +68,14 @@ def test_placeholders_are_escaped_in_markup():
         "text/html": "<td>/home/ann/proj/a.csv</td><td>/home/ann</td>",
         "image/svg+xml": "<svg><text>/home/ann/proj</text></svg>",
     }
-    told = {
+    expected = {
         "text/plain": "<project>/a.csv",
         "text/html": "<td>&lt;project&gt;/a.csv</td><td>~</td>",
         "image/svg+xml": "<svg><text>&lt;project&gt;</text></svg>",
     }
     output = {"output_type": "display_data", "data": shown, "metadata": {}}
-    assert normal_output(output, places)["data"] == told
-    assert without_places({"state": {"outputs": [output]}}, places)["state"]["outputs"][0]["data"] == told
+    assert normal_output(output, places)["data"] == expected
+    assert without_places({"state": {"outputs": [output]}}, places)["state"]["outputs"][0]["data"] == expected
 
 
 @given(st.lists(st.sampled_from(["/a/b", "/a", "<td>", "&", "'", "x", "/", ".", " ", "\x1b[32m", "project"])))
@@ -116,10 +116,10 @@ def test_normal_form():
 def test_normal_form_of_skipped_cell():
     """A skipped cell keeps its outputs and count to the byte."""
     output = {"output_type": "stream", "name": "stdout", "text": "<x at 0x7fa40bb8fc90> in /home/ann\n"}
-    kept = {**CODE, "outputs": [output], "execution_count": 7}
-    notebook = {**NOTEBOOK, "cells": [kept, {**kept, "id": "b"}]}
+    skipped = {**CODE, "outputs": [output], "execution_count": 7}
+    notebook = {**NOTEBOOK, "cells": [skipped, {**skipped, "id": "b"}]}
     normal = normal_form(notebook, RunResult({1: CellResult()}), places={"/home/ann": "~"}, versions={})
-    assert normal["cells"] == [kept, {**CODE, "id": "b"}]
+    assert normal["cells"] == [skipped, {**CODE, "id": "b"}]
 
 
 def test_writing_and_reading_is_stable():

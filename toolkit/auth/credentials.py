@@ -277,12 +277,12 @@ def as_environment(environment: Environment | str) -> Environment:
     with suppress(ValueError):
         return Environment(environment)
     choices = f"Choose one of {', '.join(Environment)}."
-    given: object = environment
-    if isinstance(given, Credentials):
+    value: object = environment
+    if isinstance(value, Credentials):
         what = "The first argument of a session is the name of an environment, but credentials were given."
         next_step = "Write tk.Session(credentials=...); credentials name their environment."
-    elif not isinstance(given, str):
-        what = f"The environment is a name, not an object of type {type(given).__name__}."
+    elif not isinstance(value, str):
+        what = f"The environment is a name, not an object of type {type(value).__name__}."
         next_step = choices
     else:
         nearest = nearest_environment(environment)

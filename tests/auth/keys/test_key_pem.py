@@ -94,8 +94,8 @@ def test_pem_with_two_private_keys():
 def test_legacy_encryption_of_openssl(kind, command):
     """A key that OpenSSL encrypted in its older form is decrypted, also without its line breaks."""
     arguments = ["openssl", *command.split(), "-passout", "pass:hunter22"]
-    done = subprocess.run(arguments, input=pem(key(kind)).encode(), capture_output=True, check=True)
-    text = done.stdout.decode()
+    result = subprocess.run(arguments, input=pem(key(kind)).encode(), capture_output=True, check=True)
+    text = result.stdout.decode()
     assert "DEK-Info" in text
     for line_break in ("\n", " ", "", "\\n"):
         assert as_signer(text.replace("\n", line_break), passphrase="hunter22").identity() == identity(kind)
