@@ -368,9 +368,7 @@ def test_a_token_in_hand_outlives_a_refusal():
 def test_leader_on_a_loop():
     """A flight knows the event loop that fetches, so that others can see whether it still runs."""
     bench = Bench()
-    leader = bench.source.obtain(bench.clock, bench.fetch)
-    next(leader)
-    loop = asyncio.new_event_loop()
+    leader, loop = bench.obtain(), asyncio.new_event_loop()
     shielded = leader.send(loop)
     assert isinstance(shielded, Shielded)
     flight = next(bench.obtain()).flight
@@ -388,9 +386,7 @@ def test_leader_on_a_loop():
 def test_leader_that_is_not_taken_over():
     """A leader that ends before its fetch is driven does not leave a flight behind."""
     bench = Bench()
-    leader = bench.source.obtain(bench.clock, bench.fetch)
-    next(leader)
-    loop = asyncio.new_event_loop()
+    leader, loop = bench.obtain(), asyncio.new_event_loop()
     leader.send(loop)
     flight = next(bench.obtain()).flight
     leader.close()
@@ -402,9 +398,7 @@ def test_leader_that_is_not_taken_over():
 def test_leader_of_a_closed_loop():
     """A flight of a closed loop is lost: the next caller fetches, and later callers wait for that fetch."""
     bench = Bench()
-    leader = bench.source.obtain(bench.clock, bench.fetch)
-    next(leader)
-    loop = asyncio.new_event_loop()
+    leader, loop = bench.obtain(), asyncio.new_event_loop()
     shielded = leader.send(loop)
     shielded.is_under_way = True
     loop.close()

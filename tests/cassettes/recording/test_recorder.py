@@ -207,19 +207,19 @@ def test_leak_in_foreign_file_is_refused(path, interaction):
 
 
 def test_threads(path, scrubber, interaction):
-    """Interactions that end at the same time are all recorded completely."""
-    recorder = Recorder(path, scrubber)
+    """Interactions that end at the same time are all recorded completely, by one recorder or several."""
+    recorders = [Recorder(path, scrubber) for _ in range(2)]
 
     def record(thread):
         for number in range(10):
-            recorder.append(interaction(f"/{thread}-{number}", body=b"x" * 5000))
+            recorders[thread % 2].append(interaction(f"/{thread}-{number}", body=b"x" * 5000))
 
     threads = [threading.Thread(target=record, args=(number,)) for number in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert recorder.count == 40
+    assert [recorder.count for recorder in recorders] == [20, 20]
     assert sorted(paths_in(path)) == sorted(f"{thread}-{number}" for thread in range(4) for number in range(10))
 
 

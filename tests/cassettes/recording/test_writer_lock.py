@@ -227,33 +227,6 @@ def test_end_of_a_claim(path, process, mode):
         path.unlink()
 
 
-def test_rerun_cell(path):
-    """A cell that opens a session and runs again shares the recording, and both record to it."""
-    first = tk.Cassette(path, "new_episodes")
-    get(first, "/a")
-    second = tk.Cassette(path, "new_episodes")
-    get(second, "/b")
-    get(first, "/c")
-    second.close()
-    get(first, "/d")
-    assert recorded_paths(path) == ["/a", "/b", "/c", "/d"]
-
-
-def test_several_in_threads(path):
-    """Several cassettes of one process append to one file from threads; nothing is lost or interleaved."""
-    cassettes = [tk.Cassette(path, "new_episodes") for _ in range(3)]
-
-    def record(number):
-        get(cassettes[number % 3], *(f"/{number}-{call}" for call in range(5)))
-
-    threads = [threading.Thread(target=record, args=(number,)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(recorded_paths(path)) == sorted(f"/{number}-{call}" for number in range(6) for call in range(5))
-
-
 def test_two_that_record_anew(path):
     """Two sessions of a process that record anew share what replaces the file."""
     get(tk.Cassette(path), "/old")
