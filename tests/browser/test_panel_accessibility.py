@@ -176,7 +176,7 @@ def real_account(notebook):
     choose(notebook, "Mode", "call the service")
     choose(notebook, "Environment", "broker-live · live broker partner")
     tree(notebook, 'combobox "Environment"', "text: /real account/", 'combobox "Mode"')
-    status(notebook, "What is chosen above is not connected yet")
+    status(notebook, "The choices above are not connected yet")
 
 
 def restarted(notebook):

@@ -224,7 +224,7 @@ def test_results_of_threads_are_counted(seen: FakeLine) -> None:
 @pytest.mark.parametrize("nothing", [100, None, 1.5, object()])
 def test_what_cannot_be_iterated_over_is_refused(nothing: Any) -> None:
     """People try a number first, so the error says what to write."""
-    with pytest.raises(tk.ConfigurationError, match=f"{type(nothing).__name__} has none") as raised:
+    with pytest.raises(tk.ConfigurationError, match=f"{type(nothing).__name__} cannot be iterated") as raised:
         tk.progress(nothing)
     assert "range(number)" in raised.value.next_step
 

@@ -582,14 +582,14 @@ def test_the_status_says_when_another_choice_is_not_connected_yet(open_panel, se
     user.press()
     connected = user.status
     user.choose("environment", "live")
-    assert user.status.startswith("What is chosen above is not connected yet")
+    assert user.status.startswith("The choices above are not connected yet")
     assert user.panel._view.tone == "idle"
     assert user.panel.session.environment == "paper"
     assert "<strong>paper</strong>" in user.summary
     user.choose("environment", "paper")
     assert (user.status, user.panel._view.tone) == (connected, "good")
     user.choose("mode", "record")
-    assert user.status.startswith("What is chosen above is not connected yet")
+    assert user.status.startswith("The choices above are not connected yet")
 
 
 def test_choosing_after_a_failure_resets_the_status(open_panel):

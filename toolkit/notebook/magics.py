@@ -45,9 +45,9 @@ class Magics:
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
         self.masking = Masking(shell)
-        # For each cassette of a session's own: how much was played and recorded when the cell began.
+        # For each cassette that belongs to a session: how much was played and recorded when the cell began.
         self._counts_before: dict[Cassette, tuple[int, int]] | None = None
-        # The running cells, innermost last (a cell within `%%capture` is one more), and the cell with the cassette.
+        # The running cells, innermost last (a cell within `%%capture` counts too), and the cell with the cassette.
         self._running: list[ExecutionInfo] = []
         self._owner: ExecutionInfo | None = None
         self._arguments = _Arguments(prog=_CELL_MAGIC, add_help=False)
@@ -73,7 +73,7 @@ class Magics:
         self._counts_before = {own: _counts(own) for _, own in self._own_cassettes()}
 
     def start_of_cell(self, cell: ExecutionInfo) -> None:
-        """Note that a cell runs."""
+        """Note that a cell has started."""
         self._running.append(cell)
 
     def end_of_cell(self, result: ExecutionResult | None) -> None:

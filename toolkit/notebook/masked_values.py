@@ -1,6 +1,6 @@
-"""Replace known secrets in a value of a message: text, bytes, and containers of them.
+"""Replace known secrets in a value of a message: text, bytes, or containers of these.
 
-What live sessions know is replaced by its placeholder, in every form that systems write. So are pieces of a secret
+Every secret that a live session knows is replaced by its placeholder, in every form, and so are pieces of a secret
 that a display cut short. Everything else passes unchanged.
 """
 
@@ -26,9 +26,9 @@ _adding: Final = threading.RLock()
 
 
 def masked(value: Any) -> Any:
-    """Return a value without known secrets: the same object if it holds none.
+    """Return a value without known secrets, or the same object if it does not hold any.
 
-    Never raises: what cannot be checked is not shown.
+    It never raises: text that cannot be checked is not shown.
     """
     if isinstance(value, Mapping | list | tuple):
         with suppress(Exception):  # then each item is checked by itself
@@ -51,7 +51,7 @@ def forget_pieces() -> None:
 
 
 def _masked(value: Any) -> Any:
-    """Return a value of the same type in any case: a message with content of another type stops the kernel."""
+    """Return a value of the same type in any case, because content of another type would stop the kernel."""
     if isinstance(value, Mapping):
         return {_masked(key): _masked(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -169,8 +169,8 @@ def _remembered_input(inner: Callable[..., Any]) -> Callable[..., Any]:
 def mask_stream(name: str) -> Callable[[], None]:
     """Mask what is written to `sys.stdout` or `sys.stderr`, and return a function that undoes it.
 
-    The stream object gets another class. So it is masked for everybody who holds a reference to it, such as a log
-    handler, and `isinstance` answers as before. A stream written in C cannot change its class and is replaced.
+    The stream object gets another class. This masks it for everything that holds a reference to it, such as a log
+    handler, and keeps `isinstance` working. A stream written in C cannot change its class and is replaced.
 
     Args:
         name: "stdout" or "stderr".

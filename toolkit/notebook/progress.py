@@ -1,4 +1,4 @@
-"""`progress` goes through items and shows how far the loop is: in a notebook's output, at a terminal, or nowhere."""
+"""`progress` goes through items and shows how far the loop is, in a notebook's output or at a terminal."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _INTERVAL: Final = 0.2  # seconds between two updates
 def progress(
     items: Iterable[Item] | AsyncIterable[Item], *, total: SupportsIndex | None = None, label: str = ""
 ) -> Loop[Item]:
-    """Go through items and show how far it is: how many are done, and how long the rest will take.
+    """Go through items and show how many are done, and how long the rest will take.
 
     >>> for number in tk.progress(numbers, label="accounts"):
     ...     session.broker.get(f"/v1/accounts/{number}")
 
     It appears after half a second and leaves one line of text behind, also when the loop is stopped or fails. It is
     silent while every call of the loop is replayed and with TOOLKIT_OFFLINE, so that a replayed notebook stays the
-    same, and where nobody looks, such as in a log.
+    same, and where nobody would see it, such as in a log.
 
     Args:
         items: anything that `for` or, in an async cell, `async for` goes through.
@@ -37,19 +37,19 @@ def progress(
         label: what the items are.
 
     Raises:
-        ConfigurationError: `items` cannot be iterated over, or `total` is not a count.
+        ConfigurationError: if `items` cannot be iterated over, or `total` is not a count.
     """
     if not hasattr(items, "__iter__") and not hasattr(items, "__aiter__") and not hasattr(items, "__getitem__"):
         raise ConfigurationError(
-            f"Progress needs items to go through, and {type(items).__name__} has none.",
-            "Give a list or anything else that a for loop takes; to count to a number, give range(number).",
+            f"Progress needs items to loop over, but a {type(items).__name__} cannot be iterated over.",
+            "Pass a list or anything else that a for loop takes; to count to a number, pass range(number).",
             about="items",
         )
     count = None if total is None else _count(total)
     if hasattr(items, "itertuples"):
         raise ConfigurationError(
             "A for loop goes through the columns of a table, not through its rows.",
-            "For its rows, give frame.itertuples() and total=len(frame).",
+            "For its rows, pass frame.itertuples() and total=len(frame).",
             about="items",
         )
     return Loop(items, total=_length(items) if count is None else count, label=str(label))
@@ -77,7 +77,7 @@ def _length(items: Any) -> int | None:
 
 
 class Loop(Generic[Item]):
-    """Items that show how far a loop through them is; for `for` and `async for`, any number of times.
+    """Items that show the progress of each `for` or `async for` loop through them.
 
     Args:
         items: what to go through.

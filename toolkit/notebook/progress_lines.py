@@ -22,7 +22,7 @@ _HOUR: Final = 3600.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class LoopStatus:
-    """Where a loop stands.
+    """The progress of a loop.
 
     Attributes:
         done: number of items that are done.
@@ -81,7 +81,7 @@ class Line(Protocol):
     """One line that changes, in one place."""
 
     def show(self, status: LoopStatus) -> None:
-        """Show where the loop stands now."""
+        """Show the progress of the loop."""
 
     def end(self, text: str) -> None:
         """Leave this text behind."""
@@ -138,14 +138,14 @@ class _TerminalLine:
 
 @cache
 def _console() -> Any:
-    """Return one console for all loops, so that the lines of nested loops stand below each other."""
+    """Return the console of all loops, so that the lines of nested loops appear below each other."""
     from rich.console import Console
 
     return Console(stderr=True)
 
 
 def line_here() -> Line | None:
-    """Return a line in the running cell or at the terminal; None where nobody would see it, such as in a log of CI."""
+    """Return a line in the running cell or at the terminal, or None where nobody would see it, such as in a CI log."""
     if getattr(user_code.shell(), "kernel", None) is not None:
         return _NotebookLine()
     return _TerminalLine() if sys.stderr is not None and sys.stderr.isatty() else None

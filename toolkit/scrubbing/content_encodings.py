@@ -1,4 +1,4 @@
-"""Decompressed bodies: a body that cannot be decompressed cannot be checked for secrets.
+"""Decompress bodies to search them for secrets; a body that cannot be decompressed is not recorded.
 
 The size is capped: a body that grows out of proportion is refused, whatever its content encoding.
 """
@@ -24,7 +24,7 @@ _CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
 
 class NotInstalled(Exception):
-    """The package that would decompress it is not installed."""
+    """The package that decompresses this content encoding is not installed."""
 
 
 class Broken(Exception):
@@ -68,11 +68,11 @@ def _decompressed(coding: str, body: bytes) -> bytes:
 
 
 def capped(chunks: Iterable[bytes], packed: int) -> bytes:
-    """Return the chunks as one, up to a limit.
+    """Join the chunks, up to a limit.
 
     Args:
         chunks: the decompressed data.
-        packed: size of the compressed data in bytes.
+        packed: size of the compressed data in bytes, which decides the limit.
 
     Raises:
         SecretLeak: if they exceed the limit.
@@ -92,7 +92,7 @@ def capped(chunks: Iterable[bytes], packed: int) -> bytes:
 
 
 def inflated(body: bytes | memoryview, window_bits: int, *, is_whole: bool = True) -> Iterator[bytes]:
-    """Yield what zlib makes of a body, in steps.
+    """Decompress a body with zlib, in steps.
 
     Args:
         body: the compressed data.
@@ -153,7 +153,7 @@ def _brotli_steps(decoder: Any, body: bytes) -> Iterator[bytes]:
 
 
 def zstd_decompressed(body: bytes | memoryview) -> Iterator[bytes]:
-    """Yield what Zstandard makes of a body of one frame or several, in steps."""
+    """Decompress a body of one or more Zstandard frames, in steps."""
     try:
         import zstandard  # type: ignore[import-not-found,unused-ignore]
     except ImportError:

@@ -1,4 +1,4 @@
-"""The names that credentials go by, in headers, fields and URLs, and what stands for each in a recording.
+"""The names of credentials in headers, fields and URLs, and the kind that a placeholder names for each.
 
 The names come from RFC 6749 and 6750 (tokens, client secret, password, code), 7009 (token), 7521 and 7523
 (assertions), 7592 (registration token), 7636 (code verifier), 8628 (device code), 8693 (subject and actor token),
@@ -6,8 +6,8 @@ The names come from RFC 6749 and 6750 (tokens, client secret, password, code), 7
 signed URLs.
 
 Deliberately absent: `client_id`, `state`, `nonce`, `user_code` and `request_uri`, which do not give access by
-themselves; as fields also `session_id`, `token` and `code`, which in JSON are just as often a trading session and a
-country or a currency. `code`, `token` and `sig` count in URLs and forms only.
+themselves; and, as fields of JSON, `session_id`, `token` and `code`, which are just as often a trading session, a
+currency or a country. `code`, `token` and `sig` count in URLs and forms only.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def url_kind(name: str) -> str | None:
 
 
 def is_url_name_only(name: str) -> bool:
-    """Check whether a name means a credential in URLs and forms only, and only with a value as long as a secret."""
+    """Check whether a name means a credential only in URLs and forms, and only with a value as long as a secret."""
     return name.lower() in _URL_KINDS
 
 

@@ -1,7 +1,7 @@
-"""Secrets by their place in a message: in headers, cookies, URLs, forms, JSON, multipart bodies and other text.
+"""Find secrets by their place in a message: in headers, cookies, URLs, forms, JSON, multipart bodies and other text.
 
-A value in a place where credentials stand counts as a secret from then on, wherever else it occurs; so does any
-text with the shape of a credential.
+A value in the place of a credential counts as a secret from then on, wherever else it occurs. So does any text with
+the shape of a credential.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _BYTE_ORDER_MARK: Final = "\ufeff"
 def secrets_by_place(
     message: RecordedRequest | RecordedResponse, body: bytes | None = None
 ) -> Iterable[tuple[str, Secret]]:
-    """Return the values that stand where credentials stand, each with its kind.
+    """Return the values in the places of credentials, each with its kind.
 
     Args:
         message: a request or a response.

@@ -73,10 +73,7 @@ _ESCAPED_SLASH: Final = re.compile(r"\\{1,8}/")
 
 
 def may_name_credentials(data: bytes) -> bool:
-    """Check cheaply whether `data` may hold a credential that the functions here would find.
-
-    Never False if it does.
-    """
+    """Check quickly whether `data` may hold a credential; False means that these functions would not find any."""
     return any(_has_stem(level) for level in (data, *unescaped_levels(data)))
 
 
@@ -139,7 +136,7 @@ def _kind_of(name: str) -> str:
 
 
 def may_have_shape(data: bytes, lower: bytes) -> bool:
-    """Check cheaply whether `data` may hold such a credential; `lower` is `data` in small letters."""
+    """Check quickly whether `data` may hold a credential with such a shape; `lower` is `data` in small letters."""
     return b"eyJ" in data or b"private key" in lower or any(stem in lower for stem in _BEARER_STEMS)
 
 

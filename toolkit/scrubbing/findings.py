@@ -1,4 +1,4 @@
-"""`scan`: look for secrets in files that exist already, and list the findings."""
+"""`scan` looks for secrets in existing files and lists the findings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from toolkit.scrubbing.find_in_text import BEARER, PRIVATE_KEY, SIGNED_TOKEN
 from toolkit.scrubbing.known import KnownSecrets
 
 _COLUMNS: Final = ("file", "line", "what")
-_WHAT_TO_DO: Final = "look at each place, remove what is secret, and change the secret if the file was passed on."
+_WHAT_TO_DO: Final = "check each place, remove the secrets, and change those in files that were shared."
 _NO_FINDINGS: Final = "No findings: nothing looks like a secret."
 # Parts of patterns that ignore case or search small letters. A value; one in angle brackets is a placeholder.
 _VALUE: Final = rb"(?!<|%3c)[a-z0-9._~+/=%-]{8,}"
@@ -58,7 +58,7 @@ class Finding:
 
 
 class FindingList(list[Finding]):
-    """A list of findings that shows itself as a table, in notebooks and terminals."""
+    """A list of findings, shown as a table in notebooks and terminals."""
 
     def __repr__(self) -> str:
         if not self:
@@ -83,7 +83,7 @@ def _rows(findings: FindingList) -> list[tuple[str, str, str]]:
 def scan(
     paths: str | Path | Iterable[str | Path], *, secrets: str | Secret | Iterable[str | Secret] = ()
 ) -> list[Finding]:
-    """Look for secrets in files: for those the user names, and for what stands where credentials stand.
+    """Look for secrets in files: for those the user names, and for values in the places of credentials.
 
     Args:
         paths: files, and folders with everything below them except hidden folders and caches.
@@ -139,7 +139,7 @@ def _scan_file(path: Path, known: KnownSecrets) -> list[Finding]:
 
 
 def _places_in(data: bytes) -> set[tuple[int, str]]:
-    """Return line and kind of every value that stands where credentials stand."""
+    """Return the line and kind of every value in the place of a credential."""
     lower = data.lower()
     places = [(match.start(), kind) for kind, stem, place in _PLACES if stem in lower for match in place.finditer(data)]
     places += [(match.start(), "secret field") for match in _SECRET_FIELD.finditer(lower)]
@@ -147,7 +147,7 @@ def _places_in(data: bytes) -> set[tuple[int, str]]:
 
 
 def _known_secrets_in(data: bytes, known: KnownSecrets) -> set[tuple[int, str]]:
-    """Return line and kind of every known secret; of a key in several lines, the first line."""
+    """Return the line and kind of every known secret; for a key in several lines, its first line."""
     anywhere = known.find_across_lines(data)
     if anywhere is None:
         return set()

@@ -28,7 +28,7 @@ _NewSecret = tuple[Secret, str, str | None]  # with its kind, and a stand-in if 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Entry:
-    """A text to look for; a PEM has several.
+    """A text to look for; a PEM key has several.
 
     Attributes:
         by_place: True if the text is too short to be replaced elsewhere than in the field of a credential.
@@ -44,9 +44,9 @@ class _Entry:
 class KnownSecrets:
     """The secrets known so far, each with the placeholder that stands for it. It grows and never shrinks.
 
-    Distinct secrets of one kind keep distinct placeholders (`<ACCESS_TOKEN>`, `<ACCESS_TOKEN-2>`), because otherwise
-    one request would be answered with another's recording. No secret is forgotten, since any may turn up again. Each
-    takes some 5 kB, and the prefilter keeps searches quick with thousands of secrets.
+    Distinct secrets of one kind keep distinct placeholders (`<ACCESS_TOKEN>`, `<ACCESS_TOKEN-2>`); otherwise one
+    request would be answered with the recording of another. Secrets are never forgotten, since they may turn up again.
+    A secret takes some 5 kB, and the prefilter keeps searches quick with thousands of secrets.
     """
 
     def __init__(self, secrets: Iterable[tuple[str, Secret]] = ()) -> None:
@@ -72,7 +72,7 @@ class KnownSecrets:
         self._add_new((secret, kind, None) for kind, secret in secrets)
 
     def add_texts(self, secrets: str | Secret | Iterable[str | Secret]) -> None:
-        """Add what the user names as secret besides credentials: one text or several."""
+        """Add secrets that the user names: one text or several."""
         texts = (secrets,) if isinstance(secrets, str | Secret) else secrets
         self.add_all([("SECRET", Secret(text)) for text in texts])
 
@@ -82,7 +82,7 @@ class KnownSecrets:
 
     def _add_new(self, secrets: Iterable[_NewSecret], *, warns: bool = True) -> None:
         """Add the secrets that are not known yet, tell followers and listeners, and warn of short secrets."""
-        new = [each for each in secrets if self._add_one(*each)]
+        new = [secret for secret in secrets if self._add_one(*secret)]
         if not new:
             return
         for follower in [reference() for reference in self._followers]:
@@ -95,7 +95,7 @@ class KnownSecrets:
             if len(secret.reveal()) < SHORTEST_SECRET:
                 warn(
                     f"A secret of kind {kind} has fewer than {SHORTEST_SECRET} characters; in recordings it is "
-                    "replaced only where credentials stand, not wherever its text occurs."
+                    "replaced only as the value of a credential's field or header, not wherever its text occurs."
                 )
 
     def _add_one(self, secret: Secret, kind: str, stand_in: str | None) -> bool:
@@ -110,7 +110,7 @@ class KnownSecrets:
             is_short = len(text) < SHORTEST_SECRET
             for part, forms in ((secret, Forms), *_other_texts(text)):
                 number = len(self._entries)
-                # First the entry, then its number: another thread may search at any time.
+                # The entry first, then its number, because another thread may search at any time.
                 self._entries.append(_Entry(part, placeholder.encode(), len(part.reveal()), is_short, forms))
                 if is_short:
                     self._placed.append(number)
@@ -121,7 +121,7 @@ class KnownSecrets:
         return True
 
     def next_placeholder(self, kind: str) -> str:
-        """Return a placeholder that stands for nothing yet, for a value that is replaced in its place only."""
+        """Return an unused placeholder, for a value that is replaced only where it was found."""
         with self._lock:
             return self._next_placeholder(kind)
 
@@ -130,7 +130,7 @@ class KnownSecrets:
         return f"<{kind}>" if count == 1 else f"<{kind}-{count}>"
 
     def share_with(self, other: KnownSecrets) -> None:
-        """Add these secrets to another object too and, as long as it exists, those that become known later."""
+        """Add these secrets to another object, and later ones too for as long as that object exists."""
         with self._lock:
             if other is self or any(reference() is other for reference in self._followers):
                 return
@@ -139,12 +139,12 @@ class KnownSecrets:
         other._add_new(added, warns=False)
 
     def subscribe(self, listener: Callable[[], None]) -> None:
-        """Call a method whenever secrets become known, as long as the object it belongs to exists."""
+        """Call a bound method whenever secrets become known, for as long as its object exists."""
         with self._lock:
             self._listeners = [*(each for each in self._listeners if each() is not None), WeakMethod(listener)]
 
     def since(self, count: int) -> list[tuple[Secret, str]]:
-        """Return the secrets that became known after the first `count`, with their kinds; "" for personal data."""
+        """Return the secrets added after the first `count`, each with its kind; the kind of personal data is ""."""
         return [(secret, kind) for secret, kind, _ in self._added[count:]]
 
     def placeholder_of(self, secret: Secret) -> str | None:
@@ -152,17 +152,17 @@ class KnownSecrets:
         return self._placeholders.get(secret)
 
     def may_hold(self, data: bytes) -> bool:
-        """Check cheaply whether `data` may hold a known secret; never False if it does."""
+        """Check quickly whether `data` may hold a known secret; False means that it does not."""
         if not self._entries:
             return False
         return bool(self._candidates(data) or self._prefilter.candidates(without_whitespace(data)))
 
     def scrub(self, data: bytes, *, in_url: bool = False) -> bytes:
-        """Return `data` with a placeholder for every known secret, in whatever form, also if broken into lines.
+        """Return `data` with a placeholder for every known secret, in any form, even broken into lines.
 
         Args:
             data: bytes of any kind.
-            in_url: True to write the placeholders as they stand in a URL.
+            in_url: True to percent-encode the placeholders, as in a URL.
         """
         if not self._entries:
             return data
@@ -177,7 +177,7 @@ class KnownSecrets:
         return data
 
     def scrub_text(self, text: str) -> str:
-        """Return a text with a placeholder for every known secret, in whatever form."""
+        """Return a text with a placeholder for every known secret, in any form."""
         if not self._entries:
             return text
         return self.scrub(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
@@ -191,7 +191,7 @@ class KnownSecrets:
         return None
 
     def find_across_lines(self, data: bytes) -> tuple[str, str] | None:
-        """Return what `find` returns, also for a secret that is broken into lines."""
+        """Search like `find`, and also for secrets that are broken into lines."""
         hit = self.find(data)
         if hit is not None or not self._entries:
             return hit
@@ -203,10 +203,10 @@ class KnownSecrets:
         return None
 
     def _candidates(self, data: bytes) -> Iterable[int]:
-        found = self._prefilter.candidates(data)
+        numbers = self._prefilter.candidates(data)
         if self._placed and _FIELD.search(data):
-            found.update(self._placed)
-        return self._longest_first(found)
+            numbers.update(self._placed)
+        return self._longest_first(numbers)
 
     def _longest_first(self, numbers: set[int]) -> Iterable[int]:
         # A secret that contains another is replaced as a whole.
@@ -243,7 +243,7 @@ class SessionSecrets:
         self._all = KnownSecrets()  # one quick check for all sessions
         # Both tuples are replaced as a whole, so that scrubbing needs no lock.
         self._known: tuple[ref[KnownSecrets], ...] = ()
-        self._held: tuple[KnownSecrets, ...] = ()
+        self._kept: tuple[KnownSecrets, ...] = ()
         self._holders = 0
 
     def add(self, known: KnownSecrets) -> None:
@@ -258,33 +258,33 @@ class SessionSecrets:
                 self._all = together
             if all(reference() is not known for reference in living):
                 self._known = (*living, ref(known))
-            if self._holders and all(each is not known for each in self._held):
-                self._held = (*self._held, known)
+            if self._holders and all(each is not known for each in self._kept):
+                self._kept = (*self._kept, known)
 
     def hold(self) -> None:
-        """Keep secrets when their session ends, until `release` was called as often as `hold`."""
+        """Keep the secrets of sessions that end, until `release` is called as often as `hold`."""
         with self._lock:
             self._holders += 1
-            self._held = tuple(self.living())
+            self._kept = tuple(self.living())
 
     def release(self) -> None:
         """Undo one `hold`."""
         with self._lock:
             self._holders = max(0, self._holders - 1)
             if not self._holders:
-                self._held = ()
+                self._kept = ()
 
     def living(self) -> list[KnownSecrets]:
-        """Return what each living session knows."""
+        """Return the known secrets of each living session."""
         return [known for known in (reference() for reference in self._known) if known is not None]
 
     def scrub_text(self, text: str) -> str:
-        """Return a text with a placeholder for every secret, in whatever form."""
+        """Return a text with a placeholder for every secret, in any form."""
         data = text.encode("utf-8", "surrogatepass")
         return self.scrub(data).decode("utf-8", "surrogatepass") if self._all.may_hold(data) else text
 
     def scrub(self, data: bytes) -> bytes:
-        """Return bytes with a placeholder for every secret, in whatever form."""
+        """Return bytes with a placeholder for every secret, in any form."""
         if self._all.may_hold(data):
             for known in self.living():
                 data = known.scrub(data)
@@ -292,7 +292,7 @@ class SessionSecrets:
 
 
 def _other_texts(text: str) -> Iterator[tuple[Secret, type[Forms]]]:
-    """Yield the base64 of each PEM in one line, as other formats write it, and the lines of a private key."""
+    """Yield the base64 of each PEM as one line, as other formats write it, and each line of a private key."""
     for match in _PEM.finditer(text):
         body = "".join(match[1].split())
         if len(body) < SHORTEST_SECRET:
@@ -308,7 +308,7 @@ def _other_texts(text: str) -> Iterator[tuple[Secret, type[Forms]]]:
 
 
 def _public_part(pem: str) -> str:
-    """Return the base64 of the public key, in which some lines of older private key formats occur letter by letter."""
+    """Return the base64 of the public key, which repeats some lines of older private key formats."""
     from cryptography.hazmat.primitives import serialization
 
     try:

@@ -92,14 +92,14 @@ def check_compressed(data: bytes, known: KnownSecrets) -> None:
 
 
 def check_utf_16(data: bytes, known: KnownSecrets) -> None:
-    """Refuse a known secret in UTF-16 or UTF-32, which no other search looks for.
+    """Refuse a body that holds a known secret in UTF-16 or UTF-32, which other searches do not find.
 
     Args:
         data: a body in which secrets in other forms were replaced already.
         known: the secrets.
 
     Raises:
-        SecretLeak: if there is one; names its kind.
+        SecretLeak: if it holds a secret; names its kind.
     """
     if not len(known) or b"\0" not in data:
         return
@@ -112,7 +112,7 @@ def check_utf_16(data: bytes, known: KnownSecrets) -> None:
 
 
 def may_hold_compressed(data: bytes) -> bool:
-    """Check cheaply whether `data` may hold compressed data."""
+    """Check quickly whether `data` may hold compressed data."""
     return data[:2] in _ZLIB or any(magic in data for magic in (*_MAGICS, *_BASE64_MAGICS))
 
 
@@ -122,7 +122,7 @@ def compressed_contents(data: bytes) -> Iterator[bytes]:
     Data that only begins like compressed data is ignored.
 
     Raises:
-        SecretLeak: if it is too large when decompressed, or there are too many archives or levels.
+        SecretLeak: if the data is too large when decompressed, or has too many archives or levels.
     """
     waiting = [(data, 0)]
     opened = 0

@@ -1,8 +1,8 @@
 """Log records without secrets, for the toolkit's loggers and those of the libraries below it.
 
 At DEBUG, httpcore logs the headers of responses, and hpack logs each header of a request. A filter on their loggers
-replaces every secret that a live session knows, and masks values that stand where credentials stand. Other records
-stay as they are.
+replaces every secret that a live session knows, and masks the values of credentials' headers and fields. Other
+records stay as they are.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _replace(record: logging.LogRecord, message: str) -> None:
 
 
 def _masked(logger: str, message: str) -> str:
-    """Return a message with the values masked that stand where credentials stand, known or not."""
+    """Return a message with the values of credentials' headers and fields masked, known or not."""
     if logger.startswith("hpack"):
         message = _HEADER_BLOCK.sub(rf"\1 {_NOT_SHOWN}", message)
     elif logger == "httpcore.socks":

@@ -30,14 +30,14 @@ _END_OF_HEAD: Final = re.compile(rb"\r?\n\r?\n")
 
 def cookie_values(header: str, value: str) -> Iterator[str]:
     """Yield the cookie values of a header that are long and unusual enough to be searched for everywhere."""
-    found: list[str] = []
+    cookies: list[str] = []
 
     def note(cookie: str) -> str:
-        found.append(cookie)
+        cookies.append(cookie)
         return cookie
 
     replace_cookies(header, value, note)
-    for cookie in found:
+    for cookie in cookies:
         if len(cookie) >= SHORTEST_SECRET and not _ORDINARY.fullmatch(cookie):
             yield cookie
 
@@ -88,7 +88,7 @@ class Part:
 
 
 def parts_of(content_type: str, body: bytes) -> Iterator[Part]:
-    """Yield the parts of a body; none if it does not contain the boundary."""
+    """Yield the parts of a multipart body; nothing if it does not contain the boundary."""
     declared = _BOUNDARY.search(content_type)
     boundary = (declared[1] or declared[2]).encode("utf-8", "replace") if declared else b""
     if not boundary or b"--" + boundary not in body:

@@ -1,4 +1,4 @@
-"""The scrubber: makes requests and responses fit to be recorded.
+"""The scrubber, which makes requests and responses safe to record.
 
 First it finds secrets by their place (an Authorization header, a cookie, a password field) and adds them to the known
 secrets. Then it replaces every known secret, in every form, with its placeholder, makes addresses symbolic, and
@@ -23,7 +23,7 @@ from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.leak_check import check_compressed, check_utf_16
 from toolkit.scrubbing.message_parts import replace_cookies
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes, header_text
-from toolkit.scrubbing.rules.applying import AppliedRules, combined
+from toolkit.scrubbing.rules.applying import AppliedRules
 from toolkit.scrubbing.rules.model import Rules
 from toolkit.scrubbing.rules.rewriting import keep_json
 
@@ -70,13 +70,13 @@ class Scrubber:
     def add_rules(self, rules: Rules | None) -> None:
         """Apply these rules too."""
         before = self._rules.rules if self._rules else None
-        both = combined(before, rules)
-        if both is not None and both != before:
+        both = before | rules if before and rules else rules or before
+        if both and both != before:
             self._rules = AppliedRules(both, self.known)
             self.recall(self._recorded)
 
     def recall(self, recorded: bytes) -> None:
-        """Remember what is recorded already: stand-ins from a replay come back in later requests."""
+        """Remember what is recorded already, because stand-ins from a replay come back in later requests."""
         self._recorded = recorded
         if self._rules is not None:
             self._rules.pseudonyms.recall(recorded)
@@ -157,7 +157,7 @@ class Scrubber:
             self._rules.learn(uri, message.headers, body, is_request=is_request, records=records)
 
     def _change_for(self, *wholes: bytes) -> _Change:
-        """Return what to do with each part of these messages; most messages hold nothing to replace."""
+        """Return the replacement function for these messages; most messages hold nothing to replace."""
         if any(map(self.known.may_hold, wholes)):
             return self._scrub
         has_address = any(address in whole for address, _, _ in self._addresses for whole in wholes)

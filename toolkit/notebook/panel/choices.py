@@ -42,14 +42,14 @@ _MODE_LABELS: Final[Mapping[Mode, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of the panel that a part of the credentials is typed into.
+    """A field of the form, for one part of the credentials.
 
     Attributes:
         name: the argument of the credentials that the text is for, such as "client_secret".
         masked: True if the typed text is hidden.
         is_key: True if the field takes a private key, which may come from a file.
-        is_proof: True for the secret that proves who calls, which must be typed again when it is refused; False for
-            the part that only names the caller.
+        is_proof: True for the secret itself, which must be typed again if it is refused; False for the part that only
+            names the caller.
     """
 
     name: str
@@ -91,8 +91,8 @@ PASSPHRASE: Final = Field("passphrase")  # shown when a private key turns out to
 def is_for_visitors(environ: Mapping[str, str]) -> bool:
     """Return True if this kernel answers visitors of a Voila server, who do not own the machine.
 
-    Voila says so in the kernel's environment. For a kernel that it starts ahead of its visitor (`--preheat_kernel`)
-    it sets neither the address of the request nor its own name, so any of its variables counts.
+    Voila sets variables in the kernel's environment. A kernel that it starts ahead of its visitor (`--preheat_kernel`)
+    gets neither the address of the request nor the name of the server, so any of the variables counts.
 
     Args:
         environ: environment variables of the kernel.
@@ -122,13 +122,13 @@ def first_mode(cassette: str | Path | None, settings: Settings, *, for_visitors:
 
 
 def first_environment(profiles: Iterable[Profile]) -> Environment:
-    """Return the environment to start with when the notebook names none: never a real account."""
+    """Return the environment to start with if the notebook does not name one; it never has a real account."""
     harmless = (profile.environment for profile in profiles if not profile.environment.rules.real_account)
     return next(harmless, Environment.PAPER)
 
 
 def mode_choices(*, named: str | Path | None = None, for_visitors: bool = False) -> list[tuple[str, Mode]]:
-    """Return label and value of the modes that can be chosen now.
+    """Return the label and value of each mode that can be chosen now.
 
     Args:
         named: the cassette that the notebook names.
@@ -141,14 +141,14 @@ def mode_choices(*, named: str | Path | None = None, for_visitors: bool = False)
 
 
 def environment_choices() -> list[tuple[str, str]]:
-    """Return label and value of every environment."""
+    """Return the label and value of every environment."""
     return [(f"{environment} · {environment.rules.holder}", str(environment)) for environment in Environment]
 
 
 def cassette_choices(
     settings: Settings, named: str | Path | None, *, listed: bool = True, new: bool = False
 ) -> list[tuple[str, str | Path]]:
-    """Return label and value of the cassettes to choose from.
+    """Return the label and value of each cassette to choose from.
 
     Args:
         settings: where the cassettes folder is.
@@ -166,12 +166,12 @@ def cassette_choices(
 def credential_choices(
     environment: Environment, profiles: Iterable[Profile], in_notebook: Iterable[Credentials] = ()
 ) -> list[tuple[str, CredentialsChoice]]:
-    """Return label and value of the credentials to choose from: in this notebook, saved, or still to be typed.
+    """Return the label and value of all credentials to choose from: in this notebook, saved, or still to be typed.
 
     Args:
-        environment: whose credentials.
+        environment: the environment of the credentials to offer.
         profiles: saved profiles of any environment.
-        in_notebook: credentials given to the panel or typed into it, of any environment.
+        in_notebook: credentials passed to the panel or typed into it, of any environment.
     """
     here = (credentials for credentials in in_notebook if credentials.environment is environment)
     saved = (profile for profile in profiles if profile.environment is environment)
@@ -197,12 +197,12 @@ def first_credentials(choices: Sequence[tuple[str, CredentialsChoice]], profile:
 def make_credentials(
     kind: CredentialKind, environment: Environment, texts: Mapping[str, Secret | Path], *, name: str
 ) -> Credentials:
-    """Make credentials from what was typed.
+    """Make credentials from typed texts.
 
     Args:
-        kind: their kind.
-        environment: their environment.
-        texts: what was typed, by the names of the fields; a private key may be a path to its file. A passphrase may
+        kind: the kind of the credentials.
+        environment: the environment of the credentials.
+        texts: the typed texts, by the names of the fields; a private key may be a path to its file. A passphrase may
             be empty or missing.
         name: the name of the credentials in this notebook.
 
@@ -227,5 +227,5 @@ def replaces(new: Credentials, old: Credentials) -> bool:
 
 
 def _stripped(text: Secret | Path) -> str:
-    """Return the text without the space around it, which often comes with a pasted text and is never meant."""
+    """Return a text without the white space around it, which often comes with pasted text."""
     return (text.reveal() if isinstance(text, Secret) else str(text)).strip()

@@ -1,4 +1,4 @@
-"""Connect the panel: when Connect is pressed, when the page sends what was typed, or by asking below a cell."""
+"""Connect the panel: when Connect is pressed, when the page sends typed texts, or with questions below a cell."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ if TYPE_CHECKING:
     from toolkit.core.secret import Secret
 
 NOT_CONNECTED: Final = "Not connected."
-_EDITED: Final = "What is chosen above is not connected yet: press Connect. Below is still the earlier session."
+_EDITED: Final = "The choices above are not connected yet: press Connect. The session below is the earlier session."
 
 
 class Connecting:
-    """Replaces one session by another, as the form says, and shows problems beside what they are about.
+    """Replaces one session with another, as the form says, and shows problems beside the controls that they are about.
 
     Args:
         environment: the environment to start with; None for one without a real account.
         mode: the mode to start with.
         cassette: the cassette that the notebook names.
-        credentials: credentials that the notebook gives, or the name of saved ones.
+        credentials: credentials that the notebook passes, or the name of saved credentials.
         settings: addresses and folders.
         for_visitors: True if the owner of the machine is not the user.
         say: called with a status in words, and its tone.
-        changed: called when there is another session, or none any more.
+        changed: called when the session changes or ends.
         variable: returns the name of the panel in the notebook.
 
     Attributes:
         controls: the form.
         connection: the current connection, or None.
         failure: the problem that the last attempt failed with, or None.
-        is_seen: True once a page shows the panel, and so can send what is typed there.
+        is_seen: True once a page shows the panel and can send what is typed into it.
     """
 
     def __init__(
@@ -82,10 +82,10 @@ class Connecting:
         )
 
     def ask(self) -> None:
-        """Connect with what is chosen, and ask below the cell for what would be typed.
+        """Connect with the choices in the form, and ask below the cell for texts to type.
 
         Raises:
-            ConfigurationError: if nobody can be asked.
+            ConfigurationError: if questions cannot be answered here.
         """
         self.controls.clear()
         chosen = self.controls.credentials
@@ -96,7 +96,7 @@ class Connecting:
                 self._connect_chosen(chosen)
 
     def connect_as(self, environment: Environment | None, credentials: Credentials | str | None) -> None:
-        """Replace the session by a new one; if that fails, the panel says why."""
+        """Replace the session with a new one; if that fails, say why on the panel."""
         mode = self.controls.mode
         self.disconnect()
         self._say("Opening the recording …" if mode is Mode.REPLAY else "Connecting …", "busy")
@@ -144,11 +144,11 @@ class Connecting:
 
     def _no_fields(self, what: str) -> PanelProblem:
         """Return the problem of a front end that shows no fields, or does not send what is in them."""
-        step = f"If you see no fields to type into, run {self._variable()}.connect() in a cell: it asks there."
+        step = f"If you see no fields to type into, run {self._variable()}.connect() in a cell and answer there."
         return PanelProblem("connect", what, "" if self._for_visitors else step)  # visitors have no cells
 
     def _check_form(self) -> bool:
-        """Return True if everything is chosen that must be; else say what is missing."""
+        """Return True if the form is complete; otherwise say what is missing."""
         problem, name = None, self.controls.new_name
         if name is not None:
             problem = problems.wrong_name(name, self._settings)
@@ -201,7 +201,7 @@ class Connecting:
                 self._connected_choice = self.controls.choice
 
     def _edited(self) -> None:
-        """Say whether the session is the one that is chosen now."""
+        """Say whether the session matches the choices in the form."""
         if self.connection is None:
             self._say(NOT_CONNECTED, "idle")
         elif self.controls.choice == self._connected_choice:
@@ -210,7 +210,7 @@ class Connecting:
             self._say(_EDITED, "idle")
 
     def _replayed_as(self, environment: Environment) -> Credentials | str | None:
-        """Return the credentials that the notebook names, so that their calls are replayed; else None for anybody's."""
+        """Return the credentials that the notebook names, or None to replay the calls of any."""
         if isinstance(self._named, Credentials) and self._named.environment is not environment:
             return None
         return self._named
@@ -229,7 +229,7 @@ class Connecting:
 def ask(
     fields: Sequence[Field], environment: Environment, prompt: Callable[[str], str] | None = None
 ) -> dict[str, Secret | Path]:
-    """Ask below the cell for the texts of fields, typed unseen; for a private key, ask for the path of its file.
+    """Ask below the cell for the texts of fields, without echo; for a private key, ask for the path of its file.
 
     Args:
         fields: what to ask for.
@@ -240,7 +240,7 @@ def ask(
         The answers, by the names of the fields.
 
     Raises:
-        ConfigurationError: if nobody can answer, or the typing would be visible.
+        ConfigurationError: if questions cannot be answered here, or typing would be visible.
     """
     if prompt is None and not can_ask():
         raise ConfigurationError(

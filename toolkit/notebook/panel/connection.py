@@ -1,4 +1,4 @@
-"""Open the session that was chosen, and try its credentials with one call unless it replays."""
+"""Open the chosen session and, unless it replays, try its credentials with one call."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def connect(
     calls, and a replay tells the same story as the recording.
 
     Args:
-        environment: None means that of the cassette or the credentials.
+        environment: None for the environment of the cassette or the credentials.
         mode: a replay sends nothing; recording adds to what the cassette holds.
         cassette: the cassette to replay or to record; None when live.
         credentials: credentials, the name of a saved profile, or None for the only profile of the environment.

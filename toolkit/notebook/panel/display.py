@@ -32,8 +32,8 @@ _FIRST_ERROR: Final = 400  # statuses from here on are errors, RFC 9110 section 
 # An environment is called "live" too, so a mode is named by what it does.
 _MODE_WORDS: Final = {Mode.LIVE: "calls the service", Mode.RECORD: "records", Mode.REPLAY: "replay"}
 _NOTHING_REPLAYED: Final = "none yet: it comes with the first replayed call"
-# Of the words and the widget, a front end that keeps styles and knows these classes shows one: the widget if it is
-# there, else the words and not that a widget is missing.
+# A front end that keeps styles and knows these classes shows the widget or, if the widget is missing, only these words
+# instead of its own message about a missing widget.
 _WORDS_OR_WIDGET: Final = (
     "<style>.jp-OutputArea-child:has(.toolkit-saved):has(+ .jp-OutputArea-child .toolkit-panel),"
     ".jp-OutputArea-child:has(.toolkit-saved) + .jp-OutputArea-child .jupyter-widgets:not(:has(*), .toolkit-panel *)"
@@ -48,15 +48,15 @@ class Facts:
     Attributes:
         environment: the environment that is called.
         mode: live, record or replay.
-        who: the caller, in words.
+        who: the caller in words.
         has_tokens: True if this caller uses access tokens.
         cassette: file name of the cassette; empty when live.
         interactions: number of interactions in the cassette.
-        recorded_at: the instant at which its first interaction was recorded.
+        recorded_at: the instant at which the first interaction was recorded.
         accounts: number of accounts that the trial call returned; None in a replay.
-        remaining: remaining lifetime of the replayed token; None without a token, and always None when not replayed.
+        remaining: remaining lifetime of a replayed token; None without a token, and in other modes.
         lifetime: whole lifetime of that token.
-        renewals: number of tokens that followed the first one.
+        renewals: number of tokens after the first.
         variable: the name of the panel in the notebook.
     """
 
@@ -133,7 +133,7 @@ def summary_html(facts: Facts) -> str:
 
 
 def saved_html(text: str) -> str:
-    """Return what to show where the widgets are missing: on a code-hosting site, on paper, without a kernel.
+    """Return the HTML for places without widgets: a code-hosting site, a printed page, a page without a kernel.
 
     Args:
         text: the panel in a few words.
@@ -143,7 +143,7 @@ def saved_html(text: str) -> str:
 
 
 def real_account_html(environment: Environment) -> str:
-    """Return a badge if calls of this environment reach a real account, else an empty text."""
+    """Return a badge if calls in this environment reach a real account, and an empty text otherwise."""
     return f'<span class="toolkit-badge toolkit-real">{REAL_ACCOUNT}</span>' if environment.rules.real_account else ""
 
 
@@ -202,7 +202,7 @@ def _bar_html(percent: int, text: str, *, live: bool = False) -> str:
 
 
 def recent_calls_html(calls: pd.DataFrame, variable: str) -> str:
-    """Return a table of the last calls, the latest at the bottom, and their number; empty if there are none.
+    """Return a table of the last calls, the latest at the bottom, and the number of calls; empty without calls.
 
     Args:
         calls: the table that `Session.calls(last=SHOWN)` returns.
@@ -222,7 +222,7 @@ def recent_calls_html(calls: pd.DataFrame, variable: str) -> str:
 
 
 def renewals(calls: pd.DataFrame) -> int:
-    """Return how many tokens followed the first one; `calls` are the last calls, which have the latest token."""
+    """Return the number of tokens after the first; `calls` are the last calls, which have the latest token."""
     numbers = calls["token"].dropna()
     return 0 if numbers.empty else int(numbers.max()) - 1
 

@@ -39,7 +39,7 @@ _PATH: Final = re.compile(r"[/\\]")
 
 @dataclass(frozen=True, slots=True)
 class PanelProblem:
-    """What is wrong, and the control or field that it is about.
+    """A problem, and the control or field that it is about.
 
     Attributes:
         place: "environment", "mode", "cassette", "credentials" or "connect" for a control, or the name of a `Field`.
@@ -70,7 +70,7 @@ def missing_profile(environment: Environment, profiles: Iterable[Profile], named
 
 
 def nearly_called(named: str | Path, settings: Settings) -> PanelProblem | None:
-    """Return a problem if the cassette that the notebook names does not exist, but one with almost that name does."""
+    """Return a problem if the named cassette does not exist, but a cassette with a similar name does."""
     path = find_cassette(named, settings)
     similar = [] if path.exists() else similar_names(path)
     if not similar:
@@ -94,13 +94,13 @@ def wrong_name(name: str, settings: Settings) -> PanelProblem | None:
 
 
 def no_cassettes(settings: Settings) -> PanelProblem:
-    """Return the problem that there is nothing to replay."""
+    """Return the problem of a folder without cassettes."""
     what = f"There are no cassettes in {excerpt(str(settings.cassettes))}."
     return PanelProblem("cassette", what, "Record one first.")
 
 
 def problem_of(error: ToolkitError, *, mode: Mode, fields: Sequence[Field] = ()) -> PanelProblem:
-    """Return what kept the panel from connecting, with the control that it is about.
+    """Return the problem that kept the panel from connecting.
 
     Args:
         error: what was raised.
@@ -117,7 +117,7 @@ def problem_of(error: ToolkitError, *, mode: Mode, fields: Sequence[Field] = ())
 
 
 def problem_of_text(error: ToolkitError, fields: Sequence[Field]) -> PanelProblem:
-    """Return what is wrong with a text that was typed, with its field.
+    """Return the problem with a typed text, at its field.
 
     An error about a passphrase, when there is no field for one yet, means that the key is encrypted.
     """
@@ -136,7 +136,7 @@ def problem_of_bug(error: Exception) -> PanelProblem:
 
 
 def without_paths(problem: PanelProblem) -> PanelProblem:
-    """Return a problem as visitors may read it: nothing about where the owner's files are, or what lies beside them."""
+    """Return a problem without the paths of the owner's files, which visitors must not see."""
     if not _PATH.search(_URL.sub("", f"{problem.what} {problem.next_step}")):
         return problem
     next_step = "Choose something else, or tell the owner of this page."

@@ -1,4 +1,4 @@
-"""Fields for secrets, whose text stays in the page until the kernel asks for it and is never in a trait.
+"""Fields for secrets. Their text stays in the page until the kernel asks for it, and is never in a trait.
 
 A trait is saved with the notebook, even if its text was typed but not submitted. Here the text lives in the page. When
 the kernel asks, the page sends it as the binary part of a message, which neither the notebook nor the widget state nor
@@ -67,12 +67,12 @@ class SecretInput(anywidget.AnyWidget):
         self.send({"type": "ask", "number": self._asked})
 
     def take(self) -> dict[str, Secret]:
-        """Return the texts that the page sent, by field, and keep none; none if the front end drops binary messages."""
+        """Return the texts that the page sent, by field, and forget them; empty if the front end drops buffers."""
         texts, self._texts = self._texts, {}
         return texts
 
     def forget(self, names: Iterable[str] | None = None) -> None:
-        """Empty these fields in the page; None empties all of them and drops an answer that is still to come."""
+        """Empty these fields in the page; None empties all fields and drops an answer that is still to come."""
         if names is None:
             self._is_waiting = False
             self._texts.clear()
@@ -94,7 +94,7 @@ class SecretInput(anywidget.AnyWidget):
 
 
 def _texts(names: Sequence[str], buffers: Any) -> dict[str, Secret]:
-    """Return the texts of an answer, by field: empty for a buffer that is missing or far too long for a key."""
+    """Return the texts of an answer, by field; the text is empty if its buffer is missing or far too long for a key."""
     texts = [bytes(buffer) if memoryview(buffer).nbytes <= LONGEST_TEXT else b"" for buffer in buffers or ()]
     if not texts:
         return {}

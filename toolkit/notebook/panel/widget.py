@@ -47,7 +47,7 @@ def panel(
 
     Args:
         environment: "live", "paper", "broker-live" or "broker-sandbox".
-        credentials: credentials, or the name of saved ones.
+        credentials: credentials, or the name of saved credentials.
         cassette: name or path of a cassette.
         settings: by default those of the project and the TOOLKIT_* variables.
 
@@ -72,7 +72,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         chosen = _chosen_environment(environment, credentials)
         for_visitors = choices.is_for_visitors(os.environ)
         mode = choices.first_mode(cassette, settings, for_visitors=for_visitors)
-        self._sent_token: Token | None = None  # that the page counts down
+        self._sent_token: Token | None = None  # the token that the page counts down
         self._shell = user_code.shell()
         self._connecting = Connecting(
             chosen,
@@ -121,13 +121,13 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         return session.environment if session else self._controls.environment
 
     def connect(self) -> Session:
-        """Connect with what is chosen, as the button does, and return the session.
+        """Connect with the choices in the form, as the button does, and return the session.
 
-        For a front end that does not show the panel's fields: it asks for their texts below the cell, unseen, and for
-        the path of the file if a private key is needed.
+        Use it in a front end that does not show the panel's fields: it asks for their texts below the cell, without
+        echo, and for the path of the file if a private key is needed.
 
         Raises:
-            ConfigurationError: if the panel cannot connect, or nobody can be asked.
+            ConfigurationError: if the panel cannot connect, or questions cannot be answered here.
         """
         self._connecting.ask()
         return self.session
@@ -151,7 +151,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         return bundle and bundle | self._words_bundle()
 
     def _ipython_display_(self) -> None:
-        """Show words, and the widget as a second output: where the widget is missing later, the words help.
+        """Show words, and the widget as a second output; the words help where the widget is missing later.
 
         VS Code would show both outputs. It gets a single one, of which it shows the words if the widget is missing.
         """
@@ -176,7 +176,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         self._view.say(status, tone)
 
     def _refresh(self) -> None:
-        """Show the session as it is now; each token is sent to the page once, which counts down by itself."""
+        """Show the session as it is now, and send the page each token once; the page counts down by itself."""
         connection = self._connecting.connection
         if connection is None:
             self._view.html, self._sent_token = "", None
@@ -205,7 +205,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         return next((name for name, value in [*names.items()] if value is self and not name.startswith("_")), "panel")
 
     def _after_cell(self, _: object) -> None:
-        """Show what the cell changed; it may have made calls."""
+        """Show the calls that the cell made."""
         self._refresh()
 
 
@@ -242,7 +242,7 @@ class SessionView(anywidget.AnyWidget):
             self.status, self.tone = printable(status), tone
 
     def send_token(self, token: Token | None, now: datetime | None = None) -> None:
-        """Send the page the lifetime of the live token, in seconds, or that there is no token.
+        """Send the page the lifetime of the live token in seconds; without a token, say so.
 
         Either message tells the page that the kernel still answers.
         """

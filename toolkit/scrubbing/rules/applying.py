@@ -24,7 +24,7 @@ _SHORTEST_PART: Final = 3  # characters of a part of a URL that is compared with
 
 
 class AppliedRules:
-    """Rules together with what they have found in the messages of a cassette.
+    """Rules, and the values that they found in the messages of a cassette.
 
     Args:
         rules: the rules.
@@ -47,7 +47,7 @@ class AppliedRules:
         stand_ins: list[tuple[Secret, str]] = []
 
         def note(treatment: str, text: str, is_number: bool) -> str:
-            if self._stands_for_something(text):
+            if self._is_placeholder(text):
                 return text
             if treatment != STAND_IN:
                 found.append((treatment, Secret(text)))
@@ -69,7 +69,7 @@ class AppliedRules:
     def _matches_in(self, text: str) -> Iterator[tuple[str, Secret]]:
         for pattern, group, kind in self._compiled.patterns:
             for match in pattern.finditer(text):
-                if match[group] and not self._stands_for_something(match[group]):
+                if match[group] and not self._is_placeholder(match[group]):
                     yield kind, Secret(match[group])
 
     def apply(
@@ -100,7 +100,7 @@ class AppliedRules:
 
     def _replace(self, *, is_request: bool, records: bool) -> Replace:
         def replace(treatment: str, text: str, is_number: bool) -> str:
-            if self._stands_for_something(text):
+            if self._is_placeholder(text):
                 return text
             if treatment == STAND_IN:
                 return self._stand_in(text, is_number=is_number, is_request=is_request, records=records)
@@ -113,7 +113,7 @@ class AppliedRules:
             return self.pseudonyms.of_request(text, is_number=is_number, records=records)
         return self.pseudonyms.stand_in(text, is_number=is_number)
 
-    def _stands_for_something(self, text: str) -> bool:
+    def _is_placeholder(self, text: str) -> bool:
         return is_placeholder(text) or self._compiled.is_placeholder(text)
 
     def _placeholder(self, kind: str, text: str) -> str:
@@ -127,7 +127,7 @@ class AppliedRules:
     def _matches_replaced(self, text: str, *, in_url: bool = False) -> str:
         def replaced(match: re.Match[str], group: int, kind: str) -> str:
             found = match[group]
-            if not found or self._stands_for_something(found):
+            if not found or self._is_placeholder(found):
                 return match[0]
             placeholder = self._known.placeholder_of(Secret(found)) or self._placeholder(kind, found)
             start, end = match.start(group) - match.start(), match.end(group) - match.start()
@@ -156,7 +156,7 @@ class AppliedRules:
         return parts._replace(path=changed, query=query).geturl()
 
     def _part_replaced(self, written: str, text: str, *, records: bool) -> str:
-        if len(text) < _SHORTEST_PART or self._stands_for_something(text):
+        if len(text) < _SHORTEST_PART or self._is_placeholder(text):
             return written
         stand_in = self._short.get(text)
         if stand_in is None and not records:
@@ -166,12 +166,3 @@ class AppliedRules:
 
 def _is_long(value: Secret) -> bool:
     return len(value.reveal()) >= SHORTEST_SECRET
-
-
-def combined(*several: Rules | None) -> Rules | None:
-    """Return all of these rules together, or None if there are none."""
-    together: Rules | None = None
-    for rules in several:
-        if rules:
-            together = rules if together is None else together | rules
-    return together

@@ -1,4 +1,4 @@
-"""Replaces the values at the places that a user's rules name, in any format; everything else stays byte for byte.
+"""Replace the values at the places that a user's rules name, in any format; everything else stays byte for byte.
 
 JSON is read token by token rather than loaded and written anew: numbers, escapes, white space, repeated names and the
 order of keys stay as they were, and so do event streams, lines of JSON and text with JSON in it.
@@ -31,7 +31,7 @@ _TAG_VALUE: Final = (
 
 
 class Rewriter:
-    """A rewriter of messages, for the values in the places that rules name.
+    """A rewriter of messages, which replaces the values at the places that rules name.
 
     Args:
         rules: the rules.
@@ -165,7 +165,7 @@ class _Open:
     awaits_name: bool
 
     def advance(self) -> None:
-        """Go to the next value, after a comma."""
+        """Move to the next value, after a comma."""
         if self.is_object:
             self.awaits_name = True
         elif isinstance(self.part, int):
