@@ -31,7 +31,7 @@ from toolkit.tables.charts.figure import (
 _AMOUNTS: Final = ("equity", "balance", "portfolio_value", "cash")
 _ACCOUNTS: Final = ("account_number", "number", "name", "id")
 _CURRENCY: Final = "currency"
-_DWARFING: Final = 10  # a bar this many times longer than the largest balance would leave only slivers of the others
+_DWARFING: Final = 10  # times the length of the longest other bar
 
 
 def balances(
@@ -39,26 +39,19 @@ def balances(
 ) -> Chart:
     """Draw balances as bars, the largest first.
 
-    If there are more than eight, the first seven have a bar each, and the last bar is the sum of the others. A sum
-    that would dwarf the other bars is written without a bar. With `by="currency"` each currency has its own bar,
-    however many there are.
+    Of more than eight balances, the first seven have a bar each, and the last bar is the sum of the others. A sum
+    that would dwarf the other bars is written without a bar. With `by="currency"` every currency has a bar.
 
     Args:
         accounts: a table such as `session.accounts()`.
-        by: a column; accounts with the same value there share a bar, which is the sum of their balances. By default
-            each account has a bar.
-        amount: the column of the balances; by default equity, balance, portfolio_value or cash, whichever is there
-            first.
-        source: the session that the table came from, or a text that says live or replayed and of when; needed only
-            if the table does not note it.
-
-    Returns:
-        A matplotlib figure.
+        by: column to group the accounts by; a bar is the sum of a group. By default each account has a bar.
+        amount: column of the balances; by default the first of equity, balance, portfolio_value and cash.
+        source: the session that the table came from, or a text; by default what a session wrote to `attrs["source"]`.
 
     Raises:
         ConfigurationError: if matplotlib is not installed.
-        TabulationError: if there is no such column, if it does not hold numbers, or if a bar, including the one of
-            the others, would add up different currencies.
+        TabulationError: if a column does not exist, if the balances are not numbers, or if a bar would add up
+            different currencies.
     """
     check_columns(accounts, about="accounts")
     amount = amount or _usual_column(accounts, _AMOUNTS, "amount")
@@ -121,7 +114,7 @@ def _bars(table: pd.DataFrame, label: str, numbers: pd.Series[Any], *, is_groupe
 def _groups(values: pd.Series[Any]) -> npt.NDArray[np.int64]:
     """Return the number of each row's group, counted in order of appearance; missing values are one group.
 
-    Rows are grouped by their values, not by labels: two values that only look alike once they are cut are two groups.
+    Rows are grouped by their values, because labels of different values may be cut to the same text.
     """
     try:
         return pd.factorize(values, use_na_sentinel=False)[0]

@@ -1,8 +1,8 @@
 """The parts that all charts share: checks of arguments, a figure with a fixed style, and marks and rows on it.
 
-A chart looks the same on light and dark ground, on every machine and on every run. Its style is fixed: the user's
-matplotlib styles do not change it, and it does not change them. The ground is transparent, and text and lines are of
-a grey between white and black.
+A chart is readable on a light and a dark background, and looks the same on every machine and in every run. Its style
+is fixed: the user's matplotlib styles do not change it, and it does not change them. The background is transparent;
+text and lines are of a grey between white and black.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from toolkit.core.escaping import excerpt
 if TYPE_CHECKING:
     import pandas as pd
 
-# The contrast is 4.3 to 1 on white and on #111, the most that a colour can have on both.
+# Its contrast is 4.3 to 1 on both white and #111; no colour has more on both.
 INK: Final = "#797979"
 BLUE: Final = "#3a86c8"
 RED: Final = "#d9534f"
 AMBER: Final = "#c98a1b"
 
-MAX_ROWS: Final = 8  # bars or lines; the last one sums up the rest
+MAX_ROWS: Final = 8  # bars or lines; the last row sums up the rest
 
 _SOURCE_UNKNOWN: Final = "source not known: drawn from a table"
 _WIDTH: Final = 8.0  # inches
@@ -64,7 +64,7 @@ _STYLE: Final[dict[Any, Any]] = {
     "savefig.edgecolor": "none",
     "svg.hashsalt": "service-access-toolkit",
     "text.color": INK,
-    "text.parse_math": False,  # the name of an account is never a formula
+    "text.parse_math": False,  # a $ in the name of an account does not start a formula
     "text.usetex": False,
     "timezone": "UTC",
     "xtick.color": INK,
@@ -72,7 +72,7 @@ _STYLE: Final[dict[Any, Any]] = {
     "ytick.color": INK,
     "ytick.labelsize": 9,
 }
-# Settings that do not belong to a chart: the back end for windows, and others that matplotlib warns about.
+# Settings that are not style: the window backend, and others that matplotlib warns about.
 _NOT_STYLE: Final = frozenset({"backend", "backend_fallback", "interactive", "toolbar", "webagg.port", "date.epoch"})
 # Metadata to leave out of a file, because it holds dates and versions.
 _VARYING_METADATA: Final = {
@@ -84,7 +84,7 @@ _VARYING_METADATA: Final = {
 
 @runtime_checkable
 class HasTables(Protocol):
-    """The part of a session that charts need: its calls and tokens as tables."""
+    """The tables of a session that charts need."""
 
     def calls(self) -> pd.DataFrame: ...
 
@@ -133,7 +133,7 @@ class Chart(Figure):
         return data, {"image/png": {"width": width, "height": height}}
 
     def _ipython_display_(self) -> None:
-        # IPython prefers matplotlib's own formatter for figures to `_repr_mimebundle_`, and that writes its version.
+        # Otherwise IPython would use matplotlib's own formatter for figures, which writes its version into the PNG.
         from IPython import display
 
         show: Any = display.display
@@ -143,13 +143,7 @@ class Chart(Figure):
 
 @contextmanager
 def new_chart(title: str, *, height: float, source: str) -> Iterator[tuple[Chart, Axes]]:
-    """Yield a chart with a title and an empty plot to draw on, and lay it out afterwards.
-
-    Args:
-        title: what the chart shows.
-        height: height of the plot in inches.
-        source: source line below the plot.
-    """
+    """Yield a chart with an empty plot, `height` inches high, and the source line below it; lay it out afterwards."""
     with _chart_style():
         chart = Chart(figsize=(_WIDTH, height + 1.1), layout="constrained")
         axes = chart.add_subplot()
@@ -157,7 +151,7 @@ def new_chart(title: str, *, height: float, source: str) -> Iterator[tuple[Chart
         chart.supxlabel(source, x=0.995, ha="right", fontsize=8, color=INK)
         chart.words = f"{title}; {source}"
         yield chart, axes
-        # Laid out once: another layout would start from this one, and move things a little.
+        # Another layout would start from this one, and move things a little.
         chart.draw_without_rendering()
         chart.set_layout_engine("none")
 
@@ -170,28 +164,30 @@ def _chart_style() -> Iterator[None]:
 
 
 def source_of(source: Source, *tables: pd.DataFrame) -> str:
-    """Return the source line of a chart: where its data comes from, live or replayed, and of when.
-
-    A session notes it on each table that it makes, in `attrs["source"]`.
-
-    Args:
-        source: a text, or a session; None to read the note of the tables.
-        tables: the tables that the chart is drawn from.
-    """
+    """Return the source line of a chart: the text, or else what a session wrote to `attrs["source"]` of its tables."""
     if isinstance(source, HasTables):
         return source_of(None, source.calls())
     notes = (str(table.attrs["source"]) for table in tables if "source" in table.attrs)
     return excerpt(source or next(notes, _SOURCE_UNKNOWN), 120)
 
 
-def check_session(session: object, function: str) -> None:
-    """Raise TabulationError unless this is a session, or None."""
+def tables_for(function: str, session: HasTables | None, **tables: pd.DataFrame | None) -> list[pd.DataFrame]:
+    """Return the tables; each one that is None comes from the session.
+
+    Raises:
+        TabulationError: if `session` is something else.
+        TypeError: if there is neither a session nor every table.
+    """
     if session is not None and not isinstance(session, HasTables):
         raise TabulationError(
             f"{function} takes a session, not {type(session).__name__}.",
             "Give tables by their names, such as calls=session.calls().",
             about="session",
         )
+    if session is None and any(table is None for table in tables.values()):
+        by_name = " and ".join(f"{name}=session.{name}()" for name in tables)
+        raise TypeError(f"{function} takes a session, or {by_name}")
+    return [getattr(session, name)() if table is None else table for name, table in tables.items()]
 
 
 def check_columns(table: pd.DataFrame, *columns: str, about: str) -> None:
@@ -237,12 +233,12 @@ def draw_legend(axes: Axes, status: pd.Series[Any]) -> None:
 
 
 def _failed(status: pd.Series[Any]) -> pd.Series[bool]:
-    """Return which calls were answered with an error, or not at all (599)."""
+    """Return True for each call that was answered with an error, or not at all (599)."""
     return (status >= 400).fillna(value=False).astype(bool)
 
 
 def name_rows(axes: Axes, labels: list[str]) -> None:
-    """Write the names of the rows beside the plot, the first one on top."""
+    """Write the names of the rows beside the plot, the first row on top."""
     axes.set_yticks(range(len(labels)), labels)
     axes.set_ylim(len(labels) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)

@@ -17,13 +17,13 @@ from toolkit.tables.charts.figure import (
     HasTables,
     Source,
     check_columns,
-    check_session,
     draw_calls,
     draw_legend,
     draw_message,
     name_rows,
     new_chart,
     source_of,
+    tables_for,
 )
 
 _MIN_FOR_MEDIAN: Final = 3  # calls
@@ -35,26 +35,19 @@ def call_latencies(
 ) -> Chart:
     """Draw how long each call took, by endpoint, the slowest endpoint first.
 
-    A dot is a call, a cross is a failed call, and an upright stroke is the median of at least three calls. If
-    there are more than eight endpoints, the seven with most calls have a line each, and the others share one.
+    A dot is a call, a cross is a failed call, and a vertical stroke is the median of at least three calls. Of more
+    than eight endpoints, the seven with the most calls have a line each, and the others share a line.
 
     Args:
-        session: the session that made the calls; or give the table.
+        session: the session that made the calls; not needed with `calls`.
         calls: a table such as `session.calls()`.
-        source: the session that the table came from, or a text that says live or replayed and of when; needed only
-            if the table does not note it.
-
-    Returns:
-        A matplotlib figure.
+        source: the session that the table came from, or a text; by default what a session wrote to `attrs["source"]`.
 
     Raises:
         ConfigurationError: if matplotlib is not installed.
-        TabulationError: if the table is not one of calls.
+        TabulationError: if the table lacks a column of calls.
     """
-    check_session(session, "call_latencies")
-    calls = session.calls() if session is not None and calls is None else calls
-    if calls is None:
-        raise TypeError("call_latencies takes a session, or calls=session.calls()")
+    (calls,) = tables_for("call_latencies", session, calls=calls)
     check_columns(calls, "method", "path", "status", "elapsed", about="calls")
     finished = calls[calls["elapsed"].notna()]
     lines = _lines(finished)
@@ -76,7 +69,7 @@ def call_latencies(
 
 
 def _lines(calls: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """Return label and calls of each line, the one with the highest median first, the other endpoints last."""
+    """Return label and calls of each line: the highest median first, the other endpoints last."""
     calls = calls.reset_index(drop=True)  # the numbers of calls repeat in tables of several sessions
     endpoints = [
         (excerpt(f"{method} {path}", 40), line) for (method, path), line in calls.groupby(["method", "path"], sort=True)

@@ -22,19 +22,19 @@ from toolkit.tables.charts.figure import (
     HasTables,
     Source,
     check_columns,
-    check_session,
     draw_calls,
     draw_legend,
     draw_message,
     name_rows,
     new_chart,
     source_of,
+    tables_for,
 )
 
 _COLOURS: Final = {"valid": BLUE, "replaced": AMBER, "expired": INK}
 _DATES: Any = matplotlib.dates  # has no type annotations
 
-# Positions of rows in the table of tokens; unlike the numbers of tokens they never repeat.
+# Positions of rows in the table of tokens; unlike the numbers of tokens, they never repeat.
 _Positions = npt.NDArray[np.int64]
 
 
@@ -47,30 +47,22 @@ def token_timeline(
 ) -> Chart:
     """Draw when each access token was valid, and which calls were made with it.
 
-    A bar is the lifetime of a token, a dot is a call that the token authorized, and a cross is a failed call. If
-    there are more than eight tokens, the last seven have a bar each, and the earlier ones share one. In tables of
-    several sessions numbers repeat; there a call belongs to the token of its number that was valid at the time.
+    A bar is the lifetime of a token, a dot is a call that the token authorized, and a cross is a failed call. Of more
+    than eight tokens, the last seven have a bar each, and the earlier tokens share a bar. In tables of several
+    sessions the numbers of tokens repeat; a call belongs to the token that was valid at its time.
 
     Args:
-        session: the session that used the tokens; or give both tables.
+        session: the session that used the tokens; not needed with both tables.
         tokens: a table such as `session.tokens()`.
         calls: a table such as `session.calls()`.
-        source: the session that the tables came from, or a text that says live or replayed and of when; needed only
-            if the tables do not note it.
-
-    Returns:
-        A matplotlib figure.
+        source: the session that the tables came from, or a text; by default what a session wrote to `attrs["source"]`.
 
     Raises:
         ConfigurationError: if matplotlib is not installed.
-        TabulationError: if a table is not one of tokens or of calls, or if several tokens have the same number and
+        TabulationError: if a table lacks a column of tokens or calls, or if several tokens have the same number and
             it is unknown which of them authorized a call.
     """
-    check_session(session, "token_timeline")
-    tokens = session.tokens() if session is not None and tokens is None else tokens
-    calls = session.calls() if session is not None and calls is None else calls
-    if tokens is None or calls is None:
-        raise TypeError("token_timeline takes a session, or tokens=session.tokens() and calls=session.calls()")
+    tokens, calls = tables_for("token_timeline", session, tokens=tokens, calls=calls)
     check_columns(tokens, "issued", "expires", "remaining", "state", "calls", about="tokens")
     check_columns(calls, "when", "status", "token", about="calls")
     known = np.flatnonzero(tokens["issued"].notna() & tokens["expires"].notna())
@@ -113,7 +105,7 @@ def _tokens_of_calls(calls: pd.DataFrame, tokens: pd.DataFrame) -> _Positions:
 
 
 def _token_of_call(when: datetime, number: Any, tokens: pd.DataFrame) -> int:
-    """Return the position of the token with this number, or -1; of several, the one that was valid at the time."""
+    """Return the position of the token with this number that was valid at the time, or -1."""
     if pd.isna(number):
         return -1
     positions = np.flatnonzero(tokens.index == number)
@@ -140,7 +132,7 @@ def _draw_bars(axes: Axes, row: int, lane: pd.DataFrame) -> None:
 
 
 def _draw_words(axes: Axes, row: int, lane: pd.DataFrame) -> None:
-    """Write state, remaining lifetime and calls beside the bar, so that nobody has to know the colours."""
+    """Write state, remaining lifetime and calls beside the bar, so that the colours need no legend."""
     words = [count_text(int(lane["calls"].sum()), "call")]
     if len(lane) == 1:
         token = lane.iloc[0]
