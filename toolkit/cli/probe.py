@@ -30,9 +30,8 @@ class Probe:
     """The result of one call.
 
     Attributes:
-        interface: the interface that was called.
         call: method and path.
-        works: True if the call succeeded, False if it was refused, failed or did not get through, None if not made.
+        works: True if the call succeeded, False if not, None if it was not made.
         meaning: the result in words.
         next_step: what to do about it; empty if there is nothing to do.
         status: HTTP status, None without an answer.
@@ -91,7 +90,7 @@ def explain_status(status: int, *, is_documented: bool) -> tuple[bool, str, str]
         return False, "too many requests", "Wait and try again."
     if status >= 500:
         return False, "the service failed", "Try again later; the credentials were not refused."
-    return False, "not an answer that the document shows; the credentials were not refused", _CHECK_ADDRESS
+    return False, "an unexpected answer; the credentials were not refused", _CHECK_ADDRESS
 
 
 def print_probes(console: Console, results: list[Probe]) -> None:

@@ -15,7 +15,7 @@ class Clock(Protocol):
         ...
 
     def monotonic(self) -> float:
-        """Return seconds since an arbitrary start, which never go back."""
+        """Return seconds since an arbitrary start; the reading never decreases."""
         ...
 
 

@@ -96,7 +96,7 @@ def private_folder(folder: Path) -> None:
 
 
 def is_own_folder(folder: Path) -> bool:
-    """Return True if the folder exists.
+    """Return True if the folder exists and belongs to this user.
 
     Raises:
         LinkInTheWay: if it is a link.

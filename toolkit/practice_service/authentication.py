@@ -93,7 +93,7 @@ class Authenticator:
 
 
 def _unauthorized(address_name: str, message: str, *, bearer: bool = False) -> RequestRefusedError:
-    """Return a 401 with the schemes of the address; `invalid_token` only for a token (RFC 6750 section 3.1)."""
+    """Return a 401 with the schemes of the address, and `invalid_token` if `bearer` (RFC 6750 section 3.1)."""
     challenges = []
     if _takes(address_name, CredentialKind.KEY_PAIR):
         challenges.append(f'Basic realm="{address_name}", charset="UTF-8"')

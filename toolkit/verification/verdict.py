@@ -36,7 +36,7 @@ class Outcome(StrEnum):
 
     @property
     def is_good(self) -> bool:
-        """True if the notebook is now stored with the outputs that it gives."""
+        """True if the stored outputs are now equal to those of the run."""
         return self in (Outcome.SAME, Outcome.UPDATED)
 
 

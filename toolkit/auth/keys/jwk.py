@@ -93,7 +93,7 @@ def _check_use(jwk: dict[str, Any]) -> None:
 
 
 def _private_texts(members: list[Any]) -> list[Secret]:
-    """Return the private members of every key of a set, also of those that were not chosen."""
+    """Return the private members of all keys of a set, whether chosen or not."""
     values = (member.get(name) for member in members if isinstance(member, dict) for name in _PRIVATE_MEMBERS)
     return [Secret(value) for value in values if isinstance(value, str) and len(value) >= _SHORTEST_TEXT]
 
