@@ -52,7 +52,7 @@ def test_list_as_text():
 
 
 def test_list_as_html():
-    """In a notebook it is an HTML table with a heading; markup and control characters in names are escaped."""
+    """In a notebook a list is an HTML table with a heading; markup and control characters in names are escaped."""
     odd = Profile("<b>", Environment.LIVE, CredentialKind.KEY_PAIR, "~/<script>\x1b[31m")
     html = ProfileList([FUND, odd])._repr_html_()
     assert html.count("<tr>") == 3
@@ -64,7 +64,7 @@ def test_list_as_html():
 
 
 def test_list_is_a_list():
-    """The list is a list, and a profile does not change."""
+    """The list equals an ordinary list, and a profile cannot be changed."""
     assert ProfileList([FUND]) == [FUND]
     with pytest.raises(AttributeError):
         FUND.name = "x"

@@ -48,14 +48,14 @@ def refusal(text, kind=ConfigurationError):
     ),
 )
 def test_rendered_is_parsed(values, origins):
-    """A rendered document is parsed to an equal one, whatever characters a value has."""
+    """A rendered document is parsed to an equal document, whatever characters a value has."""
     document = Document({field: Secret(text) for field, text in values.items()}, origins)
     assert parsed(render(document)) == document
 
 
 @pytest.mark.parametrize("kind", CredentialKind)
 def test_closed_document(kind):
-    """A document that takes the keyring to read is parsed without it, whether sealed or of an earlier version."""
+    """A document that only the keyring opens is parsed without it, whether sealed or of an earlier version."""
     sealed = SealedText("gAAAAABk")
     assert parsed(render_closed(kind, sealed)) == ClosedDocument(kind, sealed)
     earlier = parsed(f'kind = "{kind}"\nkeyring = "0123456789abcdef"\npieces = 3\n')

@@ -353,7 +353,7 @@ def test_other_refusals(error):
 
 
 def test_a_token_in_hand_outlives_a_refusal():
-    """A caller that fetched alone and was refused gets the token that another caller got meanwhile."""
+    """A caller that fetched alone and was refused gets the token that another caller has since obtained."""
     bench = Bench()
     leader, alone = bench.obtain(), bench.obtain()
     next(leader)

@@ -44,7 +44,7 @@ def with_token(interaction):
 
 
 def test_appends(path, scrubber, interaction):
-    """Header and folder are made with the first interaction; each further one is added at the end."""
+    """Header and folder are made with the first interaction; later interactions are added at the end."""
     recorder = Recorder(path, scrubber)
     assert not path.parent.exists()
     for number in range(5):
@@ -70,7 +70,7 @@ def test_appending_rewrites_nothing(path, scrubber, interaction, monkeypatch):
 
 
 def test_two_recorders_of_one_file(path, scrubber, interaction):
-    """A recorder keeps what another one wrote since it was made."""
+    """A recorder keeps what another recorder has written since it was made."""
     first, second = Recorder(path, scrubber), Recorder(path, scrubber)
     first.append(interaction("/0"))
     second.append(interaction("/1"))
@@ -82,7 +82,7 @@ def test_two_recorders_of_one_file(path, scrubber, interaction):
 
 
 def test_torn_anywhere(path, scrubber, interaction):
-    """A file that ends within an item keeps all items before it, and the next one follows them."""
+    """A file that ends within an item keeps all earlier items, and the next item follows them."""
     recorded = [interaction("/0"), interaction("/1", body=b"a\n  complete: true\nb\n")]
     first, whole = HEADER + encode(recorded[0]), HEADER + b"".join(map(encode, recorded))
     path.parent.mkdir(parents=True)
@@ -104,7 +104,7 @@ def test_empty_files(path, scrubber, interaction, data):
 
 
 def test_recording_anew(path, scrubber, interaction):
-    """A recording made anew goes to a file beside the old one, over whatever was left there, until it finishes."""
+    """A recording that replaces a file is written beside it, over what an earlier attempt left there, until it ends."""
     path.parent.mkdir(parents=True)
     path.write_bytes(b"old")
     recorder = Recorder(path, scrubber, anew=True)

@@ -57,7 +57,7 @@ class ClosedDocument:
 
 
 def render(document: Document) -> Secret:
-    """Return a document as TOML text; a Secret, because its values are."""
+    """Return a document as TOML text, which is a Secret because it contains the values."""
     fields = [f"{field} = {_quote(text.reveal())}" for field, text in document.values.items()]
     origins = [f"{name} = {_quote(origin)}" for name, origin in document.origins.items()]
     return Secret("\n".join([*fields, "", "[origins]", *origins, ""]))

@@ -1,4 +1,4 @@
-"""The fields that credentials consist of, and those that one place gives for a profile.
+"""The fields that credentials consist of, and the fields that one place has for a profile.
 
 Fields have the same names in variables and files. A field that ends in `_file` names a file with the value.
 """

@@ -61,7 +61,7 @@ class SealedText:
         return cls(table["sealed"]) if is_sealed else None
 
     def open(self, profile: str, next_step: str) -> Secret:
-        """Return the text, if this is the name of its profile.
+        """Return the text that was sealed for this profile.
 
         Raises:
             ConfigurationError: if the keyring is locked or does not have the key, or the text does not open; with
@@ -85,7 +85,7 @@ class SealedText:
 
 @dataclass(frozen=True, slots=True)
 class EarlierEntry:
-    """Where in the keyring the pieces of a profile are.
+    """The place of a profile in the keyring, for a profile that an earlier version saved.
 
     Attributes:
         token: 16 hexadecimal digits, new each time the profile was saved.
@@ -104,7 +104,7 @@ class EarlierEntry:
         return cls(token, pieces) if type(pieces) is int and 0 < pieces <= _MOST_PIECES else None
 
     def open(self, profile: str, next_step: str) -> Secret:
-        """Return the text, if this is the name of its profile.
+        """Return the text that was kept for this profile.
 
         Raises:
             ConfigurationError: if the keyring is locked, or does not have all of the text; with `next_step`.

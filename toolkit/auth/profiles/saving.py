@@ -184,5 +184,5 @@ def _not_found(environment: Environment, name: str | None, others: list[str], se
 
 
 def _quoted(name: str) -> str:
-    """Return a name for a message; one that is long enough to be a misplaced secret is not quoted."""
+    """Return a name for a message. A name that is long enough to be a misplaced secret is not quoted."""
     return "of that name" if len(name) >= SHORTEST_SECRET else repr(excerpt(name))

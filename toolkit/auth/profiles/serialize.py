@@ -28,7 +28,7 @@ Default = TypeVar("Default", str, None)
 
 
 def decompose(credentials: Credentials) -> dict[str, Secret]:
-    """Return the fields of credentials, from which `compose` makes equal ones; a private key as PKCS#8 PEM.
+    """Return the fields of credentials, from which `compose` makes equal credentials; a private key as PKCS#8 PEM.
 
     Options that are not set are left out, and so is a passphrase, which is not needed any more.
 

@@ -1,4 +1,4 @@
-"""Read the answer of the token endpoint: a token, or why there is none (RFC 6749 sections 5.1 and 5.2)."""
+"""Read the answer of the token endpoint: a token or an error (RFC 6749 sections 5.1 and 5.2)."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class _Failure(NamedTuple):
 
 
 class TokenSource:
-    """The token of one set of credentials at one token endpoint, and the fetch of the next one.
+    """The token of one set of credentials at one token endpoint, and the fetch of the next token.
 
     Args:
         shared: the same token in a store that processes share; None to keep it in this process.
@@ -83,7 +83,7 @@ class TokenSource:
             return True
 
     def obtain(self, clock: Clock, fetch: Fetch) -> Flow[Token]:
-        """Return the current token, the one that another caller is fetching, or a new one.
+        """Return the current token, the token that another caller is fetching, or a new token.
 
         - If a task that fetches is cancelled, its fetch goes on for the callers who wait for it or come later.
         - If a fetch fails in an unforeseen way, only its own caller gets the error; the next waiter fetches.

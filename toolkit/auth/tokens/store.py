@@ -34,7 +34,7 @@ class Lock(Protocol):
     """The lock of an entry, held by one process."""
 
     def release(self) -> None:
-        """Release the lock; a second call does nothing. May be called from another thread than the one that locked."""
+        """Release the lock; a second call does nothing. Any thread may call this."""
         ...
 
 
@@ -61,7 +61,7 @@ class TokenStore(Protocol):
 
 
 class SharedToken:
-    """The token of one set of credentials at one token endpoint, which `seal` stands for, in a store."""
+    """The token in a store for one set of credentials and one token endpoint, which determine the seal."""
 
     def __init__(self, store: TokenStore, seal: Seal) -> None:
         self._store = store
@@ -148,7 +148,7 @@ def seal_token(token: Token, seal: Seal) -> bytes:
 
 
 def open_token(entry: bytes, seal: Seal, *, clock: Clock) -> Token | None:
-    """Return the token of an entry, or None if another seal made the entry, or its token has expired.
+    """Return the token of an entry, or None if it was made with another seal, or its token has expired.
 
     The remaining lifetime, which the wall clock tells, is then measured on the monotonic clock.
 

@@ -35,7 +35,7 @@ NO_ANSWER: Final = RecordedResponse(599, "No Answer")
 
 @dataclass(frozen=True, slots=True)
 class RecordedFailure:
-    """Why a request got no answer.
+    """The reason why a request got no answer.
 
     Attributes:
         type: name of the httpx error, one of FAILURES.
@@ -110,7 +110,7 @@ def encode(interaction: Interaction) -> bytes:
 
 
 def decode(data: bytes, *, source: str, line: int = 1) -> Interaction:
-    """Parse one block item, which starts on this line of its file (from 1).
+    """Parse one block item; `line` is its first line in the file, from 1.
 
     Raises:
         CassetteCorrupt: if it is not exactly one interaction; names file and line.

@@ -58,7 +58,7 @@ class Layout:
 
 
 def is_ours(data: bytes) -> bool:
-    """Return True if these bytes are, or are the beginning of, a cassette of ours."""
+    """Return True if these bytes are a cassette of ours, or the beginning of such a cassette."""
     return bool(data) and (data.startswith(MARKER[:-1]) or MARKER.startswith(data))
 
 
@@ -86,7 +86,7 @@ def lay_out(data: bytes) -> Layout | None:
 
 
 def items_between(data: bytes, boundaries: list[int], *, line: int) -> list[Item]:
-    """Return an item for each pair of neighbouring boundaries; the first item starts on this line of the file."""
+    """Return an item for each pair of neighbouring boundaries; `line` is the line of the first item."""
     items = []
     for start, end in pairwise(boundaries):
         items.append(Item(start, end, line))

@@ -43,7 +43,7 @@ def load(data: bytes, *, source: str) -> list[Interaction]:
 
 
 def load_item(item: bytes, *, source: str, line: int) -> Interaction:
-    """Return the interaction in one item of a file in vcrpy's usual layout; it starts on this line of the file.
+    """Return the interaction in one item of a file in vcrpy's usual layout; `line` is its first line in the file.
 
     Raises:
         CassetteCorrupt: if it is not an interaction; names the file and, if a parser knows it, the line.
@@ -59,7 +59,7 @@ def load_item(item: bytes, *, source: str, line: int) -> Interaction:
 
 @contextmanager
 def _as_corrupt(data: bytes, *, source: str, line: int) -> Iterator[None]:
-    """Raise CassetteCorrupt in place of any error in reading data, which starts on this line of the file."""
+    """Raise CassetteCorrupt in place of any error in reading data; `line` is its first line in the file."""
     try:
         yield
     except UnicodeDecodeError as error:
@@ -101,7 +101,7 @@ def _convert(fields: dict[str, Any]) -> tuple[list[Any], list[Any]]:
 
 @lru_cache(maxsize=256)
 def _request_headers(headers: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, str]:
-    """Return the headers of a request as vcrpy does: of names that differ only in case, it keeps the last."""
+    """Return the headers of a request as vcrpy does: if names differ only in case, the last replaces the others."""
     from vcr.request import HeadersDict
 
     return dict(HeadersDict(headers).items())
@@ -155,7 +155,7 @@ def _headers(headers: Mapping[str, Any] | None) -> HeaderList:
 
 
 def _corrected(headers: HeaderList, body: bytes) -> HeaderList:
-    """Return the headers, without Content-Encoding if the body is not encoded: vcrpy decodes those of some clients."""
+    """Return the headers, without Content-Encoding if vcrpy recorded the body decoded, as it does for some clients."""
     encodings = [(name, value) for name, value in headers if name.lower() == "content-encoding"]
     names = ",".join(value for _, value in encodings).split(",")
     if not body or not any(map(_is_decoded_by_httpx, names)):

@@ -143,7 +143,7 @@ class Recorder:
         return True
 
     def finish(self) -> None:
-        """Check what must be checked at the end, and move a recording made anew into the place of the file.
+        """Make the checks that were left for the end, and replace the file if a new recording of it was made.
 
         The file stays claimed until `release`.
 
@@ -173,7 +173,7 @@ class Recorder:
                 recorder._anew = False  # noqa: SLF001 - of this class
 
     def _encode_checked(self, interaction: Interaction) -> tuple[bytes, int]:
-        """Return an interaction as it may be written, and the number of secrets that it was checked for."""
+        """Return an interaction encoded and without secrets, and the number of secrets that it was checked for."""
         known = self._scrubber.known
         where = f"The recording of {interaction.request.method} in {self.path.name}"
         while True:

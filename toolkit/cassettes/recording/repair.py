@@ -44,7 +44,7 @@ def encode_scrubbed(interaction: Interaction, scrubber: Scrubber) -> bytes:
 
 
 def repaired(data: bytes, scrubber: Scrubber, *, source: str) -> bytes:
-    """Return the bytes of a file so that an item can be appended; empty if it has no complete interaction.
+    """Return the repaired bytes of a file, to which an item can be appended; empty without a complete interaction.
 
     Interactions keep their bytes unless the file has another layout or they contain a known secret.
 

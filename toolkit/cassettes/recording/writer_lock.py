@@ -45,7 +45,7 @@ class Claim:
 
     @property
     def is_held(self) -> bool:
-        """True if the claim is in force and belongs to this very process."""
+        """True if the claim is in force and belongs to this process, not to its parent."""
         return self.end.alive and self.process == os.getpid()
 
 

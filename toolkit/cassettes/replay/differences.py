@@ -93,7 +93,7 @@ def differences(
 
 
 def json_differences(recorded: Any, requested: Any) -> Iterator[str]:
-    """Yield where two JSON values differ, by path, such as `$.qty: recorded 1, asked 2`."""
+    """Yield the places where two JSON values differ, by path, such as `$.qty: recorded 1, asked 2`."""
     pending = [("$", recorded, requested)]
     while pending:
         path, left, right = pending.pop()

@@ -24,7 +24,7 @@ _DEFAULT_PORTS: Final = {"https": 443, "http": 80}
 
 
 class Identity(NamedTuple):
-    """Who calls, so that a request of one profile is not answered by a recording of another.
+    """The caller, so that a request of one profile is not answered by a recording of another.
 
     Attributes:
         environment: name of the environment, or None for a client without a session.

@@ -128,7 +128,7 @@ def no_match(
 
 
 def all_played(file_name: str, request: RecordedRequest, count: int) -> CassetteMiss:
-    """Return the error of a strict cassette for a scrubbed request with `count` recordings, all of them played."""
+    """Return the error of a strict cassette for a scrubbed request whose `count` recordings were all played."""
     recordings = "The only recording" if count == 1 else f"Each of the {count} recordings"
     return CassetteMiss(
         f"{recordings} of {request.method} {excerpt(request.uri, 160)} in {file_name} was already played.",
@@ -138,7 +138,7 @@ def all_played(file_name: str, request: RecordedRequest, count: int) -> Cassette
 
 
 def left_over(file_name: str, count: int, unplayed: Sequence[str]) -> CassetteError:
-    """Return the error of a strict cassette with `count` recordings, given method and URI of those not played."""
+    """Return the error of a strict cassette with `count` recordings, some of them unplayed, by method and URI."""
     shown = "".join(f"\n  {excerpt(head, 160)}" for head in unplayed[:_MOST_UNPLAYED])
     more = f"\n  and {len(unplayed) - _MOST_UNPLAYED} more" if len(unplayed) > _MOST_UNPLAYED else ""
     return CassetteError(

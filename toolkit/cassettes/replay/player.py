@@ -76,7 +76,7 @@ class Player:
             return self._contents.interaction(number)
 
     def token_request_of(self, authorization: Authorization) -> Interaction | None:
-        """Return the token request whose token authorized a call: once, for the first such call; later None."""
+        """Return the token request whose token authorized a call: once, for the first such call; then None."""
         with self._lock:
             if self._token_requests is None:
                 numbers = self._contents.token_requests
