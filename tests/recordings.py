@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import gzip
 import http.server
 import json
@@ -163,7 +162,7 @@ def make_interaction(path="/v1/accounts", body=b'{"id": 1}', *, at=0, **changes)
 def as_recorded(scrubber, interaction):
     """Return an interaction as a scrubber lets it be recorded."""
     request, response = scrubber.exchange(interaction.request, interaction.response)
-    return dataclasses.replace(interaction, request=request, response=response)
+    return interaction._replace(request=request, response=response)
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,6 @@ import gzip
 import json
 import shutil
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -116,10 +115,10 @@ def test_stock_vcrpy_replays_anything_of_ours(interactions, data):
     """Whatever a response holds, stock vcrpy replays it as we do."""
     drawn = data.draw(interactions())
     uri = f"{BASE}/a"
-    request, response = replace(drawn.request, method="GET", uri=uri), replace(drawn.response, reason="Fine")
+    request, response = drawn.request._replace(method="GET", uri=uri), drawn.response._replace(reason="Fine")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tour.yaml"
-        write(path, replace(drawn, request=request, response=response, token_obtained=None, failure=None))
+        write(path, drawn._replace(request=request, response=response, token_obtained=None, failure=None))
         with httpx.Client(transport=Cassette(path, "none", match_on=["uri"]).transport()) as client:
             ours = client.get(uri)
         with vcr.use_cassette(str(path), record_mode="none"), httpx.Client(verify=False) as client:  # noqa: S501

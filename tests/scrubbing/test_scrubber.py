@@ -7,7 +7,6 @@ import gzip
 import json
 import string
 import zlib
-from dataclasses import replace
 from urllib.parse import quote, quote_plus, urlencode
 
 import canaries
@@ -164,10 +163,10 @@ def test_short_secrets_in_their_places(interaction):
 
 def without_cookies(interaction):
     request, response = (
-        replace(message, headers=tuple(header for header in message.headers if header[0] != "Set-Cookie"))
+        message._replace(headers=tuple(header for header in message.headers if header[0] != "Set-Cookie"))
         for message in (interaction.request, interaction.response)
     )
-    return replace(interaction, request=request, response=response)
+    return interaction._replace(request=request, response=response)
 
 
 @given(st.data())

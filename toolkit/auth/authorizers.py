@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, NamedTuple
 from urllib.parse import urlencode
@@ -195,7 +195,7 @@ class TokenAuthorizer:
         return grant
 
     def _fetch(self, *, patiently: bool) -> Flow[Token]:
-        policy = self._retries if patiently else replace(self._retries, tries=1)
+        policy = self._retries if patiently else self._retries._replace(tries=1)
         return with_retries(lambda: self._exchange(self._token_request()), self._clock, policy)
 
     def _token_request(self) -> TokenRequest:

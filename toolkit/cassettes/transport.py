@@ -6,7 +6,6 @@ Sessions use `through` as well; `CassetteTransport` makes it a transport for any
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import httpx
@@ -156,7 +155,7 @@ def _replayed(interaction: Interaction, interface: str, path: str) -> Call:
 def _as_sent(recorded: RecordedRequest, outgoing: Outgoing) -> RecordedRequest:
     """Return the request as it is recorded: with placeholders where the credentials went."""
     placeholders = outgoing.placeholders()
-    return replace(recorded, headers=(*recorded.headers, *placeholders)) if placeholders else recorded
+    return recorded._replace(headers=(*recorded.headers, *placeholders)) if placeholders else recorded
 
 
 def _recorder(tape: Tape, request: RecordedRequest, response: httpx.Response, call: Call) -> Callable[[bytes], None]:

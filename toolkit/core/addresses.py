@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
@@ -28,8 +28,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(NamedTuple):
     """Scheme, host and port of a URL (RFC 6454), in lower case, with the default port filled in."""
 
     scheme: str
@@ -42,8 +41,7 @@ class Origin:
         return f"{self.scheme}://{host}{port}"
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(NamedTuple):
     """A configured address: an origin and possibly a path prefix.
 
     Attributes:

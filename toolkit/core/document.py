@@ -8,11 +8,10 @@ the meaning of a status comes from RFC 9110, RFC 6749 and RFC 6750.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from toolkit.core.words import nearest
 
@@ -55,8 +54,7 @@ class CredentialKind(StrEnum):
     CLIENT_KEY = "client key"
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(NamedTuple):
     """The access that section 1 allows an environment.
 
     Attributes:

@@ -6,13 +6,14 @@ All foreign text is escaped here: for a terminal (`printable`), an error message
 from __future__ import annotations
 
 import html
-import re
+
+from toolkit.core.patterns import compiled
 
 # Characters that can move a terminal's cursor, reorder a line or hide text in it: C0 and C1 controls except tab
 # and newline, bidirectional controls, line separators, lone surrogates, and all invisible characters of
 # Unicode (Default_Ignorable_Code_Point of DerivedCoreProperties.txt), including tags and variation selectors,
 # which can carry a whole hidden message.
-_UNPRINTABLE = re.compile(
+_UNPRINTABLE = (
     "["
     "\x00-\x08\x0b-\x1f\x7f-\x9f"
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
@@ -24,7 +25,7 @@ _UNPRINTABLE = re.compile(
 
 def printable(text: str) -> str:
     """Return the text without control, bidirectional and invisible characters; tabs and newlines stay."""
-    return _UNPRINTABLE.sub("", text)
+    return compiled(_UNPRINTABLE).sub("", text)
 
 
 def excerpt(text: str, limit: int = 200) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from toolkit.core.clock import Clock
 from toolkit.core.document import CredentialKind, Environment
@@ -18,8 +18,7 @@ EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)  # the time of a recording witho
 _MOST_TOKENS: Final = 10**9  # a larger number is not a count, and may be too long to print
 
 
-@dataclass(frozen=True, slots=True)
-class Authorization:
+class Authorization(NamedTuple):
     """How a call was authorized. Holds no secrets.
 
     Attributes:
@@ -129,7 +128,6 @@ class Ledger:
         return max((call.ended_at for call in list(self._calls)), default=None)
 
 
-@dataclass(slots=True)
 class Traffic:
     """Counts that only grow. Concurrent threads may lose an increment, but not all of them.
 

@@ -110,7 +110,8 @@ FIELD_NAMES: Final = _pattern_of(list(_FIELD_KINDS))
 URL_NAMES: Final = _pattern_of([*_FIELD_KINDS, *_URL_KINDS])
 # A pattern of these names and some headers at the beginning of a word, for bytes in small letters.
 NAMES_IN_SMALL_LETTERS: Final = _pattern_at_word_start([*_FIELD_KINDS, "api-secret-key", "api-key-id", "x-auth-token"])
-_KINDS: Final = (
+# Placeholders have one of these names; other text in angle brackets may be a secret.
+_KINDS: Final = {
     *_HEADER_KINDS.values(),
     *dict(_KEY_HEADERS).values(),
     *_FIELD_KINDS.values(),
@@ -119,9 +120,8 @@ _KINDS: Final = (
     "CLIENT_ID",
     "SIGNED_TOKEN",
     "SECRET",
-)
-# Only these: other text in angle brackets may be a secret.
-_PLACEHOLDER: Final = re.compile(rf"\A(?:<(?:{'|'.join(set(_KINDS))})(?:-[0-9]+)?>|{re.escape(Placeholder.BASIC)})\Z")
+}
+_PLACEHOLDER: Final = re.compile(r"<([A-Z_]+)(?:-[0-9]+)?>\Z")
 _SCHEME: Final = re.compile(r"\A(?:basic|bearer|token|dpop) +", re.IGNORECASE)
 
 
@@ -163,4 +163,6 @@ def header_kind(name: str) -> str | None:
 
 def is_placeholder(value: str) -> bool:
     """Check whether a value, without a scheme such as Bearer, is a placeholder already."""
-    return bool(_PLACEHOLDER.match(_SCHEME.sub("", value)))
+    value = _SCHEME.sub("", value)
+    match = _PLACEHOLDER.match(value)
+    return match[1] in _KINDS if match else value == Placeholder.BASIC

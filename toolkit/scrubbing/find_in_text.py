@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import unquote, unquote_plus
 
+from toolkit.core.patterns import compiled
 from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.scrubbing.credential_names import FIELD_NAMES, URL_NAMES, field_kind, is_url_name_only, url_kind
 from toolkit.scrubbing.encoded_forms import unescaped_levels
@@ -20,27 +21,26 @@ from toolkit.scrubbing.encoded_forms import unescaped_levels
 _NAMES: Final = FIELD_NAMES.decode("ascii")
 _LONGEST: Final = 16_384  # characters
 _LEVELS: Final = 3  # of URLs within URLs
-_LINK: Final = re.compile(rf"[?&#;]({URL_NAMES.decode('ascii')})=([^&#;\s\"'<>,\\]+)", re.IGNORECASE)
-_JSON_FIELD: Final = re.compile(r'"([^"\\]{1,40})"\s*:\s*(?:data:\s*)?("(?:[^"\\]|\\.)*")')
-_JSON_WITHIN_JSON: Final = re.compile(rf'\\+"({_NAMES})\\+"\s*:\s*\\+"([^"\\]{{1,{_LONGEST}}})', re.IGNORECASE)
-_ELEMENT: Final = re.compile(
-    rf"<(?:[\w.-]{{1,40}}:)?({_NAMES})(?:\s[^<>]{{0,400}})?>\s*(?:<!\[CDATA\[(.{{1,{_LONGEST}}}?)\]\]>|([^<]{{1,{_LONGEST}}}))",
-    re.IGNORECASE | re.DOTALL,
+_LINK: Final = rf"(?i)[?&#;]({URL_NAMES.decode('ascii')})=([^&#;\s\"'<>,\\]+)"
+_JSON_FIELD: Final = r'"([^"\\]{1,40})"\s*:\s*(?:data:\s*)?("(?:[^"\\]|\\.)*")'
+_JSON_WITHIN_JSON: Final = rf'(?i)\\+"({_NAMES})\\+"\s*:\s*\\+"([^"\\]{{1,{_LONGEST}}})'
+_ELEMENT: Final = (
+    rf"(?is)<(?:[\w.-]{{1,40}}:)?({_NAMES})(?:\s[^<>]{{0,400}})?>\s*"
+    rf"(?:<!\[CDATA\[(.{{1,{_LONGEST}}}?)\]\]>|([^<]{{1,{_LONGEST}}}))"
 )
-_NAMED_ELEMENT: Final = re.compile(
-    rf"\b(?:name|key|id)\s*=\s*[\"']({_NAMES})[\"'](?:[^<>]{{0,400}}?\bvalue\s*=\s*[\"']([^\"'<>]{{1,{_LONGEST}}})[\"']"
-    rf"|[^<>]{{0,400}}>([^<]{{1,{_LONGEST}}}))",
-    re.IGNORECASE,
+_NAMED_ELEMENT: Final = (
+    rf"(?i)\b(?:name|key|id)\s*=\s*[\"']({_NAMES})[\"']"
+    rf"(?:[^<>]{{0,400}}?\bvalue\s*=\s*[\"']([^\"'<>]{{1,{_LONGEST}}})[\"']"
+    rf"|[^<>]{{0,400}}>([^<]{{1,{_LONGEST}}}))"
 )
 # In prose and in code, words and calls stand there.
 _NO_WORD: Final = (
     r"(?!(?-i:[A-Za-z]?[a-z]*(?:[_-][a-z]+)*)[\s.,;:!?)]*(?:\s|\Z))(?![a-z_]+(?:\.[a-z_]+)*\s*[(\[])(?!\*+)"
 )
-_SETTING: Final = re.compile(
-    rf"(?<![A-Za-z0-9?&#;])({_NAMES})[\"']?[ \t]{{0,20}}[:=][ \t]{{0,20}}"
+_SETTING: Final = (
+    rf"(?i)(?<![A-Za-z0-9?&#;])({_NAMES})[\"']?[ \t]{{0,20}}[:=][ \t]{{0,20}}"
     rf"(?:\"([^\"\n]{{1,{_LONGEST}}})\"|'([^'\n]{{1,{_LONGEST}}})'"
-    rf"|(?![<\"'\[{{|>]){_NO_WORD}([^\s\"'<>&,;\\]{{{SHORTEST_SECRET},{_LONGEST}}}))",
-    re.IGNORECASE,
+    rf"|(?![<\"'\[{{|>]){_NO_WORD}([^\s\"'<>&,;\\]{{{SHORTEST_SECRET},{_LONGEST}}}))"
 )
 _PASSWORD_OF_URL: Final = re.compile(r"(?<=://)[^\s/?#@:\"'<>\\]{0,200}:([^\s/?#@\"'<>\\]{1,400})@")
 # What examples show as a password: a word, or any text in brackets.
@@ -60,10 +60,9 @@ SIGNED_TOKEN: Final = (
     rf"(?<![A-Za-z0-9_-])(?-i:eyJ)[A-Za-z0-9_-]{{8,{_LONGEST}}}\.(?-i:eyJ)[A-Za-z0-9_-]{{8,{_LONGEST}}}"
     rf"\.[A-Za-z0-9_-]{{8,{_LONGEST}}}"
 )
-_BEARER: Final = re.compile(rf"{BEARER}([A-Za-z0-9._~+/=-]{{16,{_LONGEST}}})", re.IGNORECASE)
-_SIGNED_TOKEN: Final = re.compile(SIGNED_TOKEN)
-_PRIVATE_KEY: Final = re.compile(
-    rf"{PRIVATE_KEY}((?:(?!-----).){{16,{_LONGEST}}})-----END (?:[A-Z0-9]{{1,20}} ){{0,3}}PRIVATE KEY-----", re.DOTALL
+_BEARER: Final = rf"(?i){BEARER}([A-Za-z0-9._~+/=-]{{16,{_LONGEST}}})"
+_PRIVATE_KEY: Final = (
+    rf"(?s){PRIVATE_KEY}((?:(?!-----).){{16,{_LONGEST}}})-----END (?:[A-Z0-9]{{1,20}} ){{0,3}}PRIVATE KEY-----"
 )
 # As written in text, in forms and in URLs.
 _BEARER_STEMS: Final = (b"earer ", b"earer+", b"earer%20")
@@ -90,15 +89,15 @@ def secrets_in_text(text: str) -> Iterator[tuple[str, Secret]]:
     """Yield the values beside names of credentials in any text, and the texts with the shape of a credential."""
     yield from secrets_in_links(text)
     yield from _secrets_in_json_fragments(text)
-    for match in _JSON_WITHIN_JSON.finditer(text):
+    for match in compiled(_JSON_WITHIN_JSON).finditer(text):
         yield _kind_of(match[1]), Secret(match[2])
     if "<" in text:
         for pattern in (_ELEMENT, _NAMED_ELEMENT):
-            for match in pattern.finditer(text):
+            for match in compiled(pattern).finditer(text):
                 value = match[2] or html.unescape(match[3] or "")
                 if value.strip():
                     yield _kind_of(match[1]), Secret(value.strip())
-    for match in _SETTING.finditer(text):
+    for match in compiled(_SETTING).finditer(text):
         yield _kind_of(match[1]), Secret(html.unescape(match[2] or match[3] or match[4]))
     yield from secrets_by_shape(text)
 
@@ -106,7 +105,7 @@ def secrets_in_text(text: str) -> Iterator[tuple[str, Secret]]:
 def secrets_in_links(text: str) -> Iterator[tuple[str, Secret]]:
     """Yield secrets in the userinfo, query and fragment of URLs in a text, and of URLs within these."""
     for _ in range(_LEVELS):
-        for match in _LINK.finditer(text):
+        for match in compiled(_LINK).finditer(text):
             value = unquote_plus(match[2])
             if not is_url_name_only(match[1]) or len(value) >= SHORTEST_SECRET:
                 yield url_kind(match[1]) or "SECRET", Secret(value)
@@ -121,7 +120,7 @@ def secrets_in_links(text: str) -> Iterator[tuple[str, Secret]]:
 
 
 def _secrets_in_json_fragments(text: str) -> Iterator[tuple[str, Secret]]:
-    for match in _JSON_FIELD.finditer(text):
+    for match in compiled(_JSON_FIELD).finditer(text):
         kind = field_kind(match[1])
         if kind is not None:
             try:
@@ -143,15 +142,15 @@ def may_have_shape(data: bytes, lower: bytes) -> bool:
 def secrets_by_shape(text: str) -> Iterator[tuple[str, Secret]]:
     """Yield each text with the shape of a credential, with its kind."""
     if "PRIVATE KEY" in text:
-        for match in _PRIVATE_KEY.finditer(text):
+        for match in compiled(_PRIVATE_KEY).finditer(text):
             key = _ESCAPED_SLASH.sub("/", _ESCAPED_BREAK.sub(_line_break, match[0]))
             if _KEY_LINE.search(key.partition("KEY-----")[2]):
                 yield "PRIVATE_KEY", Secret(key)
     if "earer " in text or "EARER " in text:
-        for match in _BEARER.finditer(text):
+        for match in compiled(_BEARER).finditer(text):
             yield "ACCESS_TOKEN", Secret(match[1].rstrip("."))
     if "eyJ" in text:
-        for match in _SIGNED_TOKEN.finditer(text):
+        for match in compiled(SIGNED_TOKEN).finditer(text):
             yield "SIGNED_TOKEN", Secret(match[0])
 
 

@@ -6,8 +6,7 @@ import re
 import threading
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import quote
 from weakref import WeakMethod, ref
 
@@ -26,8 +25,7 @@ _PEM: Final = re.compile(r"-----BEGIN [A-Z ]+-----(.+?)-----END [A-Z ]+-----", r
 _NewSecret = tuple[Secret, str, str | None]  # with its kind, and a stand-in if it has one
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Entry:
+class _Entry(NamedTuple):
     """A text to look for; a PEM key has several.
 
     Attributes:

@@ -11,6 +11,7 @@ import logging
 import re
 from typing import Any, Final
 
+from toolkit.core.patterns import compiled
 from toolkit.scrubbing.credential_names import COOKIE, COOKIE_HEADERS, FIELD_NAMES, header_kind
 from toolkit.scrubbing.known import SESSION_SECRETS, KnownSecrets
 
@@ -43,13 +44,13 @@ _OWN_ATTRIBUTES: Final = frozenset({*vars(logging.makeLogRecord({})), "message",
 
 _REPR: Final = r"""b?(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")"""
 # A pair in a list of headers, and how hpack writes one.
-_HEADER: Final = re.compile(rf"(\(|Adding |Evicting )({_REPR})(, |=|: )({_REPR})", re.DOTALL)
+_HEADER: Final = rf"(?s)(\(|Adding |Evicting )({_REPR})(, |=|: )({_REPR})"
 _HEADER_NAMES: Final = re.compile("auth|cookie|-key", re.IGNORECASE)
 # A block of Huffman-coded headers (RFC 7541 section 5.2), in which no search by value finds a secret.
-_HEADER_BLOCK: Final = re.compile(r"\A(Encoded header block to|Decoding) .*", re.DOTALL)
-_SOCKS_LOGIN: Final = re.compile(rf"\bauth=\({_REPR}, {_REPR}\)", re.DOTALL)
+_HEADER_BLOCK: Final = r"(?s)\A(Encoded header block to|Decoding) .*"
+_SOCKS_LOGIN: Final = rf"(?s)\bauth=\({_REPR}, {_REPR}\)"
 _USERINFO: Final = re.compile(r"(?<=://)[^\s/?#@'\"]*:[^\s/?#@'\"]*(?=@)")
-_URL_FIELD: Final = re.compile(rf"([?&]{FIELD_NAMES.decode('ascii')}=)[^&#\s'\"]+", re.IGNORECASE)
+_URL_FIELD: Final = rf"(?i)([?&]{FIELD_NAMES.decode('ascii')}=)[^&#\s'\"]+"
 _NOT_SHOWN: Final = "<not shown>"
 
 
@@ -117,14 +118,14 @@ def _replace(record: logging.LogRecord, message: str) -> None:
 def _masked(logger: str, message: str) -> str:
     """Return a message with the values of credentials' headers and fields masked, known or not."""
     if logger.startswith("hpack"):
-        message = _HEADER_BLOCK.sub(rf"\1 {_NOT_SHOWN}", message)
+        message = compiled(_HEADER_BLOCK).sub(rf"\1 {_NOT_SHOWN}", message)
     elif logger == "httpcore.socks":
-        message = _SOCKS_LOGIN.sub(f"auth={_NOT_SHOWN}", message)
+        message = compiled(_SOCKS_LOGIN).sub(f"auth={_NOT_SHOWN}", message)
     if "://" in message:
         message = _USERINFO.sub(_NOT_SHOWN, message)
-        message = _URL_FIELD.sub(rf"\1{_NOT_SHOWN}", message)
+        message = compiled(_URL_FIELD).sub(rf"\1{_NOT_SHOWN}", message)
     if _HEADER_NAMES.search(message):
-        message = _HEADER.sub(_masked_header, message)
+        message = compiled(_HEADER).sub(_masked_header, message)
     return message
 
 

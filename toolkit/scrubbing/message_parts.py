@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from toolkit.core.secret import SHORTEST_SECRET
 
@@ -70,8 +69,7 @@ def replace_cookies(header: str, value: str, stand_in: Callable[[str], str]) -> 
     return "".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A part of a multipart body.
 
     Attributes:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 HeaderList = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedRequest:
+class RecordedRequest(NamedTuple):
     """A request as a cassette holds it.
 
     Attributes:
@@ -25,8 +23,7 @@ class RecordedRequest:
     body: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedResponse:
+class RecordedResponse(NamedTuple):
     """A response as a cassette holds it. The text of headers stands for bytes in Latin-1.
 
     Attributes:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
@@ -109,7 +108,7 @@ class Scrubber:
         reason = self.known.scrub_text(response.reason)
         return (
             self._request(request, request_body, change, records=True),
-            replace(response, reason=reason, headers=headers, body=body),
+            response._replace(reason=reason, headers=headers, body=body),
         )
 
     def lookup_request(self, request: RecordedRequest) -> RecordedRequest:
@@ -133,7 +132,7 @@ class Scrubber:
             self._learn(request, body, records=False)
             return self._request(request, body, self._change_for(_whole(request, body)), records=False)
         except SecretLeak:  # its body cannot be decompressed; recording it will say so
-            return replace(self.request(replace(request, body=b"")), body=request.body)
+            return self.request(request._replace(body=b""))._replace(body=request.body)
 
     def request(self, request: RecordedRequest) -> RecordedRequest:
         """Return the request as it would be recorded.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 import yaml
@@ -67,7 +66,7 @@ def test_usual_items_need_no_parser(interaction, authorization):
         response={"headers": headers, "reason": "Not Found", "status": 404},
         authorized_by=authorization("mine"),
     )
-    untimed = replace(usual, elapsed=None, recorded_at=None, authorized_by=None)
+    untimed = usual._replace(elapsed=None, recorded_at=None, authorized_by=None)
     token_request = interaction(token_obtained=authorization())
     for recorded in (usual, untimed, interaction(body=b""), token_request):
         assert fast_items.decode(encode(recorded)) == recorded

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -138,7 +137,7 @@ def test_decode_all_reads_any_layout(interaction):
 def test_elapsed_is_exact(interaction):
     """Elapsed times are kept to the microsecond."""
     for microseconds in (0, 1, 999_999, 3_600_000_001):
-        timed = replace(interaction(), elapsed=timedelta(microseconds=microseconds))
+        timed = interaction()._replace(elapsed=timedelta(microseconds=microseconds))
         assert decode(encode(timed), source="x.yaml") == timed
 
 

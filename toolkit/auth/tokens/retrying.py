@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from toolkit.auth.tokens.token import Token
 from toolkit.core.clock import Clock
@@ -26,8 +25,7 @@ PASSING_IS_REMEMBERED: Final = 1.0  # seconds; for callers who waited for the re
 LONGEST_REMEMBERED: Final = 60.0  # seconds; bounds a Retry-After
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class RetryPolicy(NamedTuple):
     """Limits for the tries of a token request.
 
     Attributes:

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from toolkit.cassettes.format.interactions import Interaction, checked_uri
 from toolkit.core.ledger import Authorization, parse_instant
+from toolkit.core.patterns import compiled
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse
 
 _QUOTED: Final = r"'(?:[ -&(-~]++|'')*+'"
@@ -38,7 +39,7 @@ _ITEM: Final = re.compile(
 # Stock vcrpy writes keys in alphabetical order, and folds long quoted text at spaces.
 _FOLDED: Final = r"'(?:[ -&(-~]++|''|(?<=[!-~])\n {5,20}+(?=[!-~]))*+'"
 _BODY: Final = rf"(null|{_FOLDED}|{_PLAIN})"
-_VCRPY_ITEM: Final = re.compile(
+_VCRPY_ITEM: Final = (
     rf"- request:\n    body: {_BODY}\n    {_HEADERS}\n    method: ({_SCALAR})\n    uri: ({_SCALAR})\n"
     rf"  response:\n    body:\n      string: {_BODY}\n    {_HEADERS}\n"
     rf"    status:\n      code: ([1-9][0-9][0-9])\n      message: (null|{_SCALAR})\n"
@@ -88,7 +89,7 @@ def decode(item: bytes) -> Interaction | None:
 
 def vcrpy_fields(item: bytes) -> dict[str, Any] | None:
     """Return the fields of an item of stock vcrpy as its YAML loader does, or None if that needs a parser."""
-    match = _VCRPY_ITEM.fullmatch(item.decode("ascii")) if item.isascii() else None
+    match = compiled(_VCRPY_ITEM).fullmatch(item.decode("ascii")) if item.isascii() else None
     if match is None:
         return None
     sent_body, sent, method, uri, body, received, code, reason = match.groups()

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from toolkit.core.errors import CassetteCorrupt
@@ -50,8 +50,7 @@ class RecordedFailure:
             raise ValueError(f"{self.type!r} is not an error that a recorded request can end in")
 
 
-@dataclass(frozen=True, slots=True)
-class Interaction:
+class Interaction(NamedTuple):
     """A request and its response, with what the recorder noted about the call.
 
     Attributes:

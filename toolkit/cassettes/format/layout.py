@@ -10,10 +10,9 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from toolkit.cassettes.format.interactions import HEADER, MARKER
 from toolkit.core.ledger import parse_instant
@@ -27,8 +26,7 @@ _RECORDED_AT: Final = re.compile(rb"'?([0-9T:.Z-]{1,40})'?\n")
 _PLAIN: Final = re.compile(rb"[A-Za-z][!-~]*\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """The place of an interaction in a file.
 
     Attributes:
@@ -42,8 +40,7 @@ class Item:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """The items of a file.
 
     Attributes:
@@ -78,7 +75,7 @@ def lay_out(data: bytes) -> Layout | None:
     marker = data.find(_END, last)
     end = 0 if marker < 0 else marker + len(_END)
     if end and end < len(data) and _START.startswith(data[end:]):
-        items[-1] = replace(items[-1], end=end)
+        items[-1] = items[-1]._replace(end=end)
         return Layout(data[:end], tuple(items), is_torn=True)
     if end == len(data) or _is_complete(data[last:]):
         return Layout(data, tuple(items), is_torn=False)

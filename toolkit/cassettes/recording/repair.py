@@ -35,12 +35,12 @@ def encode_scrubbed(interaction: Interaction, scrubber: Scrubber) -> bytes:
     failure = interaction.failure
     if failure is None:
         request, response = scrubber.exchange(interaction.request, interaction.response)
-        return interactions.encode(replace(interaction, request=request, response=response))
+        return interactions.encode(interaction._replace(request=request, response=response))
     # The message of an error may contain an address or a secret, so it is scrubbed like a body.
-    as_body = replace(interaction.response, headers=(), body=failure.message.encode("utf-8", "replace"))
+    as_body = interaction.response._replace(headers=(), body=failure.message.encode("utf-8", "replace"))
     request, scrubbed = scrubber.exchange(interaction.request, as_body)
     message = scrubbed.body.decode("utf-8", "replace")
-    return interactions.encode(replace(interaction, request=request, failure=replace(failure, message=message)))
+    return interactions.encode(interaction._replace(request=request, failure=replace(failure, message=message)))
 
 
 def repaired(data: bytes, scrubber: Scrubber, *, source: str) -> bytes:

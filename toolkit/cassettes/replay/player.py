@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import replace
 
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.format.interactions import Interaction
@@ -157,4 +156,4 @@ class Player:
         interaction = self._contents.interaction(number)
         if not self._contents.is_foreign:
             return interaction
-        return replace(interaction, request=self._scrubber.lookup_request(interaction.request))
+        return interaction._replace(request=self._scrubber.lookup_request(interaction.request))

@@ -9,13 +9,14 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from toolkit.core.errors import ConfigurationError
+from toolkit.core.patterns import compiled
 from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.credential_names import last_name, normal_name
 
 KeyPath = tuple[str | int, ...]  # names and indices that lead to a value in JSON
 STAND_IN: Final = ""  # the treatment of personal data; any other treatment is the kind named in the placeholder
-_STEP: Final = re.compile(
+_STEP: Final = (
     r"(?P<deep>\.\.)?\.?(?:\[(?:(?P<index>\d+)|(?P<any>\*)|'(?P<quoted>[^']+)'|\"(?P<double>[^\"]+)\")\]"
     r"|(?P<star>\*)|(?P<name>[^.\[\]\s*'\"]+))"
 )
@@ -176,7 +177,7 @@ def _steps(path: str) -> tuple[_Step, ...]:
     steps: list[_Step] = []
     position = 1
     while path.startswith("$") and position < len(path):
-        match = _STEP.match(path, position)
+        match = compiled(_STEP).match(path, position)
         if match is None or (match[0][0] not in ".["):
             break
         index = match["index"]
