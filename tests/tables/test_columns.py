@@ -47,7 +47,7 @@ def test_types(values, kind):
 
 @pytest.mark.parametrize("values", [["1", "2"], ["1.50"], ["2026-05-12"], [1, "2"]])
 def test_identifiers_stay_text(values):
-    """Text stays text under a name that says identifier."""
+    """Text stays text with the name of an identifier."""
     assert inferred(values, key="account_number").to_pylist() == [str(value) for value in values]
 
 
@@ -85,7 +85,7 @@ def test_identifiers_that_are_numbers():
     )
 )
 def test_mixed_types_keep_their_values(values):
-    """Values under a name that says identifier stay unchanged, or become their text."""
+    """Values with the name of an identifier stay unchanged, or become their text."""
     result = inferred(values, key="id")
     result = result if isinstance(result, list) else result.to_pylist()
     assert len(result) == len(values)

@@ -186,7 +186,7 @@ def test_numbers_of_either_kind(numbers):
     ],
 )
 def test_key_by_name(columns, key):
-    """Without `on`, the key is the first of the usual names, or else the only name that says identifier."""
+    """Without `on`, the key is the first of the usual names, or else the only name of an identifier."""
     frame = pd.DataFrame({column: ["1"] for column in columns})
     assert compare(frame, frame).columns[0] == key
 
@@ -203,11 +203,11 @@ def test_keys_of_several_columns_and_of_the_index():
 @pytest.mark.parametrize(
     ("columns", "on", "what"),
     [
-        (["x"], None, "No column has a name that says key"),
+        (["x"], None, "No column looks like a key"),
         (["order_id", "trade_id"], None, "Several columns might be the key: 'order_id', 'trade_id'"),
-        (["id"], "x", "Not both tables have a column 'x'"),
+        (["id"], "x", "Column 'x' is not in both tables"),
         (["id", "left"], "left", "A key called 'left'"),
-        (["id"], [], "one or more columns"),
+        (["id"], [], "at least one column"),
         (["id", "id"], None, "left table has several columns of the same name"),
     ],
 )
@@ -229,7 +229,7 @@ def test_missing_or_repeated_keys(keys, what, side):
 
 
 def test_tables_of_no_records():
-    """A table without rows and columns lacks every row of the other, whatever the key; two of them are equal."""
+    """A table without rows and columns counts as a table without rows, whatever the key is."""
     nothing, some = tabulate([]), tabulate([{"id": "a", "x": 1}])
     assert listed(compare(nothing, some)) == [("a", "<row>", None, "only right")]
     assert listed(compare(some, nothing, on="id")) == [("a", "<row>", "only left", None)]

@@ -1,4 +1,4 @@
-"""The examples in the docstrings of tables do what they say."""
+"""The examples in the docstring of `tabulate` do what they say."""
 
 from __future__ import annotations
 
@@ -21,19 +21,13 @@ CALLS = [
     Call(START, "broker", "GET", "/v1/accounts", 200, timedelta(seconds=0.25), TOKEN),
     Call(START + timedelta(seconds=1), "broker", "GET", "/v1/accounts", 599),
 ]
-
-
 ACCOUNT = {"id": "a", "cash": "5.25", "rate": 1.5, "owner": {"since": "2026-05-12T09:30:00Z"}, "closed_on": None}
-TABLES = {
-    "calls": (calls_table, calls_table(CALLS)),
-    "tokens": (tokens_table, tokens_table(CALLS, START)),
-    "table": (tabulate, tabulate([ACCOUNT])),
-}
+TABLES = {"accounts": tabulate([ACCOUNT]), "calls": calls_table(CALLS), "tokens": tokens_table(CALLS, START)}
 
 
-def recipe(function, *beginnings):
-    """Return the lines of code in a docstring that begin like this."""
-    lines = [line.strip() for line in inspect.getdoc(function).splitlines() if line.startswith("    ")]
+def recipe(*beginnings):
+    """Return the lines of code in the docstring of `tabulate` with these beginnings."""
+    lines = [line.strip() for line in inspect.getdoc(tabulate).splitlines() if line.startswith("    ")]
     code = [line for line in lines if line.startswith(beginnings)]
     assert code
     return "\n".join(code)
@@ -51,7 +45,7 @@ def test_positions_with_their_accounts():
         {"id": "a", "account_number": "01", "cash": "5.5", "positions": [{"symbol": "ALFA", "quantity": 2}]},
         {"id": "b", "account_number": "02", "cash": "7.5", "positions": []},
     ]
-    code = recipe(tabulate, "positions = ", "table = ")
+    code = recipe("positions = ", "table = ")
     table = run(code, tabulate=tabulate, response=httpx.Response(200, json=accounts))["table"]
     assert table.loc[0, ["account_number", "symbol", "quantity", "cash"]].tolist() == ["01", "ALFA", 2, 5.5]
 
@@ -59,7 +53,7 @@ def test_positions_with_their_accounts():
 def test_records_listed_by_their_key():
     """The keys of an object become a column of the table of its members."""
     response = httpx.Response(200, json={"quotes": {"ALFA": {"bid": 1}, "BRVO": {"bid": 2}}})
-    quotes = run(recipe(tabulate, "quotes = "), tabulate=tabulate, response=response)["quotes"]
+    quotes = run(recipe("quotes = "), tabulate=tabulate, response=response)["quotes"]
     assert quotes.to_dict("list") == {"symbol": ["ALFA", "BRVO"], "bid": [1, 2]}
 
 
@@ -67,18 +61,17 @@ def test_records_listed_by_their_key():
 def test_parquet(name, tmp_path, monkeypatch):
     """A table comes back from Parquet with every type."""
     monkeypatch.chdir(tmp_path)
-    function, table = TABLES[name]
-    run(recipe(function, f"{name}.to_parquet("), **{name: table})
-    pd.testing.assert_frame_equal(pd.read_parquet(f"{name}.parquet"), table)
+    run(recipe("table.to_parquet("), table=TABLES[name])
+    pd.testing.assert_frame_equal(pd.read_parquet("table.parquet"), TABLES[name])
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_excel(name, tmp_path, monkeypatch):
     """A table comes back from Excel with the same columns, and its instants without a zone."""
     monkeypatch.chdir(tmp_path)
-    function, table = TABLES[name]
-    run(recipe(function, "instants = ", f"{name}.assign("), **{name: table})
-    result = pd.read_excel(f"{name}.xlsx", index_col=0, dtype={"id": str})
+    table = TABLES[name]
+    run(recipe("instants = ", "table.assign("), table=table)
+    result = pd.read_excel("table.xlsx", index_col=0, dtype={"id": str})
     assert list(result.columns) == list(table.columns)
     for column in table.select_dtypes("datetimetz"):
         assert result[column].tolist() == table[column].dt.tz_localize(None).tolist()
@@ -86,4 +79,4 @@ def test_excel(name, tmp_path, monkeypatch):
 
 def test_excel_without_instants():
     """The lines for Excel also work for a table without instants."""
-    assert run(recipe(tabulate, "instants = "), table=tabulate([{"x": 1}]))["instants"].shape[1] == 0
+    assert run(recipe("instants = "), table=tabulate([{"x": 1}]))["instants"].shape[1] == 0

@@ -14,7 +14,7 @@ from toolkit.core.errors import TabulationError
 from toolkit.core.escaping import excerpt
 from toolkit.tables.column_names import is_key, last_key
 
-# Tried in this order before any other name that says identifier.
+# Tried in this order before the names of other identifiers.
 _USUAL_KEYS: Final = ("id", "account_id", "account_number", "number", "uuid", "account")
 
 # Values of `column`, `left` and `right` for a row that is on one side only.
@@ -31,10 +31,10 @@ _BOOLEANS: Final = (bool, np.bool_)
 def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] | None = None) -> pd.DataFrame:
     """Return the differences between two tables of the same kind: one row for each differing cell.
 
-    Rows are matched by their key. Cells are equal by value: 1, 1.0 and a decimal 1.00 are equal, text and a number
-    are not, two missing values are, and an instant equals itself in any unit or zone. The same holds inside lists
-    and objects. If one table does not have a column, its cells there count as missing. A table without rows and
-    columns, such as `tabulate` gives without records, lacks every row of the other.
+    Rows are matched by their key. Cells are compared by value: 1, 1.0 and a decimal 1.00 are equal, and so are two
+    missing values, and an instant in any unit or zone. Text never equals a number. The same holds inside lists and
+    objects. A column that only one table has counts as missing values in the other. A table without rows and columns,
+    as `tabulate` returns it if there are no records, counts as a table without rows.
 
     Two sessions, positions of accounts that may hold several, and computed numbers to the cent:
 
@@ -43,30 +43,28 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
         compare(left.round(2), right.round(2))
 
     Args:
-        left: a table, such as one made by `tabulate`.
-        right: another one.
+        left: a table, such as `session.accounts()`.
+        right: another table of the same kind.
         on: the column or columns (or level of the index) that are the key. By default the first of id, account_id,
-            account_number, number, uuid and account that both tables have as a column; otherwise the index, if both
-            have a named index with the same name; otherwise the only column of both with a name that says
-            identifier.
+            account_number, number, uuid and account that both tables have as a column; otherwise the index, if it has
+            the same name in both; otherwise the only column of both with a name that ends in a word such as id.
 
     Returns:
         A table with the columns of the key, followed by
             column (str): name of the column that differs, or "<row>" for a row that is on one side only.
             left (object): value on the left, None if missing; "only left" for such a row.
             right (object): value on the right, None if missing; "only right" for such a row.
-        First come the rows of `left` in their order, cell by cell in the order of the columns, then the rows that
-        are only in `right`. If nothing differs, the table has no rows.
+        The rows follow the order of `left`, then of `right`. If nothing differs, the table has no rows.
 
     Raises:
-        TabulationError: if there is no key or there are several possible ones, if a value of the key is missing or
+        TabulationError: if no column or several columns can be the key, if a value of the key is missing or
             repeated, or if the key is text on one side and numbers on the other.
     """
     for side, table in (("left", left), ("right", right)):
         if not isinstance(table, pd.DataFrame):
             raise TabulationError(
                 f"compare takes two tables, not {type(table).__name__}.",
-                "A session has accounts(), and tabulate makes a table of an answer.",
+                "Tables come from session.accounts(), or from tabulate(response).",
                 about=side,
             )
     levels: list[Any] = list(left.index.names)
@@ -104,7 +102,7 @@ def _with_index_names(table: pd.DataFrame, side: str) -> pd.DataFrame:
 
 
 def _or_empty(table: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
-    """Return the table; without rows and columns, as no records give, return the other one without its rows."""
+    """Return the table, or if it has neither rows nor columns, the other table without its rows."""
     return table if table.shape != (0, 0) else other.iloc[:0]
 
 
@@ -120,14 +118,14 @@ def _key(left: pd.DataFrame, right: pd.DataFrame, on: str | Sequence[str] | None
     for name in key:
         if name not in shared:
             raise TabulationError(
-                f"Not both tables have a column {excerpt(str(name))!r}.", f"Both have: {_list(shared)}.", about="on"
+                f"Column {excerpt(str(name))!r} is not in both tables.", f"Both have: {_list(shared)}.", about="on"
             )
         if name in _OWN_COLUMNS:
             raise TabulationError(
                 f"A key called {name!r} would clash with a column of the result.", "Rename it.", about="on"
             )
     if not key or len(set(key)) != len(key):
-        raise TabulationError("The key needs one or more columns, each once.", about="on")
+        raise TabulationError("The key must name at least one column, and each column only once.", about="on")
     return key
 
 
@@ -137,8 +135,8 @@ def _default_key(shared: Sequence[Any]) -> str:
             return name
     keys = [name for name in shared if isinstance(name, str) and is_key(last_key(name))]
     if len(keys) != 1:
-        what = f"Several columns might be the key: {_list(keys)}." if keys else "No column has a name that says key."
-        raise TabulationError(what, f"Choose with on=; both tables have: {_list(shared)}.", about="on")
+        what = f"Several columns might be the key: {_list(keys)}." if keys else "No column looks like a key."
+        raise TabulationError(what, f"Choose a key with on=; both tables have: {_list(shared)}.", about="on")
     return keys[0]
 
 
@@ -171,7 +169,7 @@ def _rows_by_key(table: pd.DataFrame, key: list[str], side: str) -> dict[tuple[A
 
 
 def _check_kinds(left: pd.DataFrame, right: pd.DataFrame, key: list[str]) -> None:
-    """Refuse keys that can never be equal: every row would appear to be on one side only."""
+    """Refuse keys that can never be equal, because every row would appear to be on one side only."""
     for name in key:
         if {_kind(left[name]), _kind(right[name])} == {"text", "numbers"}:
             raise TabulationError(
@@ -272,7 +270,7 @@ def _result(
 ) -> pd.DataFrame:
     names = [*key, *_OWN_COLUMNS]
     key_dtypes = [left[name].dtype if left[name].dtype == right[name].dtype else object for name in key]
-    # Names of columns are text, unless a table has numbers as names.
+    # A table may also have numbers as names of columns.
     column_dtype = "str" if all(isinstance(row[-3], str) for row in differences) else object
     dtypes = [*key_dtypes, column_dtype, object, object]
     columns = zip(*differences, strict=True) if differences else [()] * len(names)

@@ -1,4 +1,4 @@
-"""Records spread over columns: a path for each value, so that no key is lost."""
+"""Records as columns: nested objects become paths of keys, and lists become JSON text."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from toolkit.core.errors import TabulationError
 from toolkit.tables.column_names import KeyPath
 from toolkit.tables.json_body import NumberText
 
-# Levels of objects and lists inside each other, counted from the record.
+# Levels of nested objects and lists, counted from the record.
 MAX_DEPTH: Final = 64
 
-# With more cells than this, and fewer than one in `_SPARSE` filled, the records are really a map from identifiers.
+# More cells than this, with fewer than one in `_SPARSE` filled, come from objects with identifiers as keys.
 _MANY_CELLS: Final = 20_000_000
 _SPARSE: Final = 100
 
@@ -21,15 +21,14 @@ _SCALARS: Final = frozenset({str, int, float, bool, type(None), NumberText})
 
 
 def columns_of(records: Sequence[Any]) -> dict[KeyPath, list[Any]]:
-    """Return the values at each path: one for each record, None if it has none; paths by first appearance.
+    """Return the values at each path, with None for a record without a value there; paths by first appearance.
 
-    Objects become longer paths, and lists become JSON text. A record that is not an object is the value at
-    the empty path; null has no value. Null and an empty object make a column, unless another record has an
-    object with members there.
+    A record that is not an object is the value at the empty path. Null and an empty object make a column, unless
+    another record has an object with members there.
 
     Raises:
         TabulationError: if a record is nested deeper than `MAX_DEPTH` or is not JSON, or if there are millions of
-            cells and hardly any is filled.
+            cells and hardly any of them is filled.
     """
     columns = _Columns()
     root = _Level((), columns)
@@ -93,7 +92,7 @@ class _Columns:
         cells = len(self._values) * rows
         if cells > _MANY_CELLS and cells > self.filled * _SPARSE:
             raise TabulationError(
-                f"{rows} records with {len(self._values)} different keys have hardly a key in common.",
+                f"{rows} records with {len(self._values)} different keys have hardly any key in common.",
                 "If the keys are identifiers, turn the objects into lists first.",
             )
 
@@ -150,7 +149,7 @@ def _without_empty_parents(columns: dict[KeyPath, list[Any]]) -> dict[KeyPath, l
 
 def _checked_key(key: Any) -> str:
     if not isinstance(key, str):
-        raise TabulationError(f"A key of an object is {type(key).__name__}; the keys of JSON objects are text.")
+        raise TabulationError(f"A key of an object is of type {type(key).__name__}; the keys of JSON objects are text.")
     return key
 
 
@@ -163,4 +162,4 @@ def _scalar_text(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError):
-        raise TabulationError(f"A list holds {type(value).__name__} that JSON cannot hold.") from None
+        raise TabulationError(f"A list holds a {type(value).__name__} that is not a JSON value.") from None

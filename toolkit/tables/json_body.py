@@ -1,4 +1,4 @@
-"""JSON read strictly: from a response, bytes or text, to Python values or a clear error."""
+"""Strict reading of JSON from a response, bytes or text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn
 from toolkit.core.errors import ServiceError, TabulationError
 from toolkit.core.escaping import excerpt
 
-# Characters of a name, or of a body that is not JSON, that an error shows.
+# Characters that an error shows of a name, or of a body that is not JSON.
 SHOWN: Final = 80
 
 
@@ -25,7 +25,7 @@ class Body:
     """A JSON text that has not been parsed.
 
     Attributes:
-        content: the text, in an encoding of Unicode.
+        content: the text in UTF-8, UTF-16 or UTF-32.
         content_type: Content-Type of the response, or "" if it has none; None if there is no response.
     """
 
@@ -33,14 +33,11 @@ class Body:
     content_type: str | None = None
 
     def parse(self, *, numbers_as_text: bool = False) -> Any:
-        """Return the value; the members of each object keep their order.
-
-        Args:
-            numbers_as_text: return numbers as `NumberText`.
+        """Return the value, with numbers as `NumberText` if `numbers_as_text` is True.
 
         Raises:
             TabulationError: if the text is not JSON, has a name twice in one object, holds NaN or an infinity, or
-                is nested too deep.
+                is nested too deeply.
         """
         number: Any = NumberText if numbers_as_text else None
         try:
@@ -52,11 +49,11 @@ class Body:
                 parse_int=number,
             )
         except RecursionError:
-            raise TabulationError("The JSON is nested too deep to read.") from None
+            raise TabulationError("The JSON is nested too deeply to read.") from None
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise self._not_json(error) from None
         except ValueError:
-            # int() refuses thousands of digits.
+            # int() refuses more than 4,300 digits.
             raise TabulationError("A number has too many digits.", "numbers='text' keeps it as it is.") from None
 
     def _not_json(self, error: ValueError) -> TabulationError:
@@ -76,10 +73,22 @@ class Body:
         return TabulationError(f"{what}; it begins {excerpt(beginning, SHOWN)!r}.", advice)
 
 
-def body_of(data: Any) -> Body | None:
-    """Return the JSON text of a response, bytes or text, or None for anything else, which is a parsed value.
+# What the user can do about a status (RFC 9110, section 15; for 429 RFC 6585, section 4), or its class.
+_ADVICE: Final = {
+    401: "It did not accept the credentials: check them, and that they belong to this environment.",
+    403: "The credentials are valid, but do not allow this: ask the service for permission.",
+    404: "Nothing was found at this address: check the path, and the address in the settings.",
+    429: "It asks for fewer requests: wait before trying again.",
+    3: "It redirects to another address, which is not followed: check the address in the settings.",
+    4: "Change the request; `response.text` may say more.",
+    5: "The service has a problem: try again later.",
+}
 
-    A response is any object with `content` and `json`, such as a response of httpx.
+
+def body_of(data: Any) -> Body | None:
+    """Return the JSON text of a response, bytes or text; None for a parsed value.
+
+    A response is any object with `content` and `json`, such as an `httpx.Response`.
 
     Raises:
         ServiceError: if the response has an error status.
@@ -101,29 +110,12 @@ def _response_body(response: Any) -> Body:
     if status >= 300:
         raise ServiceError(
             f"The service answered with status {status}, so there is no table.",
-            _advice(status),
+            _ADVICE.get(status) or _ADVICE[min(status // 100, 5)],
             status=status,
             response=response,
         )
     headers = getattr(response, "headers", {})
     return Body(bytes(response.content), str(headers.get("content-type", "")))
-
-
-def _advice(status: int) -> str:
-    """Return what the user can do about a status (RFC 9110, section 15; for 429 RFC 6585, section 4)."""
-    if status == 401:
-        return "It did not accept the credentials: check them, and that they belong to this environment."
-    if status == 403:
-        return "It knows the caller and does not allow this: ask the service for the permission."
-    if status == 404:
-        return "It has nothing at this address: check the path, and the address in the settings."
-    if status == 429:
-        return "It asks for fewer requests: wait before trying again."
-    if status >= 500:
-        return "It has a problem of its own: try again later."
-    if status < 400:
-        return "It points to another address, and redirects are not followed: check the address in the settings."
-    return "Change the request; the answer itself, `response.text`, may say more."
 
 
 def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -132,10 +124,10 @@ def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name, count in Counter(name for name, _ in members).items() if count > 1)
         raise TabulationError(
             f"The name {excerpt(twice, SHOWN)!r} appears twice in one object.",
-            "To take the last value of each name: tabulate(response.json()).",
+            "To use the last value of each name: tabulate(response.json()).",
         )
     return result
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise TabulationError(f"{name} is not a JSON number.", "Parse and clean the JSON yourself first.")
+    raise TabulationError(f"{name} is not a JSON number.", "Parse and clean the JSON first.")

@@ -1,4 +1,4 @@
-"""The choice of rows: which part of a JSON value holds the records, and what identifies the records around them."""
+"""The choice of rows: which part of a JSON value holds the records, and which keys identify the records around them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from toolkit.core.errors import TabulationError
 from toolkit.core.escaping import excerpt
 from toolkit.tables.column_names import is_key, words
 
-# Words for what surrounds a page of records: its place among the pages, and the outcome of the request.
+# Words for paging and for the outcome of a request.
 _ENVELOPE_WORDS: Final = frozenset(
     "next previous prev first last page pages paging pagination limit offset cursor total count more links link "
     "meta metadata request success ok error errors message warnings self after before".split()
 )
-# Words that mean this only together with one of the words above: `next_page_token`, `request_id`, `page_number`.
+# Words that belong to an envelope only beside one of the words above: `next_page_token`, `request_id`.
 _BESIDE_ENVELOPE_WORDS: Final = frozenset("id number token key size url uri href has is per of start end".split())
 
 # Prefix for keys of the records in a list that has no name.
@@ -32,8 +32,8 @@ class Rows:
 
     Attributes:
         records: a JSON value for each row.
-        carried: further columns, which identify the records around each row, by (name of their list, key). A list
-            inside a list of the same name has the names of both: `children.children`.
+        carried: columns that identify the records around each row, by (name of their list, key). A list inside a
+            list of the same name is called by both names: `children.children`.
     """
 
     records: list[Any]
@@ -51,7 +51,7 @@ def choose_rows(value: Any, path: str | None = None) -> Rows:
     path may also begin at the records.
 
     Raises:
-        TabulationError: if there is no list or object at the path; says which lists there are.
+        TabulationError: if there is no list or object at the path; lists the possible paths.
     """
     member = envelope_member(value)
     if path is None:
@@ -67,9 +67,9 @@ def choose_rows(value: Any, path: str | None = None) -> Rows:
 def envelope_member(value: Any) -> str | None:
     """Return the key of the list in an envelope, or None if the value is not an envelope.
 
-    An envelope is an object with a single list of objects, in which each other member is null or has a name made
-    of words such as next, page, total, count or meta. So `{"accounts": [...], "next": null}` is an envelope, and an
-    account with its positions, `{"id": ..., "positions": [...]}`, is not.
+    An envelope is an object with a single list of objects. Every other member is null, or has a name of words such as
+    next, page, total, count and meta. So `{"accounts": [...], "next": null}` is an envelope, and an account with its
+    positions, `{"id": ..., "positions": [...]}`, is not.
     """
     if not isinstance(value, dict):
         return None
@@ -96,7 +96,7 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _steps(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Yield each way to take a key of this object off the path: (key, rest). Keys may contain dots."""
+    """Yield each key of this object that begins the path, with the rest of the path. Keys may contain dots."""
     parts = path.split(".")
     for count in range(len(parts), 0, -1):
         key = ".".join(parts[:count])
@@ -136,7 +136,7 @@ def _lists_at(
 
 
 def _place(key: str, above: tuple[str, ...]) -> str:
-    """Return a name for the list under this key that no list around it has."""
+    """Return a name for the list with this key that is different from the names of the lists around it."""
     name = key
     for place in reversed(above):
         if name not in above:
@@ -165,7 +165,7 @@ def _nothing_at(path: str, value: Any) -> TabulationError:
     names = ", ".join(repr(excerpt(name, 40)) for name in list(paths)[:10])
     return TabulationError(
         f"There is no list of records at {excerpt(path)!r}.",
-        f"There are: {names}." if names else "There is no list at all.",
+        f"There are: {names}." if names else "The data contains no list.",
         about="records",
     )
 

@@ -27,11 +27,6 @@ def calls_table(calls: Sequence[Call], *, first: int = 1) -> pd.DataFrame:
         elapsed (float64): seconds from sending to the end of the body, to a tenth of a millisecond;
             missing while the call is unfinished.
         token (Int64): number of the token that authorized the call; missing for a key pair and a token request.
-
-    Excel has no time zones, Parquet has:
-
-        calls.assign(when=calls["when"].dt.tz_localize(None)).to_excel("calls.xlsx")
-        calls.to_parquet("calls.parquet")
     """
     sent = sorted(calls, key=lambda call: call.sent_at)
     columns = {
@@ -49,7 +44,7 @@ def calls_table(calls: Sequence[Call], *, first: int = 1) -> pd.DataFrame:
 
 
 def tokens_table(calls: Iterable[Call], now: datetime) -> pd.DataFrame:
-    """Return one row for each token that authorized a call; the index "token" holds the numbers of the tokens, from 1.
+    """Return one row for each token that authorized a call; the index "token" holds the numbers of the tokens.
 
     A key pair has no token and no row. The columns and their types are the same if there are no tokens:
         profile (str): name of the credentials.
@@ -62,15 +57,9 @@ def tokens_table(calls: Iterable[Call], now: datetime) -> pd.DataFrame:
             this one expired; otherwise "expired" from `expires` on, and "valid" until then.
         calls (int64): number of calls that the token authorized.
 
-    Excel has no time zones, Parquet has:
-
-        instants = tokens.select_dtypes("datetimetz").apply(lambda column: column.dt.tz_localize(None))
-        tokens.assign(**instants).to_excel("tokens.xlsx")
-        tokens.to_parquet("tokens.parquet")
-
     Args:
         calls: the calls of a session, in any order.
-        now: the instant, with its time zone, for which remaining and state are computed.
+        now: the instant, with a time zone, at which `remaining` and `state` are taken.
     """
     uses = Counter(call.authorized_by for call in calls if call.authorized_by and call.authorized_by.token is not None)
     tokens = sorted(uses, key=_token_order)
@@ -103,7 +92,7 @@ def _seconds(start: datetime | None, end: datetime | None) -> float | None:
 
 
 def _to_the_second(instant: datetime | None) -> datetime | None:
-    """Cut rather than round: that keeps the order, and the difference between issue and expiry."""
+    """Return the instant cut to the second; unlike rounding, that keeps the order and the lifetimes."""
     return instant and instant.replace(microsecond=0)
 
 
@@ -121,7 +110,7 @@ def _states(tokens: Sequence[Authorization], now: datetime) -> Iterator[str]:
 
 
 def _replaces(later: Authorization, token: Authorization) -> bool:
-    """Return True if a token was issued after another one of the same credentials, and before that one expired."""
+    """Return True if `later` has the same credentials, and was issued after `token` and before it expired."""
     if (later.profile, later.environment) != (token.profile, token.environment):
         return False
     if later.issued_at is None or token.issued_at is None or token.expires_at is None:
