@@ -6,6 +6,17 @@
 
 Importing this loads next to nothing: each public name loads what it needs when it is first used, so that a replay never
 loads cryptography, and a script without tables never loads pandas.
+
+The package has twelve rooms. A room is a folder with one idea; it imports only from its own modules and from rooms on
+floors below it. Open the docstring of its `__init__` for what happens there, in which order, and in which module.
+
+- floor 6: `notebook` (panel, masking, progress), `cli` (the command line)
+- floor 5: `session` (one caller in one environment: the story of a call)
+- floor 4: `cassettes` (replay and recording), `practice_service` (a local service to practise with)
+- floor 3: `auth` (credentials, keys, tokens, profiles), `scrubbing` (secrets: known, found, replaced, checked),
+  `verification` (notebooks that still give what is stored)
+- floor 2: `local` (settings, files, locks), `transport` (sync and async drivers, the network), `tables` (and charts)
+- floor 1: `core` (the service document as values, errors, secrets, clock, ledger, HTML, words)
 """
 
 from __future__ import annotations

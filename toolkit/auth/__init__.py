@@ -3,9 +3,9 @@
 A request gets its credentials in this order:
 
 1. The user makes credentials for one environment (`credentials`), or names a profile that was saved, set in
-   variables or put in `.env` (`profiles`). Their constructor checks every text (`checks`), reads a private key once
+   variables or put in `.env` (`profiles`). Their constructor checks every string (`checks`), reads a private key once
    (`keys`), and warns if the running notebook cell contains a secret (`cell_warning`).
-2. The session makes an authorizer of them (`authorizers`) and asks it for a grant before each request.
+2. The session makes an authorizer from them (`authorizers`) and asks it for a grant before each request.
 3. A key pair is ready at once. A client secret or key needs an access token (`tokens`). All sessions with the same
    credentials share the current token, and so do other processes with the same store; only one of them requests the
    next token.
@@ -15,5 +15,5 @@ A request gets its credentials in this order:
    them.
 6. The authorizer takes note of the answer. After a 401 the token is renewed once and the request is sent again.
 
-Saved profiles and shared tokens are encrypted on the disk (`sealing`).
+Saved profiles and shared tokens are encrypted on disk (`sealing`).
 """

@@ -1,10 +1,11 @@
 """The vocabulary of the toolkit. It needs only the standard library, and every other room builds on it.
 
-- `document` states the service document as values: who may call which interface, where, and with which credentials.
+- `document` states the service document as values: who may call which interface, where, and with which credentials,
+  and the placeholders of secrets.
 - `errors` has all exceptions, as a tree. Each says what happened and what to do, and what it is `about`.
 - `secret` masks secret text. `escaping` makes foreign text safe to show.
 - `addresses` checks a URL before credentials may be sent to it.
 - `clock` and `ledger` hold time and history: when calls were made, and how they were authorized.
-- `html` and `words` help every object to describe itself in notebooks and terminals; `user_code` warns at the user's
+- `html` and `words` help objects describe themselves in notebooks and terminals; `user_code` warns at the user's
   line, and finds the IPython shell.
 """

@@ -5,7 +5,7 @@
 - `settings` reads `toolkit.toml` and the TOOLKIT_* variables: addresses, header prefix, cassettes folder, offline mode.
 - `files` writes files whole or not at all, and reads text that may hold secrets.
 - `private_files` opens files of this user only, never through a link, and closes folders to others.
-- `locks` gives one process at a time the right to a file.
+- `locks` gives one process at a time exclusive access to a file.
 
 Credentials are not read here: see `toolkit.auth.profiles`.
 """

@@ -1,12 +1,12 @@
-"""Private keys: from any form that people have to a Signer.
+"""Private keys: `as_signer` turns any common form into a Signer.
 
-A key is read once, when credentials are made. `as_signer` first hides the key (`sources`): text is always key text, and
-a file is always a Path. Then the key is parsed (`pem` for PEM and DER, `jwk` for JWK and sets), and a LocalKey signs
+A key is read once, when credentials are made. `sources` accepts every form (text is always key text, a file is always a
+Path), hides the key, recognizes the format and calls `pem` (PEM and DER) or `jwk` (JWK and sets). A LocalKey then signs
 with it (`signer`). A Signer of the user's own, which keeps its key elsewhere, is checked and used as it is. `new_key`
 makes new key pairs.
 
-All of this raises ConfigurationError. The frames below `as_signer` hold the key, so it is `frameless`, and errors
-of other libraries, which may quote the key, are replaced by ours.
+All errors here are ConfigurationErrors. The frames below `as_signer` hold the key, so its errors show none of them
+(`frameless`), and errors of other libraries, which may quote the key, are replaced.
 """
 
 from __future__ import annotations
