@@ -90,8 +90,8 @@ class SetClock:
         return time.monotonic() - self._start
 
 
-# Calls are data: `calls` of a part are made in replay by a session or a client. A plan has parts, and arguments of
-# `tk.Cassette` with each of which all parts are replayed. Steps of a recording are calls, and functions between them.
+# A plan describes replays as data: each of its parts lists the calls of one session or client. All parts are replayed
+# once for each item of `cassettes`, the arguments of `tk.Cassette`. The steps of a recording are calls and functions.
 
 
 def accounts(**params):

@@ -48,7 +48,7 @@ def test_variable_is_read_back(place):
 
 @given(places)
 def test_settings_let_variables_pass(place):
-    """Settings do not take a variable of credentials for a misspelled one of their own."""
+    """Settings do not mistake a variable of credentials for a misspelled setting."""
     Settings.load(environ={variable(*place): "x"})
 
 
@@ -66,7 +66,7 @@ def test_settings_let_variables_pass(place):
     ],
 )
 def test_names(name, expected):
-    """Variables as a person writes them."""
+    """Variables are read as a person writes them."""
     (fields,) = fields_in_variables({name: "x"}, "somewhere", Path())
     assert (fields.environment, fields.name, *fields.values) == expected
 
