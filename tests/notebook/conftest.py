@@ -54,7 +54,7 @@ class User:
         widget._handle_msg({"content": {"data": data}, "buffers": list(buffers)})
 
     def words(self, place):
-        """Return what stands beside a control or a field."""
+        """Return the words beside a control or a field."""
         inputs = vars(self.controls._credentials).get("inputs")
         if inputs is not None and place in inputs.problems:
             return inputs.problems[place]
@@ -72,7 +72,7 @@ class User:
 
 @pytest.fixture
 def service(monkeypatch):
-    """A practice service on real sockets: a panel takes no transport."""
+    """Run a practice service on real sockets, because a panel does not take a transport."""
     monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
     with practice() as running:
         yield running
@@ -80,7 +80,7 @@ def service(monkeypatch):
 
 @pytest.fixture
 def settings(request, tmp_path, monkeypatch):
-    """A project folder for the test, with the addresses of the practice service if the test uses it."""
+    """Return the settings of a project folder, with the addresses of the practice service if the test uses it."""
     monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
     addresses = {name: f"https://{name.replace('_', '-')}.example.com" for name in ADDRESS_NAMES}
     if "service" in request.fixturenames:
@@ -90,7 +90,7 @@ def settings(request, tmp_path, monkeypatch):
 
 @pytest.fixture(scope="session")
 def recorded_tour(tmp_path_factory):
-    """The bytes of a cassette with one accounts call of the sandbox partner."""
+    """Return the bytes of a cassette with one accounts call of the sandbox partner."""
     path = tmp_path_factory.mktemp("recorded") / "tour.yaml"
     with pytest.MonkeyPatch.context() as patch, practice() as service:
         patch.delenv("TOOLKIT_OFFLINE", raising=False)
@@ -101,7 +101,7 @@ def recorded_tour(tmp_path_factory):
 
 @pytest.fixture
 def tour(recorded_tour, settings):
-    """A cassette named "tour" in the project of the test."""
+    """Write a cassette named "tour" into the project of the test, and return its path."""
     path = settings.cassettes_folder / "tour.yaml"
     path.parent.mkdir(parents=True)
     path.write_bytes(recorded_tour)
@@ -110,7 +110,7 @@ def tour(recorded_tour, settings):
 
 @pytest.fixture
 def open_panel(settings):
-    """A function that opens a panel as `toolkit.panel` does and returns its user; panels are closed at the end."""
+    """Return a function that opens a panel and returns its user; panels are closed at the end."""
     opened = []
 
     def open_one(environment=None, credentials=None, cassette=None, *, settings=settings):
@@ -124,7 +124,7 @@ def open_panel(settings):
 
 @pytest.fixture
 def widget_state():
-    """A function that returns everything that the widgets of this process would save, as text."""
+    """Return a function that returns everything that the widgets of this process would save, as text."""
 
     def state():
         return json.dumps([widget.get_state() for widget in all_widgets.values()], default=str)

@@ -41,7 +41,7 @@ PROFILES = [
 
 @pytest.fixture
 def settings(tmp_path, monkeypatch):
-    """A project without addresses and without a cassettes folder; online."""
+    """Return the settings of an online project without addresses and without a cassettes folder."""
     monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
     return Settings(project=tmp_path)
 
@@ -53,13 +53,13 @@ def record(settings, *names):
 
 
 def test_every_environment_is_offered_with_its_holder():
-    """In the words of the service document."""
+    """Every environment is offered, with its holder in the words of the service document."""
     assert ("paper · paper account", "paper") in environment_choices()
     assert [value for _, value in environment_choices()] == list(Environment)
 
 
 def test_every_mode_is_offered_online_and_replay_only_offline(monkeypatch):
-    """Visitors may not record, and replay only what the notebook names."""
+    """All modes are offered online, replay alone offline; visitors may only call or replay the named cassette."""
     monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
     assert [value for _, value in mode_choices()] == list(Mode)
     assert [value for _, value in mode_choices(for_visitors=True)] == [Mode.LIVE]
@@ -70,7 +70,7 @@ def test_every_mode_is_offered_online_and_replay_only_offline(monkeypatch):
 
 
 def test_a_panel_starts_with_what_needs_least(settings, monkeypatch):
-    """An existing cassette is replayed, a new one recorded, and without a name calls are live."""
+    """An existing cassette is replayed, a new cassette is recorded, and without a cassette calls are live."""
     record(settings, "tour.yaml")
     assert first_mode("tour", settings) is Mode.REPLAY
     assert first_mode("new", settings) is Mode.RECORD
@@ -81,14 +81,14 @@ def test_a_panel_starts_with_what_needs_least(settings, monkeypatch):
 
 
 def test_an_unnamed_environment_is_never_a_real_account():
-    """It is that of a saved profile without a real account, or paper."""
+    """The first environment is that of a saved profile without a real account, or paper."""
     assert first_environment(PROFILES) is Environment.BROKER_SANDBOX
     assert first_environment(PROFILES[:1]) is Environment.PAPER
     assert first_environment([]) is Environment.PAPER
 
 
 def test_cassettes_of_the_folder_are_offered_by_name(settings):
-    """The cassette that the notebook names comes first; recordings in progress and other files are left out."""
+    """The named cassette is offered first; recordings in progress and other files are left out."""
     assert cassette_choices(settings, None) == []
     record(settings, "b.yaml", "a.yaml", "a.part.yaml", "notes.txt")
     assert cassette_choices(settings, None) == [("a", "a"), ("b", "b")]
@@ -99,7 +99,7 @@ def test_cassettes_of_the_folder_are_offered_by_name(settings):
 
 
 def test_credentials_of_the_environment_are_offered_and_no_others():
-    """First those in the notebook, then saved ones, then new ones of each kind that the environment takes."""
+    """Credentials of the notebook are offered first, then saved ones, then new ones of each accepted kind."""
     typed = [ClientSecret("id", secrets.token_hex(20), environment="broker-sandbox", name="typed")]
     choices = credential_choices(Environment.BROKER_SANDBOX, PROFILES, typed)
     assert choices == [
@@ -121,14 +121,14 @@ def test_credentials_of_the_environment_are_offered_and_no_others():
 
 @pytest.mark.parametrize("kind", list(CredentialKind))
 def test_each_kind_has_fields_named_like_its_arguments(kind):
-    """There are two fields; all but the client ID are masked."""
+    """Each kind of credentials has two fields, and all but the client ID are masked."""
     masked = {field.name: field.masked for field in FIELDS[kind]}
     assert len(masked) == 2
     assert [name for name, is_masked in masked.items() if not is_masked] == ["client_id"] * ("client_id" in masked)
 
 
 def test_typed_texts_become_credentials_without_the_space_around_them():
-    """A copied secret often ends with a line break."""
+    """White space around a typed text is removed, because a copied secret often ends with a line break."""
     texts = {"key_id": Secret(" key-id-1\n"), "secret_key": Secret("\tsecret-key-1 ")}
     made = make_credentials(CredentialKind.KEY_PAIR, Environment.PAPER, texts, name="desk")
     assert isinstance(made, KeyPair)
@@ -136,7 +136,7 @@ def test_typed_texts_become_credentials_without_the_space_around_them():
 
 
 def test_a_missing_key_is_refused():
-    """The words say what to do on the panel."""
+    """The error for a missing key says what to do on the panel."""
     texts = {"client_id": Secret("id"), "private_key": Secret("  ")}
     with pytest.raises(ConfigurationError, match="The private key is missing"):
         make_credentials(CredentialKind.CLIENT_KEY, Environment.BROKER_SANDBOX, texts, name="desk")
@@ -149,7 +149,7 @@ def pem(key, form=PrivateFormat.PKCS8, encryption=None):
 @pytest.mark.parametrize("form", [PrivateFormat.PKCS8, PrivateFormat.TraditionalOpenSSL])
 @pytest.mark.parametrize("broken", [lambda text: text.replace("\n", ""), lambda text: text.replace("\n", "\\n")])
 def test_a_key_gets_its_line_breaks_back(form, broken):
-    """A one-line field and a one-line variable lose them."""
+    """A key that lost its line breaks in a one-line field or variable is read all the same."""
     for key in (ec.generate_private_key(ec.SECP256R1()), rsa.generate_private_key(65537, 2048)):
         text = pem(key, form)
         texts = {"client_id": Secret("id"), "private_key": Secret(broken(text))}
@@ -158,7 +158,7 @@ def test_a_key_gets_its_line_breaks_back(form, broken):
 
 
 def test_an_encrypted_key_is_recognized():
-    """With its line breaks or without them."""
+    """An encrypted key is recognized with and without its line breaks."""
     key = rsa.generate_private_key(65537, 2048)
     for form in (PrivateFormat.PKCS8, PrivateFormat.TraditionalOpenSSL):
         text = pem(key, form, BestAvailableEncryption(b"passphrase"))
@@ -169,7 +169,7 @@ def test_an_encrypted_key_is_recognized():
 
 
 def test_new_credentials_replace_those_of_their_name_and_kind():
-    """Those of another name or environment stay."""
+    """New credentials replace old ones of the same name and kind; others stay."""
     one = ClientSecret("id", "secret-number-1", environment="broker-sandbox")
     assert replaces(ClientSecret("id", "secret-number-2", environment="broker-sandbox"), one)
     assert not replaces(ClientSecret("id", "secret-number-2", environment="broker-live"), one)

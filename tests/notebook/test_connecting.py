@@ -1,4 +1,4 @@
-"""Where the page shows no fields, texts are asked for below the cell."""
+"""Where the page shows no fields, the panel asks for texts below the cell."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KEY = FIELDS[CredentialKind.CLIENT_KEY]
     ids=["a path", "a key", "nothing"],
 )
 def test_a_private_key_is_asked_for_by_its_path(given, taken):
-    """A pasted key is taken as well; an empty answer is left to the credentials to refuse."""
+    """A private key is asked for by its path; a pasted key and an empty answer are passed on as typed."""
     answers = iter(["the-client", given])
     assert ask(KEY, Environment.BROKER_LIVE, lambda _: next(answers)) == {
         "client_id": Secret("the-client"),
@@ -34,14 +34,14 @@ def test_a_private_key_is_asked_for_by_its_path(given, taken):
 
 
 def test_the_question_names_field_and_environment():
-    """So that nobody types a secret for the wrong environment."""
+    """The question names the field and the environment, so that users do not type a secret for the wrong one."""
     asked = []
     ask([PASSPHRASE], Environment.BROKER_SANDBOX, lambda question: asked.append(question) or "x")
     assert asked == ["Passphrase of broker-sandbox: "]
 
 
 def test_without_anybody_to_ask_an_error_says_so(monkeypatch):
-    """As when nbclient executes the notebook."""
+    """An error is raised where questions cannot be answered, such as when nbclient executes the notebook."""
     monkeypatch.setattr("toolkit.notebook.panel.connecting.can_ask", lambda: False)
     with pytest.raises(ConfigurationError, match="Nobody can type credentials"):
         ask(KEY, Environment.BROKER_LIVE)

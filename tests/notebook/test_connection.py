@@ -1,4 +1,4 @@
-"""Connecting gives a session that has sent nothing, after one call that proves the credentials."""
+"""Connecting returns a session that has not sent anything, after one call that tries the credentials."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SANDBOX = Environment.BROKER_SANDBOX
 
 @pytest.fixture
 def open_connection(settings):
-    """A function that connects; sessions are closed at the end."""
+    """Return a function that connects; sessions are closed at the end."""
     opened = []
 
     def open_one(*choices):
@@ -41,14 +41,14 @@ def test_a_live_connection_is_tried_and_its_token_known(open_connection, service
 
 
 def test_a_key_pair_has_no_token(open_connection, service):
-    """An account holder's key pair goes with every call."""
+    """A connection with a key pair has no token."""
     connection = open_connection(None, Mode.LIVE, None, service.credentials["live"])
     assert connection.session.environment == "live"
     assert connection.token is None
 
 
 def test_the_trial_is_not_recorded(open_connection, service, settings):
-    """It neither adds to the cassette nor plays from it."""
+    """The trial call neither adds to the cassette nor plays from it."""
     credentials = service.credentials["sandbox-secret"]
     connection = open_connection(SANDBOX, Mode.RECORD, "tour", credentials)
     assert len(connection.session.cassette) == 0
@@ -62,7 +62,7 @@ def test_the_trial_is_not_recorded(open_connection, service, settings):
 
 
 def test_refused_credentials_leave_nothing_open(open_connection, service):
-    """Another session may record to the cassette at once."""
+    """Another session may record to the cassette as soon as the credentials were refused."""
     credentials = ClientSecret("practice-sandbox-secret", "not-the-secret-of-it", environment=SANDBOX)
     with pytest.raises(TokenRefused):
         open_connection(SANDBOX, Mode.RECORD, "tour", credentials)
@@ -70,7 +70,7 @@ def test_refused_credentials_leave_nothing_open(open_connection, service):
 
 
 def test_a_replay_sends_nothing(open_connection, service, tour):
-    """Not even a trial."""
+    """A replay does not send anything, not even a trial call."""
     before = service.stats.by_endpoint
     connection = open_connection(None, Mode.REPLAY, "tour", None)
     assert (connection.accounts, connection.trial, connection.token) == (None, None, None)
@@ -80,7 +80,7 @@ def test_a_replay_sends_nothing(open_connection, service, tour):
 
 
 def test_a_replay_of_what_is_not_there_is_refused(open_connection, tour):
-    """If the cassette is missing, or has other environments only."""
+    """A replay is refused if the cassette is missing or has other environments only."""
     with pytest.raises(CassetteMiss):
         open_connection(SANDBOX, Mode.REPLAY, "missing", None)
     with pytest.raises(ConfigurationError, match=r"tour\.yaml has no calls of the environment paper"):

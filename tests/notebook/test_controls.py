@@ -1,4 +1,4 @@
-"""What is chosen in one control decides what those below it offer."""
+"""The choice in one control decides what the controls below it offer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def shown(controls):
 
 
 def test_each_mode_shows_what_it_needs(make_controls):
-    """A replay needs no credentials, a live session no cassette, a recording both."""
+    """A replay shows no credentials, a live session no cassette, and a recording both."""
     controls = make_controls()
     assert shown(controls) == ["Environment", "Mode", "Credentials", "SecretInput", "Connect"]
     controls._mode.value = Mode.RECORD
@@ -43,14 +43,14 @@ def test_each_mode_shows_what_it_needs(make_controls):
 
 
 def test_a_replay_makes_no_widget_for_credentials(make_controls):
-    """A widget that is never shown must not be saved."""
+    """A replay does not make widgets for credentials, which would be saved with the notebook."""
     controls = make_controls(None, Mode.REPLAY, cassette="tour")
     assert controls.environment == "paper"
     assert not {"dropdown", "inputs"} & vars(controls._credentials).keys()
 
 
 def test_the_environment_decides_which_credentials_can_be_typed(make_controls):
-    """As sections 1 and 5 of the service document say."""
+    """The fields fit the environment, as sections 1 and 5 of the service document say."""
     controls = make_controls()
     assert controls.credentials == NewChoice(CredentialKind.CLIENT_SECRET)
     assert [field.name for field in controls.fields] == ["client_id", "client_secret"]
@@ -60,7 +60,7 @@ def test_the_environment_decides_which_credentials_can_be_typed(make_controls):
 
 
 def test_a_new_cassette_needs_a_name(make_controls):
-    """An existing cassette does not."""
+    """A new cassette needs a name; an existing cassette does not."""
     controls = make_controls(mode=Mode.RECORD, cassette="tour")
     assert controls.cassette == "tour"
     assert "Name" not in shown(controls)
@@ -71,7 +71,7 @@ def test_a_new_cassette_needs_a_name(make_controls):
 
 
 def test_the_choice_of_credentials_is_kept_where_it_can_be(make_controls, service):
-    """Another mode keeps it; another environment does not."""
+    """Choosing another mode keeps the chosen credentials; choosing another environment does not."""
     held = [service.credentials["sandbox-key"], service.credentials["sandbox-secret"]]
     controls = make_controls(in_notebook=held)
     controls._credentials.dropdown.value = held[1]
@@ -84,7 +84,7 @@ def test_the_choice_of_credentials_is_kept_where_it_can_be(make_controls, servic
 
 
 def test_new_credentials_replace_old_ones_in_the_choices(make_controls, service):
-    """There is one choice for each name and kind."""
+    """Credentials of the same name and kind are offered once."""
     controls = make_controls()
     for _ in range(2):
         controls.add(service.credentials["sandbox-key"])
@@ -94,7 +94,7 @@ def test_new_credentials_replace_old_ones_in_the_choices(make_controls, service)
 
 
 def test_problems_stand_where_they_belong_until_they_are_cleared(make_controls):
-    """Beside a field, beside a control, or below the button; the badge of a real account stays."""
+    """A problem is shown at its field, its control or the button; clearing keeps the badge of a real account."""
     controls = make_controls(Environment.BROKER_LIVE)
     for place in ("client_secret", "environment", "mode", "no such place"):
         controls.complain(PanelProblem(place, f"About {place}.", "Do this."))
@@ -109,7 +109,7 @@ def test_problems_stand_where_they_belong_until_they_are_cleared(make_controls):
 
 
 def test_the_button_is_disabled_while_the_panel_connects(make_controls):
-    """While connecting it cannot be pressed again."""
+    """The button cannot be pressed while the panel connects."""
     controls = make_controls()
     controls.set_busy(is_busy=True)
     assert controls._button.disabled
@@ -118,7 +118,7 @@ def test_the_button_is_disabled_while_the_panel_connects(make_controls):
 
 
 def test_every_choice_is_reported(make_controls):
-    """Choices that change only because others are offered are not."""
+    """Every choice of the user is reported; changes that follow from other choices are not."""
     edits = []
     controls = make_controls(edited=lambda: edits.append(controls.choice))
     assert edits == []

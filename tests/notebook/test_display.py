@@ -1,4 +1,4 @@
-"""The same facts always give the same HTML and text, with nothing in it that runs."""
+"""The same facts always give the same HTML and text, without active content."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Elements(HTMLParser):
 
 
 def test_a_replay_says_when_it_was_recorded():
-    """In the status, the summary and the plain text; the page adds how long ago that was."""
+    """Status, summary and plain text of a replay say when it was recorded; the page adds the age."""
     assert status_text(REPLAY) == "Replaying tour.yaml. Nothing is sent, and no credentials are needed."
     assert summary_text(REPLAY) == "broker-sandbox · replay tour.yaml, recorded 12 May 2026"
     shown = summary_html(REPLAY)
@@ -69,7 +69,7 @@ def test_a_replay_says_when_it_was_recorded():
 
 
 def test_a_live_session_of_a_real_account_carries_a_badge():
-    """In the summary and in the plain text."""
+    """The summary and the plain text of a real account carry a badge."""
     assert "real account" in summary_html(LIVE)
     assert summary_text(LIVE) == "live · real account · calls the service"
     assert "real account" in real_account_html(Environment.BROKER_LIVE)
@@ -77,21 +77,21 @@ def test_a_live_session_of_a_real_account_carries_a_badge():
 
 
 def test_the_status_is_one_line():
-    """It says how many accounts the service returned, and where calls are recorded."""
+    """The status says how many accounts the service returned, and where calls are recorded."""
     assert status_text(LIVE) == "Connected. The service accepts these credentials: 1 account."
     recording = replace(LIVE, mode=Mode.RECORD, cassette="a.yaml", accounts=1200)
     assert status_text(recording).endswith("1,200 accounts. Calls are recorded to a.yaml.")
 
 
 def test_interfaces_are_those_of_the_environment():
-    """As section 1 of the service document says; users do not call the auth interface themselves."""
+    """The interfaces are those of the service document's section 1, without the auth interface."""
     assert LIVE.interfaces == (Interface.TRADING, Interface.MARKET_DATA)
     assert "session.broker" in summary_html(REPLAY)
     assert "session.trading" not in summary_html(REPLAY)
 
 
 def test_a_live_token_is_counted_down_by_the_page_only():
-    """The HTML of a live session holds neither a time of day nor a lifetime; a replayed token stands still."""
+    """The HTML of a live session holds no time of day and no lifetime; that of a replay holds the recorded lifetime."""
     token = {"remaining": timedelta(minutes=12, seconds=7), "lifetime": timedelta(seconds=890)}
     replayed = summary_html(replace(REPLAY, **token))
     assert "12:07 of 14:50 left, as recorded" in replayed
@@ -104,7 +104,7 @@ def test_a_live_token_is_counted_down_by_the_page_only():
 
 
 def test_a_problem_is_announced():
-    """A screen reader says it when it appears."""
+    """A screen reader announces a problem when it appears."""
     shown = problem_html(PanelProblem("cassette", "What.", "What next."))
     assert 'role="alert"' in shown
     assert Elements(shown).words == "What.What next."
@@ -115,7 +115,7 @@ def test_a_problem_is_announced():
     | st.sampled_from(["<img src=x onerror=alert(1)>", '" onmouseover="x', "</dl><script>", "\x1b[2J\u202e"])
 )
 def test_foreign_text_stays_text(text):
-    """Whatever a cassette is called or a server says, the elements are the same and nothing is invisible."""
+    """Names of cassettes and texts of servers are shown as text, without elements and invisible characters."""
     plain, hostile = (
         Elements(problem_html(PanelProblem("", "x", "x"))),
         Elements(problem_html(PanelProblem("", text, "x"))),
@@ -128,7 +128,7 @@ def test_foreign_text_stays_text(text):
 
 
 def test_the_facts_of_a_session_hold_no_secret(service, settings, tour):
-    """Live, recording or replaying."""
+    """The facts of a live, recording or replaying session hold no secret."""
     credentials = service.credentials["sandbox-secret"]
     for mode, given_credentials in ((Mode.LIVE, credentials), (Mode.RECORD, credentials), (Mode.REPLAY, None)):
         cassette = None if mode is Mode.LIVE else "tour"
@@ -149,7 +149,7 @@ def call(number, *, path="/v1/accounts", status=200, elapsed=0.25, token=None):
 
 
 def test_each_call_is_a_row():
-    """It tells when, where, the status, the time it took, and the token."""
+    """Each call is a row with its time, interface, path, status, duration and token."""
     shown = recent_calls_html(calls_table([call(0, token=1)]), "desk")
     cells = ["09:30:00", "broker", "GET /v1/accounts", "200", "0.250 s", "1"]
     assert "".join(f"<td>{cell}</td>" for cell in cells) in shown
@@ -158,14 +158,14 @@ def test_each_call_is_a_row():
 
 
 def test_unknown_values_are_empty_and_failed_calls_are_marked():
-    """A call in progress has no status, and some calls have no token."""
+    """Unknown values are empty cells, and failed calls are marked."""
     shown = recent_calls_html(calls_table([call(0, status=None, elapsed=None), call(1, status=503)]), "desk")
     assert "<td>GET /v1/accounts</td><td></td><td></td><td></td>" in shown
     assert shown.count("toolkit-failed") == 1
 
 
 def test_only_the_last_calls_are_shown():
-    """The number of all calls is there, and how to see them."""
+    """Only the last calls are shown, with the number of all calls and how to see them."""
     calls = [call(number, path=f"/v1/{number}") for number in range(2, SHOWN + 2)]
     shown = recent_calls_html(calls_table(calls, first=3), "desk")
     assert shown.count("<tr>") == SHOWN + 1
@@ -175,7 +175,7 @@ def test_only_the_last_calls_are_shown():
 
 
 def test_paths_are_escaped_and_shortened():
-    """The name of the panel is escaped too."""
+    """Paths and the name of the panel are escaped, and long paths are shortened."""
     shown = recent_calls_html(calls_table([call(0, path="/<img src=x>" + "x" * 200)]), "<b>")
     assert "<img" not in shown
     assert "<b>" not in shown
@@ -183,7 +183,7 @@ def test_paths_are_escaped_and_shortened():
 
 
 def test_renewals_are_the_tokens_after_the_first():
-    """Calls without a token do not count."""
+    """Tokens after the first are counted; calls without a token are not."""
     assert renewals(calls_table([])) == 0
     assert renewals(calls_table([call(0), call(1, token=1)])) == 0
     assert renewals(calls_table([call(0, token=1), call(1, token=3)])) == 2

@@ -16,7 +16,7 @@ def slot():
 
 
 def test_words_come_and_go_below_the_controls(slot):
-    """The controls stay the same objects, so a page keeps their views."""
+    """Showing and removing words keeps the controls, so that a page keeps their views."""
     (button,) = slot.children
     slot.say("<b>words</b>")
     assert [part.value for part in slot.children[1:]] == ["<b>words</b>"]
@@ -26,7 +26,7 @@ def test_words_come_and_go_below_the_controls(slot):
 
 
 def test_words_stay_while_controls_change(slot):
-    """They go when they are removed."""
+    """Words stay below the controls while other controls are shown."""
     slot.say("words")
     other = ipywidgets.Button(description="b")
     slot.show(other)
@@ -37,7 +37,7 @@ def test_words_stay_while_controls_change(slot):
 
 
 def test_an_empty_slot_makes_nothing():
-    """A widget that is never needed is not saved with the notebook."""
+    """An empty slot does not make a widget, which would be saved with the notebook."""
     slot = Slot(layout=ipywidgets.Layout())
     slot.say("")
     assert slot.children == ()
@@ -46,7 +46,7 @@ def test_an_empty_slot_makes_nothing():
 
 
 def test_an_observer_sees_no_intermediate_choice():
-    """A dropdown passes through the first of its new options, which must not be reported."""
+    """A dropdown does not report the choices that it passes through when its options change."""
     seen = []
     layout = ipywidgets.Layout()
     control = DropdownControl("a", look={"layout": layout}, changed=lambda change: seen.append(change["new"]))

@@ -1,4 +1,4 @@
-"""The magics, in a shell as a kernel has one."""
+"""The magics work in a shell as in a kernel."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,14 +16,14 @@ from toolkit.practice_service import PracticeService, practice
 
 @pytest.fixture
 def service() -> Iterator[PracticeService]:
-    """A practice service with three accounts."""
+    """Run a practice service with three accounts."""
     with practice(accounts=3) as running:
         yield running
 
 
 @pytest.fixture
 def shell(service: PracticeService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InteractiveShell]:
-    """A shell in a project, with the extension loaded and a live session in the variable `session`."""
+    """Return a shell in a project, with the extension loaded and a live session in the variable `session`."""
     (tmp_path / "toolkit.toml").write_text("[addresses]\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     shell = InteractiveShell()
@@ -57,7 +57,7 @@ def test_a_cell_is_recorded_and_replayed(shell: InteractiveShell, service: Pract
 def test_a_cell_says_what_it_did(
     shell: InteractiveShell, service: PracticeService, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A table alone does not show whether it was recorded or replayed."""
+    """The output of a cell says what was recorded and replayed."""
     lines = []
     for cell in (
         "%%cassette mine\n_ = session.accounts()",
@@ -78,7 +78,7 @@ def test_a_cell_says_what_it_did(
 
 
 def test_outside_of_the_cell_calls_are_live(shell: InteractiveShell, service: PracticeService) -> None:
-    """The cassette is removed at the end of its cell."""
+    """Calls after the cell are live, because the cassette is removed at its end."""
     run(shell, "%%cassette mine\nsession.accounts()")
     before = service.stats.calls
     run(shell, "session.accounts()")
@@ -87,7 +87,7 @@ def test_outside_of_the_cell_calls_are_live(shell: InteractiveShell, service: Pr
 
 
 def test_a_session_opened_in_the_cell_stays_with_the_cassette(shell: InteractiveShell) -> None:
-    """In that cell and in later ones, a replay needs neither credentials nor addresses."""
+    """A session opened in the cell replays there and in later cells without credentials and addresses."""
     run(shell, "%%cassette mine\nsession.accounts()")
     assert (
         run(shell, '%%cassette mine --mode none\nreplayed = tk.Session("broker-sandbox")\nlen(replayed.accounts())')
@@ -97,7 +97,7 @@ def test_a_session_opened_in_the_cell_stays_with_the_cassette(shell: Interactive
 
 
 def test_a_cell_may_await(shell: InteractiveShell) -> None:
-    """The rest of the cell runs as any cell does."""
+    """A cell with the magic may await."""
     cell = """%%cassette later
 async with tk.AsyncSession(credentials=credentials, settings=service.settings) as live:
     rows = len(await live.accounts())
@@ -107,7 +107,7 @@ rows"""
 
 
 def test_a_failed_cell_keeps_the_old_recording(shell: InteractiveShell) -> None:
-    """The cassette is removed, and in mode `all` the new recording is dropped."""
+    """A failed cell in mode `all` drops the new recording and keeps the old one."""
     run(shell, "%%cassette mine\nsession.accounts()")
     before = Path("cassettes/mine.yaml").read_bytes()
     failed = shell.run_cell("%%cassette mine --mode all\nsession.accounts()\n1 / 0")
@@ -127,7 +127,7 @@ def test_all_replaces_the_recording_when_the_cell_ends_well(shell: InteractiveSh
 
 @pytest.mark.parametrize("line", ["", "--mode sometimes x", "x y", '"x'])
 def test_a_wrong_line_is_an_error_that_shows_the_usage(shell: InteractiveShell, line: str) -> None:
-    """The rest of the cell does not run."""
+    """A malformed line is an error that shows the usage, and the rest of the cell does not run."""
     failed = shell.run_cell(f"%%cassette {line}\nran = True")
     assert isinstance(failed.error_in_exec, tk.ConfigurationError)
     assert "%%cassette NAME" in str(failed.error_in_exec)
@@ -137,7 +137,7 @@ def test_a_wrong_line_is_an_error_that_shows_the_usage(shell: InteractiveShell, 
 def test_a_session_with_its_own_cassette_keeps_it_and_the_cell_says_so(
     shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It says so only if the cell used the session, whether it was opened earlier or in the cell."""
+    """A session with its own cassette keeps it, and the cell says so if it used the session."""
     run(shell, 'own = tk.Session(credentials=credentials, settings=service.settings, cassette="cassettes/own.yaml")')
     run(shell, "own.accounts()")
     run(shell, "%%cassette mine\nsession.accounts()")
@@ -156,7 +156,7 @@ def test_a_session_with_its_own_cassette_keeps_it_and_the_cell_says_so(
 def test_a_panel_with_its_own_cassette_keeps_it_too(
     shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A panel that is not connected, and a proxy of an object that is gone, do no harm."""
+    """A panel with its own cassette keeps it; an unconnected panel and a dead proxy do no harm."""
     run(shell, "%%cassette first\nsession.accounts()")
     run(shell, "import weakref\nclass Gone: pass\ngone = weakref.proxy(Gone())")
     run(shell, 'panel = tk.panel(cassette="first"); other = tk.panel()')
@@ -169,7 +169,7 @@ def test_a_panel_with_its_own_cassette_keeps_it_too(
 def test_nothing_is_printed_about_the_cells_own_cassette(
     shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A session opened in the cell records to it, and so does a session with a cassette of the same file."""
+    """Nothing is printed about a session opened in the cell, or a session with a cassette of the same file."""
     opened = "tk.Session(credentials=credentials, settings=service.settings"
     run(shell, f"%%cassette mine --mode all\nu = {opened}); u.accounts()")
     assert capsys.readouterr().err == ""
@@ -180,13 +180,13 @@ def test_nothing_is_printed_about_the_cells_own_cassette(
 
 @pytest.mark.parametrize("cell", ["1 / 0", "await service.nothing()", "raise KeyboardInterrupt", "def"])
 def test_the_cassette_is_removed_however_the_cell_ends(shell: InteractiveShell, cell: str) -> None:
-    """After an exception, while awaiting, on an interrupt, and if the cell is not valid Python."""
+    """The cassette is removed after an exception, an interrupt and invalid Python, and while awaiting."""
     assert not shell.run_cell(f"%%cassette mine\n{cell}").success
     assert cell_cassette.current() is None
 
 
 def test_the_cassette_is_removed_without_a_result(shell: InteractiveShell) -> None:
-    """IPython has no result if a cell was interrupted before it began."""
+    """The cassette is removed if IPython has no result, as after an early interrupt."""
     run(shell, "%%cassette mine\n1")
     magics = shell.magics_manager.magics["line"]["cassette"].__self__
     magics.cassette("mine")
@@ -195,7 +195,7 @@ def test_the_cassette_is_removed_without_a_result(shell: InteractiveShell) -> No
 
 
 def test_loading_twice_is_loading_once(shell: InteractiveShell) -> None:
-    """Unloading removes the callbacks and the magic."""
+    """Loading twice registers the magic once, and unloading removes it and its callbacks."""
     tk.load_ipython_extension(shell)
     callbacks = [callback for callback in shell.events.callbacks["post_run_cell"] if "Magics" in repr(callback)]
     assert len(callbacks) == 1
@@ -205,7 +205,7 @@ def test_loading_twice_is_loading_once(shell: InteractiveShell) -> None:
 
 
 def test_secrets_are_masked_until_it_is_unloaded(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
-    """The token of a session is masked too; after unloading nothing is."""
+    """Secrets, the token of a session included, are masked until the extension is unloaded."""
     tk.load_ipython_extension(shell)  # once more: pytest has other streams in a test than in its fixtures
     run(shell, "session.accounts(); print(session.token.access_token.reveal(), credentials.client_secret.reveal())")
     assert capsys.readouterr().out == "<ACCESS_TOKEN> <CLIENT_SECRET>\n"
@@ -215,7 +215,7 @@ def test_secrets_are_masked_until_it_is_unloaded(shell: InteractiveShell, capsys
 
 
 def test_a_cell_within_the_cell_leaves_the_cassette_in_place(shell: InteractiveShell) -> None:
-    """The cassette is removed when its own cell ends, not when a cell within it ends, even an empty or failing one."""
+    """A cell within the cell, even an empty or failing one, leaves the cassette in place."""
     shell.user_ns["shell"] = shell
     cell = "%%cassette mine\nfor inner in ('session.accounts()', '', '1 / 0'):\n    shell.run_cell(inner)\n"
     run(shell, f"{cell}session.accounts(limit=1)")
@@ -224,7 +224,7 @@ def test_a_cell_within_the_cell_leaves_the_cassette_in_place(shell: InteractiveS
 
 
 def test_a_cell_has_one_cassette(shell: InteractiveShell) -> None:
-    """A second %%cassette is refused, in the same cell and in a cell within it, and the first cassette is removed."""
+    """A second %%cassette in a cell is refused, and the first cassette is removed."""
     shell.user_ns["shell"] = shell
     for cell in ("%%cassette other\n1", "shell.run_cell('%%cassette other\\n1').raise_error()"):
         failed = shell.run_cell(f"%%cassette mine\n{cell}")
@@ -234,7 +234,7 @@ def test_a_cell_has_one_cassette(shell: InteractiveShell) -> None:
 
 
 def test_another_cell_magic_may_follow(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
-    """IPython's own cell magics may come first or second."""
+    """IPython's own cell magics may come before or after %%cassette."""
     run(shell, "%%cassette mine\n%%time\nprint(len(session.accounts()))")
     run(shell, "%%time\n%%cassette mine --mode new_episodes\nprint(len(session.accounts(limit=1)))")
     run(shell, "%%cassette mine --mode new_episodes\n\n  \n%%time\nprint(len(session.accounts(limit=2)))")
@@ -244,7 +244,7 @@ def test_another_cell_magic_may_follow(shell: InteractiveShell, capsys: pytest.C
 
 
 def test_the_cassette_is_removed_if_ipython_describes_the_cell_anew(shell: InteractiveShell) -> None:
-    """IPython does so for a cell that was interrupted while it awaited."""
+    """The cassette is removed if IPython makes a new description of an interrupted cell."""
     run(shell, "%%cassette mine\n_ = 1")
     magics = shell.magics_manager.magics["line"]["cassette"].__self__
     shell.events.trigger("pre_run_cell", info := ExecutionInfo("await", True, False, True, "id"))

@@ -1,4 +1,4 @@
-"""Known secrets are replaced in every value that a message can hold, and everything else passes unchanged."""
+"""Known secrets are replaced in every value of a message, and everything else passes unchanged."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UNCHECKED = "<not shown: it could not be checked for secrets>"
 
 @pytest.fixture
 def secret():
-    """A secret of a live session."""
+    """Return a secret of a live session."""
     text = secrets.token_urlsafe(24) + "&'/+"
     known = KnownSecrets([("ACCESS_TOKEN", Secret(text))])
     SESSION_SECRETS.add(known)
@@ -39,7 +39,7 @@ def secret():
     )
 )
 def test_a_value_without_secrets_passes_unchanged(value):
-    """The result is equal and of the same type; a container is the same object."""
+    """A value without secrets is equal and of the same type; a container is the same object."""
     shown = masked(value)
     assert shown == value
     assert type(shown) is type(value)
@@ -47,7 +47,7 @@ def test_a_value_without_secrets_passes_unchanged(value):
 
 
 def test_a_secret_is_masked_in_every_form(secret):
-    """Plain, JSON, percent-encoded, HTML and base64; in text, bytes and keys."""
+    """A secret is masked in plain text, JSON, URLs, HTML and base64, in text, bytes and keys."""
     forms = [secret, json.dumps(secret), quote(secret), html.escape(secret), base64.b64encode(secret.encode()).decode()]
     for form in forms:
         assert form not in masked(f"a {form} b")
@@ -55,7 +55,7 @@ def test_a_secret_is_masked_in_every_form(secret):
 
 
 def test_what_cannot_be_checked_is_not_shown(monkeypatch):
-    """Each text is left out by itself and containers keep their types: a message of another type stops the kernel."""
+    """A text that cannot be checked is left out, and containers keep their types."""
 
     def fail(text):
         if "bad" in text:
@@ -71,7 +71,7 @@ def test_what_cannot_be_checked_is_not_shown(monkeypatch):
 
 
 def test_text_may_be_masked_while_pieces_are_added(monkeypatch):
-    """The garbage collector may run while pieces are added, and what it finalizes may print."""
+    """Text can be masked while pieces are added, as when the garbage collector runs and prints."""
     add = Pieces.add
 
     def printing(self, secret, stand_in):

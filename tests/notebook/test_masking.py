@@ -1,4 +1,4 @@
-"""A shell with the extension loaded shows no known secret, whichever way it is shown."""
+"""A shell with the extension loaded shows no known secret by any way."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def secret():
 
 @pytest.fixture
 def known(secret):
-    """The secrets of a live session."""
+    """Return the secrets of a live session."""
     known = KnownSecrets([("ACCESS_TOKEN", Secret(secret))])
     SESSION_SECRETS.add(known)
     return known
@@ -35,7 +35,7 @@ def known(secret):
 
 @pytest.fixture
 def shell(known):
-    """A shell whose output is masked; `published` lists what it published."""
+    """Return a shell whose output is masked; `published` lists what it published."""
     shell = InteractiveShell()
     shell.published = []
     shell.display_pub.publish = lambda data, metadata=None, **more: shell.published.append((data, metadata))
@@ -66,7 +66,7 @@ class Shown:
 
 
 def test_displays_and_results_are_masked(shell, secret):
-    """Every representation of an object, a result, its entry in the history, and what is published directly."""
+    """Representations, results, the history and directly published data are masked."""
     shell.user_ns |= {"shown": Shown(secret), "secret": secret}
     shell.run_cell("shown").raise_error()
     shell.display_pub.publish({"text/plain": secret}, {"text/plain": {"title": secret}}, update=True)
@@ -81,7 +81,7 @@ def test_displays_and_results_are_masked(shell, secret):
 
 
 def test_printed_text_is_masked_wherever_it_is_printed(shell, secret, capsys):
-    """On stdout and stderr, from any thread, and by a log handler that stored the stream earlier."""
+    """Text on stdout and stderr is masked, from any thread and from a log handler with an older stream."""
     shell.masking.stop()
     handler = logging.StreamHandler()
     shell.masking.start()
@@ -99,7 +99,7 @@ def test_printed_text_is_masked_wherever_it_is_printed(shell, secret, capsys):
 
 
 def test_masking_starts_in_the_cell_that_loads_the_extension(shell, secret, capsys):
-    """IPython replaces a stream's `write` while a cell runs, and restores the old one afterwards."""
+    """Masking starts in the cell that loads the extension, and survives IPython's own changes to `write`."""
     shell.masking.stop()
     shell.user_ns |= {"masking": shell.masking, "secret": secret}
     shell.run_cell("masking.start(); print(secret)")
@@ -115,7 +115,7 @@ def test_masking_starts_in_the_cell_that_loads_the_extension(shell, secret, caps
 
 
 def test_a_stream_in_c_is_replaced_and_put_back(known, secret, monkeypatch):
-    """The replacement has the attributes of the stream, and masks text and lines."""
+    """A stream in C is replaced by an object with its attributes that masks text and lines, and is put back."""
     below = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     monkeypatch.setattr(sys, "stdout", below)
     undo = mask_stream("stdout")
@@ -130,7 +130,7 @@ def test_a_stream_in_c_is_replaced_and_put_back(known, secret, monkeypatch):
 
 
 def test_errors_are_masked(shell, secret, capsys):
-    """In the traceback and in the message; the type of the error stays."""
+    """Tracebacks and messages of errors are masked; the type of the error stays."""
     seen = []
     shell.masking.stop()
     shell._showtraceback = lambda kind, error, lines: seen.append((kind.__name__, str(error), *lines))
@@ -145,7 +145,7 @@ def test_errors_are_masked(shell, secret, capsys):
 
 
 def test_the_pager_is_masked_and_code_for_the_next_cell_is_not(shell, secret):
-    """What `name?` shows is saved with the cell."""
+    """The pager's text is masked; code for the next cell is not."""
     shell.payload_manager.write_payload({"source": "page", "data": {"text/plain": secret}})
     shell.payload_manager.write_payload({"source": "set_next_input", "text": secret})
     page, code = shell.payload_manager.read_payload()
@@ -168,7 +168,7 @@ def test_stopping_undoes_everything(shell):
 
 
 def test_the_secrets_of_a_closed_session_are_masked(shell):
-    """Its token may still be in a variable."""
+    """The secrets of a closed session stay masked, since its token may still be in a variable."""
     other = secrets.token_urlsafe(24)
     SESSION_SECRETS.add(KnownSecrets([("ACCESS_TOKEN", Secret(other))]))
     gc.collect()
@@ -176,7 +176,7 @@ def test_the_secrets_of_a_closed_session_are_masked(shell):
 
 
 def test_secrets_are_remembered_while_the_extension_is_loaded(secret):
-    """Secrets of closed sessions are kept until `release`; without `hold` nothing is kept alive."""
+    """Secrets of closed sessions are kept until `release`, and only with `hold`."""
     registry = SessionSecrets()
     registry.hold()
     registry.add(KnownSecrets([("ACCESS_TOKEN", Secret(secret))]))

@@ -1,4 +1,4 @@
-"""Problems stand beside the control that they are about."""
+"""Problems are shown beside the control that they are about."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ TYPED = FIELDS[CredentialKind.CLIENT_SECRET]
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value,
 )
 def test_an_error_of_connecting_has_a_place(error, place):
-    """It stands where the user can do something about it."""
+    """Each error of connecting is shown where the user can fix it."""
     problem = problem_of(error, mode=Mode.RECORD, fields=TYPED)
     assert (problem.place, problem.what) == (place, error.what)
 
 
 def test_refused_credentials_are_named_by_their_fields():
-    """The trial call is the panel's own, so the words do not mention its table."""
+    """Refused credentials are named by their fields, without a word about the trial call's table."""
     pair = FIELDS[CredentialKind.KEY_PAIR]
     error = ServiceError("The service answered with status 401, so there is no table.", "Check them.", status=401)
     refused = problem_of(error, mode=Mode.LIVE, fields=pair)
@@ -74,37 +74,37 @@ def test_refused_credentials_are_named_by_their_fields():
 
 @pytest.mark.parametrize("name", ["../up", "a/b", "a\\b", "v1.2", "a.json", ".hidden", "a:b", "x" * 300, ""])
 def test_the_name_of_a_new_cassette_cannot_be_a_path(name, settings):
-    """In code a path is allowed; here it would leave the cassettes folder."""
+    """The name of a new cassette cannot be a path, which would leave the cassettes folder."""
     problem = wrong_name(name, settings)
     assert problem.place == "cassette"
     assert "name" in problem.next_step or "one" in problem.next_step
 
 
 def test_a_plain_name_is_accepted(settings):
-    """Whether or not there is such a cassette."""
+    """A plain name is accepted whether or not the cassette exists."""
     assert wrong_name("accounts of May_2026-1", settings) is None
 
 
 def test_a_refused_profile_is_reported_beside_the_choice():
-    """There are no fields for a saved profile."""
+    """A refused profile, which has no fields, is reported beside the dropdown."""
     assert problem_of(TokenRefused("refused", status=401), mode=Mode.LIVE).place == "credentials"
 
 
 def test_problems_of_a_replay_stand_beside_environment_or_cassette():
-    """Live calls while offline are a problem of the mode."""
+    """Problems of a replay belong to the environment or the cassette, and live calls offline to the mode."""
     assert problem_of(ConfigurationError("does not tell the environment"), mode=Mode.REPLAY).place == "environment"
     assert problem_of(CassetteMiss("no such cassette"), mode=Mode.REPLAY).place == "cassette"
     assert problem_of(CassetteMiss("TOOLKIT_OFFLINE"), mode=Mode.LIVE).place == "mode"
 
 
 def test_a_malformed_text_is_reported_beside_the_field_that_the_error_is_about():
-    """If the error is about none of the fields, it stands beside the secret."""
+    """A malformed text is reported at the field that the error is about, or else at the secret."""
     assert problem_of_text(ConfigurationError("It is empty.", about="client_id"), TYPED).place == "client_id"
     assert problem_of_text(ConfigurationError("Something is wrong."), TYPED).place == "client_secret"
 
 
 def test_words_about_a_passphrase_stand_beside_it():
-    """An encrypted key asks for its passphrase; a wrong passphrase is not a problem of the key."""
+    """An encrypted key asks for its passphrase, and a wrong passphrase is reported at its own field."""
     key, both = FIELDS[CredentialKind.CLIENT_KEY], (*FIELDS[CredentialKind.CLIENT_KEY], PASSPHRASE)
     assert problem_of_text(ConfigurationError("It is encrypted.", about="passphrase"), key) is ENCRYPTED_KEY
     wrong = ConfigurationError("The private key cannot be decrypted with this passphrase.", about="passphrase")
@@ -114,7 +114,7 @@ def test_words_about_a_passphrase_stand_beside_it():
 
 
 def test_advice_about_a_key_fits_the_panel():
-    """A Path or a key object can only be given in code; other advice stays."""
+    """Advice that only code can follow is replaced; other advice stays."""
     fields = FIELDS[CredentialKind.CLIENT_KEY]
     of_code = ConfigurationError("The private key is neither PEM nor JWK text.", "Give it as a pathlib.Path.")
     assert problem_of_text(of_code, fields).next_step == "Choose its file, or paste it: PEM or JWK."
@@ -123,7 +123,7 @@ def test_advice_about_a_key_fits_the_panel():
 
 
 def test_a_named_profile_may_be_missing():
-    """Its name is not repeated: a secret given in its place would be saved with the widgets."""
+    """A missing profile is reported without its name, which might be a secret typed in the wrong place."""
     profiles = [Profile("desk", Environment.PAPER, CredentialKind.KEY_PAIR, "keyring")]
     assert missing_profile(Environment.PAPER, profiles, None) is None
     assert missing_profile(Environment.PAPER, profiles, "desk") is None
@@ -133,13 +133,13 @@ def test_a_named_profile_may_be_missing():
 
 
 def test_some_problems_need_no_error_of_ours(tmp_path):
-    """Nothing to replay, and an unexpected error, of which only the type is named."""
+    """An empty folder and an unexpected error have problems of their own; the error shows only its type."""
     assert no_cassettes(Settings(project=tmp_path)).what == "There are no cassettes in cassettes."
     assert problem_of_bug(RuntimeError("secret")).what == "Connecting failed: RuntimeError."
 
 
 def test_a_name_close_to_an_existing_cassette_is_pointed_out(tmp_path):
-    """A slip is noticed before a new cassette is started; other new names are fine."""
+    """A name close to an existing cassette is pointed out; other new names are fine."""
     settings = Settings(project=tmp_path)
     settings.cassettes_folder.mkdir()
     (settings.cassettes_folder / "tour.yaml").write_text("version: 1", encoding="utf-8")
@@ -165,7 +165,7 @@ def test_a_name_close_to_an_existing_cassette_is_pointed_out(tmp_path):
     ],
 )
 def test_visitors_are_not_shown_where_files_are(what, next_step, is_unchanged):
-    """Words without a path in them stay as they are."""
+    """Problems with a path are reworded for visitors; others stay."""
     shown = without_paths(PanelProblem("cassette", what, next_step))
     assert shown.place == "cassette"
     assert ((shown.what, shown.next_step) == (what, next_step)) is is_unchanged

@@ -1,4 +1,4 @@
-"""`progress` goes through items as a plain loop does, and shows how far it is."""
+"""`progress` goes through items like a plain loop, and shows how far it is."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_loop_shows_how_far_it_is(seen: FakeLine, watch: Watch) -> None:
 
 
 def test_an_async_loop_shows_how_far_it_is(seen: FakeLine, watch: Watch) -> None:
-    """Items may arrive in their own time."""
+    """An async loop shows its progress as items arrive."""
 
     async def go() -> list[int]:
         found = []
@@ -98,7 +98,7 @@ def test_a_short_loop_shows_nothing(seen: FakeLine, watch: Watch) -> None:
 
 
 def test_the_line_changes_a_few_times_a_second(seen: FakeLine, watch: Watch) -> None:
-    """Ten thousand quick items must not cause ten thousand messages."""
+    """Ten thousand quick items cause only a few updates."""
     for _ in Loop(range(10_000), total=10_000, line=lambda: seen, seconds=watch):
         watch.at += 0.001
     assert 40 <= len(seen.shown) <= 50  # ten seconds, less the first half, five times a second
@@ -106,7 +106,7 @@ def test_the_line_changes_a_few_times_a_second(seen: FakeLine, watch: Watch) -> 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
 def test_a_stopped_loop_leaves_a_line(seen: FakeLine, watch: Watch, error: type[BaseException]) -> None:
-    """An interrupt or an error ends the loop as usual, and the line says how far it was."""
+    """A loop that is interrupted or fails leaves a line that says how far it was."""
 
     def work() -> None:
         for item in Loop(range(5), total=5, line=lambda: seen, seconds=watch):
@@ -121,7 +121,7 @@ def test_a_stopped_loop_leaves_a_line(seen: FakeLine, watch: Watch, error: type[
 
 
 def test_a_loop_left_with_break_leaves_a_line(seen: FakeLine, watch: Watch) -> None:
-    """It says how far the loop was."""
+    """A loop left with `break` leaves a line that says how far it was."""
     for item in Loop(range(5), total=5, line=lambda: seen, seconds=watch):
         watch.at += 2
         if item == 3:
@@ -131,7 +131,7 @@ def test_a_loop_left_with_break_leaves_a_line(seen: FakeLine, watch: Watch) -> N
 
 
 def test_errors_of_the_items_come_through(seen: FakeLine, watch: Watch) -> None:
-    """The line says how far the loop was."""
+    """An error of the items is raised, and the line says how far the loop was."""
 
     def items() -> Any:
         yield 1
@@ -145,7 +145,7 @@ def test_errors_of_the_items_come_through(seen: FakeLine, watch: Watch) -> None:
 
 
 def test_a_cancelled_async_loop_leaves_a_line(seen: FakeLine, watch: Watch) -> None:
-    """It says how far the loop was."""
+    """A cancelled async loop leaves a line that says how far it was."""
 
     async def work() -> None:
         async for _ in Loop(later(range(5)), total=5, line=lambda: seen, seconds=watch):
@@ -164,7 +164,7 @@ def test_a_cancelled_async_loop_leaves_a_line(seen: FakeLine, watch: Watch) -> N
 
 
 def test_a_replay_shows_nothing(seen: FakeLine, watch: Watch) -> None:
-    """However long it takes, while every call is replayed."""
+    """A loop shows nothing while every call is replayed, however long it takes."""
     traffic = Traffic(sent=7, played=0)
     for _ in Loop(range(9), total=9, line=lambda: seen, seconds=watch, traffic=traffic):
         traffic.played += 1
@@ -174,7 +174,7 @@ def test_a_replay_shows_nothing(seen: FakeLine, watch: Watch) -> None:
 
 
 def test_a_loop_shows_progress_from_the_first_sent_call_on(seen: FakeLine, watch: Watch) -> None:
-    """With `new_episodes` some calls are replayed, and others are sent."""
+    """A loop of replayed calls shows its progress as soon as a call is sent."""
     traffic = Traffic()
     for item in Loop(range(9), total=9, line=lambda: seen, seconds=watch, traffic=traffic):
         watch.at += 5
@@ -184,7 +184,7 @@ def test_a_loop_shows_progress_from_the_first_sent_call_on(seen: FakeLine, watch
 
 
 def test_nothing_is_shown_offline(seen: FakeLine, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A verified notebook must not depend on the time of day."""
+    """Nothing is shown offline, so that a verified notebook does not depend on the time."""
     monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
     for _ in Loop(range(9), total=9, line=lambda: seen, seconds=watch):
         watch.at += 5
@@ -192,13 +192,13 @@ def test_nothing_is_shown_offline(seen: FakeLine, watch: Watch, monkeypatch: pyt
 
 
 def test_a_loop_runs_where_nothing_can_be_shown(watch: Watch) -> None:
-    """Such as in a log of CI."""
+    """A loop runs where no line can be shown, such as in a CI log."""
     for _ in Loop(range(9), total=9, line=lambda: None, seconds=watch):
         watch.at += 5
 
 
 def test_a_loop_may_run_again(seen: FakeLine, watch: Watch) -> None:
-    """As often as its items allow."""
+    """A loop may run as often as its items allow."""
     bar = Loop(range(2), total=2, line=lambda: seen, seconds=watch)
     for _ in (1, 2):
         for _ in bar:
@@ -215,7 +215,7 @@ def test_the_items_are_unchanged(items: list[int]) -> None:
 
 
 def test_results_of_threads_are_counted(seen: FakeLine) -> None:
-    """They are counted as they arrive."""
+    """Results of threads are counted as they arrive."""
     with ThreadPoolExecutor(4) as executor:
         bar = Loop(executor.map(abs, range(9)), total=9, line=lambda: seen)
         assert sorted(bar) == list(range(9))
@@ -223,7 +223,7 @@ def test_results_of_threads_are_counted(seen: FakeLine) -> None:
 
 @pytest.mark.parametrize("nothing", [100, None, 1.5, object()])
 def test_what_cannot_be_iterated_over_is_refused(nothing: Any) -> None:
-    """People try a number first, so the error says what to write."""
+    """Items that cannot be iterated over, such as a number, are refused with advice."""
     with pytest.raises(tk.ConfigurationError, match=f"{type(nothing).__name__} cannot be iterated") as raised:
         tk.progress(nothing)
     assert "range(number)" in raised.value.next_step
@@ -231,7 +231,7 @@ def test_what_cannot_be_iterated_over_is_refused(nothing: Any) -> None:
 
 @pytest.mark.parametrize("total", [np.int64(9), np.uint8(9), np.array(9), 9])
 def test_a_total_may_be_of_numpy(total: Any, seen: FakeLine, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is shown as an int."""
+    """A total may be an integer of NumPy."""
     monkeypatch.setattr("toolkit.notebook.progress.Loop", partial(Loop, line=lambda: seen, seconds=watch))
     for _ in tk.progress(iter(range(2)), total=total):
         watch.at += 2
@@ -239,7 +239,7 @@ def test_a_total_may_be_of_numpy(total: Any, seen: FakeLine, watch: Watch, monke
 
 
 def test_a_length_beyond_counting_is_unknown(seen: FakeLine, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The length of range(2**70) overflows."""
+    """A length that overflows, such as that of range(2**70), counts as unknown."""
     monkeypatch.setattr("toolkit.notebook.progress.Loop", partial(Loop, line=lambda: seen, seconds=watch))
     for item in tk.progress(range(2**70)):
         watch.at += 2
@@ -252,13 +252,13 @@ def test_a_length_beyond_counting_is_unknown(seen: FakeLine, watch: Watch, monke
 
 @pytest.mark.parametrize("total", [-1, 1.5, "9", True, np.bool_(True), np.float64(9), np.int64(-1), np.array([9, 9])])
 def test_a_total_that_is_not_a_count_is_refused(total: Any) -> None:
-    """At once, not in the middle of the work."""
+    """A total that is not a count is refused before the loop begins."""
     with pytest.raises(tk.ConfigurationError, match="count of items"):
         tk.progress([], total=total)
 
 
 def test_a_display_that_fails_does_not_end_the_work(watch: Watch) -> None:
-    """The terminal may be gone."""
+    """A display that fails, such as a closed terminal, does not end the loop."""
 
     class Gone(FakeLine):
         def show(self, status: LoopStatus) -> None:
@@ -272,7 +272,7 @@ def test_a_display_that_fails_does_not_end_the_work(watch: Watch) -> None:
 
 
 def test_a_table_is_refused() -> None:
-    """A loop would go through its columns, with the number of its rows as the total."""
+    """A table is refused, because a loop would go through its columns."""
     with pytest.raises(tk.ConfigurationError, match="through the columns") as caught:
         tk.progress(pd.DataFrame({"a": [1, 2], "b": [3, 4]}))
     assert "itertuples" in caught.value.next_step

@@ -26,12 +26,12 @@ from toolkit.notebook.progress_lines import LoopStatus, duration_text, line_here
     ],
 )
 def test_while_a_loop_runs_it_tells_counts_and_times(status: LoopStatus, text: str) -> None:
-    """The remaining time is estimated from the pace so far."""
+    """The line of a running loop tells counts and times, and estimates the rest from the pace so far."""
     assert status.running_text() == text
 
 
 def test_a_line_stays_when_a_loop_ends() -> None:
-    """It says how many items there were, or how many were done until an early end."""
+    """The line of a finished or stopped loop says how many items were done."""
     assert LoopStatus(250, 250, 80.0, "accounts").finished_text() == "accounts: 250 in 80 s"
     assert LoopStatus(12, 100, 3.0).finished_text() == "12 in 3.0 s"
     assert LoopStatus(37, 250, 12.0, "accounts").stopped_text() == "accounts: stopped after 37 of 250, 12 s"
@@ -50,13 +50,13 @@ def test_a_line_stays_when_a_loop_ends() -> None:
     ],
 )
 def test_durations_have_a_handy_unit(seconds: float, text: str) -> None:
-    """Two significant figures or so, in the unit that people would use."""
+    """Durations have about two significant figures and a fitting unit."""
     assert duration_text(seconds) == text
 
 
 @given(st.integers(1, 10**6), st.integers(0, 10**6), st.floats(0.001, 10**6))
 def test_the_remaining_time_follows_the_pace(done: int, more: int, elapsed: float) -> None:
-    """Elapsed and remaining time together are the pace times the total; at the end nothing remains."""
+    """Elapsed and remaining time add up to the pace times the total, and nothing remains at the end."""
     remaining = LoopStatus(done, done + more, elapsed).remaining
     assert remaining is not None
     assert math.isclose(elapsed + remaining, elapsed / done * (done + more), rel_tol=1e-9)
@@ -64,7 +64,7 @@ def test_the_remaining_time_follows_the_pace(done: int, more: int, elapsed: floa
 
 
 def test_without_standard_error_there_is_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program without a console on Windows has none; in a pipe nobody looks."""
+    """There is no line without a standard error stream, or if it is a pipe."""
     assert line_here() is None  # pytest captures standard error
     monkeypatch.setattr(sys, "stderr", None)
     assert line_here() is None
@@ -72,7 +72,7 @@ def test_without_standard_error_there_is_no_line(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.skipif(sys.platform == "win32", reason="only POSIX has pseudo-terminals")
 def test_at_a_terminal_one_line_changes(tmp_path: Path) -> None:
-    """Printed text keeps lines of its own; standard output in a file is left alone."""
+    """At a terminal one line changes, printed text keeps its lines, and stdout in a file is left alone."""
     script = (
         "import sys, toolkit as tk\n"
         "from toolkit.notebook.progress import Loop\n"

@@ -39,7 +39,7 @@ def page(monkeypatch):
 
 
 def test_the_page_is_asked_and_its_answer_taken_once(page):
-    """Each text is a Secret, by the name of its field."""
+    """The page's answer can be taken once, as secrets by the names of the fields."""
     page.input.ask()
     page.receive({"type": "texts", "number": 1}, b"one", "zwö".encode())
     assert page.events == [{"type": "ask", "number": 1}, "answered"]
@@ -48,7 +48,7 @@ def test_the_page_is_asked_and_its_answer_taken_once(page):
 
 
 def test_no_trait_ever_holds_a_text(page):
-    """Nor does a repr, before or after the text is taken."""
+    """No trait and no repr holds a typed text, before or after it is taken."""
     text = secrets.token_hex(20)
     page.input.ask()
     page.receive({"type": "texts", "number": 1}, text.encode(), text.encode())
@@ -59,7 +59,7 @@ def test_no_trait_ever_holds_a_text(page):
 
 
 def test_asking_twice_is_one_question(page):
-    """After an answer, the next question has the next number."""
+    """Asking twice repeats the question; after an answer, the next question has the next number."""
     page.input.ask()
     page.input.ask()
     page.receive({"type": "texts", "number": 1}, b"a", b"b")
@@ -81,14 +81,14 @@ def test_asking_twice_is_one_question(page):
     ids=str,
 )
 def test_what_was_not_asked_for_is_dropped(page, content):
-    """A page cannot push texts into the kernel."""
+    """An answer that was not asked for is dropped."""
     page.receive(content, b"a", b"b")
     assert page.events == []
     assert page.input.take() == {}
 
 
 def test_an_answer_to_fields_that_are_gone_is_dropped(page):
-    """Choosing another kind of credentials forgets the question."""
+    """An answer to fields that are no longer shown is dropped."""
     page.input.ask()
     page.input.show(FIELDS[CredentialKind.CLIENT_SECRET])
     page.receive({"type": "texts", "number": 1}, b"a", b"b")
@@ -96,7 +96,7 @@ def test_an_answer_to_fields_that_are_gone_is_dropped(page):
 
 
 def test_a_malformed_answer_is_empty(page):
-    """Too long, missing or not UTF-8; an error in a callback would be shown nowhere."""
+    """Texts that are too long or missing become empty, and text that is not UTF-8 is no error."""
     page.input.ask()
     page.receive({"type": "texts", "number": 1}, b"x" * (LONGEST_TEXT + 1))
     assert page.input.take() == {"key_id": Secret(""), "secret_key": Secret("")}
@@ -106,13 +106,13 @@ def test_a_malformed_answer_is_empty(page):
 
 
 def test_enter_is_reported(page):
-    """The panel decides what it means."""
+    """Pressing Enter is reported to the panel."""
     page.receive({"type": "submit"})
     assert page.events == ["submitted"]
 
 
 def test_the_same_fields_again_keep_what_is_typed(page):
-    """Other fields drop the problems, and the page forgets the texts."""
+    """Showing the same fields again keeps their texts; other fields drop texts and problems."""
     changes = []
     page.input.observe(changes.append, "fields")
     page.input.problems = {"key_id": "empty"}
@@ -125,7 +125,7 @@ def test_the_same_fields_again_keep_what_is_typed(page):
 
 
 def test_the_page_is_told_what_to_forget(page):
-    """Some fields or all; forgetting all also drops an answer that is on its way."""
+    """The page is told to forget some fields or all; forgetting all also drops an answer on its way."""
     page.input.ask()
     page.input.forget(["secret_key"])
     assert page.events[-1] == {"type": "forget", "names": ["secret_key"]}
@@ -137,7 +137,7 @@ def test_the_page_is_told_what_to_forget(page):
 
 
 def test_the_module_of_the_page_keeps_texts_to_itself():
-    """It stores nothing in the browser, logs nothing, sets no trait and makes no request."""
+    """The page's module stores nothing, logs nothing, sets no trait and makes no request."""
     module = SecretInput._esm
     for forbidden in ("localStorage", "sessionStorage", "console.", "model.set", "save_changes", "innerHTML", "fetch("):
         assert forbidden not in module

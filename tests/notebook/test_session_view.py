@@ -25,7 +25,7 @@ def view():
 
 
 def test_the_lifetime_of_a_token_is_sent_to_the_page(view, monkeypatch):
-    """In seconds from now, because the page has another clock; never the token itself."""
+    """The remaining lifetime is sent in seconds, since the page has its own clock, and without the token."""
     sent = []
     monkeypatch.setattr(view, "send", sent.append)
     view.send_token(TOKEN, NOW + timedelta(seconds=90))
@@ -36,14 +36,14 @@ def test_the_lifetime_of_a_token_is_sent_to_the_page(view, monkeypatch):
 
 
 def test_only_a_greeting_is_passed_on(view):
-    """Other messages mean nothing."""
+    """Only a greeting of the page is passed on; other messages are ignored."""
     for content in ({"type": "hello"}, {"type": "other"}, {}, None, "hello"):
         view._handle_msg({"content": {"data": {"method": "custom", "content": content}}, "buffers": []})
     assert view.greetings == [1]
 
 
 def test_sending_a_token_changes_no_trait(view):
-    """What is saved with the notebook stays the same."""
+    """Sending a token does not change what is saved with the notebook."""
     before = json.dumps(view.get_state(), default=str)
     view.send_token(TOKEN, NOW)
     assert json.dumps(view.get_state(), default=str) == before

@@ -76,7 +76,7 @@ def test_typed_credentials_connect(open_panel, service, name):
 
 
 def test_a_key_that_lost_its_line_breaks_connects(open_panel, service):
-    """A one-line field takes the line breaks of a pasted key; it is the same key all the same."""
+    """A pasted key without its line breaks connects."""
     credentials = service.credentials["sandbox-key"]
     user = open_panel("broker-sandbox")
     user.choose("credentials", "new client key")
@@ -126,7 +126,7 @@ def test_a_malformed_text_is_shown_beside_its_field(open_panel, kind, texts, fie
 
 
 def test_a_service_that_cannot_be_reached_is_shown_beside_the_environment(open_panel, service):
-    """The address belongs to the environment."""
+    """An unreachable service is reported at the environment, which its address belongs to."""
     user = open_panel(None, service.credentials["paper"])
     service.close()
     user.press()
@@ -134,14 +134,14 @@ def test_a_service_that_cannot_be_reached_is_shown_beside_the_environment(open_p
 
 
 def test_a_missing_address_is_shown_beside_the_environment(open_panel, service, tmp_path):
-    """The words name the address and where to set it."""
+    """A missing address is reported at the environment, with its name."""
     user = open_panel(None, service.credentials["paper"], settings=Settings(project=tmp_path))
     user.press()
     assert "The address trading_paper is not set." in user.words("environment")
 
 
 def test_connecting_removes_words_about_an_earlier_failure(open_panel, service):
-    """They go when the panel is connected."""
+    """Words about an earlier failure are removed when the panel connects."""
     credentials = service.credentials["sandbox-secret"]
     user = open_panel("broker-sandbox")
     user.connect(credentials.client_id, secrets.token_hex(20))
@@ -151,7 +151,7 @@ def test_connecting_removes_words_about_an_earlier_failure(open_panel, service):
 
 
 def test_accepted_credentials_need_not_be_typed_again(open_panel, service):
-    """They become a choice of this panel, for another mode or a new session."""
+    """Accepted credentials become a choice of the panel for another mode or session."""
     _, *texts = typed(service.credentials["paper"])
     user = open_panel("paper")
     user.connect(*texts)
@@ -163,7 +163,7 @@ def test_accepted_credentials_need_not_be_typed_again(open_panel, service):
 
 
 def test_a_failed_connection_leaves_no_session(open_panel, service):
-    """A panel that says it is not connected does not keep the earlier session either."""
+    """A failed connection also ends the earlier session."""
     user = open_panel(None, service.credentials["paper"])
     user.press()
     user.choose("credentials", "new key pair")
@@ -188,14 +188,14 @@ def test_a_saved_profile_connects_by_name(open_panel, service, monkeypatch):
 
 
 def test_a_profile_that_is_not_saved_is_reported(open_panel):
-    """A notebook may name credentials that are not on this machine. The name itself is not repeated."""
+    """A profile that is not saved here is reported, without its name."""
     user = open_panel("paper", "nobody-here")
     assert "The credentials that this notebook names are not saved here for paper." in user.words("credentials")
     assert "nobody-here" not in user.words("credentials")
 
 
 def test_credentials_of_another_environment_are_refused_at_once():
-    """The mistake is in the cell, so the cell shows it (section 1, rule 5)."""
+    """Credentials of another environment raise an error in the cell (section 1, rule 5)."""
     with pytest.raises(CredentialsMismatch):
         toolkit.panel("live", toolkit.KeyPair("key-id-1", "secret-key-1", environment="paper"), settings=Settings())
 
@@ -224,7 +224,7 @@ def test_a_replay_does_not_read_profiles(open_panel, tour, monkeypatch):
 
 
 def test_a_replay_of_another_environment_is_refused(open_panel, tour):
-    """Every call would miss; the words name the environments of the cassette."""
+    """A replay of another environment is refused, with the names of the cassette's environments."""
     user = open_panel("paper", cassette="tour")
     assert "has no calls of the environment paper" in user.words("environment")
     assert "broker-sandbox" in user.words("environment")
@@ -234,7 +234,7 @@ def test_a_replay_of_another_environment_is_refused(open_panel, tour):
 
 
 def test_a_broken_cassette_is_reported_beside_the_choice(open_panel, tour):
-    """The panel appears all the same, with the words of the error."""
+    """A broken cassette is reported on the panel, beside the dropdown."""
     tour.write_text("no: cassette\n")
     user = open_panel(cassette="tour")
     user.send(user.panel._view, {"type": "hello"})
@@ -301,7 +301,7 @@ def test_going_offline_later_keeps_calls_from_going_out(open_panel, service, mon
 
 
 def test_a_real_account_carries_a_badge(open_panel, service):
-    """It is shown until and after the panel is connected, and in the plain text."""
+    """A real account has a badge before and after connecting, and in the plain text."""
     user = open_panel(None, service.credentials["live"])
     assert "real account" in user.words("environment")
     user.press()
@@ -357,7 +357,7 @@ def test_pressing_twice_asks_once(open_panel, service):
 
 
 def test_enter_in_a_field_connects(open_panel, service):
-    """The keyboard alone is enough."""
+    """Pressing Enter in a field connects."""
     _, *texts = typed(service.credentials["paper"])
     user = open_panel("paper")
     user.send(user.controls._credentials.inputs, {"type": "submit"})
@@ -366,7 +366,7 @@ def test_enter_in_a_field_connects(open_panel, service):
 
 
 def test_an_unexpected_error_is_named_by_its_type_only(open_panel, service, monkeypatch):
-    """Its text may hold anything."""
+    """An unexpected error is named by its type only, since its text may hold anything."""
     secret = secrets.token_hex(20)
 
     def fail(*_):
@@ -393,7 +393,7 @@ def test_an_interrupt_is_reported(open_panel, service, monkeypatch):
 
 
 def test_file_names_are_escaped(open_panel, settings):
-    """The name of a cassette may come from anybody."""
+    """The names of cassettes are escaped."""
     name = "<img src=x onerror=alert(1)>.yaml"
     settings.cassettes_folder.mkdir()
     (settings.cassettes_folder / name).write_text("no: cassette\n")
@@ -432,7 +432,7 @@ def test_a_replay_lists_other_cassettes_only_when_a_page_shows_the_panel(open_pa
 
 
 def test_a_replayed_token_is_shown_as_it_stood(open_panel, tour):
-    """It shows the recorded lifetime and is not counted down."""
+    """A replayed token is shown with its recorded lifetime, and is not counted down."""
     user = open_panel(cassette="tour")
     assert "none yet" in user.summary
     user.panel.session.accounts()
@@ -442,7 +442,7 @@ def test_a_replayed_token_is_shown_as_it_stood(open_panel, tour):
 
 
 def test_the_lifetime_of_a_live_token_is_sent_to_the_page(open_panel, service, monkeypatch):
-    """Once for each token, and whenever a page greets; the page counts down by itself."""
+    """The lifetime of a live token is sent once for each token, and whenever a page greets."""
     user = open_panel(None, service.credentials["sandbox-key"])
     sent = []
     monkeypatch.setattr(user.panel._view, "send", sent.append)
@@ -461,7 +461,7 @@ def test_the_lifetime_of_a_live_token_is_sent_to_the_page(open_panel, service, m
 
 
 def test_the_summary_follows_the_cells(open_panel, service, monkeypatch):
-    """After each cell the panel shows what it did, until it is closed."""
+    """The summary is updated after each cell until the panel is closed."""
     shell = type("Shell", (), {})()
     shell.events = EventManager(shell, available_events)
     monkeypatch.setattr("toolkit.core.user_code.shell", lambda: shell)
@@ -500,7 +500,7 @@ def test_the_environment_is_that_of_the_session(open_panel, service):
 
 
 def test_a_panel_is_a_widget_with_a_short_text(open_panel, tour):
-    """It shows itself at the end of a cell; a front end without widgets shows one line of text."""
+    """A panel shows itself at the end of a cell, with one line of text for front ends without widgets."""
     user = open_panel(cassette="tour")
     bundle = user.panel._repr_mimebundle_()
     assert "application/vnd.jupyter.widget-view+json" in bundle
@@ -528,7 +528,7 @@ def test_a_profile_folder_that_cannot_be_read_is_reported(open_panel, monkeypatc
 
 
 def test_texts_become_secrets_at_once(open_panel):
-    """Between the page and the credentials, no attribute holds them as plain text."""
+    """No attribute holds a typed text as plain text between the page and the credentials."""
     user = open_panel("paper")
     text = secrets.token_hex(20)
     user.press()
@@ -553,7 +553,7 @@ def test_recording_offers_a_new_cassette_first(open_panel, settings, service):
 
 
 def test_words_come_before_the_widget(open_panel, tour, monkeypatch):
-    """They are an output of their own: where the widget is missing later, they tell what to do."""
+    """The words are an output of their own before the widget, for pages where the widget is missing."""
     shown = []
     monkeypatch.setattr("toolkit.notebook.panel.widget.show", lambda data, *, raw: shown.append((data, raw)))
     open_panel(cassette="tour").panel._ipython_display_()
@@ -566,7 +566,7 @@ def test_words_come_before_the_widget(open_panel, tour, monkeypatch):
 
 
 def test_vs_code_gets_words_and_widget_in_one_output(open_panel, tour, monkeypatch):
-    """As an output of their own the words would stand above every panel."""
+    """VS Code gets words and widget in one output, because it would show both."""
     shell = type("Shell", (), {"user_ns": {"__vsc_ipynb_file__": "a.ipynb"}})()
     shell.events = EventManager(shell, available_events)
     monkeypatch.setattr("toolkit.core.user_code.shell", lambda: shell)
@@ -577,7 +577,7 @@ def test_vs_code_gets_words_and_widget_in_one_output(open_panel, tour, monkeypat
 
 
 def test_the_status_says_when_another_choice_is_not_connected_yet(open_panel, service):
-    """The session and its status stay; choosing the same again restores the status."""
+    """The status says when the form differs from the session, until the same choice is made again."""
     user = open_panel(None, service.credentials["paper"])
     user.press()
     connected = user.status
@@ -593,7 +593,7 @@ def test_the_status_says_when_another_choice_is_not_connected_yet(open_panel, se
 
 
 def test_choosing_after_a_failure_resets_the_status(open_panel):
-    """Words and colour of a failure belong to the earlier choice."""
+    """A new choice resets the words and the colour of an earlier failure."""
     user = open_panel("paper")
     user.connect("", "")
     assert user.panel._view.tone == "bad"
@@ -614,7 +614,7 @@ def forgotten(user, monkeypatch):
 
 
 def test_only_a_refused_secret_is_emptied(open_panel, service, monkeypatch):
-    """The key ID stays; if nothing can be reached, everything stays."""
+    """Only a refused secret is emptied, and nothing if the service cannot be reached."""
     credentials = service.credentials["paper"]
     user = open_panel("paper")
     names = forgotten(user, monkeypatch)
@@ -629,7 +629,7 @@ def test_only_a_refused_secret_is_emptied(open_panel, service, monkeypatch):
 
 
 def test_accepted_texts_are_forgotten(open_panel, service, monkeypatch):
-    """The page keeps none of them when the kernel has credentials."""
+    """The page forgets all texts once they were accepted."""
     _, *texts = typed(service.credentials["paper"])
     user = open_panel("paper")
     names = forgotten(user, monkeypatch)
@@ -639,7 +639,7 @@ def test_accepted_texts_are_forgotten(open_panel, service, monkeypatch):
 
 
 def test_another_environment_forgets_what_was_typed(open_panel, settings, monkeypatch):
-    """Credentials of one environment are not accepted by another, though the fields may be the same."""
+    """Choosing another environment empties all fields, though they may be the same."""
     user = open_panel("paper")
     names = forgotten(user, monkeypatch)
     user.press()
@@ -678,7 +678,7 @@ def test_an_encrypted_key_is_asked_for_its_passphrase(open_panel, service, monke
 
 
 def test_visitors_are_offered_no_saved_credentials(open_panel, service, monkeypatch):
-    """In Voila the user does not own the profiles; credentials that the notebook itself gives stay."""
+    """Visitors of Voila are not offered saved credentials, only those of the notebook."""
     for name, credentials in (("KEY_ID", "key_id"), ("SECRET_KEY", "secret_key")):
         text = getattr(service.credentials["paper"], credentials).reveal()
         monkeypatch.setenv(f"TOOLKIT_PAPER__DESK_{name}", text)
@@ -702,7 +702,7 @@ def for_visitors(monkeypatch):
 
 @pytest.mark.usefixtures("for_visitors")
 def test_visitors_record_nothing_and_replay_what_the_notebook_names(open_panel, tour, settings):
-    """The owner's folder of cassettes is neither listed nor written into."""
+    """Visitors cannot record, and can replay only the cassette that the notebook names."""
     (settings.cassettes_folder / "merger.yaml").write_bytes(tour.read_bytes())
     user = open_panel(cassette="tour")
     user.send(user.panel._view, {"type": "hello"})
@@ -714,7 +714,7 @@ def test_visitors_record_nothing_and_replay_what_the_notebook_names(open_panel, 
 
 @pytest.mark.usefixtures("for_visitors")
 def test_visitors_are_told_what_went_wrong_without_paths(open_panel, tour, settings, service, tmp_path, monkeypatch):
-    """A missing cassette, an address that is not set, and nothing to replay."""
+    """Visitors read about problems without paths of the owner's files."""
     tour.rename(tour.with_name("tours.yaml"))
     missing = open_panel("broker-sandbox", cassette="tour")
     missing.choose("mode", "replay")
@@ -735,7 +735,7 @@ def test_visitors_are_told_what_went_wrong_without_paths(open_panel, tour, setti
 
 
 def test_a_front_end_that_drops_typed_texts_is_noticed(open_panel, monkeypatch):
-    """Not every front end passes on binary messages. The fields must not be called empty then."""
+    """A front end that drops binary messages is reported, rather than empty fields."""
     user = open_panel("paper")
     user.send(user.panel._view, {"type": "hello"})
     user.connect()
@@ -749,7 +749,7 @@ def test_a_front_end_that_drops_typed_texts_is_noticed(open_panel, monkeypatch):
 
 
 def test_the_last_calls_are_shown_under_the_name_of_the_panel(open_panel, tour, monkeypatch):
-    """What may be called is written as the user would type it."""
+    """The summary names the panel's variable as the user would type it."""
     shell = type("Shell", (), {"user_ns": {}})()
     shell.events = EventManager(shell, available_events)
     monkeypatch.setattr("toolkit.core.user_code.shell", lambda: shell)
@@ -790,7 +790,7 @@ def answers(monkeypatch, *texts):
 
 
 def test_connecting_without_the_page_asks_below_the_cell(open_panel, service, monkeypatch, tmp_path):
-    """It asks for the same fields, for a key by its path, and for a passphrase if needed."""
+    """connect() asks below the cell for the same fields, for a key by its path, and for a passphrase."""
     credentials, passphrase = service.credentials["sandbox-key"], secrets.token_hex(12)
     file = tmp_path / "key.pem"
     file.write_text(encrypted_pem(credentials, passphrase))
@@ -807,7 +807,7 @@ def test_connecting_without_the_page_asks_below_the_cell(open_panel, service, mo
 
 
 def test_connecting_in_code_raises_what_the_panel_says(open_panel, service, monkeypatch):
-    """A refusal, nobody who can answer, and a cassette without a name."""
+    """connect() raises the problem that the panel shows."""
     user = open_panel("paper")
     answers(monkeypatch, secrets.token_hex(10), secrets.token_hex(20))
     with pytest.raises(ConfigurationError, match="401"):
@@ -823,7 +823,7 @@ def test_connecting_in_code_raises_what_the_panel_says(open_panel, service, monk
 
 
 def test_a_page_that_never_greeted_may_have_no_fields(open_panel):
-    """Only then a press on Connect mentions the other way, until the page answers."""
+    """A press on Connect mentions connect() until a page has greeted or answered."""
     user = open_panel("paper")
     user.press()
     assert "run panel.connect() in a cell" in user.words("connect")
