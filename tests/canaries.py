@@ -75,7 +75,7 @@ def secrets_of(credentials):
 
 
 def pieces(secret):
-    """Return what may not be seen of a secret: its text or, of a PEM, its lines and the whole of its base64."""
+    """Return the texts that must not be seen: the secret itself or, of a PEM, each long line and the joined base64."""
     secret = secret.reveal() if hasattr(secret, "reveal") else secret
     if "-----BEGIN" not in secret:
         return [secret]
@@ -193,7 +193,7 @@ _MAGICS = re.compile(rb"\x1f\x8b\x08|PK\x03\x04|BZh|\xfd7zXZ\x00|\x78[\x01\x5e\x
 
 
 def _decoded(data, shortest):
-    """Yield the data with each encoding undone that it may have."""
+    """Yield the data with each possible encoding undone."""
     if b"%" in data:
         yield unquote_to_bytes(data)
     if b"+" in data:
@@ -223,7 +223,7 @@ _FOR_URLS = bytes.maketrans(b"-_", b"+/")
 
 
 def _runs_decoded(data, characters, shortest, group, decode):
-    """Yield what the runs of an alphabet say, for each position at which the first group may begin."""
+    """Yield the decoded runs of an alphabet, for each position at which the first group may begin."""
     runs = re.findall(characters + b"{%d,}" % max(8, shortest), data)
     for offset in range(group if runs else 0):
         decoded = []
@@ -244,7 +244,7 @@ def _unescaped(match):
 
 
 def _unpacked(data):
-    """Yield what is compressed in the data, and the files of archives."""
+    """Yield the decompressed data, and the files in archives."""
     yield from _inflated(data, -zlib.MAX_WBITS)
     for match in _MAGICS.finditer(data):
         rest = data[match.start() :]
@@ -264,7 +264,7 @@ def _inflated(data, window_bits):
 
 
 def _scalars_of(data):
-    """Yield the texts of a document of JSON or YAML, which folds long lines."""
+    """Yield the scalar values of a JSON or YAML document, since YAML folds long lines."""
     for load in (json.loads, lambda text: yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))):  # noqa: S506
         with contextlib.suppress(yaml.YAMLError, ValueError, RecursionError):
             yield from _scalars(load(data))

@@ -1,4 +1,4 @@
-"""A widget of ours alone in an empty page, with a model that the test speaks for in place of a kernel."""
+"""A widget of the panel alone in a page, with a model that the test controls in place of a kernel."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class BareWidget:
 
     @property
     def sent(self):
-        """What the page sent: pairs of a message and the texts of its binary part."""
+        """The messages that the page sent, each with the texts of its binary part."""
         return self.page.evaluate("() => widget.sent")
 
     def change(self, **values):

@@ -13,7 +13,7 @@ from toolkit.session.session import Session
 
 @pytest.fixture(scope="session")
 def shared_chrome():
-    """The browser, and the event loop that playwright runs in this thread."""
+    """Start the browser, and the event loop that playwright runs in this thread."""
     need_browser()
     with browser(chromium()) as running:
         loop = asyncio.get_running_loop()
@@ -24,7 +24,7 @@ def shared_chrome():
 
 @pytest.fixture
 def chrome(shared_chrome):
-    """The browser. Outside of tests that use it, playwright's loop must not seem to run, or asyncio refuses others."""
+    """Return the browser, and hide playwright's running loop from asyncio outside the tests that use it."""
     running, loop = shared_chrome
     asyncio._set_running_loop(loop)
     yield running
@@ -33,7 +33,7 @@ def chrome(shared_chrome):
 
 @pytest.fixture
 def page(chrome):
-    """An empty page, in which an uncaught error fails the test."""
+    """Return an empty page, in which an uncaught error fails the test."""
     context = chrome.new_context()
     page = context.new_page()
     page.set_default_timeout(10_000)
@@ -46,7 +46,7 @@ def page(chrome):
 
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory):
-    """A JupyterLab with a project file, and a cassette named "tour", in the folder of its notebooks."""
+    """Start a JupyterLab with a project file, and a cassette named "tour", in the folder of its notebooks."""
     need_browser()
     root = tmp_path_factory.mktemp("lab")
     (root / "toolkit.toml").write_text("")
@@ -60,6 +60,6 @@ def lab(tmp_path_factory):
 
 @pytest.fixture
 def open_notebook(lab, chrome):
-    """A function that writes a notebook and opens it in JupyterLab."""
+    """Return a function that writes a notebook and opens it in JupyterLab."""
     with notebooks_in(lab, chrome) as open_one:
         yield open_one

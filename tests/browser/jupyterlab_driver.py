@@ -1,4 +1,4 @@
-"""A real JupyterLab on this machine's loopback, and a headless Chromium that looks at it."""
+"""A JupyterLab on this machine's loopback, and a headless Chromium that shows it."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ class Notebook:
 
     @property
     def panel(self):
-        """The panel that is shown last."""
+        """The last panel in the notebook."""
         return self.page.locator(".toolkit-panel").last
 
     def open(self):
@@ -279,7 +279,7 @@ class Notebook:
 
 @contextlib.contextmanager
 def browser(executable):
-    """A headless Chromium that reaches nothing but this machine."""
+    """Start a headless Chromium that reaches nothing but this machine."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

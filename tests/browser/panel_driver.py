@@ -1,4 +1,4 @@
-"""What a user does with a panel in a notebook: choose, type, connect, read."""
+"""The actions of a user with a panel in a notebook: choose, type, connect, read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The panel in other front ends than JupyterLab: Notebook 7, the colours of VS Code, and Voila with its visitors."""
+"""The panel works in other front ends than JupyterLab: Notebook 7, VS Code's colours, and Voila with its visitors."""
 
 from __future__ import annotations
 
@@ -111,14 +111,14 @@ def voila(tmp_path_factory, service):
 
 @pytest.fixture
 def open_notebook(notebook7, chrome):
-    """Writes a notebook and opens it in Notebook 7."""
+    """Return a function that writes a notebook and opens it in Notebook 7."""
     with notebooks_in(notebook7, chrome, errors_of_its_own=ERRORS_OF_NOTEBOOK_7) as open_one:
         yield open_one
 
 
 @pytest.fixture
 def visit(voila, chrome):
-    """Opens a notebook as a visitor of Voila."""
+    """Return a function that opens a notebook as a visitor of Voila."""
     opened = []
 
     def visit_one(address):
@@ -141,7 +141,7 @@ def choices(notebook, control):
 
 
 def type_a_wrong_secret(notebook):
-    """Type a wrong secret: it is refused beside its field, which is emptied."""
+    """Type a wrong secret, and check that it is refused beside its field and emptied."""
     notebook.panel.get_by_label("Client ID").fill("practice-sandbox-secret")
     notebook.panel.get_by_label("Client secret").fill(secrets.token_hex(20))
     connect(notebook)
@@ -163,7 +163,7 @@ def hard_to_read(notebook):
 
 
 def test_a_replay_runs_from_top_to_bottom_and_outlives_a_reload_in_notebook_7(open_notebook):
-    """The panel is shown once, without the words that replace it elsewhere, also after a reload."""
+    """Notebook 7 shows the panel of a replay once, without the words that replace it, also after a reload."""
     notebook = open_notebook("replay.ipynb", *REPLAY)
     notebook.run_all()
     assert notebook.save().cells[1].outputs[0]["data"]["text/plain"] == "25"
@@ -177,7 +177,7 @@ def test_a_replay_runs_from_top_to_bottom_and_outlives_a_reload_in_notebook_7(op
 
 
 def test_typed_and_chosen_credentials_connect_in_notebook_7(open_notebook, notebook7, tmp_path):
-    """A wrong secret, then a key file; the key is not saved, and dark themes and narrow pages are readable."""
+    """In Notebook 7 typed secrets and a key file connect, the key is not saved, and dark themes are readable."""
     notebook = open_notebook("live.ipynb", SERVICE, PANEL.format("'broker-sandbox'"))
     notebook.run_all()
     type_a_wrong_secret(notebook)
@@ -251,7 +251,7 @@ def check_colours_of_vs_code(notebook):
 
 
 def test_a_replay_runs_from_top_to_bottom_in_voila(visit, voila):
-    """Only the recording that the notebook names can be replayed, and nothing of the owner's is shown."""
+    """In Voila only the named recording can be replayed, and nothing that belongs to the owner is shown."""
     visitor = visit("replay.ipynb")
     status(visitor, "Replaying tour.yaml. Nothing is sent, and no credentials are needed.")
     visitor.page.locator(".jp-OutputArea-output", has_text="25").last.wait_for()
@@ -263,7 +263,7 @@ def test_a_replay_runs_from_top_to_bottom_in_voila(visit, voila):
 
 
 def test_the_first_visitor_of_voila_is_not_the_owner_either(visit, voila):
-    """Voila starts that kernel ahead of the visitor, and says less in its environment."""
+    """A kernel that Voila starts ahead of its visitor is not the owner's."""
     visitor = visit("waiting.ipynb")
     alert(visitor, "are not offered to visitors")
     check_nothing_of_the_owners_is_shown(visitor, voila)
@@ -274,7 +274,7 @@ def test_the_first_visitor_of_voila_is_not_the_owner_either(visit, voila):
 
 
 def test_visitors_of_voila_connect_with_their_own(visit, voila, service):
-    """In a dark page; a refused secret is reported beside its field."""
+    """Visitors of Voila connect with their own credentials; a refused secret is reported beside its field."""
     visitor = visit("live.ipynb?theme=dark")
     type_a_wrong_secret(visitor)
     check_nothing_of_the_owners_is_shown(visitor, voila)

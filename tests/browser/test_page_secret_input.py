@@ -1,4 +1,4 @@
-"""The page's part of the fields for secrets: it keeps texts to itself and sends them when it is asked."""
+"""The page keeps the texts of secret fields to itself, and sends them when it is asked."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SLOW_FILES = """() => {
 
 @pytest.fixture
 def open_fields(page):
-    """A function that shows fields in an empty page."""
+    """Return a function that shows fields in an empty page."""
     return lambda fields: BareWidget(page, SecretInput, fields=fields, problems={})
 
 
@@ -39,7 +39,7 @@ def answer(widget, number=1):
 
 
 def test_texts_are_sent_once_for_each_question(open_fields):
-    """Asking twice with the same number is one question; Enter asks the kernel to connect."""
+    """Texts are sent once for each numbered question; Enter asks the kernel to connect."""
     widget = open_fields(KEY_PAIR)
     widget.page.get_by_label("Key ID").fill("one")
     widget.page.get_by_label("Secret key").fill("two")
@@ -52,7 +52,7 @@ def test_texts_are_sent_once_for_each_question(open_fields):
 
 
 def test_fields_are_emptied_when_the_kernel_says_so(open_fields):
-    """Named fields alone, or those that are no longer shown; Escape empties a field by hand."""
+    """Fields are emptied when the kernel says so, when they are no longer shown, or with Escape."""
     widget = open_fields(KEY_PAIR)
     key_id, secret_key = widget.page.get_by_label("Key ID"), widget.page.get_by_label("Secret key")
     for field in (key_id, secret_key):
@@ -69,7 +69,7 @@ def test_fields_are_emptied_when_the_kernel_says_so(open_fields):
 
 
 def test_a_field_that_stays_keeps_its_file(open_fields, tmp_path):
-    """A field for a passphrase may appear below it."""
+    """A field keeps its chosen file when a field for a passphrase appears below it."""
     widget = open_fields(CLIENT_KEY)
     (tmp_path / "key.pem").write_text("fake key")
     widget.page.get_by_label("Private key file").set_input_files(tmp_path / "key.pem")
@@ -81,7 +81,7 @@ def test_a_field_that_stays_keeps_its_file(open_fields, tmp_path):
 
 
 def test_the_key_that_was_chosen_last_is_sent(open_fields, tmp_path):
-    """A file that is refused, or read more slowly than a later choice, does not take its place."""
+    """The key that was chosen last is sent, even if an earlier file is read slowly or a later file is refused."""
     widget = open_fields(CLIENT_KEY)
     widget.page.evaluate(SLOW_FILES)
     file, typed = widget.page.get_by_label("Private key file"), widget.page.get_by_label("Private key", exact=True)
@@ -106,7 +106,7 @@ def test_the_key_that_was_chosen_last_is_sent(open_fields, tmp_path):
 
 
 def test_a_problem_stands_beside_its_field(open_fields):
-    """The field is marked as invalid, described by the words, and focused unless the user went on elsewhere."""
+    """A field with a problem is marked, described, and focused unless the user is elsewhere in the notebook."""
     widget = open_fields(KEY_PAIR)
     field = widget.page.get_by_label("Secret key")
     widget.change(problems={"secret_key": "It is empty."})

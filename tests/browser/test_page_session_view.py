@@ -1,4 +1,4 @@
-"""The page's part of the session view: the token's countdown, a kernel that is gone, and the keyboard."""
+"""The page counts the token down, notices a kernel that is gone, and handles the keyboard."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ABSENT = "The kernel does not answer"
 
 @pytest.fixture
 def view(page):
-    """A view of a connected session, in a page with a clock that the test moves."""
+    """Show a connected session, in a page with a clock that the test moves."""
     page.clock.install(time=START)
     page.clock.pause_at("2026-05-12T09:31:00Z")
     widget = BareWidget(page, SessionView, status="Connected.", tone="good", html=LIVE)
@@ -26,7 +26,7 @@ def view(page):
 
 
 def test_a_live_token_is_counted_down(view):
-    """The kernel sends its lifetime once; after the end the page says that the next call renews it."""
+    """A live token is counted down in the page, which then says that the next call gets a new one."""
     left = view.page.locator(".toolkit-left")
     assert view.sent == [[{"type": "hello"}, []]]
     assert left.inner_text() == "…"
@@ -40,13 +40,13 @@ def test_a_live_token_is_counted_down(view):
 
 
 def test_the_age_of_a_recording_is_added(view):
-    """The saved HTML holds the instant only."""
+    """The page adds the age of a recording to the saved instant."""
     view.change(html='recorded <time datetime="2026-02-11T09:30:00Z">11 February 2026</time>')
     view.page.get_by_text("11 February 2026 (2 months ago)").wait_for()
 
 
 def test_a_kernel_that_does_not_answer_is_noticed(view):
-    """The page asks when somebody points at the panel, and takes the words back when an answer comes."""
+    """The page asks the kernel when the user points at the panel, and says if it does not answer."""
     absent = view.page.get_by_text(ABSENT)
     view.page.clock.run_for(3_000)
     assert not absent.is_visible()
@@ -61,7 +61,7 @@ def test_a_kernel_that_does_not_answer_is_noticed(view):
 
 
 def test_a_panel_of_an_earlier_kernel_says_so(view):
-    """Front ends mark its widgets; a token is no longer counted down."""
+    """A panel of an earlier kernel says so, and its token is no longer counted down."""
     view.receive(type="token", remaining=95, lifetime=890)
     view.page.evaluate("() => document.querySelector('.toolkit-panel').classList.add('jupyter-widgets-disconnected')")
     view.page.evaluate("() => widget.emit('comm_live_update')")
@@ -72,13 +72,13 @@ def test_a_panel_of_an_earlier_kernel_says_so(view):
 
 
 def test_letters_typed_into_the_panel_are_no_commands_to_the_notebook(view):
-    """JupyterLab's shortcuts are off for the control that has the focus."""
+    """JupyterLab's shortcuts are off for the control with the focus."""
     view.page.get_by_label("Mode").focus()
     assert view.page.evaluate("() => document.activeElement.dataset.lmSuppressShortcuts") == "true"
 
 
 def test_the_button_gets_the_focus_back_after_its_work(view):
-    """It loses the focus while it is disabled."""
+    """The button gets the focus back after it was disabled."""
     button = view.page.get_by_role("button", name="Connect")
     button.focus()
     button.evaluate("(button) => { button.disabled = true; button.blur() }")
@@ -88,7 +88,7 @@ def test_the_button_gets_the_focus_back_after_its_work(view):
 
 
 def test_a_press_counts_though_the_button_moves(view):
-    """Words above the button may go between press and release."""
+    """A press counts even if words above the button are removed before the release."""
     button = view.page.get_by_role("button", name="Connect")
     button.evaluate("(button) => button.addEventListener('click', () => { window.isPressed = true })")
     view.page.locator(".words").evaluate("(words) => { words.style.height = '300px' }")

@@ -1,4 +1,4 @@
-"""The panel through the eyes of axe-core, and of a screen reader: in every state, theme and width."""
+"""The panel is accessible to axe-core and a screen reader in every state, theme and width."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ JUDGEABLE = "body { height: 100vh } .toolkit-panel select { background-image: no
 
 @pytest.fixture
 def audit(tmp_path):
-    """A function that judges the panel as it is shown; pictures are in the test's folder."""
+    """Return a function that audits the panel as it is shown; pictures are in the test's folder."""
     from axe_playwright_python.sync_playwright import Axe
 
     axe = Axe()
@@ -61,7 +61,7 @@ CHOICES = 'combobox "Environment"', 'combobox "Mode"', 'combobox "Credentials"'
 
 
 def test_the_panel_is_accessible_in_every_state(open_notebook, audit):
-    """Names, roles, contrast, tables and lists, as axe-core judges them, and what a screen reader announces."""
+    """Names, roles, contrast, tables, lists and announcements are accessible in every state."""
     notebook = open_notebook("states.ipynb", SERVICE, PANEL.format("'paper'"))
     notebook.run_all()
     status(notebook, "Not connected.")
@@ -82,7 +82,7 @@ def test_the_panel_is_accessible_in_every_state(open_notebook, audit):
 
 
 def same(notebook):
-    """The last state, in another theme and width."""
+    """Check the last state in another theme and width."""
 
 
 def key_pair(notebook):
@@ -104,7 +104,7 @@ def client_secret(notebook):
 
 
 def refused(notebook):
-    """The words follow the field that they are about, which is described by them."""
+    """Check a refused secret: the words follow its field and describe it."""
     notebook.panel.get_by_label("Client ID").fill("practice-sandbox-secret")
     notebook.panel.get_by_label("Client secret").fill(secrets.token_hex(20))
     connect(notebook)
@@ -121,7 +121,7 @@ def refused(notebook):
 
 
 def connected(notebook):
-    """A failed call is among the last ones."""
+    """Check a connected panel, with a failed call among the last calls."""
     accepted = reveal(notebook, "service.credentials['sandbox-secret'].client_secret.reveal()")
     notebook.panel.get_by_label("Client secret").fill(accepted)
     connect(notebook)

@@ -1,4 +1,4 @@
-"""The panel in a real JupyterLab: live and replaying, saved and opened again, with the kernel it had and without."""
+"""The panel works in JupyterLab: live and replaying, saved and opened again, with its kernel and without."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FOCUSED = """() => {
 
 
 def test_a_replay_runs_from_top_to_bottom_and_leaves_words_where_widgets_are_not_saved(open_notebook, lab):
-    """Neither credentials nor a click are needed. JupyterLab does not save widgets by default; then words show."""
+    """A replay runs without credentials and clicks, and leaves words in a notebook saved without widgets."""
     cells = "import toolkit as tk\npanel = tk.panel(cassette='tour')\npanel", "len(panel.session.accounts())"
     notebook = open_notebook("replay.ipynb", *cells)
     notebook.run_all()
@@ -44,7 +44,7 @@ def test_a_replay_runs_from_top_to_bottom_and_leaves_words_where_widgets_are_not
 
 
 def test_a_live_panel_is_used_with_the_keyboard_and_outlives_its_kernel(open_notebook):
-    """After a restart, and in the saved notebook, words stand in place of controls that would do nothing."""
+    """A live panel works with the keyboard alone; without its kernel, words replace its controls."""
     notebook = open_notebook("live.ipynb", SERVICE, PANEL.format("None, service.credentials['sandbox-key']"), EARLY)
     page, panel = notebook.page, notebook.panel
     notebook.run_all()
@@ -92,7 +92,7 @@ def test_a_live_panel_is_used_with_the_keyboard_and_outlives_its_kernel(open_not
 
 
 def test_a_recording_is_named_on_the_panel(open_notebook, lab):
-    """A press on Connect counts though it also leaves the field, which removes words and moves the button."""
+    """A press on Connect counts even if leaving the name field removes words and moves the button."""
     notebook = open_notebook("record.ipynb", SERVICE, PANEL.format("None, service.credentials['sandbox-secret']"))
     notebook.run_all()
     choose(notebook, "Mode", "record · call the service and keep the answers")

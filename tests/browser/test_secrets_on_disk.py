@@ -1,4 +1,4 @@
-"""No file holds what was typed into a panel: notebook, widget state, checkpoint, export, history, log, workspace."""
+"""No file holds a text typed into a panel: notebook, widget state, checkpoint, export, history, log, workspace."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Typist:
         self.notebook.panel.get_by_label("Private key file").set_input_files(file)
 
     def look(self, save):
-        """Save the notebook as it is now, and search everything; what is typed into the ordinary widget is found."""
+        """Save the notebook and search everything; only text in the ordinary widget is found."""
         planted = secrets.token_hex(20)
         self.notebook.page.get_by_label("Planted").last.fill(planted)
         save()
@@ -79,7 +79,7 @@ class Typist:
 
 
 def test_nothing_that_is_typed_into_a_panel_reaches_the_disk(open_notebook, tmp_path):
-    """Typed and abandoned, refused, accepted, saved by hand and by autosave, exported, opened again."""
+    """No typed text reaches the disk, whether abandoned, refused or accepted, saved, exported or opened again."""
     notebook = open_notebook(NAME, SERVICE, PANEL.format("'paper'"), PLANTED)
     notebook.run_all()
     typist = Typist(notebook)
@@ -103,7 +103,7 @@ def test_nothing_that_is_typed_into_a_panel_reaches_the_disk(open_notebook, tmp_
 
 
 def key_pair(typist, _):
-    """Type it with the keyboard only, after a wrong one."""
+    """Type a wrong key pair and then the right one, with the keyboard only."""
     notebook = typist.notebook
     key_id, secret_key = key_pair_of_practice(notebook)
     typist.fill("Key ID", secrets.token_hex(10))
@@ -124,7 +124,7 @@ def key_pair(typist, _):
 
 
 def client_secret(typist, _):
-    """Type a wrong one first: it is emptied, and words stand beside it."""
+    """Type a wrong client secret, which is emptied and reported, and then the right one."""
     notebook = typist.notebook
     choose(notebook, "Environment", "broker-sandbox · sandbox broker partner")
     wait_for_choice(notebook, "Credentials", "new client secret …")
@@ -141,7 +141,7 @@ def client_secret(typist, _):
 
 
 def pasted_key(typist, _):
-    """Paste a wrong key into the masked field, by way of the clipboard, then the right one."""
+    """Paste a wrong key into the masked field by way of the clipboard, and then the right key."""
     notebook = typist.notebook
     start_a_client_key(notebook, "practice-sandbox-key")
     typist.paste("Private key", pem_of(ec.generate_private_key(ec.SECP256R1())))

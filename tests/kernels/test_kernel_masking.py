@@ -1,4 +1,4 @@
-"""A real kernel with the extension loaded sends no secret: in outputs, replies, widgets and binary messages."""
+"""A kernel with the extension loaded sends no secret in outputs, replies, widgets and binary messages."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ early = logging.StreamHandler()""",
 
 
 def test_no_output_of_a_notebook_holds_a_secret(tmp_path):
-    """In async cells, threads, both streams, rich displays, updates, widgets, subprocesses, errors and help."""
+    """No output holds a secret: async cells, threads, streams, displays, widgets, subprocesses, errors, help."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in KERNEL_CELLS])
     # What one print writes may come in several messages, whenever the kernel's timer says so.
     client = NotebookClient(
@@ -81,7 +81,7 @@ SESSION = (
 
 @pytest.fixture
 def client(tmp_path):
-    """A client of a running kernel with the extension loaded."""
+    """Return a client of a running kernel with the extension loaded."""
     manager, client = start_new_kernel(kernel_name="python3", cwd=str(tmp_path))
     client.execute_interactive("import ipywidgets, secrets, toolkit as tk\n%load_ext toolkit", timeout=60)
     yield client
@@ -90,7 +90,7 @@ def client(tmp_path):
 
 
 def test_replies_input_and_binary_messages_hold_no_secret(client):
-    """A secret typed at input() is warned of; then replies, expressions and buffers of widgets are masked."""
+    """Replies, expressions and buffers are masked, and a secret typed at input() is warned about."""
     secret = secrets.token_urlsafe(30)
     written, buffers = [], []
 

@@ -1,4 +1,4 @@
-"""A notebook that asks for secrets while it is executed holds none of them, and neither do logs and history."""
+"""A notebook that asks for secrets while it is executed does not store them, nor do logs and history."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from toolkit.practice_service import practice
 
 
 def test_nothing_that_is_asked_for_reaches_an_executed_notebook(tmp_path, monkeypatch, caplog):
-    """nbclient stores widget state, and the panels ask below the cell as for a front end that shows no fields."""
+    """Secrets asked for below the cell are not in the executed notebook, whose widget state is stored."""
     root, key_file = tmp_path / "notebooks", tmp_path / "key.pem"
     root.mkdir()
     profile = root / ".ipython" / "profile_default"

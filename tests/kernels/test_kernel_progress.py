@@ -1,4 +1,4 @@
-"""What `progress` leaves in a notebook, and what the stop button does to it."""
+"""`progress` leaves one line in a notebook, and the stop button ends its loop."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def online(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_recorded_loop_leaves_a_line_of_text_and_a_replayed_one_nothing(tmp_path: Path) -> None:
-    """The saved notebook holds one output, without HTML and without a widget."""
+    """A recorded loop leaves one output of plain text; a replayed loop leaves nothing."""
     cell = LOOP.format(cassette=str(tmp_path / "calls.yaml"), items=16)
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for _ in range(2)])
     resources = {"metadata": {"path": str(tmp_path)}}
@@ -42,7 +42,7 @@ def test_a_recorded_loop_leaves_a_line_of_text_and_a_replayed_one_nothing(tmp_pa
 
 
 def test_the_stop_button_ends_the_loop(tmp_path: Path) -> None:
-    """In `for` and `async for`, the line then says how far the loop was."""
+    """The stop button ends `for` and `async for`, and the line says how far the loop was."""
     cell = LOOP.format(cassette=None, items=2000)
     awaiting = cell.replace("range(2000)", "ticks()").replace("    for item", "    async for item")
     awaiting = awaiting.replace("time.sleep(0.05)", "await asyncio.sleep(0.05)")

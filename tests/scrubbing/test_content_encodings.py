@@ -1,4 +1,4 @@
-"""Bodies are decompressed to their very end, or refused."""
+"""Bodies are decompressed to their end, or refused."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def raw_deflate(data):
 
 
 def gzipped(data):
-    """Compress without the present time, so that the names of tests stay."""
+    """Compress without the present time, so that the names of tests do not change."""
     return gzip.compress(data, mtime=0)
 
 
@@ -119,7 +119,7 @@ def test_codings_of_other_packages(coding, package):
 
 @pytest.mark.parametrize("coding", ["br", "zstd"])
 def test_codings_that_are_not_installed(monkeypatch, coding):
-    """Without the package the body cannot be checked."""
+    """A body in a content encoding whose package is not installed is refused."""
     for package in ("brotli", "brotlicffi", "zstandard"):
         monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(SecretLeak, match="unknown content encoding"):

@@ -92,7 +92,7 @@ WRITTEN = [(outer, "as it is") for outer in LAYERS] + [(outer, inner) for outer 
 @example("ab\"cd\\ef/gh'i&j<k>l m+n%2Bo")
 @example("\\\\\"\\\\\\''''& &&")
 def test_text_layers(secret):
-    """A secret is found and replaced in any way of writing text, and in one within another."""
+    """A secret is found and replaced in every notation of text, and in each notation within another."""
     forms = Forms(secret)  # compiled once for all layers
     for outer, inner in WRITTEN:
         written = LAYERS[outer](LAYERS[inner](secret)).encode()
@@ -196,7 +196,7 @@ STEADY = [
 
 @pytest.mark.parametrize(("outer", "inner"), STEADY)
 def test_replaced_to_its_ends(outer, inner):
-    """Nothing is left of what escapes the first and last characters of a secret."""
+    """No part of an escape at the start or the end of a secret is left over."""
 
     def written(text):
         return LAYERS[outer](LAYERS[inner](f"a{text}b"))
@@ -262,7 +262,7 @@ def test_short_secrets_in_their_place(template, secret):
 
 @pytest.mark.parametrize("data", [b"a", b'{"name": "a"}', b"password=ab", b"my_password=a", b"passwords: a", b""])
 def test_short_secrets_elsewhere(data):
-    """Elsewhere the text of a short secret is ordinary text."""
+    """The text of a short secret is ordinary text elsewhere."""
     assert PlacedForms("a", NAMES).found_in(data) is None
 
 
@@ -271,7 +271,7 @@ BREAKS = [b"\n", b"\r\n", b" ", b"\\n", b"\\\\r\\\\n", b"%0A", b"%250d%250a", b"
 
 @pytest.mark.parametrize("line_break", BREAKS)
 def test_line_breaks(line_break):
-    """Line breaks of every kind are passed over, and nothing beside the replaced span changes."""
+    """Line breaks of every kind are ignored, and nothing beside the replaced span changes."""
     data = b"a" + line_break + b"bc" + line_break + b"de" + line_break + b"f"
     assert without_whitespace(data) == b"abcdef"
     assert replace_across_lines(data, [(2, 4)], b"X") == b"a" + line_break + b"bXe" + line_break + b"f"
@@ -279,7 +279,7 @@ def test_line_breaks(line_break):
 
 @given(st.lists(st.tuples(st.sampled_from(BREAKS), st.sampled_from([b"", b"q", b"rst"]))), st.data())
 def test_spans_across_lines(pieces, data):
-    """Whatever span is replaced, the text before and after it stays."""
+    """The text before and after a replaced span stays."""
     text = b"".join(part for pair in pieces for part in pair)
     whole = without_whitespace(text)
     start = data.draw(st.integers(0, len(whole)))

@@ -50,7 +50,7 @@ def test_header_kind(name, kind):
 
 
 def test_basic_credentials():
-    """Basic credentials are secret as a pair, and so is the password alone."""
+    """Basic credentials are secret as a pair, and the password is also secret by itself."""
     pair = base64.b64encode(f"me:{SECRET}".encode()).decode()
     header = ("Authorization", f"Basic {pair}")
     assert found(request(headers=[header])) == [("AUTHORIZATION", pair), ("PASSWORD", SECRET)]
@@ -163,7 +163,7 @@ def test_a_body_in_an_unknown_encoding():
 
 
 def test_large_bodies():
-    """Many fields without an end are not searched again and again."""
+    """Many fields without an end do not make the search quadratic."""
     body = b'Content-Disposition: form-data; name="password"\r\n\r\n' * 2_000
     headers = [("Content-Type", "multipart/form-data; boundary=x")]
     assert found(request(headers=headers, body=body)) == []

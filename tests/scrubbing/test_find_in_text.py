@@ -1,4 +1,4 @@
-"""Keys and tokens are recognized by their shape alone; prose and code are not."""
+"""Keys and tokens are recognized by their shape; prose and code are not."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_in_headers(tmp_path, name):
 
 
 def test_known_from_then_on():
-    """What was recognized by its shape is then replaced anywhere, with the same placeholder."""
+    """A credential recognized by its shape is replaced everywhere from then on, with the same placeholder."""
     value, known = opaque(), KnownSecrets()
     scrubber = Scrubber(known)
     first = as_recorded(scrubber, Interaction(*response(f"use Bearer {value}".encode())))
@@ -146,7 +146,7 @@ def test_prose_and_code(text):
 
 
 def test_hostile_text():
-    """No pattern is quadratic on text made to slow it down; such a pattern would not end here."""
+    """No pattern takes quadratic time on hostile text; the test would not end otherwise."""
     for text in ("-eyJ" * 500_000, "Bearer " + "a-" * 500_000 + "!", "-----BEGIN PRIVATE KEY-----" * 50_000):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -154,7 +154,7 @@ def test_hostile_text():
 
 
 def test_replay(tmp_path):
-    """Calls that send what a response held are replayed, with the placeholders and with the credentials themselves."""
+    """Calls that send credentials from a response are replayed, with placeholders or with the credentials."""
     tokens = [signed_token(), signed_token()]
 
     def answer(request):

@@ -1,4 +1,4 @@
-"""A scan finds secrets in files, and does not raise false alarms."""
+"""A scan finds secrets in files without false alarms."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def kinds(path, **more):
     ],
 )
 def test_what_looks_like_a_secret(tmp_path, template, kind):
-    """A scan finds values that stand where credentials stand, without being given a secret, and never shows them."""
+    """A scan finds values in the places of credentials without being told the secrets, and never shows them."""
     path = tmp_path / "notes.txt"
     secret = fake()
     path.write_text(f"first line\n\n{template % secret}\nlast line\n", encoding="utf-8")
@@ -111,7 +111,7 @@ def test_no_false_alarm(tmp_path, text):
 
 
 def test_clean_cassette(tmp_path, interaction, authorization):
-    """A recording with every kind of placeholder is clean, whether the scan is given the secrets or not."""
+    """A recording with every kind of placeholder is clean, with and without secrets to look for."""
     texts = [fake() for _ in range(4)]
     known = KnownSecrets(
         zip(["ACCESS_TOKEN", "CLIENT_SECRET", "API_KEY_ID", "API_SECRET_KEY"], map(Secret, texts), strict=True)
@@ -143,7 +143,7 @@ def test_clean_cassette(tmp_path, interaction, authorization):
 
 
 def test_secrets_by_value(tmp_path):
-    """A scan finds a given secret in every form, and tells the line unless it runs over several."""
+    """A scan finds a secret in every form, with its line unless the secret spans several."""
     data = [
         TOKEN,
         "",
@@ -166,7 +166,7 @@ def test_secrets_by_value(tmp_path):
 
 
 def test_one_text_is_one_secret(tmp_path):
-    """A text is not taken for a list of letters."""
+    """A single text is one secret, not a list of letters."""
     (tmp_path / "x").write_text("obviously fake token", encoding="utf-8")
     (tmp_path / "y").write_text(TOKEN, encoding="utf-8")
     assert [finding.path.name for finding in scan(tmp_path, secrets=TOKEN)] == ["y"]
@@ -191,7 +191,7 @@ def test_folder(tmp_path):
 
 
 def test_nothing_to_scan(tmp_path, monkeypatch):
-    """A path that does not exist or cannot be read is an error, not a clean bill."""
+    """A path that does not exist or cannot be read is an error, not an empty result."""
     with pytest.raises(ConfigurationError, match="nothing to scan"):
         scan(tmp_path / "nowhere")
     (tmp_path / "x").touch()
@@ -209,7 +209,7 @@ def test_nothing_to_scan(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("paths", [3, None, [3], {"a": 1}.items()])
 def test_paths_of_another_type(paths):
-    """Anything but paths is refused."""
+    """Paths of any other type are refused."""
     with pytest.raises(ConfigurationError, match="a path or a list of paths") as caught:
         scan(paths)
     assert caught.value.about == "paths"

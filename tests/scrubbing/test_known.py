@@ -1,4 +1,4 @@
-"""Known secrets are never forgotten, and only those that may be in a text are searched for exactly."""
+"""Known secrets are never forgotten, and those of all live sessions are masked together."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def known(*texts):
 
 
 def test_distinct_secrets_keep_distinct_placeholders():
-    """Secrets of one kind are numbered in the order in which they became known, and each keeps its number."""
+    """Secrets of one kind are numbered in the order in which they became known, and keep their numbers."""
     several = known("first-fake-token", "second-fake-token", "first-fake-token")
     several.add("CLIENT_SECRET", Secret("a-fake-client-secret"))
     several.add("ACCESS_TOKEN", Secret("third-fake-token"))
@@ -53,7 +53,7 @@ def test_texts_that_are_not_secrets(text):
 
 
 def test_short_secrets():
-    """A short secret is replaced only where credentials stand, and a warning says so."""
+    """A short secret is replaced only in the places of credentials, and a warning says so."""
     with pytest.warns(UserWarning, match="kind PASSWORD has fewer than 8 characters") as caught:
         short = KnownSecrets([("PASSWORD", Secret("pw1"))])
     assert "pw1" not in str(caught[0].message)
@@ -61,7 +61,7 @@ def test_short_secrets():
 
 
 def test_one_text_or_several():
-    """One text is one secret, not the letters of the text."""
+    """A single text is one secret, not the letters of the text."""
     for given_secrets in (TOKEN, Secret(TOKEN), [TOKEN], (Secret(TOKEN),), iter([TOKEN])):
         several = KnownSecrets()
         several.add_texts(given_secrets)
@@ -82,7 +82,7 @@ def test_odd_text(text):
 
 
 def test_the_first_of_many_is_not_forgotten(monkeypatch):
-    """Among thousands each is found, and only candidates are searched for exactly."""
+    """Each of thousands of secrets is found, and only candidates are searched for exactly."""
     texts = [f"fake-{hashlib.sha256(b'%d' % number).hexdigest()}" for number in range(1000)]
     many = known(*texts)
     searched = []
@@ -128,7 +128,7 @@ def test_listeners_and_followers():
 
 
 def test_followers_are_not_kept():
-    """A follower may cease to exist, and a short secret is warned of once, however many objects know it."""
+    """A follower can be collected, and a short secret is warned about once however many objects know it."""
     first, second = known(), known()
     first.share_with(second)
     with pytest.warns(UserWarning, match="fewer than 8") as warned:
@@ -164,7 +164,7 @@ def test_a_private_key_in_lines_of_any_length(data):
 
 
 def test_may_hold():
-    """A quick check says whether an exact search is worthwhile, also for text in lines."""
+    """A quick check says whether an exact search is worthwhile, also for text broken into lines."""
     one = known("obviously-fake-token-1")
     assert not known().may_hold(b"obviously-fake-token-1")
     assert not one.may_hold(b"nothing of it")
@@ -183,7 +183,7 @@ def test_letters_as_entities(times):
 
 @pytest.mark.parametrize(("kind", "layout"), [("RSA", "PKCS8"), ("EC", "PKCS8"), ("EC", "TraditionalOpenSSL")])
 def test_the_public_half_of_a_key_is_not_secret(kind, layout):
-    """Whole lines of some private keys occur in the public key, which is passed on to others."""
+    """Lines of a private key that also occur in the public key are not secret."""
     key = rsa.generate_private_key(65537, 1024) if kind == "RSA" else ec.generate_private_key(ec.SECP521R1())  # noqa: S505 - quick
     private = key.private_bytes(Encoding.PEM, getattr(PrivateFormat, layout), NoEncryption()).decode()
     public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
@@ -218,7 +218,7 @@ def made_up():
 
 
 def test_each_session_has_its_own_placeholders(registry):
-    """A secret gets the placeholder of the session that knows it; the first session's if several do."""
+    """A secret gets the placeholder of the first session that knows it."""
     one, other, both = made_up(), made_up(), made_up()
     sessions = [known(both, one), known(other, both)]
     for session in sessions:
@@ -228,7 +228,7 @@ def test_each_session_has_its_own_placeholders(registry):
 
 
 def test_what_becomes_known_later(registry):
-    """Later secrets are replaced too, also those of a session older than one that ended."""
+    """Later secrets are replaced too, including those of a session older than one that ended."""
     first, ended = known(made_up()), known(made_up())
     registry.add(first)
     registry.add(ended)
@@ -243,7 +243,7 @@ def test_what_becomes_known_later(registry):
 
 
 def test_what_ended_is_forgotten(registry):
-    """Secrets go with their session, at the latest when the next session begins; others stay."""
+    """The secrets of a session are forgotten at the latest when the next session begins; others stay."""
     gone, stays = made_up(), made_up()
     ended, living = known(gone), known(stays)
     registry.add(ended)

@@ -255,7 +255,7 @@ REPLIES = {
 
 @pytest.mark.parametrize("place", PLACES)
 def test_by_place_in_requests(tmp_path, place):
-    """A secret that nobody named is found where credentials stand in a request, and not recorded in the reply."""
+    """An unnamed secret is found in the places of credentials in a request, and not recorded in the reply."""
     request = {"method": "GET", **PLACES[place]} if place == "GET with a body" else PLACES[place]
     echo = {"a": PLAIN, "b": base64.b64encode(PLAIN.encode()).decode()}
     canaries.assert_absent(record(tmp_path / "a.yaml", request, {"json": echo}), PLAIN)
@@ -263,14 +263,14 @@ def test_by_place_in_requests(tmp_path, place):
 
 @pytest.mark.parametrize("place", REPLIES)
 def test_by_place_in_responses(tmp_path, place):
-    """A secret that nobody named is found where credentials stand in a reply, and not recorded elsewhere in it."""
+    """An unnamed secret is found in the places of credentials in a reply, and not recorded elsewhere in it."""
     reply = dict(REPLIES[place])
     reply["headers"] = {**reply.get("headers", {}), "X-Echo": PLAIN}
     canaries.assert_absent(record(tmp_path / "a.yaml", {}, reply), PLAIN)
 
 
 def test_found_late(tmp_path):
-    """A secret of a later reply is removed from what was recorded before, compressed or not."""
+    """A secret in a later reply is removed from earlier recordings, compressed or not."""
     replies = [
         {"json": {"a": PLAIN}},
         {"headers": {"Content-Encoding": "gzip"}, "content": gzip.compress(PLAIN.encode())},
@@ -299,7 +299,7 @@ def test_found_late(tmp_path):
     ],
 )
 def test_ordinary_replies(tmp_path, reply):
-    """Words, codes and identifiers that look somewhat like credentials are recorded as they came."""
+    """Words, codes and identifiers that resemble credentials are recorded as they came."""
     path = tmp_path / "a.yaml"
     record(path, {"url": f"{HOST}/?code=EUR&token=USDC"}, dict(reply))
     expected = httpx.Response(200, **reply)
@@ -333,7 +333,7 @@ SPOTS = st.lists(
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(SECRETS, SPOTS, st.sampled_from(sorted(BODIES)), st.sampled_from(["", *sorted(CODINGS)]), st.text(max_size=30))
 def test_at_random(tmp_path_factory, secret, spots, kind, coding, noise):
-    """Any secret in any places and forms is not recorded."""
+    """A known secret is not recorded in any combination of places and forms."""
     path, headers, reply_headers, body, reply = "/v1", {}, {}, noise, noise
     for number, (spot, write) in enumerate(spots):
         text = write(secret)

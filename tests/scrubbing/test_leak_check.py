@@ -60,7 +60,7 @@ def test_check(data):
     ids="plain packed wide zip".split(),
 )
 def test_advice(refuse):
-    """The call was made and may have been an order, so no message says to make it again."""
+    """No message says to repeat the call, which was made and may have been an order."""
     with pytest.raises(SecretLeak) as caught:
         refuse(KnownSecrets([("ACCESS_TOKEN", Secret(TOKEN))]))
     assert "The call was made; the answer, if one came, is this error's `response`." in caught.value.next_step
@@ -72,7 +72,7 @@ TEXT = b"a text of a report, " * 20
 
 
 def gzipped(data):
-    """Compress without the present time, so that the names of tests stay."""
+    """Compress without the present time, so that the names of tests do not change."""
     return gzip.compress(data, mtime=0)
 
 

@@ -39,7 +39,7 @@ def secret():
 
 @pytest.fixture
 def known(secret):
-    """The secrets of a live session, kept out of the logs."""
+    """Return the secrets of a live session, kept out of the logs."""
     known = KnownSecrets([("ACCESS_TOKEN", Secret(secret))])
     protect(known)
     return known
@@ -47,7 +47,7 @@ def known(secret):
 
 @pytest.fixture
 def log():
-    """What a handler of the root logger writes, with every logger at DEBUG."""
+    """Return the text that a handler of the root logger writes, with every logger at DEBUG."""
     written = io.StringIO()
     handler = logging.StreamHandler(written)
     handler.setFormatter(logging.Formatter("%(name)s %(message)s"))
@@ -65,7 +65,7 @@ def log():
 
 
 class Server:
-    """A server on loopback, in a thread of its own, that gives each connection the same answer."""
+    """A server on loopback, in its own thread, that sends the same answer on each connection."""
 
     def __init__(self, answer):
         self._answer = answer
@@ -114,7 +114,7 @@ def call(url, *, is_async, headers=None, **options):
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 def test_http(known, log, secret, is_async):
-    """What httpx and httpcore log of a call holds no known secret, neither from its URL nor echoed in the response."""
+    """Records of httpx and httpcore hold no known secret of a call, from its URL or from the response."""
     echoed = [f"X-Echo: {secret}", f"X-Coded: {base64.b64encode(b'ab' + secret.encode()).decode()}"]
     with Server(answer("200 OK", *echoed, f"Location: /next?token={quote(secret)}")) as server:
         url = f"http://127.0.0.1:{server.port}/{quote(secret)}?q={quote(secret, safe='')}"
@@ -128,7 +128,7 @@ def test_http(known, log, secret, is_async):
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 def test_error(known, log, secret, is_async):
-    """What they log of a failure, which quotes what was received, holds no known secret."""
+    """Records of a failure, which quote what was received, hold no known secret."""
     garbage = f"HTTP/1.1 200 OK\r\n{secret} no header\r\n\r\n".encode()
     with Server(garbage) as server, pytest.raises(httpx.RemoteProtocolError):
         call(f"http://127.0.0.1:{server.port}/", is_async=is_async)
@@ -137,7 +137,7 @@ def test_error(known, log, secret, is_async):
 
 
 def test_places(known, log):
-    """Cookies, and credentials that a server repeats in headers, are masked although their values are not known."""
+    """Cookies and credentials that a server repeats in headers are masked even if their values are unknown."""
     names = ["Set-Cookie", "Authorization", "SVC-API-KEY-ID", "svc-api-secret-key", "X-Api-Key"]
     values = {name: secrets.token_urlsafe(24) for name in names}
     with Server(answer("200 OK", *(f"{name}: {value}" for name, value in values.items()), "X-Plain: kept")) as server:
@@ -152,7 +152,7 @@ def test_places(known, log):
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 def test_proxy(known, log, secret, is_async):
-    """Secrets that a proxy repeats when it refuses a tunnel are kept out, and so is the login to the proxy."""
+    """Secrets that a proxy repeats when it refuses a tunnel are masked, and so is the login to the proxy."""
     login = secrets.token_urlsafe(24)
     with Server(answer("407 No", f"X-Echo: {secret}", "Proxy-Authorization: Basic cXV4OnF1dXg=")) as server:
         proxy = httpx.Proxy(f"http://127.0.0.1:{server.port}", auth=("user", login))
@@ -199,7 +199,7 @@ def test_hpack(known, log, secret):
 
 
 def test_records_like_those_of_hpack(known, log, secret):
-    """Records in the format of hpack are masked, also tested where the library is not installed."""
+    """Records in the format of hpack are masked, even where the library is not installed."""
     hpack = logging.getLogger("hpack.hpack")
     for name, value in [*HEADERS, (b"x-echo", secret.encode())]:
         hpack.debug("Adding %s=%s to the header table, sensitive:%s, huffman:%s", name, value, False, True)
@@ -253,7 +253,7 @@ CODINGS = {
     ],
 )
 def test_forms_and_arguments(known, log, secret, capsys, write, arguments):
-    """A handler sees no secret, however it is written and wherever in a record it is."""
+    """A handler sees no secret in any form or any part of a record."""
     seen = []
     handler = logging.Handler()
     handler.emit = seen.append
@@ -313,7 +313,7 @@ class Unprintable:
 
 
 def test_a_record_that_cannot_be_read(known, log, capsys):
-    """A record with arguments that cannot be printed neither breaks the call nor makes logging print them."""
+    """A record that cannot be formatted neither breaks the call nor makes logging print its arguments."""
     logging.getLogger("toolkit").debug("%s", Unprintable())
     assert "cannot be checked" in log.getvalue()
     assert capsys.readouterr().err == ""
@@ -342,7 +342,7 @@ def test_learned_later(known, log):
 
 
 def test_each_logger_once_and_first(known):
-    """Each logger has the filter once and before other filters, however often and from whichever thread it is set."""
+    """Each logger has the filter once and first, however often and in whichever thread it is installed."""
     other = logging.Filter()
     late = logging.getLogger(f"httpcore.later{secrets.token_hex(4)}")
     logging.getLogger("h2").filters[:] = [other]
@@ -416,7 +416,7 @@ def test_a_level_that_is_off(known, secret, monkeypatch):
     st.text(),
 )
 def test_any_secret(text, before, after):
-    """Any secret is masked within any text, as it is and in the repr of bytes."""
+    """A secret is masked within any text, as it is and in the repr of bytes."""
     known = KnownSecrets([("SECRET", Secret(text))])
     protect(known)
     for message in (f"{before}{text}{after}", f"{before} {text.encode()!r} {after}"):

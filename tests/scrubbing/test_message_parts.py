@@ -1,4 +1,4 @@
-"""The values of cookies and the parts of multipart bodies are found, also in headers and bodies written carelessly."""
+"""Cookies and parts of multipart bodies are read, also from carelessly written messages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from toolkit.scrubbing.message_parts import cookie_values, parts_of, replace_coo
     ],
 )
 def test_replace_cookies(name, value, replaced):
-    """Every value is replaced, and everything around it stays."""
+    """Every value of a cookie is replaced, and everything around it stays."""
     assert replace_cookies(name, value, lambda _: "X") == replaced
 
 
@@ -47,7 +47,7 @@ def test_replace_cookies(name, value, replaced):
     ],
 )
 def test_cookie_values(value, found):
-    """Long values count, unless they are dates, numbers or words."""
+    """Long values of cookies count as secrets, except dates, numbers and words."""
     assert list(cookie_values("cookie", value)) == found
 
 
@@ -76,5 +76,5 @@ def test_a_body_of_httpx():
     ],
 )
 def test_bodies_of_any_shape(content_type, body, found):
-    """Boundaries may be quoted, wrong or absent, line ends of either kind, and parts without a name or an end."""
+    """Boundaries may be quoted, wrong or absent, and parts may lack a name or an end."""
     assert parts(content_type, body) == found

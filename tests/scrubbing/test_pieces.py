@@ -1,4 +1,4 @@
-"""Pieces of a secret that a display leaves over are masked like the whole secret."""
+"""Pieces of a secret that a display cut short are masked like the whole secret."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ WORDS = st.text("xyz XYZ.,", max_size=30)
 
 @pytest.fixture
 def secret():
-    """A secret longer than a cell of pandas, with characters that HTML and code escape; begins like a signed token."""
+    """Return a secret longer than a cell of pandas that begins like a signed token and needs escapes."""
     return f"eyJ{secrets.token_urlsafe(60)}.&\\<'{secrets.token_urlsafe(60)}"
 
 
 @pytest.fixture
 def known(secret):
-    """Secrets of a live session."""
+    """Return the secrets of a live session."""
     known = KnownSecrets([("ACCESS_TOKEN", Secret(secret))])
     SESSION_SECRETS.add(known)
     return known
@@ -81,7 +81,7 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS)
 def test_no_piece_is_left_where_a_display_cuts(known, secret, way):
-    """Wherever text or HTML cuts a secret, no piece of it that gives something away is shown."""
+    """No telling piece of a secret is shown wherever text or HTML cuts the secret."""
     shown = WAYS[way](secret)
     seen = masked(shown)
     for form in (secret, html.escape(secret), json.dumps(secret), repr(secret)):
@@ -134,7 +134,7 @@ def test_a_secret_that_becomes_known_later(known):
 
 @pytest.mark.parametrize("kind", ["EC", "RSA"])
 def test_the_public_half_of_a_key_is_shown(kind):
-    """Users pass on the public key; the lines of the private key are secret one by one."""
+    """A public key is shown; the lines of the private key are masked one by one."""
     key = rsa.generate_private_key(65537, 1024) if kind == "RSA" else ec.generate_private_key(ec.SECP256R1())  # noqa: S505 - quick
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
     public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
@@ -156,7 +156,7 @@ def test_characters_stay_whole():
 
 
 def test_the_header_of_a_signed_token_is_public():
-    """Many signed tokens have the same header, so it is shown."""
+    """The header of a signed token, which many tokens share, is shown."""
     header = "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9"
     pieces = Pieces()
     pieces.add(f"{header}.{secrets.token_urlsafe(40)}.{secrets.token_urlsafe(40)}", MARK)
@@ -165,7 +165,7 @@ def test_the_header_of_a_signed_token_is_public():
 
 @pytest.mark.parametrize("begin", ["eyJ", "eyJ9", "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9eyJ", "eyJrIjoxfQ"])
 def test_a_secret_that_begins_like_a_header_is_masked_whole(begin):
-    """One random secret in 250,000 begins with the three letters of a header by chance."""
+    """A random secret that begins like a header by chance is masked as a whole."""
     pieces = Pieces()
     pieces.add(f"{begin}Kq7Tz81Wm3.{secrets.token_urlsafe(40)}", MARK)
     assert pieces.replace_in(f"> {begin}Kq7Tz81Wm3 <") == f"> {MARK} <"
@@ -173,14 +173,14 @@ def test_a_secret_that_begins_like_a_header_is_masked_whole(begin):
 
 @pytest.mark.parametrize("text", ["eyJ\N{SNOWMAN}", "WzFd", "eyJhbGciOjF9x", "", "eyJhIjo"])
 def test_a_first_part_that_is_not_a_header(text):
-    """It may have characters that base64 lacks, be JSON other than an object, or break off."""
+    """A first part is no header if it is not base64, not a JSON object, or cut short."""
     pieces = Pieces()
     pieces.add(f"{text}.{'Kq7Tz81Wm3' * 3}", MARK)
     assert MARK in pieces.replace_in("Kq7Tz81Wm3" * 3)
 
 
 def test_secrets_that_repeat_themselves():
-    """Lines of dashes in secrets, and many tokens that begin alike, are still found and do not slow the search."""
+    """Lines of dashes in secrets, and tokens that begin alike, are found and do not slow the search."""
     pieces = Pieces()
     for number in range(40):
         pieces.add(f"abcdefgh{'-' * 30}{number:04}q7Tz{number}", MARK)

@@ -55,7 +55,7 @@ def index_of(owners):
 
 
 def matches_one_by_one(data, owners):
-    """Return what `matches_in` should, by looking at one group after the other."""
+    """Return the result that `matches_in` should return, from a search group by group."""
     places = range(0, len(data) - WIDTH + 1, WIDTH)
     return [(at, owners[group_at(data, at)]) for at in places if group_at(data, at) in owners]
 
@@ -63,7 +63,7 @@ def matches_one_by_one(data, owners):
 @settings(max_examples=2 * settings().max_examples)
 @given(PRINTABLE, st.binary(max_size=9), st.binary(max_size=5))
 def test_a_text_with_a_secret_passes(secret, before, after):
-    """The secret is a candidate in whatever form, at whatever offset and in a text of any size."""
+    """The secret is a candidate in every form, at every offset and in texts of every size."""
     prefilter, forms = Prefilter(), Forms(secret)
     prefilter.add(7, forms)
     for write in WAYS.values():
@@ -74,7 +74,7 @@ def test_a_text_with_a_secret_passes(secret, before, after):
 
 
 def test_few_other_secrets_are_candidates():
-    """Of thousands of secrets, those in a text are candidates and hardly any other."""
+    """Of thousands of secrets, those in a text are candidates, and hardly any others."""
     secrets = [hashlib.sha256(b"obviously fake %d" % number).hexdigest()[:40] for number in range(1500)]
     prefilter = Prefilter()
     for number, secret in enumerate(secrets):
@@ -87,7 +87,7 @@ def test_few_other_secrets_are_candidates():
 
 @pytest.mark.parametrize("secret", ["!!!!!!!!!!!!", "пароль-и-ещё", "a%41b%42c%43defghijk", "abc-def-ghi"])
 def test_a_secret_without_anchor_is_always_a_candidate(secret):
-    """It has no long run of letters and digits, or undoing escapes would change it."""
+    """A secret without a long run of letters and digits, or changed by undoing escapes, is always a candidate."""
     prefilter = Prefilter()
     prefilter.add(1, Forms(secret))
     assert prefilter.candidates(b"x") == {1}
@@ -95,7 +95,7 @@ def test_a_secret_without_anchor_is_always_a_candidate(secret):
 
 @given(st.dictionaries(NUMBERS, st.text(max_size=3)), st.data())
 def test_an_index_returns_each_match_in_order(owners, data):
-    """Small texts and large ones are searched differently, with the same result."""
+    """Small and large texts, which are searched differently, give the same matches in order."""
     anything = st.binary(min_size=WIDTH, max_size=WIDTH)
     piece = anything | st.sampled_from([group.to_bytes(WIDTH, module.sys.byteorder) for group in owners] or [b"none"])
     text = b"".join(data.draw(st.lists(piece, max_size=20))) + data.draw(st.binary(max_size=3))
@@ -106,7 +106,7 @@ def test_an_index_returns_each_match_in_order(owners, data):
 
 
 def test_an_index_grows():
-    """The lookup table is made anew when there are too many groups for it."""
+    """The lookup table is replaced by a larger one when there are too many groups for it."""
     text, other = noise(b"a text", 200_000), noise(b"another", 36_000)
     owners = {group_at(text, at): at for at in range(0, 100_000, 40)}
     index = index_of(owners)
@@ -121,7 +121,7 @@ def test_an_index_grows():
 
 @pytest.mark.parametrize("large", [1 << 30, 0], ids=["small text", "large text"])
 def test_a_group_has_one_owner(monkeypatch, large):
-    """The last owner replaces the one before."""
+    """A new owner of a group replaces the previous owner."""
     monkeypatch.setattr(module, "_LARGE", large)
     index = index_of({group_at(b"abcd", 0): "first"})
     assert index.matches_in(b"abcd") == [(0, "first")]
@@ -133,7 +133,7 @@ def test_a_group_has_one_owner(monkeypatch, large):
 
 @pytest.mark.parametrize("searches", [False, True], ids=["added", "searched and added"])
 def test_a_group_is_added_while_the_table_is_made(searches):
-    """By another thread, or on the same thread by the garbage collector, which may search as well."""
+    """A group can be added while the table is made, by another thread or by the garbage collector."""
     text = noise(b"a text", 1 << 16)
     nested = []
 
@@ -157,7 +157,7 @@ def test_a_group_is_added_while_the_table_is_made(searches):
 
 
 def test_groups_are_added_while_threads_search():
-    """Every search finds what was added before it began, while tables are made anew."""
+    """Every search finds the groups that were added before it began, while tables are replaced."""
     text, other = noise(b"a text", 1 << 16), noise(b"another", 1 << 17)
     index = GroupIndex()
     added, missed, is_over = [], [], threading.Event()

@@ -1,4 +1,4 @@
-"""Stand-ins look like the values they stand for, never equal them, and are never shared."""
+"""Stand-ins look like the values they replace, never equal them, and are never shared."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_shape(value):
 
 @given(st.sets(st.from_regex(r"[0-9]{1,3}|[A-Z]{2}-?[0-9]|[a-f0-9]{2}", fullmatch=True), max_size=300))
 def test_no_stand_in_is_shared(values):
-    """Even short values have distinct stand-ins that are no other value, and none is its own stand-in."""
+    """Even short values have distinct stand-ins, which do not equal any of the values."""
     table = pseudonyms()
     stand_ins = {value: table.stand_in(value) for value in values}
     assert len(set(stand_ins.values())) == len(values)
@@ -46,7 +46,7 @@ def test_no_stand_in_is_shared(values):
 
 
 def test_similar_values_have_unrelated_stand_ins():
-    """Neither the beginning nor the end of a stand-in tells that two values begin or end alike."""
+    """Stand-ins do not show whether two values begin or end alike."""
     for value, similar in (("4711000815", "4711000816"), ("4711000815", "5711000815")):
         pairs = list(zip(look_alike(value, KEY), look_alike(similar, KEY), strict=True))
         assert sum(left == right for left, right in pairs) < 5
@@ -76,14 +76,14 @@ def test_numbers(number):
 
 @pytest.mark.parametrize("value", ["Zoë Ünal", "王小明先生", 'a"b<c>\\d', "Łódź 12", "٣٤٥"])
 def test_any_script(value):
-    """Letters and digits beyond ASCII become Latin ones, and no character is left that some format escapes."""
+    """Letters and digits beyond ASCII become Latin, and characters that some format escapes are replaced."""
     stand_in = look_alike(value, KEY)
     assert stand_in.isascii()
     assert not re.search(r"[\"\\<>&%']", stand_in)
 
 
 def test_a_long_text():
-    """A long text, such as a note, takes no longer than its length and is changed everywhere."""
+    """A long text, such as a note, is changed everywhere in linear time."""
     text = "Called 4711 today. " * 5000
     stand_in = look_alike(text, KEY)
     assert shape(stand_in) == shape(text)
@@ -92,7 +92,7 @@ def test_a_long_text():
 
 
 def test_values_without_letters_and_digits():
-    """Values with nothing to change have distinct stand-ins as well."""
+    """Values without letters and digits have distinct stand-ins as well."""
     table = pseudonyms()
     values = ("--", "0", "000", "—")
     stand_ins = [table.stand_in(value) for value in values]
@@ -108,6 +108,6 @@ def test_without_a_key():
 
 
 def test_the_key_decides():
-    """Two keys give different stand-ins."""
+    """Different keys give different stand-ins."""
     values = [str(number) for number in range(10**9, 10**9 + 50)]
     assert not {look_alike(value, KEY) for value in values} & {look_alike(value, KEY[::-1]) for value in values}

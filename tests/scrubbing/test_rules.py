@@ -1,4 +1,4 @@
-"""The user's own rules replace values wherever they stand, and leave everything around them as it was."""
+"""The user's rules replace values everywhere, and leave everything around them as it was."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_names(interaction, content_type, body, expected):
 
 
 def test_short_and_long_values_stay_distinct(interaction):
-    """Short values, which are replaced in their place only, and long values have distinct placeholders."""
+    """Short values, replaced only in their places, and long values have distinct placeholders."""
     body = b'[{"city": "Osaka"}, {"city": "Montreal"}, {"city": "Bern"}, {"city": "Montreal"}]'
     shown = [each["city"] for each in json.loads(scrubbed(interaction, body, names=("city",)))]
     assert len(set(shown)) == 3
@@ -71,7 +71,7 @@ def test_short_and_long_values_stay_distinct(interaction):
 
 
 def test_names_in_requests(interaction):
-    """Named headers and query fields are replaced too, in any case; a long value then everywhere."""
+    """Named headers and query fields are replaced in any case, and a long value then everywhere."""
     request = {
         "uri": "https://h.example/a?b=1&Account-Pin=12&c=#x",
         "headers": (("X-Pin", "secretly-long-1"), ("X-B", "secretly-long-1")),
@@ -143,7 +143,7 @@ def test_malformed(wrong):
 
 
 def test_of_a_table():
-    """Rules from a table of settings equal rules in code; an error says where the table is."""
+    """Rules from a table of settings equal rules in code, and an error says where the table is."""
     assert Rules.of({"names": ["a"], "pseudonyms": ["b"]}) == Rules(names="a", pseudonyms="b")
     with pytest.raises(ConfigurationError, match=r"name.*in x\.toml"):
         Rules.of({"name": ["a"]}, where="x.toml")
@@ -256,7 +256,7 @@ def test_short_values(interaction):
 
 
 def test_a_key_is_made(tmp_path, monkeypatch, interaction):
-    """Without a key, a private one is made when the first stand-in is recorded, and used from then on."""
+    """Without a key, a private key is made when the first stand-in is recorded, and used from then on."""
     folder = tmp_path / "config" / "x"
     monkeypatch.setattr("toolkit.scrubbing.rules.pseudonyms.config_folder", lambda: folder)
     bodies = []
@@ -274,6 +274,6 @@ def test_a_key_is_made(tmp_path, monkeypatch, interaction):
 
 @pytest.mark.parametrize("rules", [{"names": ["nickname"]}, ["nickname"], "nickname"])
 def test_rules_of_another_type(tmp_path, rules):
-    """Anything but Rules is refused at once; otherwise nothing would be scrubbed."""
+    """Rules of another type are refused at once, since nothing would be scrubbed."""
     with pytest.raises(ConfigurationError, match="are Rules, not"):
         Cassette(tmp_path / "tour.yaml", rules=rules)

@@ -1,4 +1,4 @@
-"""Known secrets become placeholders wherever they are, addresses become symbolic, and everything else stays."""
+"""Known secrets become placeholders everywhere, addresses become symbolic, and everything else stays."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_planted_elsewhere(interaction, secret):
 
 @given(PRINTABLE.filter(lambda text: not text.startswith("<")))
 def test_discovered_by_place(interaction, secret):
-    """A secret that nobody named is found where credentials stand, and replaced wherever else it is."""
+    """An unnamed secret is found in the places of credentials, and replaced wherever else it occurs."""
     request = {
         "headers": (("Authorization", f"Bearer {secret}"), ("X-Echo", secret)),
         "uri": f"https://api.example.com/?echo={quote(secret, safe='')}",
@@ -221,7 +221,7 @@ BROKER, SANDBOX, AUTH = (symbolic_address(name) for name in ("broker", "broker_s
     ],
 )
 def test_addresses(interaction, text, symbolic):
-    """An address becomes symbolic wherever it occurs, prefix included; another that begins like it does not."""
+    """An address becomes symbolic wherever it occurs, including its prefix; other addresses stay."""
     scrubbed = as_recorded(scrubber(), interaction(body=text.encode(), response={"headers": (("Location", text),)}))
     assert scrubbed.response.body.decode() == (symbolic or text)
     assert dict(scrubbed.response.headers)["Location"] == (symbolic or text)
@@ -257,7 +257,7 @@ def test_header_prefix(interaction):
 
 
 def test_addresses_of_a_later_session(interaction):
-    """A scrubber takes the addresses of a session that begins to use its cassette."""
+    """A scrubber takes the addresses of a session that starts to use its cassette."""
     late = Scrubber(KnownSecrets())
     text = b"https://api.example.com/v1"
     assert as_recorded(late, interaction(body=text)).response.body == text
@@ -274,7 +274,7 @@ def test_lookup_equals_recording(interactions, data):
 
 
 def test_lookup_of_a_body_in_an_unknown_encoding():
-    """A request that could not be recorded can still be looked up: its body as it is, the rest scrubbed."""
+    """A request that could not be recorded can be looked up, with its body unchanged and the rest scrubbed."""
     headers = (("Content-Encoding", "unheard-of"), ("X-Echo", TOKEN))
     request = RecordedRequest("POST", f"https://api.example.com/{TOKEN}", headers, b"\x01")
     found = scrubber(TOKEN).lookup_request(request)
