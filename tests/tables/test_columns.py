@@ -175,5 +175,5 @@ def test_too_many_digits_together():
 
 def test_not_a_json_value():
     """A value that JSON does not have is refused with its type."""
-    with pytest.raises(TabulationError, match="'cash' holds set, which is not a JSON value"):
+    with pytest.raises(TabulationError, match="'cash' holds a value of type set"):
         inferred([{1}])

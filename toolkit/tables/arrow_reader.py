@@ -1,18 +1,18 @@
-"""A second way to read large bodies, by Arrow: the same columns, several times faster and in less memory.
+"""A faster way to read large bodies, by Arrow: the same columns in less time and memory.
 
-It exists for one measured goal: 100,000 accounts become a table at least 2.5 times as fast as with json.loads and
-json_normalize (`python -m tests.benchmarks.tables`). Without that goal this module could be deleted, together with the
-branch in `tabulation._read` that calls it; the tables would stay the same.
+It exists for a measured goal: 100,000 accounts become a table at least 2.5 times as fast as with json.loads and
+json_normalize (`python -m tests.benchmarks.tables`). Without that goal this module, and the branch in
+`tabulation._read` that calls it, could be deleted; the tables would stay the same.
 
-Arrow's reader changes or loses some JSON: instants lose their text, large integers become floats, and a null at the
-beginning of a list is lost. A hostile body can crash it, by depth or by a null between records (measured on
-pyarrow 26). So the records are read in this order:
+Arrow's reader changes some JSON: instants lose their text, large integers become floats, and a null at the beginning
+of a list is lost. A hostile body can crash it, by its depth or by a null between records (measured on pyarrow 26).
+So the records are read in this order:
 
 1. `find_brackets` finds all brackets outside strings, and with them the depth and the spans of the records.
 2. `_as_lines` puts each record on a line, and turns the lists inside records into JSON text.
 3. Arrow reads the lines, as text where a sample of the records has text.
-4. Whatever Arrow might have changed raises `_Doubtful`. Then `read_columns` returns None, and the caller reads the
-   body with `json_body`, `row_choice` and `flatten`, which are always right.
+4. A value that Arrow might have changed raises `_Doubtful`. Then `read_columns` returns None, and the caller reads
+   the body with `json_body`, `row_choice` and `flatten`, which are always right.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ from toolkit.tables.flatten import MAX_DEPTH, columns_of, json_text
 from toolkit.tables.json_body import Body
 from toolkit.tables.row_choice import choose_rows
 
-# Bytes from which on this way is worth its overhead.
+# Smaller bodies, in bytes, are not worth the overhead.
 WORTHWHILE: Final = 64 * 1024
 
 # Arrow counts the bytes of a block in 31 bits.
 _TOO_LARGE: Final = 2**31 - 2**20
-# Records in which text is looked for before the first reading; text elsewhere may cost a second reading.
+# Records that are searched for text before the first reading; text elsewhere may cost a second reading.
 _SAMPLE: Final = 20
-# Columns from which on records with few keys in common are left to the other way, which counts their cells.
+# More columns of records with few keys in common are left to `flatten`, which counts their cells.
 _WIDE: Final = 200
-# Records that are parsed at most at once, to find the order of the columns.
+# The most records that are parsed at once to find the order of the columns.
 _BATCH: Final = 1000
 # Bytes that Arrow reads at once, if each record is shorter.
 _BLOCK: Final = 4 * 2**20
 # Upper bound of how many times longer a list gets as JSON text: `1e15` becomes `1000000000000000.0`.
 _GROWTH: Final = 8
-# Bytes in which brackets are looked for at once: few enough for a processor's cache, and little memory.
+# Bytes that are searched for brackets at once; they fit into the cache of a processor.
 _CHUNK: Final = 2**20
 # JSON's integer -0 is 0. Arrow reads it as 0, but among floats as -0.0.
 _MINUS_ZERO: Final = re.compile(rb"-0[,}\]\s]")
@@ -58,7 +58,7 @@ _MARK: Final = b'"toolkit: the rows stand here"'
 
 
 class _Doubtful(Exception):
-    """Arrow might change or lose something in this body."""
+    """Arrow might change or lose a value of this body."""
 
 
 def read_columns(body: Body, path: str | None = None) -> tuple[dict[KeyPath, Any], int] | None:
@@ -80,7 +80,7 @@ def read_columns(body: Body, path: str | None = None) -> tuple[dict[KeyPath, Any
             return None
         return {name: columns[name] for name in _first_appearances(records, set(columns))}, len(records)
     except (_Doubtful, TabulationError, pa.ArrowException, UnicodeError):
-        # The other way raises a TabulationError again, and knows the place.
+        # The slower way raises a TabulationError again, with its place.
         return None
 
 
@@ -113,7 +113,7 @@ class _Records:
 
 
 def _list_of_rows(content: bytes, brackets: Brackets, path: str | None) -> tuple[int, int]:
-    """Return which of the brackets open and close the list of the rows."""
+    """Return the indexes of the brackets that open and close the list of the rows."""
     last = len(brackets.positions) - 1
     if content[brackets.positions[0]] == ord("["):
         if path is not None:
@@ -130,7 +130,7 @@ def _list_of_rows(content: bytes, brackets: Brackets, path: str | None) -> tuple
 
 
 def _check_choice(before: bytes, after: bytes, path: str | None) -> None:
-    """Check that the rows are the list between these two parts of an object, and nothing else."""
+    """Check that the rows are exactly the list between these two parts of an object."""
     if _MARK in before or _MARK in after:
         raise _Doubtful
     mark = {json.loads(_MARK): None}
@@ -189,7 +189,7 @@ def _paths_of_texts(sample: list[Any]) -> set[KeyPath]:
 
 
 def _read(lines: bytes, texts: set[KeyPath], records: _Records) -> dict[KeyPath, Any]:
-    """Return the values at each path; `texts` are the paths that are known to hold text."""
+    """Return the values at each path; `texts` are the paths with text in the sample."""
     _check_size(lines)
     for _ in range(3):
         leaves = dict(_leaves((), _structs(lines, records, texts)))
@@ -242,10 +242,10 @@ def _leaves(path: KeyPath, structs: Any) -> Iterator[tuple[KeyPath, Any]]:
 
 
 def _faithful(values: Any) -> Any:
-    """Return the values if Arrow cannot have changed them."""
+    """Return the values, or raise `_Doubtful` if Arrow might have changed them."""
     kind = values.type
     if pa.types.is_floating(kind):
-        # NaN and infinities are not JSON; a float from 2**53 on may have been an integer of more digits.
+        # NaN and infinities are not JSON; a float of 2**53 or more may have been an integer with more digits.
         if not pc.all(pc.less(pc.abs(values), 2.0**53)).as_py():
             raise _Doubtful
     elif not (
@@ -263,7 +263,7 @@ def _has_minus_zero(values: Any) -> bool:
 
 
 def _first_appearances(records: _Records, paths: set[KeyPath]) -> list[KeyPath]:
-    """Return the paths in the order in which the records have them; parses only as many records as needed."""
+    """Return the paths in order of first appearance, parsing only as many records as needed."""
     ordered: dict[KeyPath, None] = {}
     first, last = 0, 1
     while len(paths) - len(ordered) > 1:
@@ -297,7 +297,7 @@ class Brackets:
 def find_brackets(content: bytes, max_depth: int) -> Brackets | None:
     """Return the brackets of a text that is one list or object, at most `max_depth` deep; None for any other text.
 
-    Checks neither the text between the brackets, nor that a square bracket is closed by a square one.
+    The text between the brackets is not checked, nor whether a square bracket is closed by a square bracket.
     """
     positions, is_closed = _bracket_positions(content)
     if positions.size < 2 or not is_closed:
@@ -312,12 +312,7 @@ def find_brackets(content: bytes, max_depth: int) -> Brackets | None:
 
 
 def lists_within(content: bytes, brackets: Brackets, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Yield begin and end, exclusive, of each outermost list between two brackets.
-
-    Args:
-        first: number of the bracket before the lists, counted in `brackets`.
-        last: number of the bracket after them.
-    """
+    """Yield begin and end, exclusive, of each outermost list between the brackets at the indexes first and last."""
     is_list = np.frombuffer(content, np.uint8)[brackets.positions] == ord("[")
     lists = np.flatnonzero(is_list[first + 1 : last]) + first + 1
     if not lists.size:
@@ -332,7 +327,7 @@ def lists_within(content: bytes, brackets: Brackets, first: int, last: int) -> I
 
 
 def _bracket_positions(content: bytes) -> tuple[npt.NDArray[np.int64], bool]:
-    """Return the positions of brackets outside strings, and True if the last string ends."""
+    """Return the positions of brackets outside strings, and whether the last string is closed."""
     view = np.frombuffer(_without_escapes(content), np.uint8)
     positions, quotes_before = [np.empty(0, np.int64)], 0
     for begin in range(0, len(view), _CHUNK):
@@ -348,7 +343,7 @@ def _bracket_positions(content: bytes) -> tuple[npt.NDArray[np.int64], bool]:
 
 
 def _without_escapes(content: bytes) -> bytes:
-    """Return a text of the same length in which no quote is escaped."""
+    """Return the text at the same length, with escaped backslashes and quotes replaced."""
     if b"\\" not in content:
         return content
     return content.replace(b"\\\\", b"__").replace(b'\\"', b"__")

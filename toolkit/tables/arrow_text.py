@@ -1,7 +1,7 @@
 """Arrow arrays of text: made from JSON values, cast to numbers and instants, and put together into a DataFrame.
 
-Each function works on a whole column at once. A function that casts returns None if one text does not fit, so that
-the caller can leave the column as text.
+Each function works on a whole column at once. A function that casts returns None if a text does not fit; then the
+caller keeps the column as text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from toolkit.core.errors import TabulationError
 
 Numbers: TypeAlias = Literal["float", "decimal", "text"]
 
-# Significant digits that float64 keeps of any decimal number, and those that decimal128 has at most.
+# Significant digits of any decimal number that float64 keeps, and the most digits that decimal128 can hold.
 FLOAT_DIGITS: Final = 15
 DECIMAL_DIGITS: Final = 38
 # Leaves room for the product of two columns: their digits add up, and must stay within DECIMAL_DIGITS.
@@ -51,7 +51,7 @@ _DTYPES: Final = {
 
 
 def string_array(texts: Iterable[str | None]) -> Any:
-    """Return an Arrow array of texts; U+FFFD replaces half a surrogate pair, which UTF-8 cannot encode."""
+    """Return an Arrow array of texts; a lone surrogate, which UTF-8 cannot encode, becomes U+FFFD."""
     values = list(texts)
     try:
         return pa.array(values, pa.string())
@@ -65,10 +65,10 @@ def texts_of(values: Iterable[Any]) -> Any:
 
 
 def text_of(value: Any) -> str:
-    """Return a scalar as JSON writes it, text without its quotes.
+    """Return a scalar as JSON writes it, but text without quotes.
 
     Raises:
-        TabulationError: if an integer has thousands of digits, which Python refuses to write.
+        TabulationError: if an integer has more than 4,300 digits, which Python does not convert.
     """
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -80,15 +80,11 @@ def text_of(value: Any) -> str:
 
 def all_match(texts: Any, pattern: str) -> bool:
     """Return True if there are texts and all of them match."""
-    first = _first_text(texts)  # settles most columns
-    if first is None or not re.fullmatch(pattern, first, re.ASCII):
+    index = pc.index(pc.is_valid(texts), True).as_py()
+    # For most columns the first text is enough to tell.
+    if index < 0 or not re.fullmatch(pattern, texts[index].as_py(), re.ASCII):
         return False
     return bool(pc.all(pc.match_substring_regex(texts, pattern)).as_py())
-
-
-def _first_text(texts: Any) -> str | None:
-    index = pc.index(pc.is_valid(texts), True).as_py()
-    return None if index < 0 else str(texts[index].as_py())
 
 
 def numbers_from(texts: Any, numbers: Numbers) -> Any | None:
@@ -155,7 +151,7 @@ def _significant_digits(text: str) -> int:
 
 
 def instants_from(texts: Any) -> Any | None:
-    """Cast texts that match `INSTANT` to instants in UTC, cut to microseconds; return None if one is not an instant."""
+    """Cast texts that match `INSTANT` to instants in UTC, cut to microseconds; return None if a text does not fit."""
     instants = _cast(texts, _UTC)
     if instants is not None:
         return instants
@@ -163,7 +159,7 @@ def instants_from(texts: Any) -> Any | None:
 
 
 def dates_from(texts: Any) -> Any | None:
-    """Cast texts that match `DATE` to midnights without a zone; return None if one is not a date."""
+    """Cast texts that match `DATE` to midnights without a zone; return None if a text does not fit."""
     return _cast(texts, _NO_ZONE)
 
 
@@ -198,7 +194,7 @@ def frame_of(columns: Mapping[str, Any], count: int) -> pd.DataFrame:
 
 
 def series_of(values: Any) -> pd.Series[Any]:
-    """Return one column, as `frame_of` takes it, with the dtype that it has in the DataFrame."""
+    """Return one column as a Series with the dtype that it has in `frame_of`."""
     if _is_arrow(values):
         return frame_of({"": values}, len(values))[""]
     return values if isinstance(values, pd.Series) else pd.Series(values, dtype=object)

@@ -52,7 +52,7 @@ class Column:
     is_number_text: bool = False
 
     def text(self) -> Any:
-        """Return each value as JSON writes it, text without its quotes, in an Arrow array of strings."""
+        """Return the values as an Arrow array of strings, as JSON writes them, but without quotes."""
         if isinstance(self.data, list):
             return texts_of(self.data)
         if pa.types.is_floating(self.data.type):
@@ -63,7 +63,7 @@ class Column:
 
 @dataclass(slots=True)
 class Losses:
-    """Names of columns that hold less than the JSON did.
+    """Names of columns that do not hold every digit of the JSON.
 
     Attributes:
         digits: columns of float64 with numbers of more than `FLOAT_DIGITS` significant digits.
@@ -99,13 +99,13 @@ def column_of(name: str, key: str, values: Sequence[Any]) -> Column:
 
 
 def with_inferred_type(column: Column, numbers: Numbers, losses: Losses) -> Any:
-    """Return the values with the type inferred from them and from the column's name; notes what was lost.
+    """Return the values with the type inferred from them and from the column's name, and note losses.
 
     Returns:
         An Arrow array, or a list of objects if the types are mixed.
 
     Raises:
-        TabulationError: if a JSON number does not fit the type that `numbers` asks for.
+        TabulationError: if a JSON number does not fit the type of `numbers`.
     """
     values = column.data
     if isinstance(values, list):
@@ -129,9 +129,11 @@ def with_inferred_type(column: Column, numbers: Numbers, losses: Losses) -> Any:
 
 def _kind(name: str, kind: type) -> type:
     for known in (bool, NumberText, str, int, float, Decimal):
-        if kind is known or (issubclass(kind, known) and known is not bool):
+        if issubclass(kind, known):
             return known
-    raise TabulationError(f"Column {excerpt(name, SHOWN)!r} holds {kind.__name__}, which is not a JSON value.")
+    raise TabulationError(
+        f"Column {excerpt(name, SHOWN)!r} holds a value of type {kind.__name__}, which JSON does not have."
+    )
 
 
 def _refuse_infinite(name: str, values: Sequence[Any]) -> None:
@@ -140,7 +142,7 @@ def _refuse_infinite(name: str, values: Sequence[Any]) -> None:
             raise TabulationError(
                 f"Column {excerpt(name, SHOWN)!r}, row {row}: "
                 "expected a number that fits float64, found NaN, an infinity or a larger number.",
-                "numbers='decimal' and numbers='text' keep larger numbers; null stands for a missing one.",
+                "numbers='decimal' and numbers='text' keep larger numbers; a missing number is null.",
                 about="numbers",
             )
 
@@ -221,7 +223,7 @@ def _object(value: Any, numbers: Numbers) -> Any:
     if not isinstance(value, NumberText):
         return value if numbers == "float" or isinstance(value, int) else Decimal(text)
     if re.fullmatch(INTEGER, text):
-        # int() refuses thousands of digits here; made from a Decimal, such an integer could later not be shown.
+        # int(text) refuses more than 4,300 digits; an integer made from a Decimal could not be shown.
         return int(text)
     number = decimal_of(text)
     if number is None:

@@ -162,4 +162,4 @@ def _scalar_text(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError):
-        raise TabulationError(f"A list holds a {type(value).__name__} that is not a JSON value.") from None
+        raise TabulationError(f"A list holds a value of type {type(value).__name__} that JSON does not have.") from None

@@ -32,29 +32,27 @@ def tabulate(
 ) -> pd.DataFrame:
     """Return the records of a JSON value as a table, one row for each record, numbered from 0.
 
-    Rows. A list gives a row for each member, and an object gives one row. An object that only wraps a
-    list of objects (`{"accounts": [...], "next": null}`: every other member is null or about paging)
-    gives the rows of that list. `records` names another list by its dotted path. A list inside records
-    (`"positions"` of many accounts) gives a row for each member of each list; its first columns identify
-    the records around it (`id`, `account_number`, ...). If there is more than one `id`, they are called
-    `<list>.id` or `parent.id`, and `<list>.<list>.id` for a list inside a list of the same name.
-    Without records there are no columns.
+    Rows. A list gives a row for each member, and an object gives one row. An object that only wraps a list of objects
+    (`{"accounts": [...], "next": null}`: every other member is null or about paging) gives the rows of that list.
+    `records` names another list by its dotted path. A list inside records (`"positions"` of many accounts) gives a row
+    for each member of each list; its first columns identify the records around it (`id`, `account_number`, ...). If
+    there is more than one `id`, they are called `<list>.id` or `parent.id`, and `<list>.<list>.id` for a list inside a
+    list of the same name. Without records there are no columns.
 
-    Columns come in order of first appearance. A member of a nested object is named by its dotted path.
-    Of columns with the same name, the second gets ` (2)`, the third ` (3)` and so on. A list inside
-    a record becomes JSON text. A record that is not an object is in the column `value`.
+    Columns come in order of first appearance. A member of a nested object is named by its dotted path. If names are
+    equal, the second column gets ` (2)`, the third ` (3)` and so on. A list inside a record becomes JSON text. A
+    record that is not an object is in the column `value`.
 
     Types. Null and absent are both missing values.
-    - JSON numbers without a fraction are Int64. Numbers with a fraction, or beyond int64, depend on
-      `numbers`: "float" gives float64, which is exact for cents below 1e13, and warns if a number has
-      more than 15 significant digits; "decimal" gives Arrow's decimal128, exact to 38 digits. With
-      "text" every number, integers too, is text as the service wrote it.
-    - Text becomes numbers in the same way if every text of a column reads as a JSON number. Text with
-      leading zeros does not, so it stays text. So does a column with a name that says identifier in its last
-      word: id, number, account, symbol, cusip, isin, zip, phone, code, version and the like
-      (`column_names.IDENTIFIER_WORDS`).
-    - RFC 3339 instants are datetime64[us, UTC], dates (2026-05-12) datetime64[us] without a zone.
-      Local times without an offset stay text, because it is unknown which instants they are.
+    - JSON numbers without a fraction are Int64. Numbers with a fraction, or beyond int64, depend on `numbers`: "float"
+      gives float64, which is exact for cents below 1e13, and warns if a number has more than 15 significant digits;
+      "decimal" gives Arrow's decimal128, exact to 38 digits. With "text" every number, even an integer, is text as the
+      service wrote it.
+    - Text becomes numbers in the same way if every text of a column reads as a JSON number. Text with leading zeros
+      stays text. So does text in a column with a name that ends in a word for identifiers: id, number, account,
+      symbol, cusip, isin, zip, phone, code, version and the like (`column_names.IDENTIFIER_WORDS`).
+    - RFC 3339 instants are datetime64[us, UTC], dates (2026-05-12) datetime64[us] without a zone. Local times without
+      an offset stay text, because their instants are unknown.
     - Booleans are boolean, other text is str. Columns without any value, and of mixed types, are object.
 
     Positions with their accounts, and records that are listed by their key:
@@ -63,7 +61,7 @@ def tabulate(
         table = positions.merge(tabulate(response), on=["id", "account_number"])
         quotes = tabulate([{"symbol": symbol} | quote for symbol, quote in response.json()["quotes"].items()])
 
-    Excel has no time zones, and takes text that begins with = for a formula. Parquet keeps every type:
+    Excel has no time zones, and treats text that begins with = as a formula. Parquet keeps every type:
 
         instants = table.select_dtypes("datetimetz").apply(lambda column: column.dt.tz_localize(None))
         table.assign(**instants).to_excel("table.xlsx")
@@ -72,26 +70,26 @@ def tabulate(
     Args:
         data: a response, JSON as bytes or text, or a parsed value.
         numbers: "float", "decimal" or "text".
-        dtypes: maps columns to dtypes of pandas, NumPy or Arrow, which take precedence over the rules above.
-            Text is read as that dtype. A value that would lose its fraction or a digit is refused, except
-            that a fraction becomes the nearest float. Names that are not columns are ignored.
+        dtypes: maps columns to dtypes of pandas, NumPy or Arrow, which take precedence over the rules above. Text is
+            read as that dtype. A value that would lose its fraction or a digit is refused, except that a fraction
+            becomes the nearest float. Names that are not columns are ignored.
         records: dotted path of the list that holds the records.
 
     Raises:
         ServiceError: if the response has an error status.
-        TabulationError: if the data is not JSON (which has no NaN and no infinities) or has a name twice in one
-            object, if there is no list at `records`, or if a value does not fit its column.
-        ValueError: if `numbers` is something else.
+        TabulationError: if the data is not JSON (such as NaN) or has a name twice in one object, if there is no list
+            at `records`, or if a value does not fit its column.
+        ValueError: if `numbers` is anything else.
     """
     if numbers not in get_args(Numbers):
-        raise ValueError(f"numbers is one of {', '.join(map(repr, get_args(Numbers)))}, not {numbers!r}")
+        raise ValueError(f"numbers must be one of {', '.join(map(repr, get_args(Numbers)))}, not {numbers!r}")
     if data is None:
         raise TabulationError(
             "The data is None, so there is no table.", "Give a response, JSON or a parsed value.", about="data"
         )
     if records is not None and not isinstance(records, str):
         raise TabulationError(
-            f"records is the dotted path of a list, not {type(records).__name__}.",
+            f"records must be the dotted path of a list, not {type(records).__name__}.",
             'For example records="positions".',
             about="records",
         )
@@ -145,7 +143,7 @@ def _has_floats(values: Any) -> bool:
 
 
 def _named(columns: Mapping[KeyPath, Any], carried: Mapping[tuple[str, str], list[Any]]) -> dict[str, Column]:
-    """Return the columns by distinct names: first the keys carried from the records around, then the records' own."""
+    """Return the columns by distinct names: first those that identify the records around, then the records' own."""
     own = [dotted(path) for path in columns]
     keys = [key for _, key in carried] + [path[-1] if path else "" for path in columns]
     uses = Counter([*own, *(key for _, key in carried)])
