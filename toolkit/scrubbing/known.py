@@ -10,13 +10,14 @@ from typing import Final, NamedTuple
 from urllib.parse import quote
 from weakref import WeakMethod, ref
 
+from toolkit.core.patterns import compiled
 from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.core.user_code import warn
 from toolkit.scrubbing.credential_names import FIELD_NAMES, is_placeholder
 from toolkit.scrubbing.encoded_forms import Forms, PlacedForms, PlainForms, replace_across_lines, without_whitespace
 from toolkit.scrubbing.prefilter import Prefilter
 
-_FIELD: Final = re.compile(FIELD_NAMES, re.IGNORECASE)
+_FIELD: Final = b"(?i)" + FIELD_NAMES
 _MOST_COMPILED: Final = 64
 _SHORTEST_LINE: Final = 32  # characters of base64; the last line of a key may be short and give nothing away
 _PEM: Final = re.compile(r"-----BEGIN [A-Z ]+-----(.+?)-----END [A-Z ]+-----", re.DOTALL)
@@ -202,7 +203,7 @@ class KnownSecrets:
 
     def _candidates(self, data: bytes) -> Iterable[int]:
         numbers = self._prefilter.candidates(data)
-        if self._placed and _FIELD.search(data):
+        if self._placed and compiled(_FIELD).search(data):
             numbers.update(self._placed)
         return self._longest_first(numbers)
 

@@ -96,7 +96,6 @@ class WhichLoop(NamedTuple):
     """Ask which event loop drives this flow."""
 
 
-@dataclass(slots=True)
 class Shielded:
     """Run a flow to its end even if the caller is cancelled.
 
@@ -105,8 +104,9 @@ class Shielded:
         is_under_way: True once a driver runs the flow.
     """
 
-    flow: Flow[Any]
-    is_under_way: bool = False
+    def __init__(self, flow: Flow[Any]) -> None:
+        self.flow = flow
+        self.is_under_way = False
 
 
 class Wait(NamedTuple):

@@ -60,9 +60,10 @@ def test_scalars_as_the_parser(interaction, pieces, data):
 def test_usual_items_need_no_parser(interaction, authorization):
     """Items of the usual shape are read without the parser; otherwise replay would be slow, and nobody would notice."""
     headers = (("Set-Cookie", "a=1"), ("Set-Cookie", "b=2"), ("Content-Type", "application/json; charset=utf-8"))
+    key = ("SVC-API-KEY-ID", "<API_KEY_ID>")
     usual = interaction(
         body=b'{"name": "O\'Brien", "note": "a: b #c"}',
-        request={"method": "POST", "headers": (("User-Agent", "python-httpx/0.28.1"),), "body": b'{"qty": 1}'},
+        request={"method": "POST", "headers": (("User-Agent", "python-httpx/0.28.1"), key), "body": b'{"qty": 1}'},
         response={"headers": headers, "reason": "Not Found", "status": 404},
         authorized_by=authorization("mine"),
     )

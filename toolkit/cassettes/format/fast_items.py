@@ -23,7 +23,7 @@ from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResp
 
 _QUOTED: Final = r"'(?:[ -&(-~]++|'')*+'"
 # In a plain scalar, a colon before a space or line end, and a number sign after a space, have a meaning of their own.
-_PLAIN: Final = r"[A-Za-z](?:[!-9;-~]++|:(?=[!-~])| ++(?=[!-\"$-~]))*+"
+_PLAIN: Final = r"(?:[A-Za-z]|<[A-Z])(?:[!-9;-~]++|:(?=[!-~])| ++(?=[!-\"$-~]))*+"
 _SCALAR: Final = rf"(?:{_QUOTED}|{_PLAIN})"
 _NAME: Final = r"[A-Za-z][A-Za-z0-9_.-]*+"
 _HEADERS: Final = rf"headers:(?: \{{\}}|((?:\n      {_NAME}:(?:\n      - {_SCALAR})++)++))"
