@@ -143,7 +143,7 @@ class Matcher:
         return tuple(part(request) for part in self._head)
 
     def _key(self, identity: Identity, request: RecordedRequest) -> Hashable:
-        return (identity if self._uses_identity else ANYONE, *(part(request) for part in self._parsed))
+        return (identity if self._uses_identity else ANYONE, *[part(request) for part in self._parsed])
 
     def keys_of_request(self, identity: Identity, request: RecordedRequest) -> Iterator[Hashable]:
         """Yield the keys to look up for a request, first those of the caller's own recordings."""
@@ -225,8 +225,10 @@ class Index:
         takes = self._takes_of(head)
         if not takes:
             return None
-        keys = self._matcher.keys_of_request(identity, request)
-        return next((takes[key] for key in keys if key in takes), None)
+        for key in self._matcher.keys_of_request(identity, request):
+            if key in takes:
+                return takes[key]
+        return None
 
     def _takes_of(self, head: Hashable) -> dict[Hashable, Takes]:
         takes = self._takes.get(head)
