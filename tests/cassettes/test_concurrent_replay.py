@@ -41,7 +41,7 @@ def repeats(interaction, path, count):
 
 
 def in_threads(work, count=THREADS):
-    """What each thread's work returns; all begin at once."""
+    """Return the results of work in several threads, all of which start at the same time."""
     ready = threading.Barrier(count)
 
     def begin(number):

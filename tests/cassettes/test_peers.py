@@ -36,7 +36,7 @@ def path(tmp_path):
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory):
-    """A session's cassette of a token request, accounts, quotes and an order."""
+    """Return a session's cassette with a token request, accounts, quotes and an order."""
     path = tmp_path_factory.mktemp("recording") / "session.yaml"
     with practice(accounts=2) as service:
         options = {"credentials": service.credentials["sandbox-key"], "settings": service.settings}
@@ -49,7 +49,7 @@ def recording(tmp_path_factory):
 
 
 def all_kinds(interaction):
-    """Repeats, repeated headers, compressed and binary bodies, odd text."""
+    """Return interactions with repeated calls, repeated headers, compressed and binary bodies, and odd text."""
     compressed = {
         "headers": (("Content-Encoding", "gzip"), ("Content-Length", "21")),
         "body": gzip.compress(b"gzipped"),
