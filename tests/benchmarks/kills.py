@@ -128,7 +128,7 @@ def open_bodies(path: Path) -> tuple[list[str], bool]:
         cassette = tk.Cassette(path, "new_episodes")
     contents = cassette._contents
     bodies = [contents.interaction(number).response.body.decode().partition(" ")[0] for number in range(len(contents))]
-    return bodies, any("not written to its end" in str(warning.message) for warning in caught)
+    return bodies, any("incomplete interaction" in str(warning.message) for warning in caught)
 
 
 def load_bodies_with_vcrpy(path: Path) -> list[str]:

@@ -335,7 +335,7 @@ def test_torn(path, interaction, counting, mode):
     write(path, interaction("/a", b"a"), interaction("/b", b"b"))
     torn = path.read_bytes()[:-40]
     path.write_bytes(torn)
-    with pytest.warns(UserWarning, match=r"not written to its end; the 1 before it are complete"):
+    with pytest.warns(UserWarning, match=r"incomplete interaction; the 1 before it are complete"):
         cassette = Cassette(path, mode)
     assert path.read_bytes() == HEADER + encode(interaction("/a", b"a"))
     assert bodies_in(path) == ["a"]

@@ -1,10 +1,10 @@
-"""Recorded HTTP interactions: replayed offline, or recorded in vcrpy's format with no secret in them.
+"""Recorded HTTP interactions: replayed offline, or recorded in vcrpy's format without secrets.
 
 What happens to a request, in this order (function `through` in `transport`, for any httpx client and for sessions):
 
-1. `conversion` reads the request as a cassette holds it, and the scrubber (room `scrubbing`) takes secrets out.
-2. `Cassette.find` looks for a recording that matches: `replay.player` plays the next take, or `replay.misses`
-   says what comes nearest if the mode does not record.
+1. `conversion` returns the recorded form of the request, and the scrubber (package `scrubbing`) removes secrets.
+2. `Cassette.find` looks for a recording that matches: `replay.player` plays the next take. If none
+   matches and the mode does not record, `replay.misses` describes the nearest recordings.
 3. Without a match the request is sent, and `streams` passes the body of the answer on and collects it.
 4. `Cassette.record` hands the interaction to `recording.recorder`: scrubbed, checked for leaks, appended.
 

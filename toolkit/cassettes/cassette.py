@@ -62,7 +62,7 @@ class Cassette:
         replays: whether recorded interactions are played.
         is_foreign: whether another tool wrote the file.
 
-    This test fails when the code under test requests anything more, less or else than was recorded:
+    This test fails if the code under test sends other requests than those that were recorded, or fewer:
 
         def test_report():
             with tk.Cassette("report", "none", strict=True) as cassette:
@@ -107,7 +107,7 @@ class Cassette:
         self.is_foreign = self._contents.is_foreign
         if self._contents.is_torn and Recorder(self.path, self.scrubber).cut_torn_tail():
             complete = f"the {self._loaded} before it are complete"
-            warn(f"{self.path} ends in an interaction that was not written to its end; {complete}.")
+            warn(f"{self.path} ends in an incomplete interaction; {complete}.")
         self._player = Player(self._contents, self.scrubber, file_name=self.path.name, match_on=match_on, strict=strict)
         self._open_for_recording()
 
@@ -163,7 +163,7 @@ class Cassette:
         return cassette_html(self)
 
     def describe(self) -> str:
-        """Return in words whether calls are recorded or replayed, and from when the recording is."""
+        """Describe in words whether calls are recorded or replayed, and when they were recorded."""
         from toolkit.cassettes.cassette_card import cassette_text
 
         return cassette_text(self)
@@ -249,7 +249,7 @@ class Cassette:
         return CassetteTransport(self, inner)
 
     def table(self) -> pd.DataFrame:
-        """Return the interactions in the file when it was opened, one row each. Nothing counts as played by this.
+        """Return the interactions in the file when it was opened, one row each. They do not count as played.
 
         Columns: `recorded` (datetime64[us, UTC]), `method`, `uri`, `status`, `elapsed` (seconds),
         `size` (bytes of the response body), `profile`.
@@ -260,7 +260,7 @@ class Cassette:
         """Finish the recording for now: with mode `all`, replace the old file with the new one.
 
         Further calls are added to it. Other processes can record to the file after close(), or when this object
-        is gone.
+        is deleted.
 
         Raises:
             CassetteError: if the old file cannot be replaced; the new one stays beside it.
@@ -270,7 +270,7 @@ class Cassette:
         finishing.cancel(self.finish)
 
     def close(self) -> None:
-        """Finish the recording and let other processes record to the file. A further call takes the file again.
+        """Finish the recording and let other processes record to the file. A later call locks the file again.
 
         Optional, since every interaction is on disk as soon as it is complete.
 
@@ -287,7 +287,7 @@ class Cassette:
 
     def abandon(self) -> None:
         """End the recording after a failure: with mode `all` the old file stays, and the new one beside it."""
-        self._is_scheduled = True  # so that nothing schedules it from here on
+        self._is_scheduled = True  # so that nothing schedules it again
         finishing.cancel(self.finish)
         if self._recorder is not None:
             self._recorder.release()

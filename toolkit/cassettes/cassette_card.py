@@ -1,4 +1,4 @@
-"""A cassette in words and as a card for a notebook: what it holds, from when, and how much of it was played."""
+"""A cassette in words and as a card for a notebook: its contents, their age, and how much was played."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def cassette_text(cassette: Cassette) -> str:
 
 
 def source_text(cassette: Cassette | None, ended: datetime | None) -> str:
-    """Return where answers come from, and from when.
+    """Return where answers come from, and when they were received.
 
     Args:
         cassette: the cassette in use, or None for live calls.
-        ended: when the last call ended, or None before the first call. It dates live answers, since a saved
-            display must not depend on when somebody looks at it.
+        ended: when the last call ended, or None before the first call. Live answers are dated by it, because
+            a saved display must not depend on the day on which it is shown.
     """
     as_of = f", as of {instant_words(ended)}" if ended else ", no call yet"
     if cassette is None:

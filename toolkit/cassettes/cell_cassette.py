@@ -22,7 +22,7 @@ def put_in_place(cassette: Cassette) -> None:
 
 
 def take_away(*, well: bool) -> None:
-    """End what was put in place; with mode `all` the new recording replaces the old file if the cell ended well."""
+    """Close the cell's cassettes; with mode `all`, new recordings replace the old files only if the cell ended well."""
     while _open:
         cassette = _open.pop()
         if well:

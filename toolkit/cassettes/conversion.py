@@ -7,17 +7,10 @@ from typing import Final
 import httpx
 
 from toolkit.cassettes.format.interactions import FAILURES, Interaction, RecordedFailure
-from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes
-from toolkit.transport.flow import Flow, Read
+from toolkit.scrubbing.messages import HeaderList, RecordedResponse, header_bytes
 
-# What a network or a service causes. What the caller caused (UnsupportedProtocol, LocalProtocolError) is not recorded.
+# Errors of a network or a service. Errors of the caller (UnsupportedProtocol, LocalProtocolError) are not recorded.
 RECORDABLE: Final = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError, httpx.ProxyError)
-
-
-def as_recorded(request: httpx.Request, uri: str) -> Flow[RecordedRequest]:
-    """Return a request as a cassette holds it, with `uri` as its URL, after reading its body."""
-    body = yield Read(request)
-    return RecordedRequest(request.method, uri, header_list(request.headers), body)
 
 
 def as_recorded_response(response: httpx.Response, body: bytes, *, headers: HeaderList) -> RecordedResponse:
@@ -64,11 +57,11 @@ def _raw_headers(headers: HeaderList) -> list[tuple[bytes, bytes]]:
 
 
 def as_failure(error: httpx.TransportError) -> RecordedFailure:
-    """Return an error of RECORDABLE as a cassette holds it; a transport's own class becomes its base in httpx."""
+    """Return the recorded form of an error of RECORDABLE; a transport's own class becomes its base in httpx."""
     name = next(kind.__name__ for kind in type(error).__mro__ if kind.__name__ in FAILURES)
     return RecordedFailure(name, str(error))
 
 
 def header_list(headers: httpx.Headers) -> HeaderList:
-    """Return names and values of headers in the order and case in which they came."""
+    """Return the names and values of headers in their original order and case."""
     return tuple([(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers.raw])

@@ -18,7 +18,7 @@ from toolkit.core.user_code import warn
 def observe(
     response: httpx.Response, call: Call, clock: Clock, record: Callable[[bytes], None] | None = None
 ) -> httpx.Response:
-    """Return the response with a body that notes the end of the call and passes the whole of it to `record`."""
+    """Return the response with a body that notes the end of the call and passes the complete body to `record`."""
     observed = (
         ObservedStream(response.stream, call, clock)
         if record is None
@@ -57,14 +57,14 @@ class ObservedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
         self.note_end()
 
     def note_end(self) -> None:
-        """Note how long the call took; the first time only."""
+        """Note how long the call took, unless that is known already."""
         self._call.end(self._clock)
 
 
 class RecordedStream(ObservedStream):
     """An observed body that also passes all of it to `record` when it has been read to its end.
 
-    A body that is closed or dropped earlier is not recorded, which a warning says.
+    A body that is closed or dropped earlier is not recorded, and a warning says so.
     """
 
     __slots__ = ("_chunks", "_is_over", "_record", "_response")
@@ -120,7 +120,7 @@ class RecordedStream(ObservedStream):
 
 
 def _with_body(response: httpx.Response, body: bytes) -> httpx.Response:
-    """Return a copy of a response whose stream is spent, with its body read: the caller never got the original."""
+    """Return a copy of a consumed response with its body read, because the caller never got the original."""
     copy = httpx.Response(
         response.status_code,
         headers=response.headers.raw,

@@ -1,4 +1,4 @@
-"""A call and a cassette: replay what is recorded, else send and record. Told once, in `through`.
+"""Replay a call that is recorded, or send and record it: the function `through`.
 
 Sessions use `through` as well; `CassetteTransport` makes it a transport for any httpx client.
 """
@@ -13,7 +13,6 @@ import httpx
 from toolkit.cassettes.conversion import (
     RECORDABLE,
     as_failure,
-    as_recorded,
     as_recorded_response,
     as_response,
     header_list,
@@ -27,7 +26,7 @@ from toolkit.core.errors import CassetteError
 from toolkit.core.ledger import EPOCH, TRAFFIC, Authorization, Call, Ledger
 from toolkit.core.user_code import warn
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest
-from toolkit.transport.flow import Flow, run, run_async
+from toolkit.transport.flow import Flow, Read, run, run_async
 from toolkit.transport.network import Network
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Tape(Protocol):
-    """What a call needs from a cassette; see `Cassette` for the meaning."""
+    """The part of a cassette that a call needs; see `Cassette`."""
 
     scrubber: Scrubber
 
@@ -47,7 +46,7 @@ class Tape(Protocol):
 
 
 class Outgoing:
-    """A request on its way: who sends it, how, and what is remembered.
+    """A request to replay or to send, and the way to send it.
 
     This class is for the request of a plain client, which is sent as it is. A session's request (class
     `SessionRequest`) gets its credentials in `send`, so neither client nor cassette ever sees them.
@@ -76,7 +75,7 @@ class Outgoing:
         return str(self.request.url)
 
     def send(self, call: Call) -> Flow[httpx.Response]:  # noqa: ARG002 - a session notes in it how it is authorized
-        """Send the request; start `call` again if it is sent later than now."""
+        """Send the request; restart `call` if something else is sent first."""
         response: httpx.Response = yield self.request
         return response
 
@@ -101,16 +100,18 @@ def through(tape: Tape | None, outgoing: Outgoing) -> Flow[httpx.Response]:
         CassetteMiss: if nothing matches and the cassette does not record.
         httpx.TransportError: if the service does not answer, or did not answer when this was recorded.
     """
+    request = outgoing.request
     recorded: RecordedRequest | None = None
     if tape is not None:
-        recorded = yield from as_recorded(outgoing.request, outgoing.uri())
+        body = yield Read(request)
+        recorded = RecordedRequest(request.method, outgoing.uri(), header_list(request.headers), body)
         match = tape.find(tape.scrubber.lookup_request(recorded), outgoing.identity)
         if match is not None:
             _note_replay(tape, outgoing, match)
-            return as_response(match, outgoing.request)
+            return as_response(match, request)
     TRAFFIC.sent += 1
     clock, ledger = outgoing.clock, outgoing.ledger
-    call = Call(clock.now(), outgoing.interface, outgoing.request.method, outgoing.path, since=clock.monotonic())
+    call = Call(clock.now(), outgoing.interface, request.method, outgoing.path, since=clock.monotonic())
     try:
         response = yield from outgoing.send(call)
     except RECORDABLE as error:
@@ -130,7 +131,7 @@ def through(tape: Tape | None, outgoing: Outgoing) -> Flow[httpx.Response]:
 
 
 def _note_replay(tape: Tape, outgoing: Outgoing, match: Interaction) -> None:
-    """Remember a replayed call, and ahead of it the token request that counts as played with it."""
+    """Add a replayed call to the ledger, preceded by the token request that counts as played with it."""
     by, ledger = match.authorized_by, outgoing.ledger
     token_request = None if by is None else tape.token_request_of(by)
     if ledger is not None:

@@ -51,7 +51,7 @@ def _with_message(
     if message:
         message = f" It says: {excerpt(known.scrub_text(printable(message)), _LONGEST_MESSAGE)}"
     if replayed_from is not None:
-        next_step += f' It was replayed from {replayed_from}; mode="all" records anew.'
+        next_step += f' It was replayed from {replayed_from}; mode="all" records it again.'
     failure = error.reworded(f"{error.what}{message}", next_step)
     failure.response = response
     return failure

@@ -1,4 +1,4 @@
-"""What a session did: the instant it stands at, its token and its tables, live and replayed alike."""
+"""The history of a session, live or replayed: its current token, its present and its tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class History:
-    """Reads what a session's sender did; changes nothing.
+    """The history of a session, read from its sender.
 
     Args:
         environment: the environment that is called.
@@ -51,7 +51,7 @@ class History:
         return None
 
     def now(self) -> datetime:
-        """Return the present, or the instant at which the replay stands in its recording, in UTC."""
+        """Return the current time in UTC; in a replay, the end of the last call that was replayed."""
         if not self.replays_only:
             return self._sender.clock.now()
         return self.ledger.last_ended_at() or (self._cassette and self._cassette.recorded_at) or EPOCH
@@ -73,7 +73,7 @@ class History:
         return self._with_source(table)
 
     def tabulated(self, response: httpx.Response) -> pd.DataFrame:
-        """Return the table of an answer; raises as `toolkit.session.answers.tabulated` does."""
+        """Return the table of an answer; for errors, see `toolkit.session.answers.tabulated`."""
         from toolkit.session.answers import tabulated
 
         replayed_from = self._cassette.path.name if self._cassette is not None and self.replays_only else None

@@ -1,4 +1,4 @@
-"""What a session opens with: its cassette, environment, credentials and token store, and where its calls may go."""
+"""The parts of a new session: its cassette, environment, credentials and token store, and the scopes of its calls."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ResolvedCredentials(NamedTuple):
-    """Who calls.
+    """The caller of a session.
 
     Attributes:
         environment: the environment that is called.
@@ -104,7 +104,7 @@ def resolve_credentials(
     cassette: Cassette | None,
     settings: Settings,
 ) -> ResolvedCredentials:
-    """Return who calls, from the arguments of a session, its cassette and the saved profiles.
+    """Return the caller, from the arguments of a session, its cassette and the saved profiles.
 
     Raises:
         ConfigurationError: if environment or credentials are missing or malformed.
@@ -115,7 +115,7 @@ def resolve_credentials(
         if requested is not None and requested is not credentials.environment:
             raise CredentialsMismatch(
                 f"These credentials are for {credentials.environment}, not for {requested}.",
-                "Leave out the environment, since credentials name theirs; or use credentials of the other one.",
+                f"Leave out the environment, or use credentials for {requested}.",
                 about="credentials",
             )
         return ResolvedCredentials(credentials.environment, credentials, credentials.name)
@@ -178,8 +178,8 @@ def open_token_store(
 
     Args:
         store: None for this process, "shared" for the user's cache folder, or a store.
-        clock: the clock that the session was given, or None. Tokens by that clock are of no use to other sessions,
-            so they are not shared.
+        clock: the clock that the session was given, or None. Its tokens are useless to other sessions, so they are
+            not shared.
 
     Raises:
         ConfigurationError: if `store` is none of these.
@@ -201,7 +201,7 @@ def open_token_store(
 
 def _without_environment(cassette: Cassette | None, settings: Settings) -> ConfigurationError:
     """Return the error for a session that has nothing to replay, or whose cassette's name may be misspelt."""
-    choices = f"give one of {', '.join(Environment)}, or credentials, which name theirs"
+    choices = f"give one of {', '.join(Environment)}, or give credentials, which belong to one"
     if cassette is not None and cassette.mode != "all":
         from toolkit.cassettes.replay import misses
 
@@ -220,7 +220,7 @@ def _environment_of(cassette: Cassette) -> Environment:
         return as_environment(names[0])
     content = f"It holds calls of {', '.join(names)}" if names else "It does not say which environment was called"
     raise ConfigurationError(
-        f"The cassette {cassette.path.name} does not tell the environment.",
+        f"The cassette {cassette.path.name} does not determine the environment.",
         f"{content}; give the session one of {', '.join(Environment)}.",
         about="environment",
     )

@@ -51,8 +51,8 @@ class Scope:
         own: its configured address, or None in a replay without addresses.
         symbolic: the address that stands for it in recordings; links in replayed bodies lead there.
         header_prefix: prefix of the key headers, which callers may not set themselves.
-        others: addresses of other interfaces. What lies below one of them does not belong to this interface,
-            even if it lies below `own` too.
+        others: addresses of other interfaces. Paths below them do not belong to this interface, even if they
+            are also below `own`.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class Scope:
         return None
 
     def _strays(self, below: bytes) -> bool:
-        """Check whether a path below this address leads out of it for a server that resolves or decodes paths."""
+        """Check whether a server that resolves or decodes paths would take a path below this address elsewhere."""
         segments = _segments(below)
         if b".." in segments:
             return True

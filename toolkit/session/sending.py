@@ -54,7 +54,7 @@ class Sender:
         identity: who calls, for matching recordings.
         known: secrets of this session, shared with the cassette's scrubber.
         make_authorizer: called when the first request goes out; a replay never needs it.
-        settings: what the cassette of a running cell must know of this session.
+        settings: passed on to the cassette of a running cell.
 
     Attributes:
         ledger: the calls so far.
@@ -114,7 +114,7 @@ class Sender:
             ConfigurationError: if the session has no credentials, or no auth address.
         """
         if self._authorizer is None:
-            with self._lock:  # a second authorizer would number the tokens of the session anew
+            with self._lock:  # a second authorizer would start numbering tokens again
                 if self._authorizer is None:
                     self._authorizer = self._make_authorizer()
         return self._authorizer

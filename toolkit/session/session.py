@@ -81,9 +81,9 @@ class _Session(Generic[ClientType]):
             token_store: where tokens are kept; by default in this process, shared by its sessions. "shared"
                 keeps them encrypted in the user's cache folder, for all processes that have the credentials
                 (but in memory if a Signer keeps the private key); or a store of your own.
-            timeout: seconds, an httpx.Timeout, or None for no limit. Holds for token requests too, where None
-                means 30 seconds.
-            verify: TLS verification as httpx takes it; False is for loopback only.
+            timeout: seconds, an httpx.Timeout, or None for no limit. Also applies to token requests, for
+                which None means 30 seconds.
+            verify: TLS verification as httpx takes it; False is allowed for loopback only.
             proxy: a proxy for everything but loopback; by default from the proxy variables.
             transport: an httpx transport in place of the network, mainly for tests.
             clock: by default the machine's.
@@ -143,7 +143,7 @@ class _Session(Generic[ClientType]):
         return self._history.token()
 
     def now(self) -> datetime:
-        """Return the session's present in UTC: now when live, in replay the instant at which the recording stands."""
+        """Return the current time in UTC; in a replay, the end of the last call that was replayed."""
         return self._history.now()
 
     def tokens(self) -> pd.DataFrame:
@@ -160,12 +160,12 @@ class _Session(Generic[ClientType]):
         For the columns, see `toolkit.tables.session_tables.calls_table`.
 
         Args:
-            last: how many of the last calls; they keep their numbers among all calls. None for all.
+            last: number of calls to return, the latest ones; None for all. Calls keep their numbers.
         """
         return self._history.calls(last=last)
 
     def describe(self) -> str:
-        """Return in words whether calls are live, recorded or replayed."""
+        """Describe in words whether calls are live, recorded or replayed."""
         return "live calls" if self.cassette is None else f"{self.cassette.describe()} ({self.cassette.path.name})"
 
     def __repr__(self) -> str:

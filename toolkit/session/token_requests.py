@@ -76,7 +76,7 @@ class TokenExchange:
                 scrub=known.scrub_text,
             )
         except TokenError as error:
-            body = b""  # some tracebacks show local variables: those of this function, and further down
+            body = b""  # some tracebacks show local variables
             raise error.with_traceback(None) from None
         number = self.number(token)
         call.status = response.status_code
@@ -103,10 +103,10 @@ class TokenExchange:
 
 
 class TokenNumbers:
-    """Numbers the tokens of a session in the order in which it meets them.
+    """The numbers of a session's tokens, in the order of their first use.
 
     Args:
-        after: the highest number in a cassette that is added to; 0 without one.
+        after: the highest number in the cassette, if the session adds to one.
     """
 
     def __init__(self, *, after: int = 0) -> None:
@@ -121,6 +121,6 @@ class TokenNumbers:
 
 
 def _headers_for(body: bytes, headers: httpx.Headers) -> HeaderList:
-    """Return headers for a body that is recorded decoded, or with placeholders in it."""
+    """Return the headers for a body that is recorded decoded or with placeholders."""
     kept = [(name, value) for name, value in header_list(headers) if name.lower() not in _BODY_HEADERS]
     return (*kept, ("Content-Length", str(len(body))))

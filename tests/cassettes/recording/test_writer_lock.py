@@ -200,7 +200,7 @@ def test_killed_process(path, recwarn):
     other.kill()
     with pytest.warns(UserWarning, match="interrupted recording"):
         tk.Cassette(path)
-    with pytest.warns(UserWarning, match="not written to its end"):
+    with pytest.warns(UserWarning, match="incomplete interaction"):
         tk.Cassette(second, "none")
     assert second.read_bytes() == whole
     assert get(tk.Cassette(second, "new_episodes"), "/theirs", "/ours") == ["other", "ours"]
