@@ -29,7 +29,6 @@ from toolkit.notebook.panel.choices import (
     is_for_visitors,
     make_credentials,
     mode_choices,
-    replaces,
 )
 
 PROFILES = [
@@ -166,14 +165,6 @@ def test_an_encrypted_key_is_recognized():
             texts = {"client_id": Secret("id"), "private_key": Secret(given)}
             with pytest.raises(ConfigurationError, match="encrypted with a passphrase"):
                 make_credentials(CredentialKind.CLIENT_KEY, Environment.BROKER_LIVE, texts, name="desk")
-
-
-def test_new_credentials_replace_those_of_their_name_and_kind():
-    """New credentials replace old ones of the same name and kind; others stay."""
-    one = ClientSecret("id", "secret-number-1", environment="broker-sandbox")
-    assert replaces(ClientSecret("id", "secret-number-2", environment="broker-sandbox"), one)
-    assert not replaces(ClientSecret("id", "secret-number-2", environment="broker-live"), one)
-    assert not replaces(ClientSecret("id", "secret-number-2", environment="broker-sandbox", name="other"), one)
 
 
 @pytest.mark.parametrize(

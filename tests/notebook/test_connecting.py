@@ -43,5 +43,5 @@ def test_the_question_names_field_and_environment():
 def test_without_anybody_to_ask_an_error_says_so(monkeypatch):
     """An error is raised where questions cannot be answered, such as when nbclient executes the notebook."""
     monkeypatch.setattr("toolkit.notebook.panel.connecting.can_ask", lambda: False)
-    with pytest.raises(ConfigurationError, match="Nobody can type credentials"):
+    with pytest.raises(ConfigurationError, match="cannot be typed here"):
         ask(KEY, Environment.BROKER_LIVE)

@@ -145,7 +145,7 @@ def test_a_name_close_to_an_existing_cassette_is_pointed_out(tmp_path):
     (settings.cassettes_folder / "tour.yaml").write_text("version: 1", encoding="utf-8")
     problem = nearly_called("toor", settings)
     assert problem.place == "cassette"
-    assert problem.what == "There is no cassette toor.yaml yet, but there is tour.yaml."
+    assert problem.what == "There is no cassette toor.yaml yet; similar names: tour.yaml."
     assert nearly_called("tour", settings) is None
     assert nearly_called("accounts", settings) is None
 

@@ -813,7 +813,7 @@ def test_connecting_in_code_raises_what_the_panel_says(open_panel, service, monk
     with pytest.raises(ConfigurationError, match="401"):
         user.panel.connect()
     monkeypatch.setattr("toolkit.notebook.panel.connecting.can_ask", lambda: False)
-    with pytest.raises(ConfigurationError, match="Nobody can type credentials here"):
+    with pytest.raises(ConfigurationError, match="Credentials cannot be typed here"):
         user.panel.connect()
     user.choose("mode", "record")
     with pytest.raises(ConfigurationError, match="The cassette has no name"):

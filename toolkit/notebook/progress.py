@@ -45,14 +45,14 @@ def progress(
             "Pass a list or anything else that a for loop takes; to count to a number, pass range(number).",
             about="items",
         )
-    count = None if total is None else _count(total)
+    count = operator.length_hint(items, -1) if total is None else _count(total)
     if hasattr(items, "itertuples"):
         raise ConfigurationError(
             "A for loop goes through the columns of a table, not through its rows.",
             "For its rows, pass frame.itertuples() and total=len(frame).",
             about="items",
         )
-    return Loop(items, total=_length(items) if count is None else count, label=str(label))
+    return Loop(items, total=count if count >= 0 else None, label=str(label))
 
 
 def _count(total: SupportsIndex) -> int:
@@ -66,14 +66,6 @@ def _count(total: SupportsIndex) -> int:
         "Leave it out if you do not know it.",
         about="total",
     )
-
-
-def _length(items: Any) -> int | None:
-    try:
-        length = operator.length_hint(items, -1)
-    except OverflowError:  # more than Python counts, such as range(2**70)
-        return None
-    return length if length >= 0 else None
 
 
 class Loop(Generic[Item]):

@@ -110,7 +110,7 @@ class _NotebookLine:
 
 
 class _TerminalLine:
-    """The last line of standard error; what is printed meanwhile appears above it."""
+    """The last line of standard error, with printed text above it."""
 
     def __init__(self) -> None:
         self._live: Live | None = None

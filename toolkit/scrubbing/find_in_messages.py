@@ -50,14 +50,14 @@ def secrets_by_place(
         SecretLeak: if the body cannot be decompressed.
     """
     is_request = isinstance(message, RecordedRequest)
-    found = list(_secrets_in_headers(message.headers, is_request=is_request))
+    secrets = list(_secrets_in_headers(message.headers, is_request=is_request))
     if isinstance(message, RecordedRequest):
-        found += _secrets_in_uri(message.uri)
+        secrets += _secrets_in_uri(message.uri)
     if message.body:
         body = decompress_body(message.headers, message.body) if body is None else body
         if may_name_credentials(body):
-            found += _secrets_in_body(message.headers, body, is_request=is_request)
-    return dict.fromkeys(found)
+            secrets += _secrets_in_body(message.headers, body, is_request=is_request)
+    return dict.fromkeys(secrets)
 
 
 def _secrets_in_headers(headers: HeaderList, *, is_request: bool) -> _FoundSecrets:

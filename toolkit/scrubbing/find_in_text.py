@@ -33,7 +33,7 @@ _NAMED_ELEMENT: Final = (
     rf"(?:[^<>]{{0,400}}?\bvalue\s*=\s*[\"']([^\"'<>]{{1,{_LONGEST}}})[\"']"
     rf"|[^<>]{{0,400}}>([^<]{{1,{_LONGEST}}}))"
 )
-# In prose and in code, words and calls stand there.
+# Words in prose and calls in code are not values.
 _NO_WORD: Final = (
     r"(?!(?-i:[A-Za-z]?[a-z]*(?:[_-][a-z]+)*)[\s.,;:!?)]*(?:\s|\Z))(?![a-z_]+(?:\.[a-z_]+)*\s*[(\[])(?!\*+)"
 )

@@ -134,8 +134,8 @@ def _scan_file(path: Path, known: KnownSecrets) -> list[Finding]:
         data = path.read_bytes()
     except OSError as error:
         raise _unreadable(path, error) from None
-    found = _places_in(data) | _known_secrets_in(data, known)
-    return [Finding(path, line, kind) for line, kind in sorted(found)]
+    hits = _places_in(data) | _known_secrets_in(data, known)
+    return [Finding(path, line, kind) for line, kind in sorted(hits)]
 
 
 def _places_in(data: bytes) -> set[tuple[int, str]]:
@@ -153,12 +153,12 @@ def _known_secrets_in(data: bytes, known: KnownSecrets) -> set[tuple[int, str]]:
         return set()
     keys = {known.placeholder_of(secret) for secret, _ in known.since(0) if "\n" in secret.reveal().strip()}
     hits = [known.find(line) for line in data.split(b"\n")]
-    found = {
+    lines = {
         (number, f"known secret, {hit[1]}")
         for number, (before, hit) in enumerate(pairwise([None, *hits]), start=1)
         if hit is not None and (hit != before or hit[0] not in keys)
     }
-    return found or {(1, f"known secret across lines, {anywhere[1]}")}
+    return lines or {(1, f"known secret across lines, {anywhere[1]}")}
 
 
 def _unreadable(path: Path, error: OSError) -> ConfigurationError:

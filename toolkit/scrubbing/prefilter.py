@@ -89,10 +89,10 @@ class GroupIndex(Generic[T]):
             size = max(_SMALLEST_TABLE, 1 << (16 * len(self._owners) - 1).bit_length())
             before = self._table
             # `put` in another thread sets its slot in the unfinished table too.
-            made = self._unfinished_table = np.zeros(size, bool)
-            made[_slot(np.array(list(self._owners), np.uint32), size)] = True
+            new = self._unfinished_table = np.zeros(size, bool)
+            new[_slot(np.array(list(self._owners), np.uint32), size)] = True
             if self._table is before:  # otherwise a nested call made a newer table, with later groups
-                self._table = made
+                self._table = new
             self._unfinished_table = None
             return self._table
 
@@ -131,13 +131,13 @@ class Prefilter:
 
     def candidates(self, data: bytes) -> set[int]:
         """Return the numbers of the secrets that may be in `data`; every secret that is there is among them."""
-        found = set(self._always)
+        candidates = set(self._always)
         for level in (data, *unescaped_levels(data)):
             for at, numbers in self._index.matches_in(level):
                 around = level[max(0, at - _AROUND) : at + WIDTH + _AROUND]  # many numbers contain the same four bytes
-                found.update(
+                candidates.update(
                     number
                     for number in numbers
-                    if number not in found and any(end in around for end in self._ends[number])
+                    if number not in candidates and any(end in around for end in self._ends[number])
                 )
-        return found
+        return candidates

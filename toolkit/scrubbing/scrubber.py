@@ -117,14 +117,14 @@ class Scrubber:
             return self._lookup_request(request)
         seen, known, host, scrubbed = self._last_headers
         if seen == request.headers and known == len(self.known):  # most requests of a client have equal headers
-            found = self._lookup_request(RecordedRequest(request.method, request.uri))
-            if known == len(self.known) and host == urlsplit(found.uri).netloc:
-                return RecordedRequest(found.method, found.uri, scrubbed)
+            result = self._lookup_request(RecordedRequest(request.method, request.uri))
+            if known == len(self.known) and host == urlsplit(result.uri).netloc:
+                return RecordedRequest(result.method, result.uri, scrubbed)
         known = len(self.known)
-        found = self._lookup_request(request)
+        result = self._lookup_request(request)
         if known == len(self.known):
-            self._last_headers = request.headers, known, urlsplit(found.uri).netloc, found.headers
-        return found
+            self._last_headers = request.headers, known, urlsplit(result.uri).netloc, result.headers
+        return result
 
     def _lookup_request(self, request: RecordedRequest) -> RecordedRequest:
         try:
@@ -147,9 +147,7 @@ class Scrubber:
         return self._uri(uri, self._scrub)
 
     def _learn(self, message: RecordedRequest | RecordedResponse, body: bytes, *, records: bool = True) -> None:
-        found = list(secrets_by_place(message, body))
-        if found:
-            self.known.add_all(found)
+        self.known.add_all(secrets_by_place(message, body))
         if self._rules is not None:
             is_request = isinstance(message, RecordedRequest)
             uri = message.uri if isinstance(message, RecordedRequest) else ""
@@ -247,21 +245,12 @@ def _address_patterns(addresses: Mapping[str, str]) -> tuple[tuple[bytes, re.Pat
     """Return each address as JSON and URLs write it, with its pattern and its symbol; longest first."""
     symbols: dict[str, str] = {}
     for name, address in addresses.items():
-        for write in (str, _slashes_escaped, _percent_encoded, _percent_encoded_small):
-            symbols.setdefault(write(address), write(symbolic_address(name)))
+        for colon, slash in ((":", "/"), (":", "\\/"), ("%3A", "%2F"), ("%3a", "%2f")):
+            written, symbol = (
+                text.replace(":", colon).replace("/", slash) for text in (address, symbolic_address(name))
+            )
+            symbols.setdefault(written, symbol)
     return tuple(
         (address.encode(), re.compile(re.escape(address.encode()) + _END), symbol.encode().replace(b"\\", rb"\\"))
         for address, symbol in sorted(symbols.items(), key=lambda pair: len(pair[0]), reverse=True)
     )
-
-
-def _slashes_escaped(text: str) -> str:
-    return text.replace("/", "\\/")
-
-
-def _percent_encoded(text: str) -> str:
-    return text.replace(":", "%3A").replace("/", "%2F")
-
-
-def _percent_encoded_small(text: str) -> str:
-    return text.replace(":", "%3a").replace("/", "%2f")

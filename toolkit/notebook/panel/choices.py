@@ -221,11 +221,6 @@ def make_credentials(
     return ClientKey(_stripped(first), second, environment=environment, name=name, passphrase=passphrase)
 
 
-def replaces(new: Credentials, old: Credentials) -> bool:
-    """Return True if new credentials take the place of old ones: same environment, kind and name."""
-    return (new.environment, new.kind, new.name) == (old.environment, old.kind, old.name)
-
-
 def _stripped(text: Secret | Path) -> str:
     """Return a text without the white space around it, which often comes with pasted text."""
     return (text.reveal() if isinstance(text, Secret) else str(text)).strip()

@@ -177,7 +177,7 @@ class Connecting:
                 return
 
     def _answered(self) -> None:
-        """Connect with what the page sent, unless something else was chosen meanwhile."""
+        """Connect with what the page sent, unless another choice was made since."""
         texts, chosen = self.controls.take(), self.controls.credentials
         if not isinstance(chosen, NewChoice):
             return
@@ -244,7 +244,7 @@ def ask(
     """
     if prompt is None and not can_ask():
         raise ConfigurationError(
-            "Nobody can type credentials here.", "Name saved credentials, or set environment variables."
+            "Credentials cannot be typed here.", "Name saved credentials, or set environment variables."
         )
     return {field.name: _answer(field, environment, prompt) for field in fields}
 

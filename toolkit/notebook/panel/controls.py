@@ -31,10 +31,9 @@ class Controls:
         profile: the saved profile that the notebook names.
         in_notebook: credentials that the notebook passes.
         settings: where saved profiles and cassettes are.
-        for_visitors: True if the owner of the machine is not the user: then saved profiles and the cassettes folder
-            are not shown, and nothing is recorded.
+        for_visitors: True to hide saved profiles and the cassettes folder, and to record nothing.
         pressed: called when Connect or Enter was pressed.
-        answered: called when the page has sent what was typed.
+        answered: called when the page has sent the typed texts.
         edited: called when something was chosen.
 
     Attributes:

@@ -190,7 +190,7 @@ class CredentialsControl(DropdownControl):
         settings: where saved profiles are.
         for_visitors: True if saved profiles must stay hidden.
         submitted: called when Enter was pressed in a field.
-        answered: called when the page has sent what was typed.
+        answered: called when the page has sent the typed texts.
         more: the look of a `DropdownControl`, and what it calls.
     """
 
@@ -244,8 +244,11 @@ class CredentialsControl(DropdownControl):
 
     def add(self, credentials: Credentials) -> None:
         """Offer credentials that were typed and accepted, until the kernel ends, and forget their text."""
-        others = (old for old in self._in_notebook if not choices.replaces(credentials, old))
-        self._in_notebook = [*others, credentials]
+
+        def key(credentials: Credentials) -> tuple[object, ...]:
+            return credentials.environment, credentials.kind, credentials.name
+
+        self._in_notebook = [old for old in self._in_notebook if key(old) != key(credentials)] + [credentials]
         self.forget()
 
     def ask_for_passphrase(self) -> None:

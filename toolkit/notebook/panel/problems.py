@@ -64,7 +64,7 @@ def missing_profile(environment: Environment, profiles: Iterable[Profile], named
     """Return a problem if the profile that the notebook names is not saved here."""
     if named is None or any((profile.environment, profile.name) == (environment, named) for profile in profiles):
         return None
-    # The name is not quoted: a secret given in its place would be saved with the notebook's widgets.
+    # The name is not quoted: a secret typed in its place would be saved with the notebook's widgets.
     what = f"The credentials that this notebook names are not saved here for {environment}."
     return PanelProblem("credentials", what, "Choose others, or type them.")
 
@@ -75,7 +75,7 @@ def nearly_called(named: str | Path, settings: Settings) -> PanelProblem | None:
     similar = [] if path.exists() else similar_names(path)
     if not similar:
         return None
-    what = f"There is no cassette {excerpt(path.name)} yet, but there is {', '.join(similar)}."
+    what = f"There is no cassette {excerpt(path.name)} yet; similar names: {', '.join(similar)}."
     return PanelProblem("cassette", what, "Check the name: connecting starts a new cassette.")
 
 
@@ -119,7 +119,7 @@ def problem_of(error: ToolkitError, *, mode: Mode, fields: Sequence[Field] = ())
 def problem_of_text(error: ToolkitError, fields: Sequence[Field]) -> PanelProblem:
     """Return the problem with a typed text, at its field.
 
-    An error about a passphrase, when there is no field for one yet, means that the key is encrypted.
+    An error about a passphrase means that the key is encrypted, if there is no field for a passphrase yet.
     """
     if error.about == PASSPHRASE.name and PASSPHRASE not in fields:
         return ENCRYPTED_KEY

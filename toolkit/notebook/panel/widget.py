@@ -153,7 +153,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
     def _ipython_display_(self) -> None:
         """Show words, and the widget as a second output; the words help where the widget is missing later.
 
-        VS Code would show both outputs. It gets a single one, of which it shows the words if the widget is missing.
+        VS Code would show both, so it gets a single output and shows the words only if the widget is missing.
         """
         if _VS_CODE in getattr(self._shell, "user_ns", {}):
             show(self._repr_mimebundle_(), raw=True)  # type: ignore[no-untyped-call]

@@ -43,14 +43,14 @@ class AppliedRules:
 
     def learn(self, uri: str, headers: HeaderList, body: bytes, *, is_request: bool, records: bool = True) -> None:
         """Learn the values that the rules find in a message."""
-        found: list[tuple[str, Secret]] = []
+        secrets: list[tuple[str, Secret]] = []
         stand_ins: list[tuple[Secret, str]] = []
 
         def note(treatment: str, text: str, is_number: bool) -> str:
             if self._is_placeholder(text):
                 return text
             if treatment != STAND_IN:
-                found.append((treatment, Secret(text)))
+                secrets.append((treatment, Secret(text)))
                 return text
             stand_in = self._stand_in(text, is_number=is_number, is_request=is_request, records=records)
             if stand_in != text:
@@ -61,8 +61,8 @@ class AppliedRules:
             self._rewritten(Rewriter(self._compiled, note), uri, headers, body)
         if self._compiled.patterns:
             for text in (unquote(uri), *(value for _, value in headers), body.decode("utf-8", "replace")):
-                found += self._matches_in(text)
-        self._known.add_all([pair for pair in found if _is_long(pair[1])])
+                secrets += self._matches_in(text)
+        self._known.add_all([pair for pair in secrets if _is_long(pair[1])])
         self._known.add_stand_ins([pair for pair in stand_ins if _is_long(pair[0])])
         self._short.update((value.reveal(), stand_in) for value, stand_in in stand_ins if not _is_long(value))
 
@@ -126,10 +126,10 @@ class AppliedRules:
 
     def _matches_replaced(self, text: str, *, in_url: bool = False) -> str:
         def replaced(match: re.Match[str], group: int, kind: str) -> str:
-            found = match[group]
-            if not found or self._is_placeholder(found):
+            value = match[group]
+            if not value or self._is_placeholder(value):
                 return match[0]
-            placeholder = self._known.placeholder_of(Secret(found)) or self._placeholder(kind, found)
+            placeholder = self._known.placeholder_of(Secret(value)) or self._placeholder(kind, value)
             start, end = match.start(group) - match.start(), match.end(group) - match.start()
             return match[0][:start] + (quote(placeholder) if in_url else placeholder) + match[0][end:]
 

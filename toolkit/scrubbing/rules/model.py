@@ -45,7 +45,7 @@ class Rules:
         patterns: regular expressions; a match becomes `<MATCH>`. If the pattern has a group, only the first group is
             replaced; a named group becomes `<NAME>`.
         pseudonyms: names of personal data, or paths that begin with `$`. A value becomes the same stand-in everywhere,
-            with the same look, so that tables still join. Nobody can undo that without the key.
+            with the same look, so that tables still join. This cannot be undone without the key.
         key: the key of the stand-ins, at least 16 characters. The default key is made at first use in the user's
             configuration folder, so it differs from user to user.
 
@@ -135,15 +135,15 @@ class CompiledRules:
         """Return the treatment of a field or header of this name, or None."""
         if not self._names:
             return None
-        found = self._names.get(normal_name(name))
-        return self._names.get(normal_name(last_name(name))) if found is None else found
+        treatment = self._names.get(normal_name(name))
+        return self._names.get(normal_name(last_name(name))) if treatment is None else treatment
 
     def of_path(self, path: KeyPath) -> str | None:
         """Return the treatment of the scalar at this place in JSON, or None."""
         for part in reversed(path):
-            found = self.of_name(part) if isinstance(part, str) else None
-            if found is not None:
-                return found
+            treatment = self.of_name(part) if isinstance(part, str) else None
+            if treatment is not None:
+                return treatment
         for steps, treatment in self._paths:
             if _leads_to(steps, path):
                 return treatment

@@ -2,7 +2,7 @@
 
 A stand-in has digits, small letters and capitals where the value has them, and at least eight of them, so that two
 values practically never share one. It is computed from the value and a key, which is not in the repository: tables of
-several recordings still join, and nobody can compute the value back without the key.
+several recordings still join, and the value cannot be computed back without the key.
 """
 
 from __future__ import annotations
