@@ -43,7 +43,7 @@ ANY = st.recursive(
 
 
 def read_by_json(content, path=None):
-    """Return the columns and the number of rows as the other way reads them, or None if it refuses."""
+    """Return the columns and the number of rows as json reads them, or None if they are refused."""
     try:
         rows = choose_rows(Body(content).parse(), path)
         return columns_of(rows.records), len(rows.records)
@@ -56,7 +56,7 @@ def listed(read):
 
 
 def assert_same(content, path=None):
-    """Check that Arrow reads the same columns in the same order, or nothing."""
+    """Check that Arrow reads the same columns in the same order, or gives up."""
     read = read_columns(Body(content), path)
     if read is not None:
         by_arrow, by_json = listed(read), read_by_json(content, path)
@@ -92,7 +92,7 @@ def test_any_json(value, path):
 @pytest.mark.usefixtures("_blocks")
 @given(st.lists(st.fixed_dictionaries({}, optional={"a": ANY, "b": ANY}), min_size=1, max_size=40))
 def test_types_that_change(records):
-    """A path with one type in early records and another in late ones, perhaps in another block, is read as by json."""
+    """A path with another type in late records, perhaps in another block, is read as json reads it."""
     assert_same(json.dumps(records).encode())
 
 
@@ -135,15 +135,8 @@ def test_envelope():
         assert read[1] == 2
 
 
-def test_many_records():
-    """There is no limit to the number of records."""
-    read = read_columns(Body(b"[" + b",".join([b'{"a":1}'] * 150_000) + b"]"))
-    assert read is not None
-    assert read[1] == 150_000
-
-
 def test_a_record_that_is_much_larger_than_others(monkeypatch):
-    """A record much larger than others is read, also if its lists grow when they become text."""
+    """A record much larger than others is read, even if its lists grow when they become text."""
     monkeypatch.setattr(arrow_reader, "_BLOCK", 1)
     for large in ({"a": "x" * 5000}, {"a": "y", "b": ["é\u2028" * 900, '"\\' * 900]}):
         for ascii_only in (True, False):
@@ -270,15 +263,6 @@ def test_records_without_common_keys(monkeypatch):
     """Records with hardly any key in common are left to json, which counts the cells."""
     monkeypatch.setattr(arrow_reader, "_WIDE", 10)
     assert read_columns(Body(json.dumps([{f"k{number}": 1} for number in range(100)]).encode())) is None
-
-
-def test_arrays_are_whole():
-    """The arrays are valid by Arrow's own check."""
-    read = read_columns(Body(b'[{"a": {"b": 1}}, {"a": null}, {"a": {"b": null}}, {}]'))
-    assert read is not None
-    values = read[0][("a", "b")]
-    values.validate(full=True)
-    assert values.equals(pa.array([1, None, None, None]))
 
 
 TEXTS = st.text(st.sampled_from(list('a"\\\\[]{}é')), max_size=5)

@@ -38,14 +38,8 @@ INSTANTS = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.
 OFFSETS = st.integers(-23 * 60, 23 * 60).map(lambda minutes: timedelta(minutes=minutes))
 
 
-@given(st.lists(st.none() | st.text()))
-def test_texts_round_trip(texts):
-    """Text comes out of an Arrow array as it went in."""
-    assert string_array(texts).to_pylist() == texts
-
-
 def test_half_a_surrogate_pair():
-    """Half a surrogate pair, which UTF-8 cannot encode, is replaced as by a decoder."""
+    """A lone surrogate, which UTF-8 cannot encode, is replaced by U+FFFD."""
     assert string_array(["a\ud800b", None]).to_pylist() == ["a\ufffdb", None]
 
 
@@ -83,14 +77,6 @@ def test_all_match(texts, matches):
     assert all_match(string_array(texts), "^[0-9]+$") is matches
 
 
-@given(st.lists(DECIMALS, min_size=1))
-def test_decimals_are_exact(numbers):
-    """A decimal column keeps every digit, at the scale of the longest number."""
-    result = numbers_from(string_array(format(number, "f") for number in numbers), "decimal")
-    assert result.to_pylist() == numbers
-    assert result.type == pa.decimal128(18, 4) or result.type.precision <= 18
-
-
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
 def test_floats_round_trip(numbers):
     """The text of a float gives the float back."""
@@ -99,7 +85,7 @@ def test_floats_round_trip(numbers):
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1), st.sampled_from(["float", "decimal"]))
 def test_integers_are_int64(numbers, kind):
-    """Integers are exact in the whole range of int64, whatever numbers with a fraction become."""
+    """Integers are exact in the whole range of int64, whatever the type of fractions is."""
     result = numbers_from(string_array(map(str, numbers)), kind)
     assert result.type == pa.int64()
     assert result.to_pylist() == numbers
@@ -165,7 +151,7 @@ def test_number(text):
     "text", ["", "007", "00.5", "-01", "+1", ".5", "1.", " 1", "1 ", "1,000", "0x1", "inf", "NaN", "1_0", "\u0661"]
 )
 def test_not_a_number(text):
-    """The pattern does not match leading zeros, or numbers of other languages."""
+    """The pattern does not match leading zeros, or digits of other scripts."""
     assert not re.fullmatch(NUMBER, text)
 
 
@@ -243,14 +229,14 @@ def test_nanoseconds_are_cut():
     ],
 )
 def test_impossible_instants(text):
-    """A text that looks like an instant, but is not one for datetime, gives None."""
+    """A text that looks like an instant, but that datetime cannot represent, gives None."""
     assert re.fullmatch(INSTANT, text)
     assert instants_from(string_array(["2026-05-12T00:00:00Z", text])) is None
 
 
 @pytest.mark.parametrize("text", ["2026-02-30", "0000-01-01", "2026-13-01"])
 def test_impossible_dates(text):
-    """A day that is in no calendar gives None."""
+    """A date that does not exist gives None."""
     assert re.fullmatch(DATE, text)
     assert dates_from(string_array([date(2026, 5, 12).isoformat(), text])) is None
 

@@ -20,7 +20,7 @@ from toolkit.tables.column_names import distinct, dotted, is_identifier, is_key,
     ],
 )
 def test_words(name, expected):
-    """A key is split into words, however it joins them."""
+    """A key of any style is split into words."""
     assert words(name) == expected
 
 
@@ -28,13 +28,13 @@ def test_words(name, expected):
     "name", ["id", "accountId", "order_id", "account_number", "number", "account", "cusip", "ISIN", "zip", "phone_2"]
 )
 def test_identifiers(name):
-    """The last word says that the digits under a name are not a quantity."""
+    """A name is an identifier if its last word says so."""
     assert is_identifier(name)
 
 
 @pytest.mark.parametrize("name", ["cash", "paid", "account_value", "id_count", "numbers", "", "_", "grid"])
 def test_not_identifiers(name):
-    """A word that only contains an identifier's word, or is not the last one, does not count."""
+    """Part of a word, or a word that is not the last word, does not make an identifier."""
     assert not is_identifier(name)
 
 

@@ -47,7 +47,7 @@ def test_types(values, kind):
 
 @pytest.mark.parametrize("values", [["1", "2"], ["1.50"], ["2026-05-12"], [1, "2"]])
 def test_identifiers_stay_text(values):
-    """Text stays text with the name of an identifier."""
+    """Text in a column with the name of an identifier stays text."""
     assert inferred(values, key="account_number").to_pylist() == [str(value) for value in values]
 
 
@@ -85,7 +85,7 @@ def test_identifiers_that_are_numbers():
     )
 )
 def test_mixed_types_keep_their_values(values):
-    """Values with the name of an identifier stay unchanged, or become their text."""
+    """Values in a column with the name of an identifier stay unchanged or become text."""
     result = inferred(values, key="id")
     result = result if isinstance(result, list) else result.to_pylist()
     assert len(result) == len(values)
@@ -94,7 +94,7 @@ def test_mixed_types_keep_their_values(values):
 
 
 def test_mixed_types_are_objects():
-    """Numbers among words stay numbers among words."""
+    """A column of numbers and words keeps both."""
     assert inferred([1, "x", True, None, 2.5]) == [1, "x", True, None, 2.5]
     mixed = [NumberText("1.50"), "x", NumberText("2")]
     assert inferred(mixed, "decimal") == [Decimal("1.50"), "x", 2]
@@ -141,13 +141,6 @@ def test_losses_are_noted(values, exceeds):
         losses = Losses()
         inferred(values, numbers, losses=losses)
         assert losses.digits == []
-
-
-def test_nanoseconds_are_noted():
-    """A column of instants with digits beyond the microsecond is noted."""
-    losses = Losses()
-    inferred(["2026-05-12T09:30:00.123456789Z"], losses=losses, key="at")
-    assert losses.nanoseconds == ["at"]
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_error_status(status):
 
 @pytest.mark.parametrize("text", ["hello", b"hello", ""])
 def test_text_that_is_not_json(text):
-    """The error about a text says so, and does not mention a proxy."""
+    """The error about a text does not mention a proxy."""
     with pytest.raises(TabulationError, match="This text is not JSON") as caught:
         body_of(text).parse()
     assert "proxy" not in caught.value.next_step
@@ -64,7 +64,7 @@ def test_a_table_is_refused():
 
 
 def test_page_instead_of_json():
-    """The error shows content type and first characters, cut and safe to print."""
+    """The error shows the content type and the first characters, shortened and safe to print."""
     page = httpx.Response(200, html="<html>\x1b[31m" + "x" * 1000)
     body = body_of(page)
     with pytest.raises(TabulationError, match=r"not JSON.*'text/html; charset=utf-8'.*'<html>") as caught:

@@ -96,7 +96,7 @@ def test_lists_of_the_same_name():
 
 
 def test_a_list_named_parent():
-    """The name for lists without a name is not mixed up with a list that has it."""
+    """A list named parent is not confused with the default name of a list."""
     value = [{"id": 1, "parent": [{"id": 2, "kids": [{"id": 3}]}]}]
     assert choose_rows(value, "parent.kids").carried == {("parent", "id"): [1], ("parent.parent", "id"): [2]}
     assert choose_rows({"parent": value}, "parent.parent").carried == {("parent", "id"): [1]}
@@ -134,7 +134,7 @@ def test_one_object_at_the_path():
 
 
 def test_nothing_at_the_path():
-    """A path to nothing is refused, and the error names the lists that there are."""
+    """A path without a list is refused, and the error names the existing lists."""
     with pytest.raises(TabulationError, match="no list of records at 'orders'") as caught:
         choose_rows(ACCOUNTS, "orders")
     assert "'positions'" in caught.value.next_step
@@ -144,7 +144,7 @@ def test_nothing_at_the_path():
 
 
 def test_no_records_no_children():
-    """A page without records has no children, which is not an error."""
+    """A path into a page without records gives no rows."""
     assert choose_rows([], "positions") == Rows([])
     assert choose_rows({"accounts": [], "next": None}, "positions") == Rows([])
 

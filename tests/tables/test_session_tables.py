@@ -168,7 +168,7 @@ def test_tokens_of_other_credentials():
 
 
 def test_tokens_of_the_same_instant():
-    """Of two tokens issued at the same instant, the one with the higher number is the later one."""
+    """Of two tokens issued at the same instant, the token with the higher number is the later token."""
     table = tokens_table([make_call(0, make_token(number)) for number in (1, 2)], START)
     assert table["state"].tolist() == ["replaced", "valid"]
 

@@ -229,7 +229,7 @@ def _struct_type(texts: set[KeyPath]) -> Any:
 
 
 def _leaves(path: KeyPath, structs: Any) -> Iterator[tuple[KeyPath, Any]]:
-    """Yield path and values of all fields that are not structs themselves."""
+    """Yield the path and the values of each field that is not a struct."""
     if path and not structs.type.num_fields:
         yield path, pa.nulls(len(structs))
     # Unlike field(), flatten() gives nulls where the struct itself is null.

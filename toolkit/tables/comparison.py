@@ -110,7 +110,7 @@ def _key(left: pd.DataFrame, right: pd.DataFrame, on: str | Sequence[str] | None
     shared = [name for name in left.columns if name in right.columns]
     if on is not None and not isinstance(on, Iterable):
         raise TabulationError(
-            "on is the name of a column, or a list of names.", f"Both tables have: {_list(shared)}.", about="on"
+            "on must be the name of a column, or a list of names.", f"Both tables have: {_list(shared)}.", about="on"
         )
     if on is None:
         return [_default_key(shared)]
@@ -162,7 +162,7 @@ def _rows_by_key(table: pd.DataFrame, key: list[str], side: str) -> dict[tuple[A
             row = int(np.argmax(is_affected.to_numpy()))
             raise TabulationError(
                 f"The key {_list(key)} is {problem} in row {row} of the {side} table (rows count from 0).",
-                "Each row needs a key of its own; choose other columns with on=.",
+                "Each row needs a unique key; choose other columns with on=.",
                 about="on",
             )
     return rows_by_key
@@ -191,7 +191,7 @@ def _kind(values: pd.Series[Any]) -> str:
 def _differing_cells(
     left: pd.DataFrame, right: pd.DataFrame, key: list[str], pairs: list[tuple[int, int]]
 ) -> dict[int, list[tuple[Hashable, Any, Any]]]:
-    """Return the differing cells (column, left, right) of each row, by the position of the row on the left."""
+    """Return the differing cells of each row as (column, left, right), by the position of the row in `left`."""
     rows = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     cells: dict[int, list[tuple[Hashable, Any, Any]]] = {}
     for column in [*left.columns, *(name for name in right.columns if name not in left.columns)]:

@@ -59,21 +59,21 @@ class Body:
     def _not_json(self, error: ValueError) -> TabulationError:
         if self.content_type is None:
             what = "This text is not JSON"
-            advice = "Give a response, its JSON as text or bytes, or a value such as a list of dicts."
+            advice = "Pass a response, its JSON as text or bytes, or a value such as a list of dicts."
         else:
             what = "The answer is not JSON"
             advice = "It may be a login page or the page of a proxy: check the address in the settings."
         if isinstance(error, json.JSONDecodeError):
-            what += f" from line {error.lineno}, column {error.colno} on"
+            what += f" (line {error.lineno}, column {error.colno})"
         if self.content_type:
             what += f"; its content type is {excerpt(self.content_type, SHOWN)!r}"
         if not self.content.strip():
             return TabulationError(f"{what}; it is empty.", advice)
         beginning = self.content[: 4 * SHOWN].decode("utf-8", "replace")
-        return TabulationError(f"{what}; it begins {excerpt(beginning, SHOWN)!r}.", advice)
+        return TabulationError(f"{what}; it begins with {excerpt(beginning, SHOWN)!r}.", advice)
 
 
-# What the user can do about a status (RFC 9110, section 15; for 429 RFC 6585, section 4), or its class.
+# Advice for a status, or for a class of statuses (RFC 9110, section 15; for 429 RFC 6585, section 4).
 _ADVICE: Final = {
     401: "It did not accept the credentials: check them, and that they belong to this environment.",
     403: "The credentials are valid, but do not allow this: ask the service for permission.",
@@ -95,7 +95,7 @@ def body_of(data: Any) -> Body | None:
         TabulationError: if the data is a table.
     """
     if hasattr(data, "itertuples"):
-        raise TabulationError("This is already a table.", "Give the answer of the service: a response, or its JSON.")
+        raise TabulationError("This is already a table.", "Pass the response of the service, or its JSON.")
     if hasattr(data, "content") and hasattr(data, "json"):
         return _response_body(data)
     if isinstance(data, (bytes, bytearray, memoryview)):

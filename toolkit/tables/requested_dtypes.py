@@ -20,13 +20,13 @@ from toolkit.tables.json_body import SHOWN
 # A requested number may have leading zeros, unlike a number that is recognised.
 _NUMBER: Final = r"^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
 
-# What pandas reads as an instant, except words such as "now", and digits beyond the nanosecond, which it drops.
+# Instants that pandas reads, without words such as "now" and digits beyond the nanosecond, which pandas drops.
 _INSTANT: Final = (
     r"^[0-9]{4}(?:[-/]?[0-9]{1,2}){0,2}"
     r"(?:[T ][0-9]{1,2}(?::?[0-9]{2}){0,2}(?:\.[0-9]{0,9}0*)? ?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?$"
 )
 
-# What Arrow and pandas raise if a value does not fit.
+# Errors that Arrow and pandas raise if a value does not fit.
 _MISFIT: Final = (ValueError, TypeError, OverflowError, NotImplementedError)
 
 _NAMES: Final = {bool: "a boolean", int: "an integer", float: "a number"}
@@ -179,7 +179,7 @@ def _refuse_if(misfits: Any) -> None:
 
 
 def _first_misfit(column: Column, convert: Callable[[Column], pd.Series[Any]]) -> int:
-    """Return the first row that does not fit on its own, by halving the column."""
+    """Return the first row that does not fit, found by bisection."""
     first, last = 0, len(column.data)
     while last - first > 1:
         middle = (first + last) // 2

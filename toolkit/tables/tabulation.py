@@ -85,7 +85,7 @@ def tabulate(
         raise ValueError(f"numbers must be one of {', '.join(map(repr, get_args(Numbers)))}, not {numbers!r}")
     if data is None:
         raise TabulationError(
-            "The data is None, so there is no table.", "Give a response, JSON or a parsed value.", about="data"
+            "The data is None, so there is no table.", "Pass a response, JSON or a parsed value.", about="data"
         )
     if records is not None and not isinstance(records, str):
         raise TabulationError(

@@ -1,4 +1,4 @@
-"""Tables to draw charts from, and questions about what is on a chart."""
+"""Sample tables for charts, and functions that read what is on a chart."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def accounts(count=3):
 
 
 def large_accounts():
-    """Return accounts with balances so large that the numbers below the axis need an own layout."""
+    """Return accounts with balances so large that the numbers below the axis need their own layout."""
     table = accounts(9)
     table["equity"] *= 119_942.48
     return table

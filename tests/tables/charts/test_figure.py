@@ -1,4 +1,4 @@
-"""All charts: the same bytes each time, readable on any ground, and with a line that says where the data comes from."""
+"""All charts: the same bytes each time, readable on any background, and with a line that names the source."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def png_of(name):
 
 @pytest.mark.parametrize("name", CHARTS)
 def test_same_bytes_each_time(name):
-    """A chart has the same bytes each time it is drawn or shown, and half its dots as its size."""
+    """A chart has the same bytes each time it is drawn or shown, and is shown at half its number of dots."""
     chart = CHARTS[name]()
     data, metadata = chart._repr_mimebundle_()
     assert base64.b64decode(data["image/png"]) == chart._repr_png_() == png_of(name)
@@ -53,7 +53,7 @@ def test_same_bytes_in_other_formats(kind, tmp_path):
 
 
 def test_same_bytes_in_another_process():
-    """Another process draws the same bytes in another time zone, order of sets and style, and loads matplotlib late."""
+    """A process with another time zone, hash seed and style draws the same bytes, and loads matplotlib late."""
     code = (
         "import sys, toolkit.session.session, toolkit.tables; assert not {'matplotlib', 'pandas'} & set(sys.modules);"
         "import zlib, matplotlib; from chart_samples import CHARTS; from toolkit.tables.charts import figure;"
@@ -88,7 +88,7 @@ def test_full_resolution(monkeypatch):
 
 
 def test_contrast_on_light_and_dark_ground():
-    """The ground is transparent; text has a contrast of 4.3 to 1 on white and on #111, bars and marks 3 to 1."""
+    """The background is transparent; text has a contrast of 4.3 to 1 on white and on #111, bars and marks 3 to 1."""
     image = Image.open(io.BytesIO(png_of("balances"))).convert("RGBA")
     assert image.getpixel((0, 0))[3] == 0
 
@@ -118,7 +118,7 @@ def test_source_line(name):
 
 @pytest.mark.usefixtures("_no_layout")
 def test_source_of_sessions_and_tables(settings, service, make_credentials):
-    """A session is the source of its charts, with a mark for a real account; a table notes it; else it is unknown."""
+    """The source is a session, with a mark for a real account, or the note of a table; otherwise it is unknown."""
     session = Session(credentials=make_credentials("live"), settings=settings, transport=service)
     assert "live · real account · live calls, no call yet" in texts_of(call_latencies(session))
     session.accounts()
@@ -172,7 +172,7 @@ def test_source_of_a_replay(settings, service, make_credentials):
     ],
 )
 def test_wrong_arguments(function, arguments, about):
-    """A table instead of a session, a session instead of a table, and a table of something else are refused."""
+    """A table instead of a session, a session instead of a table, and a table of another kind are refused."""
     with pytest.raises(TabulationError) as caught:
         function(**arguments)
     assert caught.value.about == about

@@ -58,14 +58,14 @@ def test_tokens_of_several_sessions():
 
 @pytest.mark.parametrize("apart", [timedelta(), timedelta(minutes=1)])
 def test_sessions_at_the_same_time(apart):
-    """A call is not attributed by guessing if two tokens have its number and were valid at its time."""
+    """A chart is refused if two tokens with the same number were valid when a call was made."""
     with pytest.raises(TabulationError, match="2 tokens have the number 1") as caught:
         token_timeline(**together(history(1), history(1, start=START + apart)))
     assert "each session" in caught.value.next_step
 
 
 def test_tokens_with_unknown_times():
-    """A token without times has no bar, and its calls are on no other bar; a call is not attributed by guessing."""
+    """A token without times has no bar, and its calls are not drawn on another bar."""
     first, second = history(1), history(1, start=START + timedelta(hours=2), status=404)
     second["tokens"]["expires"] = pd.NaT
     first["calls"] = first["calls"].head(1)
@@ -73,5 +73,5 @@ def test_tokens_with_unknown_times():
     assert rows_of(chart) == ["token 1"]
     assert marks_by_row(chart) == [0]
     assert chart.axes[0].get_legend() is None
-    with pytest.raises(TabulationError, match="unknown which one"):
+    with pytest.raises(TabulationError, match="unknown which of them"):
         token_timeline(**together(history(1), {**second, "tokens": second["tokens"].assign(issued=pd.NaT)}))

@@ -76,7 +76,7 @@ def _usual_column(table: pd.DataFrame, usual: tuple[str, ...], argument: str) ->
             return name
     raise TabulationError(
         f"The table has no column {', '.join(usual[:-1])} or {usual[-1]}.",
-        f"Name a column as {argument}: {list_columns(table)}.",
+        f"Choose a column with {argument}=: {list_columns(table)}.",
         about=argument,
     )
 
@@ -86,14 +86,14 @@ def _numbers(table: pd.DataFrame, amount: str) -> pd.Series[Any]:
     if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
         raise TabulationError(
             f"The column {excerpt(amount, 40)} holds {dtype}, not numbers.",
-            "Name another column as amount.",
+            "Choose another column with amount=.",
             about="amount",
         )
     return table[amount]
 
 
 def _bars(table: pd.DataFrame, label: str, numbers: pd.Series[Any], *, is_grouped: bool) -> list[tuple[str, float]]:
-    """Return label and length of each bar, the longest first."""
+    """Return the label and the length of each bar, the longest bar first."""
     rows = np.flatnonzero(numbers.notna())
     values = table[label].iloc[rows].astype("object")
     names = np.array([excerpt(str(name), 32) for name in values.where(values.notna(), "without")], dtype=object)
@@ -133,7 +133,7 @@ def _refuse_mixture(table: pd.DataFrame, bar_of_row: npt.NDArray[np.int64]) -> N
     if _CURRENCY in table.columns and table[_CURRENCY].groupby(bar_of_row).nunique().max() > 1:
         raise TabulationError(
             "A bar would add up balances in different currencies.",
-            'Draw by="currency", or choose one: accounts[accounts["currency"] == "USD"].',
+            'Use by="currency", or choose a currency: accounts[accounts["currency"] == "USD"].',
             about="by",
         )
 

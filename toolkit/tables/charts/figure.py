@@ -84,7 +84,7 @@ _VARYING_METADATA: Final = {
 
 @runtime_checkable
 class HasTables(Protocol):
-    """The tables of a session that charts need."""
+    """An object with tables of calls and tokens, such as a session."""
 
     def calls(self) -> pd.DataFrame: ...
 
@@ -181,7 +181,7 @@ def tables_for(function: str, session: HasTables | None, **tables: pd.DataFrame 
     if session is not None and not isinstance(session, HasTables):
         raise TabulationError(
             f"{function} takes a session, not {type(session).__name__}.",
-            "Give tables by their names, such as calls=session.calls().",
+            "Pass tables by name, such as calls=session.calls().",
             about="session",
         )
     if session is None and any(table is None for table in tables.values()):
@@ -195,7 +195,7 @@ def check_columns(table: pd.DataFrame, *columns: str, about: str) -> None:
     if not hasattr(table, "columns"):
         raise TabulationError(
             f"A chart is drawn from a table, not from {type(table).__name__}.",
-            "A session has accounts(), calls() and tokens().",
+            "Use session.accounts(), session.calls() or session.tokens().",
             about=about,
         )
     missing = [column for column in columns if column not in table.columns]
@@ -206,7 +206,7 @@ def check_columns(table: pd.DataFrame, *columns: str, about: str) -> None:
 
 
 def list_columns(table: pd.DataFrame) -> str:
-    """Return the names of the columns, for an error."""
+    """Return the names of the columns as text for an error."""
     return ", ".join(excerpt(str(column), 40) for column in table.columns) or "none"
 
 

@@ -69,7 +69,7 @@ def call_latencies(
 
 
 def _lines(calls: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """Return label and calls of each line: the highest median first, the other endpoints last."""
+    """Return the label and the calls of each line: the highest median first, the other endpoints last."""
     calls = calls.reset_index(drop=True)  # the numbers of calls repeat in tables of several sessions
     endpoints = [
         (excerpt(f"{method} {path}", 40), line) for (method, path), line in calls.groupby(["method", "path"], sort=True)

@@ -89,7 +89,7 @@ def token_timeline(
 
 
 def _lanes(numbers: pd.Index[Any], positions: _Positions) -> list[tuple[str, _Positions]]:
-    """Return label and tokens of each lane."""
+    """Return the label and the tokens of each lane."""
     if len(positions) <= MAX_ROWS:
         return [(f"token {numbers[position]}", np.array([position])) for position in positions]
     earlier, last = positions[: 1 - MAX_ROWS], positions[1 - MAX_ROWS :]
@@ -111,11 +111,11 @@ def _token_of_call(when: datetime, number: Any, tokens: pd.DataFrame) -> int:
     positions = np.flatnonzero(tokens.index == number)
     if len(positions) > 1:
         candidates = tokens.iloc[positions]
-        # A token with unknown times is always possible.
+        # A token with unknown times may have been valid.
         possible = positions[~((candidates["issued"] > when) | (candidates["expires"] < when))]
         if len(possible) != 1:
             raise TabulationError(
-                f"{len(positions)} tokens have the number {number}, and it is unknown which one authorized a call.",
+                f"{len(positions)} tokens have the number {number}, and it is unknown which of them authorized a call.",
                 "Draw a chart of each session.",
                 about="tokens",
             )
