@@ -100,7 +100,7 @@ def test_new_episodes(path, counting):
 
 
 def test_all(path, counting):
-    """Mode all records everything anew beside the old file, and replaces it when the recording ends well."""
+    """Mode all records everything again beside the old file, and replaces it when the recording ends well."""
     get(Cassette(path), counting, "/a", "/b")
     old, part = path.read_bytes(), path.with_name("tour.part.yaml")
     cassette = Cassette(path, "all")
@@ -593,7 +593,7 @@ def test_identities(path, interaction, authorization):
         b"yours",
     ]
     with pytest.raises(
-        CassetteMiss, match=r"credentials: recorded by (mine|yours) \(broker-sandbox\), asked by theirs"
+        CassetteMiss, match=r"credentials: recorded by (mine|yours) \(broker-sandbox\), requested by theirs"
     ):
         cassette.find(asked, Identity("broker-sandbox", "theirs"))
     assert cassette.environments == ["broker-sandbox"]

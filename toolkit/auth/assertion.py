@@ -1,6 +1,6 @@
 """Signed client assertions: private_key_jwt as in RFC 7523 sections 2.2 and 3.
 
-An assertion is built and signed anew for every token request. Its claims follow RFC 7523 section 3 and OpenID
+An assertion is built and signed again for every token request. Its claims follow RFC 7523 section 3 and OpenID
 Connect Core 1.0 section 9. PyJWT is not used here: it does not sign through a Signer that keeps the key elsewhere.
 """
 

@@ -44,7 +44,7 @@ class Cassette:
         path: a name (a `.yaml` file in the project's cassettes folder) or a path.
         mode: vcrpy's record mode. `none` replays only; `once` records a file that does not exist and
             replays one that does; `new_episodes` replays what is recorded and adds the rest;
-            `all` records everything anew and replaces the file when the recording ends well.
+            `all` records everything again and replaces the file when the recording ends well.
         match_on: vcrpy's names of the parts of a request that must be equal. By default our own recordings
             match on environment, profile, method, URI and body; foreign recordings as vcrpy does.
         secrets: one or several further texts that must not be recorded in any form.

@@ -17,7 +17,7 @@ _MODES: Final = {
     "none": "none: replays only",
     "once": "once: records a file that does not exist, replays one that does",
     "new_episodes": "new_episodes: replays what is recorded, and records the rest",
-    "all": "all: records everything anew",
+    "all": "all: records everything again",
 }
 
 

@@ -104,7 +104,7 @@ class SecretFilter(logging.Filter):
             text = logging.Formatter().formatException(record.exc_info)
         if text and _holds_secret(text):
             record.exc_text = SESSION_SECRETS.scrub_text(text)
-            record.exc_info = None  # a formatter of another style would format the error anew
+            record.exc_info = None  # a formatter of another style would format the error again
 
 
 def _holds_secret(text: str) -> bool:

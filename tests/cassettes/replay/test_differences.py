@@ -47,11 +47,11 @@ def test_nearest(interaction, authorization):
     assert len(shown) == 3
     assert shown[0] == (
         f"GET {BASE}/v1/accounts?page=2\\n"
-        "  credentials: recorded by mine (broker-sandbox), asked by yours (broker-sandbox)\\n"
+        "  credentials: recorded by mine (broker-sandbox), requested by yours (broker-sandbox)\\n"
         "  the same: method, scheme, host, port, path, query, body"
     ).replace("\\n", "\n")
-    assert shown[1].splitlines()[:2] == [f"GET {BASE}/v1/accounts?page=1", "  query: page: recorded 1, asked 2"]
-    assert shown[2].splitlines()[1] == "  path: recorded /v1/orders, asked /v1/accounts"
+    assert shown[1].splitlines()[:2] == [f"GET {BASE}/v1/accounts?page=1", "  query: page: recorded 1, requested 2"]
+    assert shown[2].splitlines()[1] == "  path: recorded /v1/orders, requested /v1/accounts"
     assert describe_nearest([], request()) == []
 
 
@@ -73,7 +73,7 @@ def test_json_differences(first, second):
     texts = list(json_differences(first, second))
     assert bool(texts) == (json.dumps(first, sort_keys=True) != json.dumps(second, sort_keys=True))
     assert not list(json_differences(first, first))
-    assert all(line.startswith("$") and "recorded" in line and "asked" in line for line in texts)
+    assert all(line.startswith("$") and "recorded" in line and "requested" in line for line in texts)
 
 
 def test_json_by_path(interaction):
@@ -83,12 +83,12 @@ def test_json_by_path(interaction):
     assert body_differences(
         interaction, json.dumps(recorded).encode(), json.dumps(incoming).encode(), "application/json"
     ) == [
-        "$.qty: recorded 1, asked 2",
-        '$.legs[0].side: recorded "buy", asked "sell"',
-        "$.legs[1]: recorded 1, not asked",
-        '$["odd key"]: recorded true, asked 1',
-        '$.only: recorded "x", not asked',
-        "$.more: not recorded, asked null",
+        "$.qty: recorded 1, requested 2",
+        '$.legs[0].side: recorded "buy", requested "sell"',
+        "$.legs[1]: recorded 1, not requested",
+        '$["odd key"]: recorded true, requested 1',
+        '$.only: recorded "x", not requested',
+        "$.more: not recorded, requested null",
     ]
 
 
@@ -96,7 +96,7 @@ def test_deep_and_wide_json(interaction):
     """Descriptions of deep and wide bodies are short."""
     deep = b'{"a":' * 900 + b"%d" + b"}" * 900
     (line,) = body_differences(interaction, deep % 1, deep % 2, "application/json")
-    assert line.endswith("recorded 1, asked 2")
+    assert line.endswith("recorded 1, requested 2")
     wide = [json.dumps([number] * 50_000).encode() for number in range(2)]
     headers = (("Content-Type", "application/json"),)
     (shown,) = describe_nearest(
@@ -110,24 +110,24 @@ def test_deep_and_wide_json(interaction):
 def test_forms_and_queries_by_name(interaction):
     """Form fields and query parameters are compared by name, with all values of a name together."""
     texts = body_differences(interaction, b"a=1&b=2&b=3", b"a=1&b=2&c=%20x", "application/x-www-form-urlencoded")
-    assert texts == ["b: recorded 2, 3, asked 2", "c: not recorded, asked x"]
+    assert texts == ["b: recorded 2, 3, requested 2", "c: not recorded, requested x"]
     recording = interaction("/v1/accounts?a=1&a=2")
     assert differences(Matcher(["query"]), ANYONE, request(path="/v1/accounts?b="), recording) == {
-        "query": ["a: recorded 1, 2, not asked", "b: not recorded, asked empty"]
+        "query": ["a: recorded 1, 2, not requested", "b: not recorded, requested empty"]
     }
 
 
 @pytest.mark.parametrize(
     ("recorded", "incoming", "message"),
     [
-        (b"one two", b"three", "recorded one two, asked three"),
-        (b"", b"x", "recorded none, asked x"),
-        (b"a b", b"a  b", "recorded …a b, asked …a  b"),
+        (b"one two", b"three", "recorded one two, requested three"),
+        (b"", b"x", "recorded none, requested x"),
+        (b"a b", b"a  b", "recorded …a b, requested …a  b"),
         (b"\xff\xfe", b"\xff\xfd", "other bytes"),
-        (b"\xff\xfe", b"x", "recorded 2 bytes, asked x"),
+        (b"\xff\xfe", b"x", "recorded 2 bytes, requested x"),
         (b"x" * 500 + b"1" + b"y" * 500, b"x" * 500 + b"2" + b"y" * 500, "recorded …xxxxxxxxxx1yyyy"),
-        (b"a", b"\x1b[31ma", "recorded a, asked [31ma"),
-        (b"a", b"a\x00", r"asked …a\x00"),
+        (b"a", b"\x1b[31ma", "recorded a, requested [31ma"),
+        (b"a", b"a\x00", r"requested …a\x00"),
     ],
 )
 def test_other_bodies(interaction, recorded, incoming, message):
@@ -143,7 +143,7 @@ def test_encoded_bodies_are_not_shown(interaction):
     secret = b"an-obviously-fake-token"
     incoming = request(body=secret, **{"Content-Encoding": "unheard-of"})
     (shown,) = describe_nearest([interaction(request={"body": b"plain"})], incoming)
-    assert f"body: recorded plain, asked {len(secret)} bytes" in shown
+    assert f"body: recorded plain, requested {len(secret)} bytes" in shown
     json_asked = request(body=b'{"a": "%s"}' % secret, content_type="application/json", **{"Content-Encoding": "odd"})
     headers = (("Content-Type", "application/json"),)
     (shown,) = describe_nearest([interaction(request={"body": b'{"a": 1}', "headers": headers})], json_asked)
@@ -157,6 +157,6 @@ def test_every_part(interaction):
     incoming = RecordedRequest("PUT", "http://i.example:1/b")
     by_part = differences(Matcher(names), ANYONE, incoming, recorded)
     assert set(by_part) == set(names)
-    assert by_part["port"] == ["recorded 443, asked 1"]
-    assert by_part["headers"] == ["accept: recorded x, not asked"]
-    assert by_part["method"] == ["recorded POST, asked PUT"]
+    assert by_part["port"] == ["recorded 443, requested 1"]
+    assert by_part["headers"] == ["accept: recorded x, not requested"]
+    assert by_part["method"] == ["recorded POST, requested PUT"]

@@ -82,7 +82,7 @@ def differences(
             caller = recorded.authorized_by
             if caller and identity.environment and not _may_answer(caller, identity):
                 asker = f"{identity.profile or 'no profile'} ({identity.environment})"
-                by_part["credentials"] = [f"recorded by {caller.profile} ({caller.environment}), asked by {asker}"]
+                by_part["credentials"] = [f"recorded by {caller.profile} ({caller.environment}), requested by {asker}"]
             continue
         left, right = part(recorded.request), part(request)
         if left != right:
@@ -93,7 +93,7 @@ def differences(
 
 
 def json_differences(recorded: Any, requested: Any) -> Iterator[str]:
-    """Yield the places where two JSON values differ, by path, such as `$.qty: recorded 1, asked 2`."""
+    """Yield the places where two JSON values differ, by path, such as `$.qty: recorded 1, requested 2`."""
     pending = [("$", recorded, requested)]
     while pending:
         path, left, right = pending.pop()
@@ -159,14 +159,14 @@ def _values_by_name(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 def _difference(where: str, recorded: str | None, requested: str | None) -> str:
     """Return two values that differ, cut so that the difference shows; None stands for a missing value."""
     if recorded is None:
-        return f"{where}not recorded, asked {excerpt(requested or '', _LONGEST) or 'empty'}"
+        return f"{where}not recorded, requested {excerpt(requested or '', _LONGEST) or 'empty'}"
     if requested is None:
-        return f"{where}recorded {excerpt(recorded, _LONGEST) or 'empty'}, not asked"
+        return f"{where}recorded {excerpt(recorded, _LONGEST) or 'empty'}, not requested"
     shown = [excerpt(text, _LONGEST) or "empty" for text in (recorded, requested)]
     if shown[0] == shown[1]:  # the difference is not printable, or beyond the cut
         start = max(0, _shared_prefix(recorded, requested) - 10)
         shown = [f"…{ascii(text[start : start + _LONGEST])[1:-1][:_LONGEST]}" for text in (recorded, requested)]
-    return f"{where}recorded {shown[0]}, asked {shown[1]}"
+    return f"{where}recorded {shown[0]}, requested {shown[1]}"
 
 
 def _body_text(request: RecordedRequest) -> str:

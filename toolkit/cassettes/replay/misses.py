@@ -123,7 +123,7 @@ def no_match(
         what += f" The nearest{scope if len(heads) > COMPARED else ''}:{indented}"
     else:
         what += " It is empty." if is_empty else " It has no calls, only token requests."
-    advice = 'To add it, open the cassette online with mode="new_episodes"; to record all anew, mode="all".'
+    advice = 'To add it, open the cassette online with mode="new_episodes"; to record everything again, use mode="all".'
     return CassetteMiss(what, advice, about="cassette", nearest=descriptions)
 
 

@@ -1,6 +1,6 @@
 """Replace the values at the places that a user's rules name, in any format; everything else stays byte for byte.
 
-JSON is read token by token rather than loaded and written anew: numbers, escapes, white space, repeated names and the
+JSON is read token by token rather than loaded and dumped: numbers, escapes, white space, repeated names and the
 order of keys stay as they were, and so do event streams, lines of JSON and text with JSON in it.
 """
 
