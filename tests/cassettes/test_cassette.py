@@ -482,7 +482,7 @@ def test_miss(path, interaction):
     write(path, interaction("/v1/accounts?page=1"), interaction("/v1/orders"), interaction("/v1/accounts?page=2"))
     error = miss(Cassette(path, "none"), f"{BASE}/v1/accounts?page=3")
     assert error.what.startswith(f"Nothing recorded in tour.yaml answers GET {BASE}/v1/accounts?page=3. The nearest:\n")
-    assert error.nearest[0].startswith(f"GET {BASE}/v1/accounts?page=1\n  query: page: recorded 1, asked 3\n")
+    assert error.nearest[0].startswith(f"GET {BASE}/v1/accounts?page=1\n  query: page: recorded 1, requested 3\n")
     assert len(error.nearest) == 3
     assert 'mode="new_episodes"' in error.next_step
 
