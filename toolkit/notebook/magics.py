@@ -113,7 +113,7 @@ class Magics:
                 _print(what, sys.stderr)
 
     def _own_cassettes(self) -> Iterator[tuple[str, Cassette]]:
-        """Yield the cassettes of sessions and panels in variables, with the names of these."""
+        """Yield the cassettes of sessions and panels in variables, each with the name of its variable."""
         panels = sys.modules.get("toolkit.notebook.panel.widget")  # loaded if there is a panel
         for name, value in [*self._shell.user_ns.items()]:
             kind = type(value)  # isinstance() would ask a proxy, which may answer with an error
@@ -145,10 +145,9 @@ def _print(text: str, stream: TextIO) -> None:
 
 
 def without_cell_magic(lines: list[str]) -> list[str]:
-    """Return the lines of a cell with `%%cassette` in the first one replaced by the line magic of that name.
+    """Return the lines of a cell, with `%%cassette` in the first line replaced by the line magic of that name.
 
-    So the rest of the cell runs as any cell does: with `await`, with its own traceback, with its last expression
-    shown. It may begin with another cell magic, such as `%%time`.
+    This lets the rest of the cell run like any other: with `await`, its own traceback, and its last expression shown. It may begin with another cell magic, such as `%%time`.
     """
     if lines and lines[0].startswith(_CELL_MAGIC):
         from IPython.core import inputtransformer2

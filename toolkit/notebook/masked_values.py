@@ -89,7 +89,7 @@ def _texts_in(value: Any, texts: list[str] | None = None) -> list[str]:
 
 
 def _all_pieces() -> Pieces:
-    """Return the pieces of everything that live sessions know, including what became known since the last call."""
+    """Return the pieces of all secrets that live sessions know, including the latest."""
     for known in SESSION_SECRETS.living():
         if _counts.get(known, 0) != len(known):
             with _adding:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Masking:
-    """Masks what one shell shows, from `start` to `stop`. Each may be called repeatedly."""
+    """Masks everything that one shell shows, from `start` to `stop`. Both may be called repeatedly."""
 
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell: Any = shell
@@ -156,7 +156,7 @@ def _masked_buffer(buffer: Any) -> Any:
 
 
 def _remembered_input(inner: Callable[..., Any]) -> Callable[..., Any]:
-    """Remember what is typed at `input()`, so that credentials made from it can warn."""
+    """Remember what is typed at `input()`, so that making credentials from it can warn."""
 
     def ask(*args: Any, **more: Any) -> Any:
         answer = inner(*args, **more)
@@ -228,7 +228,7 @@ class _Write:
 
 
 class _Replacement:
-    """Takes the place of a stream that is written in C."""
+    """A masking replacement for a stream that is written in C."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream

@@ -78,13 +78,13 @@ def duration_text(seconds: float) -> str:
 
 
 class Line(Protocol):
-    """One line that changes, in one place."""
+    """A line of output that can change."""
 
     def show(self, status: LoopStatus) -> None:
         """Show the progress of the loop."""
 
     def end(self, text: str) -> None:
-        """Leave this text behind."""
+        """Replace the line with its final text."""
 
 
 class _NotebookLine:

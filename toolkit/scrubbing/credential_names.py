@@ -97,7 +97,7 @@ def _pattern_of(names: list[str]) -> bytes:
 
 
 def _pattern_at_word_start(names: list[str]) -> bytes:
-    """Return a pattern for text in small letters that is some thirty times faster: it jumps to first letters."""
+    """Return a pattern for lower-case text that is some thirty times faster, since it jumps to first letters."""
     by_letter: dict[str, list[str]] = {}
     for name in sorted(names, key=len, reverse=True):
         by_letter.setdefault(name[0], []).append(name[1:])
@@ -108,8 +108,8 @@ def _pattern_at_word_start(names: list[str]) -> bytes:
 # Patterns for bytes, to be compiled with IGNORECASE.
 FIELD_NAMES: Final = _pattern_of(list(_FIELD_KINDS))
 URL_NAMES: Final = _pattern_of([*_FIELD_KINDS, *_URL_KINDS])
-# A pattern of these names and some headers at the beginning of a word, for bytes in small letters.
-NAMES_IN_SMALL_LETTERS: Final = _pattern_at_word_start([*_FIELD_KINDS, "api-secret-key", "api-key-id", "x-auth-token"])
+# A pattern of these names and some headers at the beginning of a word, for lower-case bytes.
+LOWER_CASE_NAMES: Final = _pattern_at_word_start([*_FIELD_KINDS, "api-secret-key", "api-key-id", "x-auth-token"])
 # Placeholders have one of these names; other text in angle brackets may be a secret.
 _KINDS: Final = {
     *_HEADER_KINDS.values(),
@@ -126,7 +126,7 @@ _SCHEME: Final = re.compile(r"\A(?:basic|bearer|token|dpop) +", re.IGNORECASE)
 
 
 def normal_name(name: str) -> str:
-    """Return a name in the form in which names are compared: small letters, no hyphens or underscores."""
+    """Return a name in the form in which names are compared: lower case, without hyphens and underscores."""
     return _SEPARATORS.sub("", name.lower())
 
 
@@ -162,7 +162,7 @@ def header_kind(name: str) -> str | None:
 
 
 def is_placeholder(value: str) -> bool:
-    """Check whether a value, without a scheme such as Bearer, is a placeholder already."""
+    """Check whether a value, apart from a scheme such as Bearer, is already a placeholder."""
     value = _SCHEME.sub("", value)
     match = _PLACEHOLDER.match(value)
     return match[1] in _KINDS if match else value == Placeholder.BASIC

@@ -192,7 +192,7 @@ class PlacedForms:
 
 
 class _Core:
-    """The part of a base64 text that depends on the secret alone, whatever stands before and after the secret."""
+    """The part of a base64 text that depends on the secret alone, whatever comes before and after the secret."""
 
     __slots__ = ("_core", "_edges", "_literal", "_pattern", "_runs", "runs")
 
@@ -233,7 +233,7 @@ def _quoted(text: str) -> tuple[str, ...]:
 
 
 def _base64_cores(literal: bytes) -> list[_Core]:
-    """Return the cores for each of the three offsets at which the text may stand, in both alphabets."""
+    """Return the cores for each of the three offsets at which the text may start, in both alphabets."""
     cores: dict[str, _Core] = {}
     for offset, first in enumerate((0, 2, 3)):  # `first` characters hold bits of what stands before
         encoded = base64.b64encode(b"\0" * offset + literal).decode("ascii")
@@ -246,7 +246,7 @@ def _base64_cores(literal: bytes) -> list[_Core]:
 
 
 def _spellings(text: str) -> bytes:
-    """Return a pattern for a text however URLs, JSON, HTML and YAML write it, to be compiled with IGNORECASE."""
+    """Return a pattern for each way in which URLs, JSON, HTML and YAML write a text; compile it with IGNORECASE."""
     return b"".join(_repeated(character, len(list(run))) for character, run in groupby(text))
 
 
@@ -303,7 +303,7 @@ _PLAIN_SPACE: Final = b" \t\n\r\x0b\x0c"
 
 
 def without_whitespace(data: bytes) -> bytes:
-    """Return `data` without spaces and line breaks, escaped ones included."""
+    """Return `data` without spaces and line breaks, including escaped ones."""
     if b"\\" in data or b"%" in data:
         return _SPACE.sub(b"", data)
     return data.translate(None, _PLAIN_SPACE)

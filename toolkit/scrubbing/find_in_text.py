@@ -135,7 +135,7 @@ def _kind_of(name: str) -> str:
 
 
 def may_have_shape(data: bytes, lower: bytes) -> bool:
-    """Check quickly whether `data` may hold a credential with such a shape; `lower` is `data` in small letters."""
+    """Check quickly whether `data` may hold a credential with such a shape; `lower` is `data` in lower case."""
     return b"eyJ" in data or b"private key" in lower or any(stem in lower for stem in _BEARER_STEMS)
 
 

@@ -14,19 +14,19 @@ from toolkit.core.errors import ConfigurationError
 from toolkit.core.html import list_html, list_text, notice
 from toolkit.core.secret import Secret
 from toolkit.core.words import count_text
-from toolkit.scrubbing.credential_names import NAMES_IN_SMALL_LETTERS
+from toolkit.scrubbing.credential_names import LOWER_CASE_NAMES
 from toolkit.scrubbing.find_in_text import BEARER, PRIVATE_KEY, SIGNED_TOKEN
 from toolkit.scrubbing.known import KnownSecrets
 
 _COLUMNS: Final = ("file", "line", "what")
 _WHAT_TO_DO: Final = "check each place, remove the secrets, and change those in files that were shared."
 _NO_FINDINGS: Final = "No findings: nothing looks like a secret."
-# Parts of patterns that ignore case or search small letters. A value; one in angle brackets is a placeholder.
+# Parts of patterns that ignore case or search lower-case text. A value; one in angle brackets is a placeholder.
 _VALUE: Final = rb"(?!<|%3c)[a-z0-9._~+/=%-]{8,}"
 # In code, names of variables, functions and attributes stand where a value would.
 _NO_CODE: Final = rb"(?![a-z_]+(?:\.[a-z_]+)+(?![a-z0-9._~+/=%-])|[a-z_]+\s*[,()\[])"
 _SEPARATOR: Final = rb"(?:\\*[\"'])?(?:\s*[=:]\s*)(?:\[\s*|-\s+)?(?:\\*[\"'])?"
-# Kind, text that every match contains in small letters, and pattern.
+# Kind, text that every match contains in lower case, and pattern.
 _PLACES: Final = tuple(
     (kind, stem, re.compile(pattern, re.IGNORECASE))
     for kind, stem, pattern in (
@@ -36,7 +36,7 @@ _PLACES: Final = tuple(
         ("signed token", b".eyj", SIGNED_TOKEN.encode("ascii")),
     )
 )
-_SECRET_FIELD: Final = re.compile(NAMES_IN_SMALL_LETTERS + _SEPARATOR + _NO_CODE + _VALUE)
+_SECRET_FIELD: Final = re.compile(LOWER_CASE_NAMES + _SEPARATOR + _NO_CODE + _VALUE)
 
 
 @dataclass(frozen=True, slots=True)

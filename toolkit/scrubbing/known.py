@@ -80,7 +80,7 @@ class KnownSecrets:
         self._add_new((secret, "", stand_in) for secret, stand_in in stand_ins)
 
     def _add_new(self, secrets: Iterable[_NewSecret], *, warns: bool = True) -> None:
-        """Add the secrets that are not known yet, tell followers and listeners, and warn of short secrets."""
+        """Add the secrets that are not known yet, tell followers and listeners, and warn about short secrets."""
         new = [secret for secret in secrets if self._add_one(*secret)]
         if not new:
             return

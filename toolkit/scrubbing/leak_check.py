@@ -75,7 +75,7 @@ def check(data: bytes, known: KnownSecrets, *, where: str) -> None:
 
 
 def check_compressed(data: bytes, known: KnownSecrets) -> None:
-    """Refuse compressed data that holds a known secret, which cannot be replaced in there.
+    """Refuse compressed data that holds a known secret, because it cannot be replaced there.
 
     Raises:
         SecretLeak: if there is such data, or it cannot be decompressed to check it; names the kind of the secret.
@@ -117,7 +117,7 @@ def may_hold_compressed(data: bytes) -> bool:
 
 
 def compressed_contents(data: bytes) -> Iterator[bytes]:
-    """Yield everything compressed in `data`, decompressed, and everything compressed within that.
+    """Yield all compressed contents of `data`, decompressed, at every level.
 
     Data that only begins like compressed data is ignored.
 

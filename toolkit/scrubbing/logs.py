@@ -116,7 +116,7 @@ def _replace(record: logging.LogRecord, message: str) -> None:
 
 
 def _masked(logger: str, message: str) -> str:
-    """Return a message with the values of credentials' headers and fields masked, known or not."""
+    """Return a message with the values of credential headers and fields masked, whether known or not."""
     if logger.startswith("hpack"):
         message = compiled(_HEADER_BLOCK).sub(rf"\1 {_NOT_SHOWN}", message)
     elif logger == "httpcore.socks":

@@ -45,7 +45,7 @@ def replace_cookies(header: str, value: str, stand_in: Callable[[str], str]) -> 
     """Return a header's value with a stand-in for each cookie's value; names, quotes and attributes stay.
 
     Args:
-        header: the name of the header in small letters.
+        header: the name of the header in lower case.
         value: the value of the header.
         stand_in: returns what to write instead of a cookie's value.
     """

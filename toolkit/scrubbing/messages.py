@@ -24,7 +24,7 @@ class RecordedRequest(NamedTuple):
 
 
 class RecordedResponse(NamedTuple):
-    """A response as a cassette holds it. The text of headers stands for bytes in Latin-1.
+    """A response as a cassette holds it. The texts of headers represent bytes in Latin-1.
 
     Attributes:
         status: HTTP status code.
@@ -50,5 +50,5 @@ def header_bytes(value: str) -> bytes:
 
 
 def header_text(value: Any) -> str:
-    """Return the text that stands for the bytes of a header's value."""
+    """Return the text that represents the bytes of a header's value."""
     return value.decode("latin-1") if isinstance(value, bytes) else str(value)

@@ -53,7 +53,7 @@ class GroupIndex(Generic[T]):
         return self._owners.get(group)
 
     def put(self, group: int, owner: T) -> None:
-        """Look for a group from now on."""
+        """Add a group to look for."""
         self._owners[group] = owner
         for table in (self._unfinished_table, self._table):
             if table is not None:
@@ -113,7 +113,7 @@ class Prefilter:
         self._always: list[int] = []  # secrets without anchors, which any text may hold
 
     def add(self, number: int, forms: Forms) -> None:
-        """Look for the secret with these forms from now on."""
+        """Add a secret to look for, with its forms."""
         anchors = forms.anchors()
         if anchors is None:
             self._always.append(number)
@@ -130,7 +130,7 @@ class Prefilter:
                     self._index.put(group, others + alone)
 
     def candidates(self, data: bytes) -> set[int]:
-        """Return the numbers of the secrets that may be in `data`; every secret that is there is among them."""
+        """Return the numbers of the secrets that may be in `data`, including every secret that is there."""
         candidates = set(self._always)
         for level in (data, *unescaped_levels(data)):
             for at, numbers in self._index.matches_in(level):

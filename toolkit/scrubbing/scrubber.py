@@ -67,7 +67,7 @@ class Scrubber:
         self.add_rules(rules)
 
     def add_rules(self, rules: Rules | None) -> None:
-        """Apply these rules too."""
+        """Add rules to those that are applied."""
         before = self._rules.rules if self._rules else None
         both = before | rules if before and rules else rules or before
         if both and both != before:
@@ -93,7 +93,7 @@ class Scrubber:
     def exchange(
         self, request: RecordedRequest, response: RecordedResponse
     ) -> tuple[RecordedRequest, RecordedResponse]:
-        """Return a request and its response as they may be recorded.
+        """Return a request and its response in a form that is safe to record.
 
         Raises:
             SecretLeak: if a body cannot be decompressed, or holds a secret in compressed data, where it cannot be
@@ -175,7 +175,7 @@ class Scrubber:
     def _message(
         self, message: RecordedRequest | RecordedResponse, plain_body: bytes, change: _Change, *, records: bool
     ) -> tuple[HeaderList, bytes, str]:
-        """Return headers, body and URI as they may be recorded.
+        """Return headers, body and URI in a form that is safe to record.
 
         The body is the message's own, compressed as it came, unless something in it changed.
         """

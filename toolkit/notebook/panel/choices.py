@@ -25,7 +25,7 @@ HOW_TO_GIVE_A_KEY: Final = "Choose its file, or paste it: PEM or JWK."
 
 
 class Mode(StrEnum):
-    """What a session does with calls: sends them, sends and records them, or replays recorded ones."""
+    """The way a session handles calls: it sends them, sends and records them, or replays recorded calls."""
 
     LIVE = "live"
     RECORD = "record"
@@ -102,7 +102,7 @@ def is_for_visitors(environ: Mapping[str, str]) -> bool:
 
 
 def first_mode(cassette: str | Path | None, settings: Settings, *, for_visitors: bool = False) -> Mode:
-    """Return the mode that a panel starts with: replay a cassette that exists, else record the named one, else live.
+    """Return the mode to start with: replay for an existing cassette, record for a new one, live without one.
 
     Args:
         cassette: the cassette that the notebook names.

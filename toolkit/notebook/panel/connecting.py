@@ -129,7 +129,7 @@ class Connecting:
             connection.session.close()
 
     def _pressed(self) -> None:
-        """Connect with what is chosen, or ask the page for what was typed; `_answered` follows."""
+        """Connect with the choices in the form, or first ask the page for typed texts."""
         self.controls.clear()
         chosen = self.controls.credentials
         if not self._check_form():
@@ -143,7 +143,7 @@ class Connecting:
             self._connect_chosen(chosen)
 
     def _no_fields(self, what: str) -> PanelProblem:
-        """Return the problem of a front end that shows no fields, or does not send what is in them."""
+        """Return the problem of a front end that shows no fields, or does not send their texts."""
         step = f"If you see no fields to type into, run {self._variable()}.connect() in a cell and answer there."
         return PanelProblem("connect", what, "" if self._for_visitors else step)  # visitors have no cells
 

@@ -136,15 +136,15 @@ class Controls:
 
     @property
     def choice(self) -> tuple[object, ...]:
-        """Everything that is chosen, to compare with an earlier choice."""
+        """All choices in the form, to compare with earlier choices."""
         return self.environment, self.mode, self.cassette, self.credentials
 
     def ask(self) -> None:
-        """Ask the page for what was typed."""
+        """Ask the page for the typed texts."""
         self._credentials.inputs.ask()
 
     def take(self) -> dict[str, Secret]:
-        """Return what the page sent, by the names of the fields, and keep none of it."""
+        """Return the texts that the page sent, by the names of the fields, and forget them."""
         return self._credentials.inputs.take()
 
     def add(self, credentials: Credentials) -> None:
@@ -191,7 +191,7 @@ class Controls:
             widget.close()
 
     def _environment_changed(self, _: object) -> None:
-        """Forget what was typed for the previous environment, and offer the choices of the new environment."""
+        """Forget the texts for the previous environment, and offer the choices of the new environment."""
         self._credentials.forget()
         self._arrange(None)
         self.clear()

@@ -43,7 +43,7 @@ _WORDS_OR_WIDGET: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the panel shows about a connected session.
+    """The facts that the panel shows about a connected session.
 
     Attributes:
         environment: the environment that is called.
@@ -75,7 +75,7 @@ class Facts:
 
     @property
     def interfaces(self) -> tuple[Interface, ...]:
-        """The interfaces that the user may call (section 1 of the service document), without the token endpoint's."""
+        """The interfaces that the user may call (section 1 of the service document), except the token endpoint."""
         return tuple(name for name in self.environment.rules.addresses if name is not Interface.AUTH)
 
 

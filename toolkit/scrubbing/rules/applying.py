@@ -75,7 +75,7 @@ class AppliedRules:
     def apply(
         self, uri: str, headers: HeaderList, body: bytes, *, is_request: bool, records: bool = True
     ) -> tuple[str, HeaderList, bytes]:
-        """Return URI, headers and decompressed body of a message, with the values replaced that the rules find."""
+        """Return URI, headers and decompressed body of a message, after replacing the values that the rules find."""
         if self._compiled.has_places:
             replace = self._replace(is_request=is_request, records=records)
             uri, headers, body = self._rewritten(Rewriter(self._compiled, replace), uri, headers, body)

@@ -32,7 +32,7 @@ class _Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Rules:
-    """What to replace in recordings besides credentials. The live caller still sees everything.
+    """Rules for what to replace in recordings besides credentials. The live caller still sees everything.
 
     A value of eight characters or more that a rule finds is replaced wherever it occurs, in any form. A shorter value
     is replaced only where the rule finds it; if it has a stand-in, also where it is a whole part of a URL.
@@ -108,7 +108,7 @@ _LISTS: Final = tuple(item.name for item in fields(Rules) if item.name != "key")
 
 
 class CompiledRules:
-    """Compiled rules, which tell for each place in a message how to treat the value there.
+    """Compiled rules, which say how to treat the value at each place in a message.
 
     A treatment is a kind, such as "ACCOUNT_PIN", or STAND_IN.
     """
@@ -150,7 +150,7 @@ class CompiledRules:
         return None
 
     def is_placeholder(self, text: str) -> bool:
-        """Check whether a text is a placeholder of these rules already."""
+        """Check whether a text is already a placeholder of these rules."""
         return self._placeholder.fullmatch(text) is not None
 
 

@@ -1,6 +1,6 @@
 """Stand-ins for personal data: the same stand-in for the same value everywhere, with the same look.
 
-A stand-in has digits, small letters and capitals where the value has them, and at least eight of them, so that two
+A stand-in has digits, lower-case letters and capitals where the value has them, and at least eight of them, so that two
 values practically never share one. It is computed from the value and a key, which is not in the repository: tables of
 several recordings still join, and the value cannot be computed back without the key.
 """
@@ -55,7 +55,7 @@ class Pseudonyms:
         self._recorded = recorded
 
     def stand_in(self, value: str, *, is_number: bool = False) -> str:
-        """Return the stand-in of a value. A key is made if there is none.
+        """Return the stand-in of a value; make a key if there is none.
 
         Raises:
             ConfigurationError: if the key cannot be read or made.
