@@ -6,23 +6,22 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
+from toolkit.core.patterns import compiled
 from toolkit.core.secret import SHORTEST_SECRET
 
 _ATTRIBUTES: Final = frozenset(
     {"expires", "max-age", "domain", "path", "secure", "httponly", "samesite", "partitioned", "priority", "version"}
 )
-_SEPARATOR: Final = re.compile(r"(\s*;\s*|\s*,\s*(?=[!#$%&'*+.^_`|~0-9A-Za-z-]+=))")
+_SEPARATOR: Final = r"(\s*;\s*|\s*,\s*(?=[!#$%&'*+.^_`|~0-9A-Za-z-]+=))"
 # Values that may be long but are not credentials: dates, instants, other numbers, and words such as a region, a time
 # zone or a choice. Replaced wherever they occur, they would be missing in data, or break its JSON.
-_ORDINARY: Final = re.compile(
+_ORDINARY: Final = (
     r"\d{4}-\d\d-\d\d(?:[T ][0-9:.]+Z?)?|-?\d{1,15}(?:\.\d{1,15})?"
     r"|[A-Z]?[a-z]{1,10}(?:[/_-](?:[A-Z]?[a-z]{1,10}|[A-Z]{2,3}|\d{1,2})){0,3}|[a-z]{11}"
 )
-_BOUNDARY: Final = re.compile(r"boundary\s*=\s*(?:\"([^\"]+)\"|([^\s;,]+))", re.IGNORECASE)
-_FIRST_LINE: Final = re.compile(rb"\A\s*--([^\r\n]{1,200}?)[ \t]*\r?\n")
-_NAME: Final = re.compile(
-    rb"(?<![\w-])name(?:\*\s*=\s*[\w-]*'[\w-]*'|\s*=\s*)(?:\"([^\"\r\n]*)\"|([^\s;\"]+))", re.IGNORECASE
-)
+_BOUNDARY: Final = r"(?i)boundary\s*=\s*(?:\"([^\"]+)\"|([^\s;,]+))"
+_FIRST_LINE: Final = rb"\A\s*--([^\r\n]{1,200}?)[ \t]*\r?\n"
+_NAME: Final = rb"(?i)(?<![\w-])name(?:\*\s*=\s*[\w-]*'[\w-]*'|\s*=\s*)(?:\"([^\"\r\n]*)\"|([^\s;\"]+))"
 _LINE_END_BEFORE: Final = re.compile(rb"(?:\r?\n)?\Z")
 _END_OF_HEAD: Final = re.compile(rb"\r?\n\r?\n")
 
@@ -37,7 +36,7 @@ def cookie_values(header: str, value: str) -> Iterator[str]:
 
     replace_cookies(header, value, note)
     for cookie in cookies:
-        if len(cookie) >= SHORTEST_SECRET and not _ORDINARY.fullmatch(cookie):
+        if len(cookie) >= SHORTEST_SECRET and not compiled(_ORDINARY).fullmatch(cookie):
             yield cookie
 
 
@@ -50,7 +49,7 @@ def replace_cookies(header: str, value: str, stand_in: Callable[[str], str]) -> 
         stand_in: returns what to write instead of a cookie's value.
     """
     is_setting = header.startswith("set-")
-    parts = _SEPARATOR.split(value)
+    parts = compiled(_SEPARATOR).split(value)
     is_first = True
     for number in range(0, len(parts), 2):
         if number:
@@ -87,10 +86,10 @@ class Part(NamedTuple):
 
 def parts_of(content_type: str, body: bytes) -> Iterator[Part]:
     """Yield the parts of a multipart body; nothing if it does not contain the boundary."""
-    declared = _BOUNDARY.search(content_type)
+    declared = compiled(_BOUNDARY).search(content_type)
     boundary = (declared[1] or declared[2]).encode("utf-8", "replace") if declared else b""
     if not boundary or b"--" + boundary not in body:
-        first = _FIRST_LINE.match(body)
+        first = compiled(_FIRST_LINE).match(body)
         if first is None:
             return
         boundary = first[1]
@@ -108,6 +107,6 @@ def parts_of(content_type: str, body: bytes) -> Iterator[Part]:
         # The line break before a delimiter belongs to the delimiter.
         end -= len(_LINE_END_BEFORE.search(body, max(gap.end(), end - 2), end)[0])  # type: ignore[index]
         head = body[head_start : gap.start()]
-        name = _NAME.search(head)
+        name = compiled(_NAME).search(head)
         text = (name[1] or name[2] or b"").decode("utf-8", "replace") if name else ""
         yield Part(text, head, gap.end(), end)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 from toolkit.core.document import ADDRESS_NAMES, DEFAULT_HEADER_PREFIX, symbolic_address
@@ -22,9 +22,11 @@ from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.leak_check import check_compressed, check_utf_16
 from toolkit.scrubbing.message_parts import replace_cookies
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes, header_text
-from toolkit.scrubbing.rules.applying import AppliedRules
 from toolkit.scrubbing.rules.model import Rules
 from toolkit.scrubbing.rules.rewriting import keep_json
+
+if TYPE_CHECKING:
+    from toolkit.scrubbing.rules.applying import AppliedRules
 
 # Replaces secrets and addresses in bytes; the flag tells whether the bytes are part of a URL.
 _Change = Callable[[bytes, bool], bytes]
@@ -71,6 +73,8 @@ class Scrubber:
         before = self._rules.rules if self._rules else None
         both = before | rules if before and rules else rules or before
         if both and both != before:
+            from toolkit.scrubbing.rules.applying import AppliedRules
+
             self._rules = AppliedRules(both, self.known)
             self.recall(self._recorded)
 
