@@ -84,7 +84,7 @@ class Magics:
             cell = owner  # IPython makes a new description of a cell that was interrupted while it awaited
         if result is None:
             self._running.clear()
-        # An empty cell ends without having started.
+        # An empty cell ends without a start.
         start = next((index for index, running in enumerate(self._running) if running is cell), None)
         if start is not None:
             del self._running[start:]
@@ -147,7 +147,8 @@ def _print(text: str, stream: TextIO) -> None:
 def without_cell_magic(lines: list[str]) -> list[str]:
     """Return the lines of a cell, with `%%cassette` in the first line replaced by the line magic of that name.
 
-    This lets the rest of the cell run like any other: with `await`, its own traceback, and its last expression shown. It may begin with another cell magic, such as `%%time`.
+    This lets the rest of the cell run like any other: with `await`, its own traceback, and its last expression
+    shown. It may begin with another cell magic, such as `%%time`.
     """
     if lines and lines[0].startswith(_CELL_MAGIC):
         from IPython.core import inputtransformer2
@@ -160,7 +161,7 @@ def without_cell_magic(lines: list[str]) -> list[str]:
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """Mask secrets and add `%%cassette`; called by `%load_ext toolkit`."""
-    unload_ipython_extension(shell)  # loading twice is loading once
+    unload_ipython_extension(shell)  # loading twice must not register twice
     magics = Magics(shell)
     magics.masking.start()
     manager: Any = shell.magics_manager

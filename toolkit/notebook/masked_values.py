@@ -17,7 +17,7 @@ from toolkit.scrubbing.pieces import Pieces
 
 UNCHECKED: Final = "<not shown: it could not be checked for secrets>"
 # Kinds of secrets that are masked as a whole only, because a piece of them may be public. A private key shares its
-# first bytes with every key and its last ones with its public half; its lines count as secrets of their own.
+# first bytes with every key and its last bytes with its public half; each of its lines is a secret of its own.
 # Cookies and personal data hold ordinary words and dates.
 _MASKED_AS_A_WHOLE: Final = frozenset({"PRIVATE_KEY", "COOKIE", ""})
 _pieces = Pieces()
@@ -32,7 +32,7 @@ def masked(value: Any) -> Any:
     """
     if isinstance(value, Mapping | list | tuple):
         with suppress(Exception):  # then each item is checked by itself
-            # One search in all texts is many times as fast as one search in each.
+            # Searching all texts at once is many times as fast as searching each.
             texts = "\0".join(dict.fromkeys(_texts_in(value)))
             if _masked_text(texts) == texts:
                 return value

@@ -65,7 +65,7 @@ class Masking:
 
         def undo() -> None:
             if vars(owner).get(name) is not outer:
-                return  # somebody else has wrapped it since, and still calls this wrapper
+                return  # other code has wrapped it since, and still calls this wrapper
             if own is None:
                 delattr(owner, name)
             else:
@@ -133,7 +133,7 @@ def _masked_message(inner: Callable[..., Any]) -> Callable[..., Any]:
 def _masked_send(inner: Callable[..., Any]) -> Callable[..., Any]:
     """Mask the binary part of a message: the bytes of a widget, which a notebook keeps with its state."""
 
-    def send(  # the signature of jupyter_client, whose callers may give the buffers by position
+    def send(  # the signature of jupyter_client, whose callers may pass the buffers by position
         stream: Any,
         message: Any,
         content: Any = None,

@@ -131,7 +131,7 @@ class Loop(Generic[Item]):
             shown = now
             line = line or self._line()
             if line is not None:
-                with suppress(Exception):  # a terminal that is gone must not end the work
+                with suppress(Exception):  # a closed terminal must not end the loop
                     line.show(status())
 
         text = LoopStatus.stopped_text

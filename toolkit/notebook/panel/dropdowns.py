@@ -165,7 +165,7 @@ class CassetteControl(DropdownControl):
     def _offer_cassettes(self, *, is_new: bool) -> None:
         options = choices.cassette_choices(self._settings, self._named, listed=self._is_listed or is_new, new=is_new)
         values = [value for _, value in options]
-        # What a replay offered first was not the user's choice, and recording must not add to it by default.
+        # The first cassette of a replay was not the user's choice, and recording must not add to it by default.
         was_recording = any(value == choices.NEW_CASSETTE for _, value in self.dropdown.options)
         chosen = self.dropdown.value if was_recording or not is_new else None
         kept = [value for value in (chosen, self._named) if value is not None and value in values]
