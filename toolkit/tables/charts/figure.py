@@ -36,37 +36,28 @@ MAX_ROWS: Final = 8  # bars or lines; the last row sums up the rest
 _SOURCE_UNKNOWN: Final = "source not known: drawn from a table"
 _WIDTH: Final = 8.0  # inches
 _DPI: Final = 192  # two dots for each CSS pixel
+# Where this differs from the defaults of matplotlib.
 _STYLE: Final[dict[Any, Any]] = {
     "axes.edgecolor": INK,
     "axes.facecolor": "none",
-    "axes.grid": False,
     "axes.labelcolor": INK,
-    "axes.labelsize": 10,
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlecolor": INK,
     "axes.titlelocation": "left",
-    "axes.titlesize": 12,
     "axes.titleweight": "bold",
     "axes.titlepad": 12,
-    "axes.unicode_minus": True,
     "figure.facecolor": "none",
-    "figure.edgecolor": "none",
     "font.family": ["DejaVu Sans"],  # comes with matplotlib
-    "font.size": 10,
     "grid.color": INK,
     "grid.alpha": 0.18,
     "legend.frameon": False,
     "legend.handletextpad": 0.2,
     "legend.fontsize": 9,
     "legend.labelcolor": INK,
-    "savefig.facecolor": "none",
-    "savefig.edgecolor": "none",
     "svg.hashsalt": "service-access-toolkit",
     "text.color": INK,
     "text.parse_math": False,  # a $ in the name of an account does not start a formula
-    "text.usetex": False,
-    "timezone": "UTC",
     "xtick.color": INK,
     "xtick.labelsize": 9,
     "ytick.color": INK,
