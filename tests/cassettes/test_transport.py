@@ -219,7 +219,7 @@ def test_streamed_request(path):
     assert sent == [b"one two"]
     assert contents.read(path.read_bytes(), source="").interaction(0).request.body == b"one two"
     assert replay(path, method="POST", content=pieces()).content == b"body"
-    with pytest.raises(CassetteMiss, match="body: recorded one two, asked three"):
+    with pytest.raises(CassetteMiss, match="body: recorded one two, requested three"):
         replay(path, method="POST", content=b"three")
 
 

@@ -47,7 +47,7 @@ _ESCAPED_ASCII: Final = re.compile(
     re.IGNORECASE,
 )
 _ESCAPE_SIGNS: Final = (b"%", b"\\", b"#")  # every escape of a letter contains one of these
-_LEVELS: Final = 12  # of escapes within escapes that are undone; the patterns allow for no more
+_LEVELS: Final = 12  # of escapes within escapes that are undone; the patterns do not allow for more
 SHORTEST_ANCHOR: Final = 7  # characters
 
 
@@ -88,7 +88,7 @@ class Forms:
 
     def replace_in(self, data: bytes, placeholder: bytes) -> bytes:
         """Return `data` with the placeholder in place of every form of the secret."""
-        # Escaped spellings first: replacing the plain text would leave a backslash before or behind it, and break JSON.
+        # Escaped spellings first: replacing the plain text would leave a backslash beside it, and break JSON.
         if self._may_be_spelled_in(data):
             data = self._pattern().sub(lambda _: placeholder, data)
         data = data.replace(self._literal, placeholder)
@@ -235,7 +235,7 @@ def _quoted(text: str) -> tuple[str, ...]:
 def _base64_cores(literal: bytes) -> list[_Core]:
     """Return the cores for each of the three offsets at which the text may start, in both alphabets."""
     cores: dict[str, _Core] = {}
-    for offset, first in enumerate((0, 2, 3)):  # `first` characters hold bits of what stands before
+    for offset, first in enumerate((0, 2, 3)):  # `first` characters hold bits of what comes before
         encoded = base64.b64encode(b"\0" * offset + literal).decode("ascii")
         bits = (offset + len(literal)) * 8
         core = encoded[first : bits // 6]  # without the character that holds bits of what comes after
@@ -252,7 +252,7 @@ def _spellings(text: str) -> bytes:
 
 def _repeated(character: str, count: int) -> bytes:
     if character == "\\":
-        # Each level of JSON doubles them. More may follow that escape the next character.
+        # Each level of JSON doubles backslashes; more may follow, which escape the next character.
         levels = [_BACKSLASH + b"{%d}" % (count << level) for level in (4, 3, 2, 1, 0)]
         return b"(?:" + _escapes(character) + b"{%d}|" % count + b"|".join(levels) + b")"
     # YAML doubles the apostrophe. A repetition of either spelling would take long to fail.
@@ -295,7 +295,7 @@ def _code(code: int) -> bytes:
     return b"(?:u%08x|u%04x%su%04x)" % (code, halves[0], _BACKSLASH + rb"{1,15}", halves[1])
 
 
-# White space as it is, as JSON and URLs escape it, and JSON's escapes within URLs.
+# White space as it is, in the escapes of JSON and URLs, and in JSON's escapes within URLs.
 _SPACE: Final = re.compile(
     rb"(?:\s|(?:\\|" + _PERCENT + rb"5[Cc])+[nrt]|" + _PERCENT + rb"(?:0[AaDd9]|20))+",
 )
@@ -311,7 +311,7 @@ def without_whitespace(data: bytes) -> bytes:
 
 def replace_across_lines(data: bytes, spans: Iterable[tuple[int, int]], placeholder: bytes) -> bytes:
     """Return `data` with the placeholder in place of these spans of `without_whitespace(data)`."""
-    # Where each piece between white space starts, without white space and in `data`.
+    # The start of each piece between white space, without white space and in `data`.
     starts, origins = [0], [0]
     length = 0
     for match in _SPACE.finditer(data):

@@ -21,9 +21,9 @@ from toolkit.scrubbing.known import KnownSecrets
 _COLUMNS: Final = ("file", "line", "what")
 _WHAT_TO_DO: Final = "check each place, remove the secrets, and change those in files that were shared."
 _NO_FINDINGS: Final = "No findings: nothing looks like a secret."
-# Parts of patterns that ignore case or search lower-case text. A value; one in angle brackets is a placeholder.
+# Parts of patterns that ignore case or search lower-case text. A value in angle brackets is a placeholder.
 _VALUE: Final = rb"(?!<|%3c)[a-z0-9._~+/=%-]{8,}"
-# In code, names of variables, functions and attributes stand where a value would.
+# In code, the names of variables, functions and attributes take the place of a value.
 _NO_CODE: Final = rb"(?![a-z_]+(?:\.[a-z_]+)+(?![a-z0-9._~+/=%-])|[a-z_]+\s*[,()\[])"
 _SEPARATOR: Final = rb"(?:\\*[\"'])?(?:\s*[=:]\s*)(?:\[\s*|-\s+)?(?:\\*[\"'])?"
 # Kind, text that every match contains in lower case, and pattern.

@@ -299,7 +299,7 @@ def _other_texts(text: str) -> Iterator[tuple[Secret, type[Forms]]]:
         yield Secret(body), Forms
         if "PRIVATE KEY-----" not in match[0]:  # a certificate beside it
             continue
-        # In a list or in quotes, something other than white space stands between the lines.
+        # In a list or in quotes, the lines are separated by more than white space.
         public = _public_part(match[0])
         for line in match[1].split():
             if len(line) >= _SHORTEST_LINE and line != body and line not in public:

@@ -36,7 +36,7 @@ _MAGICS: Final = (b"\x1f\x8b\x08", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"\xfd7zX
 _MAGIC: Final = re.compile(b"|".join(map(re.escape, _MAGICS)))
 # RFC 1950 section 2.2; too short to search for within a text.
 _ZLIB: Final = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
-# How base64 of these begins.
+# The first characters of these in base64.
 _BASE64_MAGICS: Final = (
     *(b"H4sI", b"UEsDB", b"KLUv/", b"KLUv_", b"/Td6WFoA", b"_Td6WFoA", b"QlpoO"),
     *(b"eJ", b"eN", b"eAE", b"eF4"),

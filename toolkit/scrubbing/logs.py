@@ -46,7 +46,7 @@ _REPR: Final = r"""b?(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")"""
 # A pair in a list of headers, and how hpack writes one.
 _HEADER: Final = rf"(?s)(\(|Adding |Evicting )({_REPR})(, |=|: )({_REPR})"
 _HEADER_NAMES: Final = re.compile("auth|cookie|-key", re.IGNORECASE)
-# A block of Huffman-coded headers (RFC 7541 section 5.2), in which no search by value finds a secret.
+# A block of Huffman-coded headers (RFC 7541 section 5.2), in which a search by value cannot find a secret.
 _HEADER_BLOCK: Final = r"(?s)\A(Encoded header block to|Decoding) .*"
 _SOCKS_LOGIN: Final = rf"(?s)\bauth=\({_REPR}, {_REPR}\)"
 _USERINFO: Final = re.compile(r"(?<=://)[^\s/?#@'\"]*:[^\s/?#@'\"]*(?=@)")

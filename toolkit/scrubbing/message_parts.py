@@ -14,7 +14,7 @@ _ATTRIBUTES: Final = frozenset(
 )
 _SEPARATOR: Final = r"(\s*;\s*|\s*,\s*(?=[!#$%&'*+.^_`|~0-9A-Za-z-]+=))"
 # Values that may be long but are not credentials: dates, instants, other numbers, and words such as a region, a time
-# zone or a choice. Replaced wherever they occur, they would be missing in data, or break its JSON.
+# zone or a choice. Replacing them wherever they occur would remove data or break its JSON.
 _ORDINARY: Final = (
     r"\d{4}-\d\d-\d\d(?:[T ][0-9:.]+Z?)?|-?\d{1,15}(?:\.\d{1,15})?"
     r"|[A-Z]?[a-z]{1,10}(?:[/_-](?:[A-Z]?[a-z]{1,10}|[A-Z]{2,3}|\d{1,2})){0,3}|[a-z]{11}"

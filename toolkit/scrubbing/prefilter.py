@@ -21,7 +21,7 @@ from toolkit.scrubbing.encoded_forms import SHORTEST_ANCHOR, Forms, unescaped_le
 T = TypeVar("T")
 
 WIDTH: Final = 4  # bytes of a group, which is an unsigned int
-_LARGE: Final = 1 << 15  # bytes of text from which on the lookup table pays
+_LARGE: Final = 1 << 15  # bytes of text above which the lookup table pays
 _SMALLEST_TABLE: Final = 1 << 16
 _SPREAD: Final = 2_654_435_761  # 2**32 divided by the golden ratio: hashes neighbouring numbers far apart
 _AROUND: Final = SHORTEST_ANCHOR - WIDTH  # bytes of an anchor's end that may stand before or after a group
@@ -45,7 +45,7 @@ class GroupIndex(Generic[T]):
         self._owners: dict[int, T] = {}
         self._table: Any = None
         self._unfinished_table: Any = None
-        # Reentrant: the garbage collector may run inside, and what it collects may print, which searches again.
+        # Reentrant: the garbage collector may run inside, and finalizers may print, which searches again.
         self._lock = threading.RLock()
 
     def get(self, group: int) -> T | None:
