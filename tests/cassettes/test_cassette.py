@@ -52,17 +52,17 @@ def get(cassette, service, *paths):
     """Return the bodies of calls through a cassette; None for a miss."""
     bodies = []
     with httpx.Client(transport=cassette.transport(httpx.MockTransport(service)), base_url=BASE) as client:
-        for one in paths:
+        for path in paths:
             try:
-                bodies.append(client.get(one).text)
+                bodies.append(client.get(path).text)
             except CassetteMiss:
                 bodies.append(None)
     return bodies
 
 
 def bodies_in(path):
-    held = contents.read(path.read_bytes(), source="")
-    return [held.interaction(number).response.body.decode() for number in range(len(held))]
+    cassette = contents.read(path.read_bytes(), source="")
+    return [cassette.interaction(number).response.body.decode() for number in range(len(cassette))]
 
 
 def write(path, *interactions):
@@ -200,10 +200,10 @@ def test_offline(path, counting, monkeypatch):
 
 def test_two_at_the_same_time(path, counting):
     """Two cassettes on one new file both record, and neither loses what the other recorded."""
-    one, other = Cassette(path), Cassette(path)
+    first, second = Cassette(path), Cassette(path)
     for number in range(3):
-        get(one, counting, f"/one-{number}")
-        get(other, counting, f"/other-{number}")
+        get(first, counting, f"/one-{number}")
+        get(second, counting, f"/other-{number}")
     assert len(bodies_in(path)) == 6
 
 
@@ -269,12 +269,12 @@ def test_strict_identities(path, interaction, authorization):
         interaction("/a", b"yours", authorized_by=authorization("yours")),
     )
     cassette = Cassette(path, "none", strict=True)
-    asked = interaction("/a").request
-    assert cassette.find(asked, Identity("broker-sandbox", "mine")).response.body == b"mine"
-    assert cassette.find(asked, Identity("broker-sandbox")).response.body == b"yours"
+    request = interaction("/a").request
+    assert cassette.find(request, Identity("broker-sandbox", "mine")).response.body == b"mine"
+    assert cassette.find(request, Identity("broker-sandbox")).response.body == b"yours"
     for identity in (Identity("broker-sandbox"), Identity("broker-sandbox", "yours")):
         with pytest.raises(CassetteMiss, match="was already played"):
-            cassette.find(asked, identity)
+            cassette.find(request, identity)
 
 
 # Links
@@ -292,7 +292,7 @@ def test_link(tmp_path, path, counting, interaction, mode):
         get(cassette, counting, "/a")
     assert (path.is_symlink(), real.is_symlink()) == (True, False)
     assert bodies_in(real) == [*(["old"] if mode == "new_episodes" else []), "/a 1"]
-    assert [one.name for one in real.parent.iterdir()] == ["real.yaml"]
+    assert [file.name for file in real.parent.iterdir()] == ["real.yaml"]
     assert get(Cassette(path, "none"), counting, "/a") == ["/a 1"]
 
 
@@ -428,7 +428,7 @@ def test_other_files(tmp_path, path, mode, data, monkeypatch):
         Cassette(path, mode)
     assert str(caught.value).isprintable() or "\n" in str(caught.value)
     assert path.read_bytes() == data
-    assert [one.name for one in tmp_path.iterdir()] == ["tour.yaml"]
+    assert [file.name for file in tmp_path.iterdir()] == ["tour.yaml"]
 
 
 def test_directory(tmp_path):
@@ -491,14 +491,14 @@ def test_miss_without_secrets(path, interaction):
     """A miss shows no secret of the request, its headers, or a foreign recording."""
     secret = "an-obviously-fake-token"
     write(path, interaction("/v1/accounts?page=1", request={"headers": (("X-Echo", "<SECRET>"),)}))
-    asked = {
+    request = {
         "params": {"token": secret, "password": "by-its-place"},
         "headers": {"X-Echo": secret, "Authorization": f"Bearer {secret}"},
         "json": {"a": secret},
         "method": "POST",
     }
     cassette = Cassette(path, "none", secrets=secret, match_on=["uri", "method", "headers", "body"])
-    error = miss(cassette, f"{BASE}/v1/accounts", **asked)
+    error = miss(cassette, f"{BASE}/v1/accounts", **request)
     assert secret not in str(error)
     assert "by-its-place" not in str(error)
     foreign = {
@@ -506,7 +506,7 @@ def test_miss_without_secrets(path, interaction):
         "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": ""}},
     }
     path.write_text(yaml.safe_dump({"interactions": [foreign], "version": 1}), encoding="utf-8")
-    error = miss(Cassette(path, "none", secrets=secret), f"{BASE}/v1", **asked)
+    error = miss(Cassette(path, "none", secrets=secret), f"{BASE}/v1", **request)
     assert "api_key" in str(error)
     assert "in-the-foreign-file" not in str(error)
     assert secret not in str(error)
@@ -557,7 +557,7 @@ def test_match_on(path, interaction):
     """match_on chooses the parts of a request that must be equal; unknown names are refused."""
     write(path, interaction("/a", b"a"), interaction("/b", b"b"))
     with httpx.Client(transport=Cassette(path, "none", match_on=["method"]).transport(), base_url=BASE) as client:
-        assert [client.get(one).text for one in ("/x", "/y", "/z")] == ["a", "b", "b"]
+        assert [client.get(path).text for path in ("/x", "/y", "/z")] == ["a", "b", "b"]
     with pytest.raises(ConfigurationError):
         Cassette(path, "none", match_on=["method", "colour"])
 
@@ -582,12 +582,12 @@ def test_identities(path, interaction, authorization):
         interaction("/a", b"yours", authorized_by=authorization("yours")),
     )
     cassette = Cassette(path, "none")
-    asked = interaction("/a").request
-    found = [
-        cassette.find(asked, Identity("broker-sandbox", name)).response.body for name in ("yours", "mine", "yours")
+    request = interaction("/a").request
+    bodies = [
+        cassette.find(request, Identity("broker-sandbox", name)).response.body for name in ("yours", "mine", "yours")
     ]
-    assert found == [b"yours", b"mine", b"yours"]
-    assert [cassette.find(asked, Identity("broker-sandbox")).response.body for _ in range(3)] == [
+    assert bodies == [b"yours", b"mine", b"yours"]
+    assert [cassette.find(request, Identity("broker-sandbox")).response.body for _ in range(3)] == [
         b"mine",
         b"yours",
         b"yours",
@@ -595,7 +595,7 @@ def test_identities(path, interaction, authorization):
     with pytest.raises(
         CassetteMiss, match=r"credentials: recorded by (mine|yours) \(broker-sandbox\), requested by theirs"
     ):
-        cassette.find(asked, Identity("broker-sandbox", "theirs"))
+        cassette.find(request, Identity("broker-sandbox", "theirs"))
     assert cassette.environments == ["broker-sandbox"]
 
 

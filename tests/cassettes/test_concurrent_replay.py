@@ -1,4 +1,4 @@
-"""Threads, tasks and several sessions play one cassette, each recording as often as it was asked for."""
+"""Threads, tasks and several sessions play one cassette, each recording as often as it was requested."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def write(path, several):
 
 
 def write_foreign(path, several):
-    requests = [Request(one.request.method, one.request.uri, b"", {}) for one in several]
+    requests = [Request(interaction.request.method, interaction.request.uri, b"", {}) for interaction in several]
     responses = [
-        {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": one.response.body}}
-        for one in several
+        {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": interaction.response.body}}
+        for interaction in several
     ]
     path.write_text(serialize({"requests": requests, "responses": responses}, yamlserializer))
 
@@ -63,10 +63,10 @@ def test_threads_share_repeats(tmp_path, interaction, write):
         def ask(number):
             return [int(client.get("/" + "ab"[number % 2]).text) for _ in range(REPEATS // 8)]
 
-        got = in_threads(ask)
-    assert all(one == sorted(one) for one in got)
+        results = in_threads(ask)
+    assert all(bodies == sorted(bodies) for bodies in results)
     for which in (0, 1):
-        assert sorted(chain.from_iterable(got[which::2])) == list(range(REPEATS))
+        assert sorted(chain.from_iterable(results[which::2])) == list(range(REPEATS))
     assert cassette.play_count == 2 * REPEATS
     assert cassette.unplayed == []
 
@@ -78,8 +78,8 @@ def test_threads_ask_for_different_things(tmp_path, interaction):
     write(path, several)
     cassette = Cassette(path, "none")
     with httpx.Client(transport=cassette.transport(), base_url=BASE) as client:
-        got = in_threads(lambda start: [client.get(f"/{(start * 7 + n) % 200}").text for n in range(200)])
-    assert all(one == [str((start * 7 + n) % 200) for n in range(200)] for start, one in enumerate(got))
+        results = in_threads(lambda start: [client.get(f"/{(start * 7 + n) % 200}").text for n in range(200)])
+    assert all(bodies == [str((start * 7 + n) % 200) for n in range(200)] for start, bodies in enumerate(results))
     assert cassette.play_count == THREADS * 200
 
 
@@ -91,14 +91,17 @@ def test_tasks_and_threads(tmp_path, interaction):
 
     async def ask():
         async with httpx.AsyncClient(transport=cassette.transport(), base_url=BASE) as client:
-            return [int(one.text) for one in await asyncio.gather(*(client.get("/a") for _ in range(REPEATS // 4)))]
+            return [
+                int(response.text)
+                for response in await asyncio.gather(*(client.get("/a") for _ in range(REPEATS // 4)))
+            ]
 
-    got = in_threads(lambda _: asyncio.run(ask()), 4)
-    assert sorted(chain.from_iterable(got)) == list(range(REPEATS))
+    results = in_threads(lambda _: asyncio.run(ask()), 4)
+    assert sorted(chain.from_iterable(results)) == list(range(REPEATS))
 
 
 def test_two_cassettes_of_one_file(tmp_path, interaction):
-    """Each opening of a file plays it from the beginning: one that is open already does not matter."""
+    """Each cassette that is opened on a file plays from the beginning, whatever others have played."""
     path = tmp_path / "a.yaml"
     write(path, repeats(interaction, "/a", 3))
     opened = [Cassette(path, "none") for _ in range(3)]
@@ -132,14 +135,14 @@ def test_sessions_share_a_cassette(tmp_path, interaction, authorization):
         profile = "mine" if number % 2 else "yours"
         return profile, [sessions[profile].broker.get("/v1/a").text for _ in range(2)]
 
-    got = in_threads(ask, 8)
+    results = in_threads(ask, 8)
     for profile in sessions:
-        texts = [text for whose, some in got if whose == profile for text in some]
+        texts = [text for profile_, bodies in results if profile_ == profile for text in bodies]
         assert Counter(texts) == Counter(f"{profile} {number}" for number in range(8))
 
 
 def test_a_cell_that_runs_again(tmp_path, interaction):
-    """A cell that opens its cassette anew plays it anew; one that goes on with it gets the last again."""
+    """A cassette that is opened again plays from the beginning; if it stays open, it repeats the last recording."""
     path = tmp_path / "a.yaml"
     write(path, repeats(interaction, "/a", 2))
 

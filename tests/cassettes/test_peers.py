@@ -260,17 +260,17 @@ def test_we_add_to_a_stock_cassette(server, path):
 def test_stock_vcrpy_adds_to_ours(server, path):
     """A recording of ours that stock vcrpy added to is read, and added to again."""
     with client_of(Cassette(path), server) as client:
-        one = client.get("/one")
+        first = client.get("/one")
     with vcr.use_cassette(str(path), record_mode="new_episodes"), httpx.Client(base_url=server.url) as client:
-        assert client.get("/one").json() == one.json()
+        assert client.get("/one").json() == first.json()
         client.get("/two")
     assert not path.read_bytes().startswith(MARKER)
     with client_of(Cassette(path, "new_episodes"), server) as client:
         names = ["/one", "/two", "/three"]
         assert [client.get(name).json()["path"] for name in names] == names
     assert server.paths == names
-    held = contents.read(path.read_bytes(), source="")
-    bodies = [json.loads(held.interaction(number).response.body) for number in range(len(held))]
+    interactions = contents.read(path.read_bytes(), source="")
+    bodies = [json.loads(interactions.interaction(number).response.body) for number in range(len(interactions))]
     assert [body["path"] for body in bodies] == names
 
 

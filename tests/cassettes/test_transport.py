@@ -364,7 +364,7 @@ def test_whole_stream(path, reading):
 
 @pytest.mark.parametrize("pieces_read", [0, 1])
 def test_dropped_stream(path, pieces_read):
-    """A stream that nobody closes is not recorded, with a warning when it is garbage."""
+    """A stream that is never closed is not recorded; a warning says so when it is collected."""
     transport = tk.Cassette(path).transport(served(lambda: reply(Chunks([b"one", b"two"]))))
     client = httpx.Client(transport=transport)
 
@@ -741,5 +741,5 @@ def test_planted_secret(secret):
         assert live.request.headers["Authorization"] == f"Bearer {secret}"
         canaries.assert_absent(path, secret, layers=3)
         assert tk.scan(path, secrets=secret) == []
-        asked = {"method": "POST", "data": {"field": "<SECRET>", "json": '{"a": "<SECRET>"}'}}
-        assert replay(path, "https://h.example/<SECRET>?q=<SECRET>", **asked).json()["a"] == ["<SECRET>"]
+        request = {"method": "POST", "data": {"field": "<SECRET>", "json": '{"a": "<SECRET>"}'}}
+        assert replay(path, "https://h.example/<SECRET>?q=<SECRET>", **request).json()["a"] == ["<SECRET>"]

@@ -197,7 +197,11 @@ def test_redirects(make, bin_server, path, status):
     cassette = tk.Cassette(path)
     with make(cassette, follow_redirects=True) as call:
         replayed = call("GET", url)
-    assert [one.status_code for one in replayed.history] == [one.status_code for one in live.history] == [status] * 2
+    assert (
+        [response.status_code for response in replayed.history]
+        == [response.status_code for response in live.history]
+        == [status] * 2
+    )
     assert len(cassette) == cassette.play_count == len(bin_server.paths) == 3
     assert replayed.request.url == live.request.url
     assert replayed.request.method == live.request.method
@@ -372,23 +376,23 @@ def test_recorded_by_one_kind_of_client_and_replayed_by_the_other(bin_server, pa
 
 def test_transport_of_the_callers_own(make, path):
     """The responses of a caller's own transport are recorded; replay does not use it."""
-    asked = []
+    requests = []
 
     def hello(request):
-        asked.append(request)
+        requests.append(request)
         return httpx.Response(200, json={"text": "Hello"})
 
     for _ in range(2):
         with make(tk.Cassette(path), inner=httpx.MockTransport(hello)) as call:
             assert call("GET", "https://service.svc.invalid/").json() == {"text": "Hello"}
-    assert len(asked) == 1
+    assert len(requests) == 1
 
 
 def test_connection_is_given_back(make, bin_server, path):
     """A recorded call returns its connection to the pool."""
     limits = httpx.Limits(max_connections=1)
-    with make(None) as one:
-        kind = httpx.AsyncHTTPTransport if isinstance(one.client, httpx.AsyncClient) else httpx.HTTPTransport
+    with make(None) as client:
+        kind = httpx.AsyncHTTPTransport if isinstance(client.client, httpx.AsyncClient) else httpx.HTTPTransport
     with make(tk.Cassette(path), inner=kind(limits=limits), timeout=5) as call:
         for number in range(3):
             call("GET", f"{bin_server.url}/get/{number}")

@@ -46,7 +46,7 @@ KINDS = {
 }
 
 
-def found(text, secrets):
+def secrets_in(text, secrets):
     """Return where any of the secrets is in a text, in any usual form."""
     return canaries.found_in(text, secrets, layers=0)
 
@@ -59,7 +59,7 @@ def views(value):
     yield "format", lambda: f"{value:>20}"
     yield "percent", lambda: "%s %r" % (value, value)  # noqa: UP031
     yield "in containers", lambda: str(([value], {"a": value}, {value: 1}))
-    for default in (str, repr, vars, lambda one: one.__dict__):
+    for default in (str, repr, vars, lambda value: value.__dict__):
         yield "JSON", lambda default=default: json.dumps(value, default=default)
         yield "JSON of a member", lambda default=default: json.dumps({"a": [value]}, default=default)
     yield "vars", lambda: repr(vars(value))
@@ -115,9 +115,9 @@ def exposed(value, secrets):
             texts.append((name, view()))
         except Exception as error:  # noqa: BLE001 - refused, in whatever way
             texts.append((name, f"{error!r} {error}"))
-    if not found("\n".join(text for _, text in texts), secrets):
+    if not secrets_in("\n".join(text for _, text in texts), secrets):
         return set()
-    return {name for name, text in texts if found(text, secrets)}
+    return {name for name, text in texts if secrets_in(text, secrets)}
 
 
 def as_ipython_shows(error):
@@ -141,18 +141,18 @@ def chain(error):
     """Return an error with all its causes and contexts."""
     seen, pending = [], [error]
     while pending:
-        one = pending.pop()
-        if one is not None and one not in seen:
-            seen.append(one)
-            pending += (one.__cause__, one.__context__)
+        link = pending.pop()
+        if link is not None and link not in seen:
+            seen.append(link)
+            pending += (link.__cause__, link.__context__)
     return seen
 
 
 def with_locals(error):
     """Return the local variables of all frames of an error and its chain, except those of these tests."""
     lines = []
-    for one in chain(error):
-        for frame, _ in traceback.walk_tb(beyond_tests(one.__traceback__)):
+    for link in chain(error):
+        for frame, _ in traceback.walk_tb(beyond_tests(link.__traceback__)):
             if TESTS not in Path(frame.f_code.co_filename).parents:
                 for name, value in frame.f_locals.items():
                     with contextlib.suppress(Exception):
@@ -162,15 +162,15 @@ def with_locals(error):
 
 def exposed_error(error, secrets):
     """Return the ways in which an error shows a secret: its chain, and tracebacks with local variables."""
-    leaks = set().union(*(exposed(one, secrets) for one in chain(error)))
-    if found("".join(traceback.format_exception(error)), secrets):
+    leaks = set().union(*(exposed(link, secrets) for link in chain(error)))
+    if secrets_in("".join(traceback.format_exception(error)), secrets):
         leaks.add("traceback")
-    if hasattr(error, "_render_traceback_") and found("\n".join(error._render_traceback_()), secrets):
+    if hasattr(error, "_render_traceback_") and secrets_in("\n".join(error._render_traceback_()), secrets):
         leaks.add("IPython's traceback")
     variables = with_locals(error)
-    if found(variables, secrets):
-        leaks |= {line.partition(" = ")[0] for line in variables.splitlines() if found(line, secrets)}
-    if found(as_ipython_shows(error), secrets):
+    if secrets_in(variables, secrets):
+        leaks |= {line.partition(" = ")[0] for line in variables.splitlines() if secrets_in(line, secrets)}
+    if secrets_in(as_ipython_shows(error), secrets):
         leaks.add("IPython's verbose traceback")
     return leaks
 
@@ -284,7 +284,7 @@ def test_sessions(kind, mode, is_async, service, settings):
         assert len(secrets) >= 2
         leaks = {name: exposed(value, secrets) for name, value in objects.items()}
     assert {name: views for name, views in leaks.items() if views} == {}
-    assert not found(" ".join(str(warning.message) for warning in warned), secrets)
+    assert not secrets_in(" ".join(str(warning.message) for warning in warned), secrets)
 
 
 printable_text = st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_size=8).map("QZ7{}".format)
@@ -397,7 +397,7 @@ def test_a_token_endpoint_that_echoes(service, settings, text, reply, form, is_a
         with pytest.raises((tk.TokenError, tk.Unreachable)) as caught:
             finish(session.accounts())
     assert exposed_error(caught.value, planted) == set()
-    assert not found(" ".join(str(warning.message) for warning in warned), planted)
+    assert not secrets_in(" ".join(str(warning.message) for warning in warned), planted)
 
 
 ECHOES = {
@@ -456,9 +456,9 @@ def test_a_network_that_fails(kind, place, failure, is_async, service, settings)
             call()
         error, secrets = caught.value, with_tokens(service, planted)
         assert exposed_error(error, secrets) == set()
-        for one in chain(error):
-            if getattr(one, "_request", None) is not None:
-                assert not found(f"{one.request.headers.raw} {one.request.content}", secrets)
+        for link in chain(error):
+            if getattr(link, "_request", None) is not None:
+                assert not secrets_in(f"{link.request.headers.raw} {link.request.content}", secrets)
 
 
 def breaks(failure):
@@ -495,7 +495,7 @@ def test_requests_that_are_refused(name, service, settings):
     with pytest.raises(tk.AccessError) as caught:
         UNSAFE[name](session.broker, text)
     # Frames are left out: those above ours hold the request as the caller made it.
-    assert set().union(*(exposed(one, with_tokens(service, planted)) for one in chain(caught.value))) == set()
+    assert set().union(*(exposed(link, with_tokens(service, planted)) for link in chain(caught.value))) == set()
 
 
 @pytest.mark.parametrize(("kind", "is_async"), list(zip(KINDS, itertools.cycle([False, True]), strict=False)))
@@ -515,7 +515,7 @@ def test_a_miss(kind, is_async, service, settings):
     with pytest.raises(tk.CassetteMiss) as caught:
         asyncio.run(send()) if is_async else client.send(request)
     error = caught.value
-    assert not found(f"{error} {error!r} {vars(error)!r} {error.args!r}", planted)
+    assert not secrets_in(f"{error} {error!r} {vars(error)!r} {error.args!r}", planted)
     assert error.nearest
 
 
@@ -549,7 +549,7 @@ def test_files_that_are_broken(tmp_path):
         file.write_text(content)
         with pytest.raises(tk.CassetteError) as caught:
             tk.Cassette(file, "none")
-        assert not found(f"{caught.value} {caught.value!r}", [text])
+        assert not secrets_in(f"{caught.value} {caught.value!r}", [text])
     findings = tk.scan(file, secrets=[text])
     assert len(list(findings)) >= 1
     assert exposed(findings, [text]) == set()
@@ -561,7 +561,7 @@ def test_settings_that_are_refused():
     for address in (f"https://user:{text}@broker.example.com", f"https://broker.example.com/?token={text}"):
         with pytest.raises(tk.ToolkitError) as caught:
             tk.Settings(addresses={"broker": address})
-        assert not found(f"{caught.value} {caught.value!r} {vars(caught.value)}", [text])
+        assert not secrets_in(f"{caught.value} {caught.value!r} {vars(caught.value)}", [text])
 
 
 def test_saved_profiles(monkeypatch):
@@ -580,7 +580,7 @@ def test_panel(settings):
 
     credentials, planted = plant("secret")
     panel = tk.panel(credentials=credentials, settings=settings)
-    assert not found(repr(ipywidgets.Widget.get_manager_state()), planted)
+    assert not secrets_in(repr(ipywidgets.Widget.get_manager_state()), planted)
     assert not {view for view in exposed(panel, planted) if view != "attributes"}
 
 
@@ -628,7 +628,7 @@ def test_logs(is_async):
             root.removeHandler(handler)
             root.setLevel(level)
     assert "receive_response_headers.complete" in written.getvalue()
-    assert found(written.getvalue(), planted) == []
+    assert secrets_in(written.getvalue(), planted) == []
 
 
 def test_flows(service, settings):

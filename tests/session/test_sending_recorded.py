@@ -52,7 +52,7 @@ def test_replay(make_credentials, service, tmp_path, is_async):
     assert len(service.requests) == sent
 
 
-def test_recorded_anew(make_credentials, service, tmp_path):
+def test_recorded_again(make_credentials, service, tmp_path):
     """With mode all the first token has number 1, whatever the old file holds."""
     for _ in range(2):
         way = taped(make_credentials, service, tmp_path / "c.yaml", "all")
@@ -106,7 +106,7 @@ def test_retry_is_recorded_once(make_credentials, service, tmp_path):
 
 
 @BOTH
-def test_answers_that_are_there_already(make_credentials, tmp_path, is_async):
+def test_responses_that_are_already_read(make_credentials, tmp_path, is_async):
     """httpx.MockTransport, whose responses are already read, works below a session and is recorded."""
 
     def answer(request):

@@ -613,7 +613,7 @@ def take_tour(*, is_async, **options):
     ],
 )
 def test_live_recorded_replayed(served, tmp_path, caplog, name, is_async):
-    """The same code runs live, records, and replays with nothing at hand, with the same results each time."""
+    """The same code runs live, records, and replays without credentials or network, with equal results."""
     credentials = served.credentials[name.removesuffix("-basic")]
     if name.endswith("-basic"):
         keys = credentials.key_id, credentials.secret_key

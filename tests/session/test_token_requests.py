@@ -172,7 +172,7 @@ def test_loop_that_ends_during_a_token_request(open_session, service):
 
 
 def test_sync_call_on_the_thread_of_a_loop(open_session, make_credentials, service):
-    """A sync call on the thread of the loop whose task asks for a token does not hang: it asks for itself."""
+    """A sync call on the thread of the loop whose task asks for a token does not hang: it requests its own token."""
     options = {"credentials": make_credentials("broker-sandbox"), "token_store": MemoryTokenStore()}
     other = type(service)()
 

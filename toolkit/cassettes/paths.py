@@ -74,7 +74,7 @@ def _why_unsuitable(name: str) -> str | None:
     if _NOT_IN_NAMES.search(name) or _DEVICES.match(name):
         return "some systems do not allow such a file name"
     if name != name.strip():
-        return "it starts or ends with a space, which nobody sees"
+        return "it starts or ends with white space"
     if name.startswith("."):
         return "files whose name starts with a dot are hidden"
     if name.startswith("-"):
