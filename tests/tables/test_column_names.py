@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.tables.column_names import distinct, dotted, is_identifier, is_key, last_key, words
+from toolkit.tables.column_names import distinct, dotted, is_identifier, is_key, words
 
 
 @pytest.mark.parametrize(
@@ -47,10 +47,9 @@ def test_keys():
 
 
 def test_dotted_names():
-    """A path becomes its keys joined by dots, and the last key is the part after the last dot."""
+    """A path becomes its keys joined by dots."""
     assert dotted(("owner", "id")) == "owner.id"
     assert dotted(()) == "value"
-    assert last_key("owner.id") == "id"
 
 
 @given(st.lists(st.sampled_from(["a", "b", "a (2)", "a (3)", "a (2) (2)"])))

@@ -45,11 +45,6 @@ def is_key(name: str) -> bool:
     return bool(parts) and parts[-1] in KEY_WORDS and _CONTACT_WORDS.isdisjoint(parts)
 
 
-def last_key(name: str) -> str:
-    """Return the key at the end of a column's dotted name."""
-    return name.rsplit(".", 1)[-1]
-
-
 def dotted(path: KeyPath) -> str:
     """Return the keys of a path, joined by dots."""
     return ".".join(path) if path else "value"

@@ -12,7 +12,7 @@ import pandas as pd
 
 from toolkit.core.errors import TabulationError
 from toolkit.core.escaping import excerpt
-from toolkit.tables.column_names import is_key, last_key
+from toolkit.tables.column_names import is_key
 
 # Tried in this order before the names of other identifiers.
 _USUAL_KEYS: Final = ("id", "account_id", "account_number", "number", "uuid", "account")
@@ -133,7 +133,7 @@ def _default_key(shared: Sequence[Any]) -> str:
     for name in _USUAL_KEYS:
         if name in shared:
             return name
-    keys = [name for name in shared if isinstance(name, str) and is_key(last_key(name))]
+    keys = [name for name in shared if isinstance(name, str) and is_key(name.rsplit(".", 1)[-1])]
     if len(keys) != 1:
         what = f"Several columns might be the key: {_list(keys)}." if keys else "No column looks like a key."
         raise TabulationError(what, f"Choose a key with on=; both tables have: {_list(shared)}.", about="on")

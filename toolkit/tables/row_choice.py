@@ -55,7 +55,8 @@ def choose_rows(value: Any, path: str | None = None) -> Rows:
     """
     member = envelope_member(value)
     if path is None:
-        return Rows(_as_list(value if member is None else value[member]))
+        rows = value if member is None else value[member]
+        return Rows(list(rows) if isinstance(rows, (list, tuple)) else [rows])
     if member is not None and not any(_steps(value, path)):
         value = value[member]
     parts = list(_lists_at(value, path, (_UNNAMED_LIST,), {}))
@@ -73,26 +74,21 @@ def envelope_member(value: Any) -> str | None:
     """
     if not isinstance(value, dict):
         return None
-    lists = [key for key, member in value.items() if _is_list_of_objects(member)]
-    filled = [key for key in lists if value[key]]
-    chosen = filled or lists
+    lists = [
+        key
+        for key, member in value.items()
+        if isinstance(member, list) and all(isinstance(item, dict) for item in member)
+    ]
+    chosen = [key for key in lists if value[key]] or lists
     if len(chosen) != 1:
         return None
     others = (key for key, member in value.items() if key != chosen[0] and member is not None)
     return chosen[0] if all(_is_envelope_name(key) for key in others) else None
 
 
-def _is_list_of_objects(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(member, dict) for member in value)
-
-
 def _is_envelope_name(name: str) -> bool:
     parts = set(words(name))
     return bool(parts & _ENVELOPE_WORDS) and parts <= _ENVELOPE_WORDS | _BESIDE_ENVELOPE_WORDS
-
-
-def _as_list(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
 def _steps(value: Any, path: str) -> Iterator[tuple[str, str]]:

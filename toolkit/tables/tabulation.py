@@ -101,15 +101,14 @@ def tabulate(
     except RecursionError:
         raise TabulationError("The value is nested too deeply.", about="data") from None
     losses = Losses()
-    frame = frame_of({name: _finished(column, requested, numbers, losses) for name, column in columns.items()}, count)
+    finished = {
+        name: as_requested_dtype(column, requested[name], numbers)
+        if name in requested
+        else with_inferred_type(column, numbers, losses)
+        for name, column in columns.items()
+    }
     _warn(losses)
-    return frame
-
-
-def _finished(column: Column, requested: Mapping[str, Any], numbers: Numbers, losses: Losses) -> Any:
-    if column.name in requested:
-        return as_requested_dtype(column, requested[column.name], numbers)
-    return with_inferred_type(column, numbers, losses)
+    return frame_of(finished, count)
 
 
 def _read(data: Any, path: str | None, *, numbers_as_text: bool) -> tuple[dict[str, Column], int]:
