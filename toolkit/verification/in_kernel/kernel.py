@@ -1,8 +1,8 @@
 # ruff: noqa: INP001 - a script, not part of a package
 """Start the kernel of a notebook that is verified; run as a script in the kernel's own process.
 
-It repeats the identifiers that Jupyter creates again in each process. It does not import the toolkit, so that a notebook
-finds Python as in any other kernel.
+It repeats the identifiers that Jupyter creates again in each process. It does not import the toolkit, so that a
+notebook finds Python as in any other kernel.
 """
 
 from __future__ import annotations
