@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import random
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -175,6 +176,7 @@ def test_order_of_late_keys():
         b'[{"a": "\\ud800"}]',
         b'[{"a\\ud800": "x"}]',
         b'[{"a": {"\\ud800": "x"}}]',
+        b'[{"a": -0}, {"a": 1.5}]',
         b'[{"a": 9007199254740993}, {"a": 1.5}]',
         b'[{"a": "\xff"}]',
         b'[{"\xff": 1}]',
@@ -245,6 +247,16 @@ def test_late_instants():
 def test_hostile_bodies(content):
     """A body that would crash Arrow never reaches it."""
     assert read_columns(Body(content)) is None
+
+
+def test_minus_zero():
+    """The integer -0 is read as an integer, and the float -0.0 keeps its sign."""
+    read = assert_same(b'[{"a":-0}]')
+    assert read is not None
+    assert read[0][("a",)].type == pa.int64()
+    read = assert_same(b'[{"a":-0.0,"b":"x-0","c":"2026-01-02"}]')
+    assert read is not None
+    assert str(read[0][("a",)][0]) == "-0.0"
 
 
 def test_records_without_common_keys(monkeypatch):

@@ -314,9 +314,9 @@ def test_warnings_about_a_table_of_accounts(record, options):
 @pytest.mark.parametrize("numbers", ["float", "decimal", "text"])
 @pytest.mark.parametrize("others", ["", ', {"a": 1}', ', {"a": 1.5}', ', {"a": -0.0}'])
 def test_minus_zero(numbers, others):
-    """The integer -0 equals 0, or stays -0 where numbers are text, in both ways of reading."""
+    """The integer -0 becomes 0, or stays -0 where numbers are text, in both ways of reading."""
     value = tabulate(f'[{{"a": -0}}{others}]', numbers=numbers)["a"][0]
-    assert value == ("-0" if numbers == "text" else 0)
+    assert str(value) in ({"-0"} if numbers == "text" else {"0", "0.0"})
 
 
 @pytest.mark.usefixtures("_way")

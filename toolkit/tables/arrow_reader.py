@@ -18,6 +18,7 @@ So the records are read in this order:
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -51,6 +52,8 @@ _BLOCK: Final = 4 * 2**20
 _GROWTH: Final = 8
 # Bytes that are searched for brackets at once; they fit into the cache of a processor.
 _CHUNK: Final = 2**20
+# JSON's integer -0 is 0. Arrow reads it as 0, but among floats as -0.0.
+_MINUS_ZERO: Final = re.compile(rb"-0[,}\]\s]")
 _MARK: Final = b'"toolkit: the rows stand here"'
 
 
@@ -73,6 +76,8 @@ def read_columns(body: Body, path: str | None = None) -> tuple[dict[KeyPath, Any
         records = _Records(content, *_record_spans(content, brackets, rows))
         texts = _paths_of_texts(records.sample())
         columns = _read(_as_lines(content, brackets, rows, records), texts, records)
+        if any(map(_has_minus_zero, columns.values())) and _MINUS_ZERO.search(content):
+            return None
         return {name: columns[name] for name in _first_appearances(records, set(columns))}, len(records)
     except (_Doubtful, TabulationError, pa.ArrowException, UnicodeError):
         # The slower way raises a TabulationError again, with its place.
@@ -243,9 +248,18 @@ def _faithful(values: Any) -> Any:
         # NaN and infinities are not JSON; a float of 2**53 or more may have been an integer with more digits.
         if not pc.all(pc.less(pc.abs(values), 2.0**53)).as_py():
             raise _Doubtful
-    elif kind not in (pa.null(), pa.bool_(), pa.int64(), pa.string()):
+    elif not (
+        pa.types.is_null(kind) or pa.types.is_boolean(kind) or pa.types.is_int64(kind) or pa.types.is_string(kind)
+    ):
         raise _Doubtful
     return values
+
+
+def _has_minus_zero(values: Any) -> bool:
+    if not pa.types.is_floating(values.type):
+        return False
+    # -0.0 equals 0.0, but its bits differ.
+    return bool(pc.any(pc.equal(values.view(pa.int64()), -(2**63))).as_py())
 
 
 def _first_appearances(records: _Records, paths: set[KeyPath]) -> list[KeyPath]:

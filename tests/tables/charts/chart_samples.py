@@ -15,11 +15,11 @@ START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 SOURCE = "replayed, recorded 12 May 2026"
 
 
-def history(tokens, *, status=200, paths=("/v1/accounts",)):
+def history(tokens, *, status=200, paths=("/v1/accounts",), start=START):
     """Return the tables of some tokens, with a token request for each and a call of each path."""
     calls = []
     for number in range(1, tokens + 1):
-        issued = START + timedelta(minutes=14 * (number - 1))
+        issued = start + timedelta(minutes=14 * (number - 1))
         expires = issued + timedelta(seconds=899)
         token = Authorization(CredentialKind.CLIENT_SECRET, Environment.BROKER_SANDBOX, "desk", number, issued, expires)
         calls.append(Call(issued, "auth", "POST", "/v1/oauth2/token", 200, timedelta(milliseconds=80)))

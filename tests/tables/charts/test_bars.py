@@ -132,10 +132,12 @@ def test_groups_with_similar_names():
 
 
 def test_groups_of_mixed_values():
-    """A number and its text are two groups, and missing values of any kind are one group."""
+    """A number and its text are two groups, missing values of any kind are one, and lists are grouped by their text."""
     table = accounts(6).assign(equity=[60.0, 50, 40, 30, 20, 10])
     mixed = table.assign(desk=pd.Series([1, "1", None, float("nan"), 1, pd.NA], dtype=object))
     assert rows_of(balances(mixed, by="desk")) == ["1 (2)", "without (3)", "1 (1)"]
+    lists = table.assign(desk=pd.Series([["a"], ["b"], None, float("nan"), ["a"], ["b"]], dtype=object))
+    assert rows_of(balances(lists, by="desk")) == ["['a'] (2)", "without (2)", "['b'] (2)"]
 
 
 @pytest.mark.parametrize(

@@ -100,8 +100,7 @@ def _bars(table: pd.DataFrame, label: str, numbers: pd.Series[Any], *, is_groupe
     if is_grouped:
         by_name = np.argsort(names, kind="stable")  # groups with equal sums stay in the order of their names
         rows, values, names = rows[by_name], values.iloc[by_name], names[by_name]
-    # Rows are grouped by their values, because labels of different values may be cut to the same text.
-    group_of_row = pd.factorize(values, use_na_sentinel=False)[0] if is_grouped else np.arange(len(rows))
+    group_of_row = _groups(values) if is_grouped else np.arange(len(rows))
     lengths = [float(total) for total in numbers.iloc[rows].groupby(group_of_row).sum()]
     order = sorted(range(len(lengths)), key=lambda group: -abs(lengths[group]))
     own = len(order) if len(order) <= MAX_ROWS or label == _CURRENCY else MAX_ROWS - 1
@@ -110,6 +109,17 @@ def _bars(table: pd.DataFrame, label: str, numbers: pd.Series[Any], *, is_groupe
     bars = [(labels[group], lengths[group]) for group in order]
     rest = bars[own:]
     return [*bars[:own], (f"{len(rest)} others", sum(length for _, length in rest))] if rest else bars
+
+
+def _groups(values: pd.Series[Any]) -> npt.NDArray[np.int64]:
+    """Return the number of each row's group, counted in order of appearance; missing values are one group.
+
+    Rows are grouped by their values, because labels of different values may be cut to the same text.
+    """
+    try:
+        return pd.factorize(values, use_na_sentinel=False)[0]
+    except TypeError:  # lists and objects are compared by their text
+        return pd.factorize(values.map(str, na_action="ignore"), use_na_sentinel=False)[0]
 
 
 def _labels(names: npt.NDArray[np.object_], group_of_row: npt.NDArray[np.int64], *, is_grouped: bool) -> list[str]:

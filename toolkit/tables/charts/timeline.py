@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import matplotlib.dates
@@ -34,7 +34,7 @@ from toolkit.tables.charts.figure import (
 _COLOURS: Final = {"valid": BLUE, "replaced": AMBER, "expired": INK}
 _DATES: Any = matplotlib.dates  # has no type annotations
 
-# Positions of rows in the table of tokens.
+# Positions of rows in the table of tokens; unlike the numbers of tokens, they never repeat.
 _Positions = npt.NDArray[np.int64]
 
 
@@ -48,7 +48,8 @@ def token_timeline(
     """Draw when each access token was valid, and which calls were made with it.
 
     A bar is the lifetime of a token, a dot is a call that the token authorized, and a cross is a failed call. Of more
-    than eight tokens, the last seven have a bar each, and the earlier tokens share a bar.
+    than eight tokens, the last seven have a bar each, and the earlier tokens share a bar. In tables of several
+    sessions the numbers of tokens repeat; a call belongs to the token that was valid at its time.
 
     Args:
         session: the session that used the tokens; not needed with both tables.
@@ -58,13 +59,12 @@ def token_timeline(
 
     Raises:
         ConfigurationError: if matplotlib is not installed.
-        TabulationError: if a table lacks a column of tokens or calls, or if two tokens have the same number.
+        TabulationError: if a table lacks a column of tokens or calls, or if several tokens have the same number and
+            it is unknown which of them authorized a call.
     """
     tokens, calls = tables_for("token_timeline", session, tokens=tokens, calls=calls)
     check_columns(tokens, "issued", "expires", "remaining", "state", "calls", about="tokens")
     check_columns(calls, "when", "status", "token", about="calls")
-    if not tokens.index.is_unique:
-        raise TabulationError("Two tokens have the same number.", "Draw a chart of each session.", about="tokens")
     known = np.flatnonzero(tokens["issued"].notna() & tokens["expires"].notna())
     lanes = _lanes(tokens.index, known)
     title = (
@@ -75,7 +75,7 @@ def token_timeline(
         if not lanes:
             draw_message(axes, "No call was authorized by an access token.")
             return chart
-        token_of_call = tokens.index.get_indexer(pd.Index(calls["token"]))
+        token_of_call = _tokens_of_calls(calls, tokens)
         for row, (_, positions) in enumerate(lanes):
             lane = tokens.iloc[positions]
             _draw_bars(axes, row, lane)
@@ -94,6 +94,33 @@ def _lanes(numbers: pd.Index[Any], positions: _Positions) -> list[tuple[str, _Po
         return [(f"token {numbers[position]}", np.array([position])) for position in positions]
     earlier, last = positions[: 1 - MAX_ROWS], positions[1 - MAX_ROWS :]
     return [(f"{len(earlier)} earlier tokens", earlier), *_lanes(numbers, last)]
+
+
+def _tokens_of_calls(calls: pd.DataFrame, tokens: pd.DataFrame) -> _Positions:
+    """Return the position of the token that authorized each call, or -1."""
+    if tokens.index.is_unique:
+        return tokens.index.get_indexer(pd.Index(calls["token"]))
+    pairs = zip(calls["when"], calls["token"], strict=True)
+    return np.array([_token_of_call(when, number, tokens) for when, number in pairs], dtype=np.int64)
+
+
+def _token_of_call(when: datetime, number: Any, tokens: pd.DataFrame) -> int:
+    """Return the position of the token with this number that was valid at the time, or -1."""
+    if pd.isna(number):
+        return -1
+    positions = np.flatnonzero(tokens.index == number)
+    if len(positions) > 1:
+        candidates = tokens.iloc[positions]
+        # A token with unknown times may have been valid.
+        possible = positions[~((candidates["issued"] > when) | (candidates["expires"] < when))]
+        if len(possible) != 1:
+            raise TabulationError(
+                f"{len(positions)} tokens have the number {number}, and it is unknown which of them authorized a call.",
+                "Draw a chart of each session.",
+                about="tokens",
+            )
+        return int(possible[0])
+    return int(positions[0]) if len(positions) else -1
 
 
 def _draw_bars(axes: Axes, row: int, lane: pd.DataFrame) -> None:
