@@ -61,8 +61,8 @@ if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as expo
     from toolkit.notebook.panel.widget import panel as panel
     from toolkit.notebook.progress import progress as progress
     from toolkit.practice_service import practice as practice
-    from toolkit.scrubbing.findings import scan as scan
     from toolkit.scrubbing.rules.model import Rules as Rules
+    from toolkit.scrubbing.scanning import scan as scan
     from toolkit.session.session import AsyncSession as AsyncSession
     from toolkit.session.session import Session as Session
     from toolkit.tables import compare as compare
@@ -92,7 +92,7 @@ _MODULES = {
     "toolkit.notebook.panel.widget": "panel",
     "toolkit.notebook.progress": "progress",
     "toolkit.practice_service": "practice",
-    "toolkit.scrubbing.findings": "scan",
+    "toolkit.scrubbing.scanning": "scan",
     "toolkit.scrubbing.rules.model": "Rules",
     "toolkit.session.session": "AsyncSession Session",
     "toolkit.tables.charts": "balances call_latencies token_timeline",

@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 
 import toolkit as tk
 from toolkit.auth.profiles.saving import load_credentials
-from toolkit.cli.credentials import app
+from toolkit.cli.credentials_command import app
 from toolkit.core.document import ADDRESS_NAMES
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError, UnsafeAddress
 
@@ -106,7 +106,7 @@ class Person:
 def person(monkeypatch):
     """Put a person at the terminal; without this fixture there is no terminal."""
     person = Person()
-    for place in ("toolkit.cli.values.can_ask", "toolkit.cli.credentials.can_ask"):
+    for place in ("toolkit.cli.values.can_ask", "toolkit.cli.credentials_command.can_ask"):
         monkeypatch.setattr(place, lambda: True)
     monkeypatch.setattr("getpass.getpass", person.type_unseen)
     monkeypatch.setattr("builtins.input", person.type_seen)
@@ -508,7 +508,7 @@ def test_help(command):
 def test_credentials_command_import_is_light():
     """Importing the command loads neither pandas nor cryptography nor keyring."""
     heavy = "{'pandas', 'cryptography', 'keyring'}"
-    code = f"import sys, toolkit.cli.credentials; print({heavy} & sys.modules.keys())"
+    code = f"import sys, toolkit.cli.credentials_command; print({heavy} & sys.modules.keys())"
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     result = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "set()"

@@ -16,9 +16,9 @@ import toolkit as tk
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.recording.recorder import Recorder
 from toolkit.scrubbing.find_in_text import secrets_by_shape
-from toolkit.scrubbing.findings import scan
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
+from toolkit.scrubbing.scanning import scan
 from toolkit.scrubbing.scrubber import Scrubber
 
 URL = "https://h.example"

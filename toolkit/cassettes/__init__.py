@@ -1,6 +1,6 @@
 """Recorded HTTP interactions: replayed offline, or recorded in vcrpy's format without secrets.
 
-What happens to a request, in this order (function `through` in `transport`, for any httpx client and for sessions):
+What happens to a request, in this order (function `through`, for any httpx client and for sessions):
 
 1. `conversion` returns the recorded form of the request, and the scrubber (package `scrubbing`) removes secrets.
 2. `Cassette.find` looks for a recording that matches: `replay.player` plays the next take. If none

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import httpx
     import pandas as pd
 
-    from toolkit.cassettes.transport import CassetteTransport
+    from toolkit.cassettes.through import CassetteTransport
 
 
 class Cassette:
@@ -244,7 +244,7 @@ class Cassette:
         Args:
             inner: the transport for requests that are not replayed; by default httpx's own.
         """
-        from toolkit.cassettes.transport import CassetteTransport
+        from toolkit.cassettes.through import CassetteTransport
 
         return CassetteTransport(self, inner)
 

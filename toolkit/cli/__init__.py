@@ -5,7 +5,7 @@ error, and sets the exit status: 0 for success, 1 for an error, 2 for wrong usag
 Commands are thin: they call the rooms below and print.
 
 - `app`: the application, with `demo`, `practice`, `record` and `lab`.
-- `credentials`, `keys`, `verify`: the other commands. `values` asks for secrets, and `probe` tests credentials.
+- `credentials_command`, `keys`, `verify`: the other commands. `values` asks for secrets, and `probe` tests credentials.
 - `terminal`: tables and messages, with text from outside escaped.
 - `bundled`: the notebooks and cassettes that come with the package, and the tour that the demo replays.
 """

@@ -21,7 +21,7 @@ from rich.console import Console
 from toolkit.auth.credentials import ClientSecret, KeyPair
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.paths import find_cassette
-from toolkit.cli import bundled, credentials, keys, terminal, verify
+from toolkit.cli import bundled, credentials_command, keys, terminal, verify
 from toolkit.core.document import Environment
 from toolkit.core.errors import CassetteError, ConfigurationError, ToolkitError
 from toolkit.local.settings import is_offline, variable_name
@@ -41,7 +41,7 @@ app = typer.Typer(
     help="Call, record, replay and tabulate a family of financial services; no secret reaches a recording.",
     epilog="Start with **toolkit demo**: it needs no network, no credentials and no configuration.",
 )
-app.add_typer(credentials.app, name="credentials")
+app.add_typer(credentials_command.app, name="credentials")
 app.add_typer(keys.app, name="keys")
 app.command("verify", epilog=verify.EPILOG)(verify.verify)
 

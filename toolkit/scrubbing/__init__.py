@@ -1,15 +1,14 @@
 """What a secret looks like, and how it is kept out of recordings, logs and displays.
 
-1. Secrets become known. `known` holds the secrets of credentials and token replies, each with its placeholder, and
-   those of all live sessions together for whatever shows text: `logs`, and the masking in notebooks, which also needs
-   `pieces`.
+1. Secrets become known. `known` holds the secrets of credentials and token replies, each with its placeholder. It
+   also holds those of all live sessions together, for `logs` and for the masking in notebooks (with `pieces`).
 2. More secrets are found. `find_in_messages` and `find_in_text` find secrets by the place where they stand, with the
    help of `credential_names` and `message_parts`; `content_encodings` decompresses bodies first.
 3. Secrets are replaced. `scrubber` replaces what is known in a request and its response, and applies the user's
    `rules`. `encoded_forms` describes the forms of a secret, and `prefilter` tells quickly which secrets a text
    may hold.
 4. The result is checked. `leak_check` searches the bytes that are about to be written, and the compressed data in
-   them. If it finds a secret, nothing is written. `findings` does the same for existing files: `tk.scan`.
+   them. If it finds a secret, nothing is written. `scanning` does the same for existing files: `tk.scan`.
 
 `messages` has the types of requests and responses that are passed around.
 """

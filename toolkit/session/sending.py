@@ -16,7 +16,7 @@ from toolkit.auth.authorizers import AuthorizedRequest, Authorizer
 from toolkit.auth.tokens.token import Token
 from toolkit.cassettes import cell_cassette
 from toolkit.cassettes.replay.matching import Identity
-from toolkit.cassettes.transport import Outgoing, through
+from toolkit.cassettes.through import Outgoing, through
 from toolkit.core.clock import Clock
 from toolkit.core.ledger import Call, Ledger
 from toolkit.local.settings import Settings

@@ -1,13 +1,14 @@
 """JSON answers, calls and tokens as pandas tables, and charts of them.
 
-`tabulate` makes a table in this order:
+`tabulate` (in `tabulation`) makes a table in this order:
 
 1. `json_body` takes the JSON text out of a response and parses it strictly.
 2. `row_choice` finds the list that holds the records: the value itself, a list in an envelope, or a named one.
 3. `flatten` spreads each record over columns, one for each path of keys; `column_names` names them.
-4. `columns` infers the type of each column from its values and its name; `requested_dtypes` applies a dtype that
+4. `columns` infers the Arrow type of each column from its values and its name; `requested_dtypes` applies a dtype that
    the user asked for instead.
-5. `arrow_text` converts whole columns of text to numbers and instants, and builds the DataFrame.
+5. `arrow_text` converts whole columns of text to numbers and instants, maps Arrow types to pandas dtypes, and
+   builds the DataFrame.
 
 `arrow_reader` is a faster way through steps 1 to 3 for large bodies, with the same result. `session_tables` makes the
 tables of calls and tokens, `comparison` finds what differs between two tables, and `charts` draws them.

@@ -1,7 +1,8 @@
 """How a request reaches the network, for synchronous and asynchronous callers.
 
 - `flow` has two drivers, with and without `await`, and the effects they perform: send a request, read a body, pause,
-  wait for another caller. The calls themselves are generators that are written once, in `cassettes` and `session`.
+  wait for another caller. The calls themselves are generators that are written once: `cassettes.through` and
+  `session.sending`.
 - `network` sends requests: httpx transports, direct or through a proxy, chosen for each host;
   it also puts connection errors into words.
 - `tracebacks` keeps credentials out of tracebacks, which can show the local variables of every frame.

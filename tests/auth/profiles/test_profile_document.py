@@ -5,7 +5,9 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from toolkit.auth.profiles.document import (
+from toolkit.auth.profiles.fields import FIELDS
+from toolkit.auth.profiles.keyring import EarlierEntry, SealedText
+from toolkit.auth.profiles.profile_document import (
     ClosedDocument,
     Document,
     check_binding,
@@ -14,8 +16,6 @@ from toolkit.auth.profiles.document import (
     render,
     render_closed,
 )
-from toolkit.auth.profiles.fields import FIELDS
-from toolkit.auth.profiles.keyring import EarlierEntry, SealedText
 from toolkit.core.document import ADDRESS_NAMES, CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError, UnsafeAddress
 from toolkit.core.secret import Secret

@@ -8,8 +8,8 @@ import platformdirs
 import pytest
 
 from toolkit.auth.credentials import KeyPair
-from toolkit.auth.profiles.document import render_closed
 from toolkit.auth.profiles.keyring import seal_text
+from toolkit.auth.profiles.profile_document import render_closed
 from toolkit.auth.profiles.saved import delete, make_folder, profiles_folder, saved_profiles, write
 from toolkit.auth.profiles.saving import (
     load_credentials,

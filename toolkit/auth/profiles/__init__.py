@@ -14,8 +14,8 @@ because their author decides where they apply. A replay does not need credential
 
 - `saving` loads, saves, lists and removes; `lookup` goes through the places.
 - `variables`: environment variables and `.env`. `fields`: what one place gives. `prompt`: questions at the keyboard.
-- `saved`: the files. `document`: the text in a file, and the addresses it is bound to. `serialize`: credentials as
-  texts, and back. `keyring`: the key that seals files.
+- `saved`: the files. `profile_document`: the text in a file, and the addresses it is bound to. `serialize`:
+  credentials as strings, and back. `keyring`: the key that seals files.
 
 A file `<environment>.<name>.toml` in the folder of saved profiles may be written by hand:
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolkit.auth.profiles.document import ClosedDocument, Document, check_binding, parse
 from toolkit.auth.profiles.fields import Profile, ProfileFields
 from toolkit.auth.profiles.keyring import EarlierEntry
+from toolkit.auth.profiles.profile_document import ClosedDocument, Document, check_binding, parse
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.secret import Secret

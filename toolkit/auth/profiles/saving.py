@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.auth.credentials import Credentials, as_environment
-from toolkit.auth.profiles.document import Document, origins_of, parse, render, render_closed
 from toolkit.auth.profiles.fields import Profile, ProfileFields
 from toolkit.auth.profiles.keyring import seal_text
 from toolkit.auth.profiles.lookup import ProfileList, profiles_in_order, survey
+from toolkit.auth.profiles.profile_document import Document, origins_of, parse, render, render_closed
 from toolkit.auth.profiles.saved import (
     KEYRING,
     SavedProfile,

@@ -10,6 +10,6 @@ an error into words beside the control that it is about.
 - `secret_input` (.py, .js): fields whose text stays in the page until the kernel asks for it.
 - `panel.css`: the look of all of these.
 
-What may be seen is in traits, which are saved with the notebook. A secret is never in a trait: it goes from the page
-to the credentials in one binary message.
+Everything visible is kept in traits, which are saved with the notebook. A secret never is: it goes from the page to
+the credentials in one binary message.
 """

@@ -14,8 +14,8 @@ import toolkit as tk
 from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
-from toolkit.scrubbing.findings import Finding, scan
 from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.scanning import Finding, scan
 from toolkit.scrubbing.scrubber import Scrubber
 
 TOKEN = "obviously-fake-token-1"

@@ -9,9 +9,9 @@ import typer
 from rich.console import Console
 
 from toolkit.auth import checks
-from toolkit.auth.profiles.document import origins_of
 from toolkit.auth.profiles.fields import Profile
 from toolkit.auth.profiles.lookup import survey
+from toolkit.auth.profiles.profile_document import origins_of
 from toolkit.auth.profiles.prompt import can_ask
 from toolkit.auth.profiles.saved import profile_at
 from toolkit.auth.profiles.saving import remove_credentials, save_credentials

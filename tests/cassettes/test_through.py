@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 import toolkit as tk
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import FAILURES, HEADER, encode
-from toolkit.cassettes.transport import CassetteTransport
+from toolkit.cassettes.through import CassetteTransport
 from toolkit.core.clock import ManualClock
 from toolkit.core.errors import CassetteCorrupt, CassetteError, CassetteMiss, SecretLeak
 
