@@ -190,7 +190,7 @@ class Cassette:
 
     @property
     def play_count(self) -> int:
-        """How many times an interaction was played, repeats included."""
+        """Number of times that an interaction was played, repeats included."""
         return self._player.play_count
 
     @property

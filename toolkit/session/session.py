@@ -134,7 +134,7 @@ class _Session(Generic[ClientType]):
 
     @property
     def replays_only(self) -> bool:
-        """Whether the cassette answers all calls, so that nothing is sent."""
+        """True if the cassette answers all calls, so that nothing is sent."""
         return self._history.replays_only
 
     @property
