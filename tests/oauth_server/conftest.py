@@ -75,7 +75,7 @@ def broker():
 
 @pytest.fixture
 def open_session(server, broker, monkeypatch):
-    """A function that opens a session with tokens of its own and a clock that is `off` by so much."""
+    """Return a function that opens a session with its own tokens and a clock that is wrong by `off`."""
     monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
     settings = tk.Settings({"auth_sandbox": server.issuer, "broker_sandbox": broker.address})
     opened = []
@@ -94,7 +94,7 @@ def open_session(server, broker, monkeypatch):
 
 @pytest.fixture
 def client_key(server):
-    """A function that makes credentials with a key for a client, which has the name of its algorithm."""
+    """Return a function that makes credentials with a key, for a client named like its algorithm."""
 
     def make(client_id="ES256", *, key=None, **options):
         given = {"environment": "broker-sandbox", "key_id": f"{client_id}-1", "algorithm": client_id, **options}
@@ -105,7 +105,7 @@ def client_key(server):
 
 @pytest.fixture
 def client_secret(server):
-    """A function that makes credentials of a client with a secret."""
+    """Return a function that makes credentials of a client with a secret."""
 
     def make(client_id="secret", secret=None, **options):
         return tk.ClientSecret(client_id, secret or server.client_secret, environment="broker-sandbox", **options)

@@ -1,4 +1,4 @@
-"""Runs npm's oidc-provider, an OpenID Certified server, in a process of its own."""
+"""Run npm's oidc-provider, an OpenID Certified server, in a process of its own."""
 
 from __future__ import annotations
 

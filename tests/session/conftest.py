@@ -9,7 +9,7 @@ from toolkit.auth.tokens.single_flight import MemoryTokenStore
 
 @pytest.fixture
 def open_session(settings, service, make_credentials):
-    """Opens a session on the service within this process, by default with credentials and a token store of its own."""
+    """Return a function that opens a session with the in-process service; by default with new credentials and token store."""
 
     def opened(holder="broker-sandbox", kind=None, /, *, is_async=False, **options):
         options = {"settings": settings, "transport": service, "token_store": MemoryTokenStore(), **options}
@@ -22,7 +22,7 @@ def open_session(settings, service, make_credentials):
 
 @pytest.fixture
 def replayed(settings):
-    """Opens a replay of a cassette, without credentials and without a network."""
+    """Return a function that replays a cassette without credentials and without a network."""
 
     def opened(cassette="c", **options):
         return tk.Session(cassette=cassette, mode="none", settings=settings, **options)

@@ -260,7 +260,7 @@ def test_minus_zero():
 
 
 def test_records_without_common_keys(monkeypatch):
-    """Records with hardly any key in common are left to json, which counts the cells."""
+    """Records that share almost no keys are left to json, which counts the cells."""
     monkeypatch.setattr(arrow_reader, "_WIDE", 10)
     assert read_columns(Body(json.dumps([{f"k{number}": 1} for number in range(100)]).encode())) is None
 

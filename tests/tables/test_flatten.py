@@ -105,7 +105,7 @@ def test_not_json(record):
 
 
 def test_a_map_is_refused(monkeypatch):
-    """Records with hardly any key in common are refused before they fill the memory."""
+    """Records that share almost no keys are refused before they fill the memory."""
     monkeypatch.setattr(flatten, "_MANY_CELLS", 10_000)
     with pytest.raises(TabulationError, match="hardly any key in common"):
         columns_of([{f"order-{number}": 1} for number in range(500)])

@@ -126,7 +126,7 @@ class TokenAuthorizer:
         number: returns the number of a token in its session.
         new_jti: returns a new identifier for an assertion.
         retries: how often and for how long a failed token request is repeated.
-        timeout: of each token request, as httpx takes it; by default 30 seconds.
+        timeout: timeout of each token request in seconds, or an httpx.Timeout; 30 seconds by default.
 
     Attributes:
         recorded_headers: the document's placeholders, which recordings show in place of the credentials.
