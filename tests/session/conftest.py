@@ -9,7 +9,7 @@ from toolkit.auth.tokens.single_flight import MemoryTokenStore
 
 @pytest.fixture
 def open_session(settings, service, make_credentials):
-    """Return a function that opens a session with the in-process service; by default with new credentials and token store."""
+    """Return a function that opens a session with the in-process service and, by default, new credentials."""
 
     def opened(holder="broker-sandbox", kind=None, /, *, is_async=False, **options):
         options = {"settings": settings, "transport": service, "token_store": MemoryTokenStore(), **options}

@@ -257,5 +257,5 @@ def test_earlier_entry_from_table():
     ],
 )
 def test_earlier_entry_from_other_table(changes):
-    """Any other table does not name an entry."""
+    """A table of another shape is refused."""
     assert EarlierEntry.from_table({**EARLIER_TABLE, **changes}) is None
