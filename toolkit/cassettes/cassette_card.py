@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from toolkit.core.escaping import as_html
 from toolkit.core.html import badge, card
@@ -11,7 +11,7 @@ from toolkit.core.ledger import EPOCH
 from toolkit.core.words import count_text, date_text, instant_words
 
 if TYPE_CHECKING:
-    from toolkit.cassettes.cassette import Cassette
+    from pathlib import Path
 
 _MODES: Final = {
     "none": "none: replays only",
@@ -21,7 +21,37 @@ _MODES: Final = {
 }
 
 
-def cassette_text(cassette: Cassette) -> str:
+class Recording(Protocol):
+    """The facts of a `Cassette` that are shown; each is explained there."""
+
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def mode(self) -> str: ...
+
+    @property
+    def replays(self) -> bool: ...
+
+    @property
+    def records(self) -> bool: ...
+
+    @property
+    def recorded_at(self) -> datetime | None: ...
+
+    @property
+    def environments(self) -> list[str]: ...
+
+    @property
+    def play_count(self) -> int: ...
+
+    @property
+    def unplayed(self) -> list[str]: ...
+
+    def __len__(self) -> int: ...
+
+
+def cassette_text(cassette: Recording) -> str:
     """Return what the cassette does, such as `replaying 3 interactions, recorded 12 May 2026`."""
     count = count_text(len(cassette), "interaction")
     if cassette.records and not cassette.replays:
@@ -31,7 +61,7 @@ def cassette_text(cassette: Cassette) -> str:
     return f"{'replaying and adding to' if cassette.records else 'replaying'} {count}{when}"
 
 
-def source_text(cassette: Cassette | None, ended: datetime | None) -> str:
+def source_text(cassette: Recording | None, ended: datetime | None) -> str:
     """Return where answers come from, and when they were received.
 
     Args:
@@ -49,7 +79,7 @@ def source_text(cassette: Cassette | None, ended: datetime | None) -> str:
     return f"replayed and added to, {recorded}" if cassette.records else f"replayed, {recorded}"
 
 
-def cassette_html(cassette: Cassette) -> str:
+def cassette_html(cassette: Recording) -> str:
     """Return the card: mode, number of interactions, environments, and how much was played."""
     rows = [("Mode", as_html(_MODES[cassette.mode])), ("Interactions", f"{len(cassette):,}")]
     if cassette.environments:

@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from toolkit.auth.credentials import Credentials
 from toolkit.auth.tokens.token import Token
-from toolkit.cassettes.cassette_card import source_text
+from toolkit.cassettes.cassette_card import Recording, source_text
 from toolkit.core.document import CredentialKind, Environment, Interface
 from toolkit.core.escaping import as_html
 from toolkit.core.html import badge, card, code
 from toolkit.core.ledger import Ledger
 from toolkit.core.words import REAL_ACCOUNT, count_text, instant_words, minutes_text
 
-if TYPE_CHECKING:
-    from toolkit.cassettes.cassette import Cassette
-    from toolkit.session.session import AsyncSession, Session
-
 KEY_PAIR_NOTE: Final = "none: the key pair goes with every call"
+
+
+class Shown(Protocol):
+    """The facts of a session that its card shows; each is explained in `Session`."""
+
+    @property
+    def environment(self) -> Environment: ...
+
+    @property
+    def credentials(self) -> Credentials | None: ...
+
+    @property
+    def cassette(self) -> Recording | None: ...
+
+    @property
+    def token(self) -> Token | None: ...
 
 
 def caller_text(environment: Environment, credentials: Credentials | None) -> str:
@@ -27,7 +39,7 @@ def caller_text(environment: Environment, credentials: Credentials | None) -> st
     return f"{credentials.name} · {credentials.kind} · {holder}" if credentials else f"{holder}, as recorded"
 
 
-def session_source(environment: Environment, cassette: Cassette | None, ended: datetime | None) -> str:
+def session_source(environment: Environment, cassette: Recording | None, ended: datetime | None) -> str:
     """Return the environment and where its answers come from, such as `live · real account · live calls, …`.
 
     Args:
@@ -37,7 +49,7 @@ def session_source(environment: Environment, cassette: Cassette | None, ended: d
     return f"{environment}{real} · {source_text(cassette, ended)}"
 
 
-def session_html(session: Session | AsyncSession, ledger: Ledger) -> str:
+def session_html(session: Shown, ledger: Ledger) -> str:
     """Return the card: who calls what, where the answers come from, and which token is current."""
     environment, cassette, ended = session.environment, session.cassette, ledger.last_ended_at()
     interfaces = [interface for interface in environment.rules.addresses if interface is not Interface.AUTH]

@@ -176,7 +176,7 @@ class _Session(Generic[ClientType]):
     def _repr_html_(self) -> str:
         from toolkit.session.card import session_html
 
-        return session_html(self, self._history.ledger)  # type: ignore[arg-type]
+        return session_html(self, self._history.ledger)
 
     def __dir__(self) -> list[str]:
         """Leave out the interfaces that this environment does not have, so that completion offers what works."""
