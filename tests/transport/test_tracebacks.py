@@ -401,7 +401,7 @@ def interrupt(text):
 
 
 def attempted(text):
-    attempt(lambda: fail(text), otherwise=ConfigurationError("The key cannot be read.", about="key"))
+    attempt(lambda: fail(text), otherwise=lambda: ConfigurationError("The key cannot be read.", about="key"))
 
 
 class Constructed:
@@ -484,7 +484,7 @@ def test_frameless_call_with_wrong_arguments():
 
 def test_attempt():
     """A result is passed on; an error is replaced by one that does not lead to the original."""
-    assert attempt(lambda: 1, otherwise=ConfigurationError("x")) == 1
+    assert attempt(lambda: 1, otherwise=lambda: ConfigurationError("x")) == 1
     error = caught_from(attempted, SECRET)
     assert (str(error), error.about) == ("The key cannot be read.", "key")
     assert (error.__cause__, error.__context__) == (None, None)

@@ -52,14 +52,14 @@ def frameless(function: Callable[_Parameters, _Result]) -> Callable[_Parameters,
     return call
 
 
-def attempt(call: Callable[[], _Result], *, otherwise: ToolkitError) -> _Result:
-    """Return the result of `call`; if it fails, raise `otherwise` without a link to the original error.
+def attempt(call: Callable[[], _Result], *, otherwise: Callable[[], ToolkitError]) -> _Result:
+    """Return the result of `call`; if it fails, raise the error that `otherwise` makes, without a link to the original.
 
     For other libraries and foreign signers (cryptography, jwt, json): their errors may hold the text of a key.
     """
     with suppress(Exception):
         return call()
-    raise otherwise
+    raise otherwise()
 
 
 def without_frames(error: BaseException, request: Any = None) -> None:

@@ -20,7 +20,7 @@ _KID_SHOWN: Final = 60  # characters
 
 def load_jwk(text: str, key_id: str | None) -> LoadedKey:
     """Return the private key of a JWK, or the key of a JWK set that `key_id` chooses."""
-    fields = attempt(lambda: json.loads(text), otherwise=_unreadable())
+    fields = attempt(lambda: json.loads(text), otherwise=_unreadable)
     if not isinstance(fields, dict):
         raise _unreadable()
     is_set = "keys" in fields
@@ -77,7 +77,7 @@ def _load(jwk: dict[str, Any]) -> Any:
         if curve is None:
             raise _unreadable()
         raise key_error("This JWK is on a curve that does not sign assertions.", f"{KEYS_THAT_SIGN}.")
-    return attempt(lambda: jwt.PyJWK.from_dict(jwk, algorithm=algorithm).key, otherwise=_unreadable())
+    return attempt(lambda: jwt.PyJWK.from_dict(jwk, algorithm=algorithm).key, otherwise=_unreadable)
 
 
 def _check_use(jwk: dict[str, Any]) -> None:

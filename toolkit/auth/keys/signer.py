@@ -136,7 +136,7 @@ def describe_signer(signer: Signer) -> tuple[str, str | None]:
     """Return algorithm and key ID of a signer, which may have to ask a key service for them."""
     answer: tuple[Any, Any] = attempt(
         lambda: (signer.algorithm, signer.key_id),
-        otherwise=key_error("The signer did not return its algorithm and key_id.", _TRY_AGAIN),
+        otherwise=lambda: key_error("The signer did not return its algorithm and key_id.", _TRY_AGAIN),
     )
     algorithm, key_id = answer
     if algorithm not in ALGORITHMS:
@@ -199,7 +199,7 @@ def _raw_from_der(der: bytes, half: int) -> bytes:
 
     return attempt(
         lambda: b"".join(number.to_bytes(half, "big") for number in decode_dss_signature(der)),
-        otherwise=_not_a_signature(f"{len(der)} bytes, which are not an ECDSA signature"),
+        otherwise=lambda: _not_a_signature(f"{len(der)} bytes, which are not an ECDSA signature"),
     )
 
 
@@ -243,7 +243,7 @@ def _pkcs8(key: Any) -> Secret:
 
     der = attempt(
         lambda: key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption()),
-        otherwise=key_error(
+        otherwise=lambda: key_error(
             f"This {type(key).__name__} does not export its private key.",
             "Give a Signer with algorithm, key_id and sign.",
         ),

@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,10 +32,10 @@ def as_secret(private_key: Any) -> Any:
     if isinstance(private_key, str):
         return Secret(private_key)
     if isinstance(private_key, bytes | bytearray):
-        return Secret(attempt(lambda: _text_of(bytes(private_key)), otherwise=_unknown_form()))
+        return Secret(attempt(lambda: _text_of(bytes(private_key)), otherwise=_unknown_form))
     if isinstance(private_key, Mapping):
-        problem = key_error("The mapping given as a private key is not a JWK.")
-        return Secret(attempt(lambda: json.dumps(dict(private_key)), otherwise=problem))
+        not_a_jwk = partial(key_error, "The mapping given as a private key is not a JWK.")
+        return Secret(attempt(lambda: json.dumps(dict(private_key)), otherwise=not_a_jwk))
     if isinstance(private_key, Path):
         if _is_key_text(str(private_key)):
             raise key_error("The key itself was given as a Path.")
@@ -43,7 +44,7 @@ def as_secret(private_key: Any) -> Any:
         raise key_error(f"The class {private_key.__name__} was given as a private key.", "Give an instance of it.")
     is_key = attempt(
         lambda: any(hasattr(private_key, attribute) for attribute in _ATTRIBUTES_OF_KEYS),
-        otherwise=key_type_error(private_key),
+        otherwise=lambda: key_type_error(private_key),
     )
     if not is_key:
         raise key_type_error(private_key)
@@ -73,7 +74,7 @@ def load(private_key: Any, key_id: str | None, passphrase: Secret | None) -> Loa
 def _load_text(text: str, key_id: str | None, passphrase: Secret | None) -> LoadedKey:
     text = text.removeprefix("\ufeff")
     if _is_der(text):
-        return load_der(attempt(lambda: text.encode("latin-1"), otherwise=_unknown_form()), passphrase)
+        return load_der(attempt(lambda: text.encode("latin-1"), otherwise=_unknown_form), passphrase)
     text = text.strip()
     if text.startswith("{"):
         loaded = load_jwk(text, key_id)
@@ -95,7 +96,7 @@ def _read(file: Path) -> str:
         reason = "this does not name a file"
     else:
         if len(data) <= LARGEST_KEY_FILE:
-            return attempt(lambda: _text_of(data), otherwise=_file_error(file, "it is not text"))
+            return attempt(lambda: _text_of(data), otherwise=lambda: _file_error(file, "it is not text"))
         reason = "it is too large for a key"
     raise _file_error(file, reason)
 

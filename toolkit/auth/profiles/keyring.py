@@ -128,7 +128,7 @@ class EarlierEntry:
             raise _unusable()
         for service in self._services(profile):
             if _read_entry(backend, service, profile) is not None:
-                attempt(partial(backend.delete_password, service, profile), otherwise=_unusable())
+                attempt(partial(backend.delete_password, service, profile), otherwise=_unusable)
 
     def _services(self, profile: str) -> list[str]:
         return [f"{APPLICATION}/{profile}/{self.token}/{number}" for number in range(1, self.pieces + 1)]
@@ -162,7 +162,7 @@ def _real_keyring() -> KeyringBackend | None:
     """Return the first keyring of this system that stores secrets, and encrypts them; None if there is none."""
     import keyring
 
-    chosen = attempt(keyring.get_keyring, otherwise=_unusable())
+    chosen = attempt(keyring.get_keyring, otherwise=_unusable)
     backends = getattr(chosen, "backends", None) or [chosen]  # several, if it is a chain
     return next((backend for backend in backends if _is_real(type(backend))), None)
 
@@ -173,7 +173,7 @@ def _read_entry(backend: KeyringBackend, service: str, user_name: str) -> Secret
     Raises:
         ConfigurationError: if the keyring is locked or does not work.
     """
-    text = attempt(lambda: backend.get_password(service, user_name), otherwise=_unusable())
+    text = attempt(lambda: backend.get_password(service, user_name), otherwise=_unusable)
     return None if text is None else Secret(text)
 
 
@@ -205,7 +205,7 @@ def _read_key(backend: KeyringBackend) -> Secret | None:
 
 def _make_key(backend: KeyringBackend) -> Secret:
     key = Secret(base64.b64encode(secrets.token_bytes(_KEY_LENGTH)).decode("ascii"))
-    attempt(lambda: backend.set_password(APPLICATION, USER_NAME, key.reveal()), otherwise=_unusable())
+    attempt(lambda: backend.set_password(APPLICATION, USER_NAME, key.reveal()), otherwise=_unusable)
     if _read_key(backend) != key:  # some keyrings keep nothing, and do not say so
         raise _unusable()
     return key
