@@ -86,8 +86,8 @@ def main() -> None:
         pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
         ways: dict[str, Callable[[], object]] = {
             "PyJWT": pyjwt_signer(key, algorithm),
-            "PyJWT, PEM text": pyjwt_signer(pem.decode(), algorithm),
             "toolkit": toolkit_signer(key, algorithm),
+            "PyJWT, PEM text": pyjwt_signer(pem.decode(), algorithm),
         }
         if authlib:
             ways["Authlib"] = authlib_signer(pem, algorithm)

@@ -16,7 +16,6 @@ from typer.testing import CliRunner
 import toolkit as tk
 from toolkit.auth.keys import as_signer
 from toolkit.auth.keys.new_key import thumbprint
-from toolkit.auth.keys.signer import ALGORITHMS
 from toolkit.cli import keys
 from toolkit.core.errors import ConfigurationError
 
@@ -56,7 +55,7 @@ def test_default_file(home):
     assert len(list(home.rglob("*.pem"))) == 2
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", ["ES256", "EdDSA", "PS384"])
 def test_printed_key_matches_file(algorithm, tmp_path):
     """The printed PEM and JWK belong to the file, and the printed Python makes a ClientKey of it."""
     file = tmp_path / "my key.pem"

@@ -606,10 +606,8 @@ def take_tour(*, is_async, **options):
         ("live", False),
         ("live-basic", True),
         ("paper", True),
-        ("broker-secret", False),
         ("broker-key", True),
-        ("sandbox-secret", True),
-        ("sandbox-key", False),
+        ("sandbox-secret", False),
     ],
 )
 def test_live_recorded_replayed(served, tmp_path, caplog, name, is_async):
