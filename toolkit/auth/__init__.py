@@ -1,4 +1,4 @@
-"""Who calls, and how a request proves it.
+"""Credentials: who is calling, and how a request proves it.
 
 A request gets its credentials in this order:
 

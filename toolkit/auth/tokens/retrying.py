@@ -75,14 +75,14 @@ def with_retries(attempt: Callable[[], Flow[Token]], clock: Clock, policy: Retry
         yield Pause(pause, clock)
 
 
-def seconds_until_another_try(error: TokenError | Unreachable, *, in_need: bool = True) -> float:
+def seconds_until_another_try(error: TokenError | Unreachable, *, needs_token: bool = True) -> float:
     """Return for how many seconds to remember a failure instead of sending another request; 0 for not at all.
 
-    `in_need` is True if there is no valid token to use in the meantime.
+    `needs_token` is True if there is no valid token to use in the meantime.
     """
     if isinstance(error, TokenRefused) and error.error in LASTING:
         return LASTING_IS_REMEMBERED
     if not isinstance(error, TokenRefused | Unreachable) or not error.is_passing:
-        return 0.0 if in_need else PASSING_IS_REMEMBERED
+        return 0.0 if needs_token else PASSING_IS_REMEMBERED
     retry_after = error.retry_after if isinstance(error, TokenRefused) else None
     return min(max(retry_after or 0.0, PASSING_IS_REMEMBERED), LONGEST_REMEMBERED)

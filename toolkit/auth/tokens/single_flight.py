@@ -169,7 +169,7 @@ class TokenSource:
         raise failure
 
     def _remember(self, error: TokenError | Unreachable, clock: Clock) -> None:
-        seconds, now = seconds_until_another_try(error, in_need=not self._is_good(clock)), clock.monotonic()
+        seconds, now = seconds_until_another_try(error, needs_token=not self._is_good(clock)), clock.monotonic()
         self._failure = _Failure(error, now, now + seconds) if seconds else None
 
     def _remembered(self, clock: Clock) -> TokenError | Unreachable | None:
