@@ -1,0 +1,69 @@
+"""The register of secrets: everything secret that this process has come to know, from whatever source.
+
+Credentials enter their secrets when they are made, token replies when they arrive, and the scrubber when it finds a
+strong value in the place of a credential. Every recorder, log filter, mask and leak check of the process reads the
+register, so a secret of one session does not reach the recording of another.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import Final
+from weakref import WeakMethod
+
+from toolkit.core.secret import Secret
+
+
+class Register:
+    """Secrets in the order in which they became known, each with its kind. It grows and never shrinks.
+
+    Safe to share between threads. Readers remember how many entries they have seen and ask for those `since` then.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()  # reentrant: a finalizer may run inside, and add or read
+        self._entries: list[tuple[str, Secret]] = []
+        self._secrets: set[Secret] = set()
+        self._listeners: list[WeakMethod[Callable[[], None]]] = []
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, secret: object) -> bool:
+        return secret in self._secrets
+
+    def __repr__(self) -> str:
+        return f"<Register: {len(self)} secrets>"
+
+    def add(self, kind: str, secret: Secret) -> None:
+        """Add a secret of a kind such as "ACCESS_TOKEN"; an empty secret and one that is known already are ignored."""
+        self.add_all([(kind, secret)])
+
+    def add_all(self, secrets: Iterable[tuple[str, Secret]]) -> None:
+        """Add several secrets, each with its kind; listeners are called once, and only if one of them is new."""
+        with self._lock:
+            count = len(self._entries)
+            for kind, secret in secrets:
+                if secret and secret not in self._secrets:
+                    self._secrets.add(secret)
+                    self._entries.append((kind, secret))
+            if len(self._entries) == count:
+                return
+            self._listeners = [each for each in self._listeners if each() is not None]
+            listeners = [each() for each in self._listeners]
+        for listener in listeners:
+            if listener is not None:
+                listener()
+
+    def since(self, count: int) -> list[tuple[str, Secret]]:
+        """Return the kind and secret of each entry after the first `count`."""
+        return self._entries[count:]
+
+    def subscribe(self, listener: Callable[[], None]) -> None:
+        """Call a bound method whenever secrets become known, for as long as its object exists."""
+        with self._lock:
+            self._listeners.append(WeakMethod(listener))
+
+
+REGISTER: Final = Register()
