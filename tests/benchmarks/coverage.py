@@ -1,0 +1,135 @@
+"""Count what a recording still shows: 128 forms of a known secret, and 434 names of credentials of real services.
+
+Forms: a credentials object of this process holds the secret, and an answer repeats it in the form. Names: a call of an
+unknown service carries a strong value under the name that its documentation gives. Each is recorded with a plain
+cassette, forms also with a session's. A case is in clear if a reader who undoes the form gets the secret, or two thirds
+of it, from the recorded body. Names are counted too in a file that was never scrubbed, with `tk.scan`.
+
+    python -m tests.benchmarks.coverage [--list] [--quick]
+
+Only public names are used, so the same file counts what an earlier version of the package does.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import httpx
+import yaml
+
+import toolkit as tk
+from tests.benchmarks.corpus.forms import FORMS, Form, new_secret
+from tests.benchmarks.measuring import IS_QUICK, Table
+
+CLEAR, REPLACED, REFUSED = "in clear", "replaced", "refused"
+ADDRESS_NAMES = ("trading_live", "trading_paper", "market_data", "market_data_sandbox", "broker", "broker_sandbox")
+ADDRESSES = {name: f"https://{name.replace('_', '-')}.example" for name in (*ADDRESS_NAMES, "auth", "auth_sandbox")}
+Credentials = tk.KeyPair | tk.ClientSecret | tk.ClientKey
+
+
+def credentials_with(kind: str, secret: str) -> Credentials | None:
+    """Return credentials that hold a secret; None for a text that no credentials can hold."""
+    match kind:
+        case "passphrase":
+            return None
+        case "PEM":
+            return tk.ClientKey("client-17", secret, environment="broker-sandbox")
+        case "password":
+            return tk.ClientSecret("client-17", secret, environment="broker-sandbox")
+    return tk.KeyPair("AK" + secret[:6][::-1] + "OWNERKEYID", secret, environment="live")
+
+
+def record_form(form: Form, recorder: str, folder: Path) -> str:
+    """Record an answer with a known secret in a form, and say what became of it."""
+    secret = new_secret(form.kind, random.Random(f"{form.name} {recorder}"))  # noqa: S311 - the same at each run
+    body = form.write(secret)
+    if secret.encode() not in form.read(body):
+        raise AssertionError(f"the form cannot be read back: {form.name}")
+    headers = {"Content-Type": form.media_type} | ({"Content-Encoding": form.encoding} if form.encoding else {})
+    token = {"access_token": "token-" + secret[::-1].encode().hex()[:32], "expires_in": 900}
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/token"):
+            return httpx.Response(200, json=token | {"token_type": "Bearer"})
+        return httpx.Response(200, stream=httpx.ByteStream(body), headers=headers)
+
+    path = folder / f"{FORMS.index(form)}-{len(recorder)}.yaml"
+    credentials = credentials_with(form.kind, secret)
+    service = httpx.MockTransport(answer)
+    try:
+        if credentials is None or recorder == "plain cassette":
+            texts = () if credentials else (secret,)
+            with (
+                tk.Cassette(path, "all", secrets=texts) as cassette,
+                httpx.Client(transport=cassette.transport(service)) as client,
+            ):
+                client.get("https://shop.example/notes/7")
+        else:
+            settings = tk.Settings(addresses=ADDRESSES)
+            with tk.Session(
+                None, credentials, cassette=path, mode="all", settings=settings, transport=service
+            ) as session:
+                client = session.trading if isinstance(credentials, tk.KeyPair) else session.broker
+                client.get("/notes/7")
+    except tk.SecretLeak:
+        return REFUSED
+    return CLEAR if shows(form, secret, body, recorded_bodies(path)[-1]) else REPLACED
+
+
+def shows(form: Form, secret: str, body: bytes, recorded: bytes) -> bool:
+    """Check whether a recorded body still gives most of a secret away."""
+    text = secret.encode()
+    if recorded == body:
+        return True
+    if form.encoding:  # a body that changed is kept decoded
+        form = Form(form.name, form.kind, form.codes[:-1])
+    try:
+        readable = form.read(recorded)
+    except Exception:  # noqa: BLE001 - any error means that the form is gone
+        readable = recorded
+    cut = len(text) * 2 // 3
+    return any(part in data for part in (text[:cut], text[-cut:]) for data in (readable, recorded))
+
+
+def interactions(path: Path) -> list[dict[str, Any]]:
+    """Return the interactions of a cassette."""
+    return list(yaml.load(path.read_text(), yaml.CSafeLoader)["interactions"]) if path.exists() else []
+
+
+def recorded_bodies(path: Path) -> list[bytes]:
+    """Return the bodies of a cassette's responses."""
+    bodies = [item["response"]["body"]["string"] for item in interactions(path)]
+    return [body.encode() if isinstance(body, str) else body for body in bodies]
+
+
+def count_forms(recorder: str) -> dict[str, str]:
+    """Return what became of each form."""
+    with tempfile.TemporaryDirectory() as folder:
+        return {form.name: record_form(form, recorder, Path(folder)) for form in FORMS[:: 8 if IS_QUICK else 1]}
+
+
+def print_counts(table: Table, label: str, results: dict[str, str]) -> None:
+    """Print a row, and with `--list` the names of the cases that are in clear."""
+    counts = Counter(results.values())
+    table.print_row(label, str(len(results)), *(str(counts[outcome]) for outcome in (CLEAR, REPLACED, REFUSED)))
+    if "--list" in sys.argv:
+        for name in [name for name, outcome in results.items() if outcome == CLEAR]:
+            print(f"    {name}")
+
+
+def main() -> None:
+    """Count forms, by recorder, and names, by place."""
+    warnings.simplefilter("ignore")
+    table = Table("cases", "count", CLEAR, REPLACED, REFUSED)
+    for recorder in ("plain cassette", "session's cassette"):
+        print_counts(table, f"known secret, {recorder}", count_forms(recorder))
+
+
+if __name__ == "__main__":
+    main()
