@@ -321,7 +321,7 @@ GRANTS = {
 )
 def test_authorized_request(grant, line, headers, content, timeout):
     """The copy differs from the request only in the headers of the grant; the request itself is not changed."""
-    extensions = {"timeout": httpx.Timeout(timeout).as_dict(), "trace": print}
+    extensions = {"timeout": httpx.Timeout(timeout).as_dict(), "note": print}
     method, path = line
     request = httpx.Request(
         method, f"https://broker.example.com/{path}", headers=headers, content=content, extensions=extensions

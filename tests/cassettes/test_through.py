@@ -743,3 +743,30 @@ def test_planted_secret(secret):
         assert tk.scan(path, secrets=secret) == []
         request = {"method": "POST", "data": {"field": "<SECRET>", "json": '{"a": "<SECRET>"}'}}
         assert replay(path, "https://h.example/<SECRET>?q=<SECRET>", **request).json()["a"] == ["<SECRET>"]
+
+
+@pytest.mark.parametrize("size", [1 << 10, 1 << 18])
+@pytest.mark.parametrize("direction", ["sent", "received"])
+def test_large_bodies_do_not_hold_up_an_event_loop(tmp_path, monkeypatch, size, direction):
+    """A large body is searched for secrets on another thread; a small one is not worth the change of thread."""
+    cassette = tk.Cassette(tmp_path / "c.yaml", "all")
+    threads = {"sent": set(), "received": set()}
+
+    def noting(function, key):
+        def noted(*arguments):
+            threads[key].add(threading.get_ident())
+            return function(*arguments)
+
+        return noted
+
+    monkeypatch.setattr(cassette, "record", noting(cassette.record, "received"))
+    monkeypatch.setattr(cassette.scrubber, "lookup_request", noting(cassette.scrubber.lookup_request, "sent"))
+
+    async def post():
+        transport = cassette.transport(served(reply(b"a b " * (size // 4) if direction == "received" else b"")))
+        async with httpx.AsyncClient(transport=transport) as client:
+            await client.post(URL, content=b"c d " * (size // 4) if direction == "sent" else b"")
+
+    asyncio.run(post())
+    assert (threading.get_ident() in threads[direction]) is (size < 1 << 16)
+    assert len(cassette) == 1

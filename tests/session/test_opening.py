@@ -20,12 +20,27 @@ def path(open_session, tmp_path):
     return path
 
 
-def test_new_episodes_replays_with_nothing_configured(path, service):
-    """With mode new_episodes a recorded call needs neither environment nor credentials nor address."""
+@pytest.mark.parametrize("mode", ["new_episodes", "all"])
+def test_a_cassette_does_not_choose_where_calls_go(path, mode):
+    """With a mode that may send, the environment comes from the caller."""
+    with pytest.raises(tk.ConfigurationError, match="needs an environment") as caught:
+        tk.Session(cassette=path, mode=mode, settings=tk.Settings())
+    assert caught.value.about == "environment"
+
+
+@pytest.mark.parametrize("mode", ["none", "once"])
+def test_a_cassette_chooses_the_environment_of_a_replay(path, mode):
+    """A mode that only replays this file takes the environment from it."""
+    session = tk.Session(cassette=path, mode=mode, settings=tk.Settings())
+    assert session.environment is tk.Environment.BROKER_SANDBOX
+
+
+def test_new_episodes_replays_with_little_configured(path, service):
+    """With mode new_episodes a recorded call needs neither credentials nor address."""
     before = path.read_bytes()
     service.requests.clear()
-    session = tk.Session(cassette=path, mode="new_episodes", settings=tk.Settings(), transport=service)
-    assert session.environment is tk.Environment.BROKER_SANDBOX
+    options = {"mode": "new_episodes", "settings": tk.Settings(), "transport": service}
+    session = tk.Session("broker-sandbox", cassette=path, **options)
     assert session.broker.get("/v1/accounts").status_code == 200
     assert service.requests == []
     assert path.read_bytes() == before
@@ -38,7 +53,7 @@ def test_new_episodes_without_address_or_credentials(path, settings, make_creden
         ("address", {"credentials": make_credentials("broker-sandbox"), "settings": tk.Settings()}),
         ("credentials", {"settings": settings}),
     ):
-        session = tk.Session(cassette=path, mode="new_episodes", **options)
+        session = tk.Session("broker-sandbox", cassette=path, mode="new_episodes", **options)
         with pytest.raises(tk.ConfigurationError, match=message):
             session.accounts(limit=1)
     assert path.read_bytes() == before

@@ -305,3 +305,35 @@ def test_target_extension():
     """The httpx extension that replaces the path of a URL is refused, wherever it leads."""
     with pytest.raises(UnsafeAddress, match="target"):
         path_of("https://broker.example.com/v1/accounts", extensions={"target": b"/v1/accounts"})
+
+
+def test_other_identity_of_tls():
+    """The extension sni_hostname would let another name's certificate pass."""
+    own = "broker.example.com"
+    assert path_of("https://broker.example.com/v1/accounts", extensions={"sni_hostname": own}) == "/v1/accounts"
+    with pytest.raises(UnsafeAddress, match="sni_hostname"):
+        path_of("https://broker.example.com/v1/accounts", extensions={"sni_hostname": "other.example.com"})
+
+
+@pytest.mark.parametrize(
+    ("address", "host", "is_own"),
+    [
+        ("https://broker.example.com", "broker.example.com", True),
+        ("https://broker.example.com", "Broker.Example.com:443", True),
+        ("https://broker.example.com", "broker.svc.invalid", True),
+        ("https://broker.example.com:8443", "broker.example.com:8443", True),
+        ("http://[::1]:8000", "[::1]:8000", True),
+        ("https://broker.example.com:8443", "broker.example.com", False),
+        ("https://broker.example.com", "broker.example.com:444", False),
+        ("https://broker.example.com", "other.example.com", False),
+        ("https://broker.example.com", "", False),
+    ],
+)
+def test_host_header(address, host, is_own):
+    """A Host header names the interface's own address, or the request goes to another service behind it."""
+    checked = scope(address)
+    if is_own:
+        assert path_of(f"{address}/v1/accounts", checked, headers={"Host": host}) == "/v1/accounts"
+    else:
+        with pytest.raises(UnsafeAddress, match="Host header"):
+            path_of(f"{address}/v1/accounts", checked, headers={"Host": host})

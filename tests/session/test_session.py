@@ -716,3 +716,27 @@ def test_session_room():
     """The room of sessions gives the classes that the package gives."""
     assert sys.modules["toolkit.session"].Session is tk.Session
     assert sys.modules["toolkit.session"].AsyncSession is tk.AsyncSession
+
+
+@BOTH
+def test_trace_extension_does_not_see_credentials(open_session, service, is_async):
+    """A trace of httpcore's events gets no request, whose headers would hold the token."""
+    events = []
+
+    async def note_async(event, info):
+        events.append((event, info))
+
+    def note(event, info):
+        events.append((event, info))
+
+    def answer(request):
+        traced = request.extensions["trace"]("http11.send_request_headers.started", {"request": request, "n": 1})
+        if is_async:
+            with pytest.raises(StopIteration):
+                traced.send(None)
+        return service.reply({})
+
+    service.answer = answer
+    session = open_session(is_async=is_async)
+    call(session, "/v1/one", extensions={"trace": note_async if is_async else note})
+    assert events == [("http11.send_request_headers.started", {"n": 1})]

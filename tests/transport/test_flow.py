@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.clock import ManualClock, SystemClock
-from toolkit.transport.flow import Flight, Pause, Read, Shielded, Wait, WhichLoop, run, run_async
+from toolkit.transport.flow import Apart, Flight, Pause, Read, Shielded, Wait, WhichLoop, run, run_async
 
 URL = "https://service.example.com/"
 
@@ -345,3 +345,25 @@ def test_shielded_from_cancellation():
 
     asyncio.run(main())
     assert ended == [200, "failed"]
+
+
+@BOTH
+def test_apart(is_async):
+    """Long work runs on another thread where an event loop waits, and its failure reaches the flow."""
+    threads = []
+
+    def work():
+        threads.append(threading.get_ident())
+        if len(threads) == 2:
+            raise ValueError("failed")
+        return "done"
+
+    def flow():
+        outcome = yield Apart(work)
+        with pytest.raises(ValueError, match="failed"):
+            yield Apart(work)
+        return outcome
+
+    assert drive(flow(), is_async=is_async) == "done"
+    assert len(threads) == 2
+    assert all((thread == threading.get_ident()) is not is_async for thread in threads)

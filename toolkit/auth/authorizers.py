@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 import httpx
@@ -31,6 +31,7 @@ from toolkit.transport.flow import Flow
 
 Headers = tuple[tuple[str, str], ...]
 RawHeaders = list[tuple[bytes, bytes]]
+_SHOW_CREDENTIALS: Final = frozenset({"request", "auth"})  # what httpcore's events tell, the second of a SOCKS proxy
 _UNAUTHORIZED: Final = 401  # RFC 9110 section 15.5.2
 TOKEN_REQUEST_TIMEOUT: Final = 30.0  # seconds, even if the session has no timeout
 
@@ -256,6 +257,17 @@ class AuthorizedRequest(httpx.Request):
         self.headers = grant.merged_with(request.headers.raw if raw is None else raw)
         self.stream = request.stream
         self.extensions = dict(request.extensions)
+        if "trace" in self.extensions:
+            self.extensions["trace"] = _trace_without_requests(self.extensions["trace"])
+
+
+def _trace_without_requests(trace: Callable[[str, dict[str, Any]], Any]) -> Callable[[str, dict[str, Any]], Any]:
+    """Return a trace extension (httpcore's) that does not see requests, whose headers hold credentials."""
+
+    def traced(event: str, info: dict[str, Any]) -> Any:  # for async clients the result is awaited by httpcore
+        return trace(event, {name: value for name, value in info.items() if name not in _SHOW_CREDENTIALS})
+
+    return traced
 
 
 def can_be_sent_again(request: httpx.Request) -> bool:

@@ -18,6 +18,7 @@ from toolkit.cassettes.recording.recorder import Recorder, part_of
 from toolkit.cassettes.replay import misses
 from toolkit.cassettes.replay.matching import ANYONE, Identity
 from toolkit.cassettes.replay.player import Player
+from toolkit.cassettes.replay.recorded_values import refuse_recorded_values
 from toolkit.core.errors import CassetteError, ConfigurationError
 from toolkit.core.ledger import TRAFFIC, Authorization
 from toolkit.core.secret import Secret
@@ -78,6 +79,7 @@ class Cassette:
     records = replays = False
     _contents: Contents = Parsed((), is_foreign=False)
     _recorder: Recorder | None = None
+    _stand_ins: frozenset[str] | None = None  # in the file when it was opened; None until they are needed
 
     def __init__(
         self,
@@ -216,6 +218,20 @@ class Cassette:
             raise self._player.miss(request, identity)
         self._recorder.get_ready()  # a request whose answer cannot be recorded is not sent
         return None
+
+    def refuse_recorded_values(self, request: RecordedRequest) -> None:
+        """Refuse a request with a placeholder or pseudonym of this recording as a value, before it is sent.
+
+        Raises:
+            AccessError: if there is such a value.
+        """
+        if not self._loaded:
+            return
+        if self._stand_ins is None:
+            interactions = (self._contents.interaction(number) for number in range(self._loaded))
+            messages = (message for each in interactions for message in (each.request, each.response))
+            self._stand_ins = frozenset().union(*map(self.scrubber.stand_ins_in, messages))
+        refuse_recorded_values(request, self.scrubber.recorded, self._stand_ins, file=self.path.name)
 
     def token_request_of(self, authorization: Authorization) -> Interaction | None:
         """Return the recorded token request whose token authorized a call: once, for the first such call."""

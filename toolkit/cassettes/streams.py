@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any
+from typing import Any, Final
 
 import httpx
 
@@ -13,6 +13,9 @@ from toolkit.core.clock import Clock
 from toolkit.core.errors import CassetteError
 from toolkit.core.ledger import Call
 from toolkit.core.user_code import warn
+from toolkit.transport.flow import call_apart
+
+LARGE_BODY: Final = 1 << 16  # bytes; searching a larger one for secrets would hold up an event loop
 
 
 def observe(
@@ -86,7 +89,10 @@ class RecordedStream(ObservedStream):
         async for chunk in self._stream:
             self._chunks.append(chunk)
             yield chunk
-        self._record_once()
+        if sum(map(len, self._chunks)) < LARGE_BODY:
+            self._record_once()
+        else:
+            await call_apart(self._record_once)
 
     def close(self) -> None:
         super().close()

@@ -6,6 +6,7 @@ Sessions use `through` as well; `CassetteTransport` makes it a transport for any
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import httpx
@@ -19,14 +20,14 @@ from toolkit.cassettes.conversion import (
 )
 from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
 from toolkit.cassettes.replay.matching import ANYONE, Identity
-from toolkit.cassettes.streams import observe
+from toolkit.cassettes.streams import LARGE_BODY, observe
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import TOKEN_PATH, Interface
 from toolkit.core.errors import CassetteError
 from toolkit.core.ledger import EPOCH, TRAFFIC, Authorization, Call, Ledger
 from toolkit.core.user_code import warn
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest
-from toolkit.transport.flow import Flow, Read, run, run_async
+from toolkit.transport.flow import Apart, Flow, Read, run, run_async
 from toolkit.transport.network import Network
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class Tape(Protocol):
     scrubber: Scrubber
 
     def find(self, request: RecordedRequest, identity: Identity = ..., /) -> Interaction | None: ...
+
+    def refuse_recorded_values(self, request: RecordedRequest, /) -> None: ...
 
     def record(self, interaction: Interaction, /) -> None: ...
 
@@ -98,6 +101,7 @@ def through(tape: Tape | None, outgoing: Outgoing) -> Flow[httpx.Response]:
 
     Raises:
         CassetteMiss: if nothing matches and the cassette does not record.
+        AccessError: if the request would be sent with a placeholder or pseudonym of the recording as a value.
         httpx.TransportError: if the service does not answer, or did not answer when this was recorded.
     """
     request = outgoing.request
@@ -105,10 +109,16 @@ def through(tape: Tape | None, outgoing: Outgoing) -> Flow[httpx.Response]:
     if tape is not None:
         body = yield Read(request)
         recorded = RecordedRequest(request.method, outgoing.uri(), header_list(request.headers), body)
-        match = tape.find(tape.scrubber.lookup_request(recorded), outgoing.identity)
+        scrubbed = (
+            tape.scrubber.lookup_request(recorded)
+            if len(body) < LARGE_BODY
+            else (yield Apart(partial(tape.scrubber.lookup_request, recorded)))
+        )
+        match = tape.find(scrubbed, outgoing.identity)
         if match is not None:
             _note_replay(tape, outgoing, match)
             return as_response(match, request)
+        tape.refuse_recorded_values(recorded)
     TRAFFIC.sent += 1
     clock, ledger = outgoing.clock, outgoing.ledger
     call = Call(clock.now(), outgoing.interface, request.method, outgoing.path, since=clock.monotonic())

@@ -52,6 +52,10 @@ class Scrubber:
         addresses: names of addresses with the addresses themselves, as in the settings.
         header_prefix: the service's own prefix of the key headers.
         rules: what else to replace.
+
+    Attributes:
+        known: as in the arguments.
+        recorded: the bytes of the recording when it was opened.
     """
 
     def __init__(
@@ -64,7 +68,7 @@ class Scrubber:
     ) -> None:
         self.known = known
         self._rules: AppliedRules | None = None
-        self._recorded = b""
+        self.recorded = b""
         self.use_addresses(addresses or {}, header_prefix)
         self.add_rules(rules)
 
@@ -76,13 +80,20 @@ class Scrubber:
             from toolkit.scrubbing.rules.applying import AppliedRules
 
             self._rules = AppliedRules(both, self.known)
-            self.recall(self._recorded)
+            self.recall(self.recorded)
 
     def recall(self, recorded: bytes) -> None:
         """Remember what is recorded already, because stand-ins from a replay come back in later requests."""
-        self._recorded = recorded
+        self.recorded = recorded
         if self._rules is not None:
             self._rules.pseudonyms.recall(recorded)
+
+    def stand_ins_in(self, message: RecordedRequest | RecordedResponse) -> set[str]:
+        """Return the pseudonyms in a recorded message: the values where the rules name pseudonyms."""
+        if self._rules is None:
+            return set()
+        uri = message.uri if isinstance(message, RecordedRequest) else ""
+        return self._rules.stand_ins_in(uri, message.headers, decompress_body(message.headers, message.body))
 
     def use_addresses(self, addresses: Mapping[str, str], header_prefix: str) -> None:
         """Replace the addresses and the header prefix of a session from now on."""

@@ -128,9 +128,7 @@ def resolve_credentials(
         )
     if cassette is not None and not cassette.records:
         return ResolvedCredentials(requested or _environment_of(cassette), None, credentials)
-    if requested is None and cassette is not None and cassette.replays:
-        requested = _environment_of(cassette)
-    if requested is None:
+    if requested is None:  # this mode may send, so a file does not choose where to
         raise _without_environment(cassette, settings)
     from toolkit.auth.profiles.saving import load_credentials
 
@@ -202,7 +200,7 @@ def open_token_store(
 def _without_environment(cassette: Cassette | None, settings: Settings) -> ConfigurationError:
     """Return the error for a session that has nothing to replay, or whose cassette's name may be misspelt."""
     choices = f"give one of {', '.join(Environment)}, or give credentials, which belong to one"
-    if cassette is not None and cassette.mode != "all":
+    if cassette is not None and cassette.mode != "all" and not cassette.replays:
         from toolkit.cassettes.replay import misses
 
         elsewhere = same_name_in_project(cassette.path, settings)
@@ -211,6 +209,8 @@ def _without_environment(cassette: Cassette | None, settings: Settings) -> Confi
         return ConfigurationError(what, missing.next_step, about="environment")
     purpose = "call live" if cassette is None else "record"
     what = f"To {purpose}, the session needs an environment."
+    if cassette is not None and cassette.replays:
+        what += " A recording chooses it only in a mode that replays, since other modes may send requests."
     return ConfigurationError(what, f"{choices.capitalize()}.", about="environment")
 
 

@@ -35,6 +35,14 @@ class Place(NamedTuple):
         url = httpx.URL(str(address))
         return cls((url.raw_scheme, url.raw_host, url.port), url.raw_path.rstrip(b"/"))
 
+    def hosts(self) -> tuple[bytes, ...]:
+        """Return the values of a Host header that name this address (RFC 9110 section 7.2)."""
+        scheme, host, port = self.origin
+        name = b"[%s]" % host if b":" in host else host
+        default = 80 if scheme == b"http" else 443
+        with_port = b"%s:%d" % (name, port or default)
+        return (name, with_port) if port in (None, default) else (with_port,)
+
     def path_below(self, path: bytes) -> bytes | None:
         """Return what follows the prefix in the path and query of a URL of this origin, or None if it is elsewhere."""
         if not self.prefix:
@@ -81,13 +89,15 @@ class Scope:
         self._last_headers: RawHeaders = []
         self._last_path = (b"/", "/")
         names = (*_CREDENTIAL_HEADERS, f"{header_prefix}-{KEY_ID_HEADER}", f"{header_prefix}-{SECRET_KEY_HEADER}")
+        self._hosts = frozenset(host for place in self._places for host in place.hosts())
         self._credential_headers = frozenset(name.lower().encode("ascii") for name in names)
 
     def check(self, request: httpx.Request) -> tuple[str, RawHeaders]:
         """Return the request's path below the interface's address, without its query; and its raw headers.
 
         Raises:
-            UnsafeAddress: if the request goes elsewhere, or has userinfo in its URL.
+            UnsafeAddress: if the request goes elsewhere, names another host in its Host header or to TLS, or has
+                userinfo in its URL.
             CredentialsMismatch: if it carries credentials of its own.
         """
         url = request.url
@@ -95,6 +105,12 @@ class Scope:
             raise UnsafeAddress(
                 f"A request to the {self.interface} interface has the httpx extension target, which replaces its path.",
                 "Nothing was sent. Put the path into the URL.",
+            )
+        if "sni_hostname" in request.extensions and not self._is_own_name(request.extensions["sni_hostname"]):
+            raise UnsafeAddress(
+                f"A request to the {self.interface} interface has the httpx extension sni_hostname, which replaces the "
+                "name that the service's certificate must have.",
+                "Nothing was sent. Leave it out: the name comes from the interface's address.",
             )
         if url.userinfo:
             raise UnsafeAddress(
@@ -114,6 +130,7 @@ class Scope:
             raw = self._last_headers  # the same object, which auth recognizes quickly
         else:
             self._refuse_credentials(raw)
+            self._refuse_other_host(raw)
             self._last_headers = raw
         last_below, path = self._last_path
         if below != last_below:
@@ -156,6 +173,18 @@ class Scope:
                 raise CredentialsMismatch(
                     f"The request carries a header with credentials of its own, {name.decode('ascii', 'replace')}.",
                     "Nothing was sent. Leave out auth= and such headers: the session adds its credentials.",
+                )
+
+    def _is_own_name(self, name: object) -> bool:
+        own = (self.own or self.symbolic).origin[1]
+        return name in (own, own.decode("ascii"))
+
+    def _refuse_other_host(self, raw: RawHeaders) -> None:
+        for name, value in raw:
+            if name.lower() == b"host" and value.strip().lower() not in self._hosts:
+                raise UnsafeAddress(
+                    f"A request to the {self.interface} interface has a Host header of another name.",
+                    f"Nothing was sent. Leave it out: the name comes from the address {self._address_text}.",
                 )
 
     def _below(self, url: httpx.URL) -> bytes | None:

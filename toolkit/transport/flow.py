@@ -5,6 +5,8 @@ the drivers `run` and `run_async` do the I/O and differ only in `await`. The eff
 
 - an `httpx.Request`: send it through the transport; the outcome is the `httpx.Response` with its body unread;
 - `Read(message)`: read the body of a request or response; the outcome is its bytes;
+- `Apart(function)`: call a function that computes for long, on another thread if an event loop waits; the outcome is
+  its value;
 - `Pause(seconds, clock)`: let time pass; the outcome is None;
 - `WhichLoop()`: the outcome is the event loop that drives this flow, or None if no event loop does;
 - `Shielded(flow)`: run another flow to its end, even if this caller is cancelled; the outcome is its return value;
@@ -85,6 +87,12 @@ class Read(NamedTuple):
     message: Request | httpx.Response
 
 
+class Apart(NamedTuple):
+    """Call a function that computes for long."""
+
+    function: Callable[[], Any]
+
+
 class Pause(NamedTuple):
     """Let time pass on a clock."""
 
@@ -115,7 +123,7 @@ class Wait(NamedTuple):
     flight: Flight
 
 
-Effect = Request | Read | Pause | WhichLoop | Shielded | Wait
+Effect = Request | Read | Apart | Pause | WhichLoop | Shielded | Wait
 Flow = Generator[Effect, Any, T]
 
 
@@ -137,13 +145,11 @@ def run(flow: Flow[T], transport: httpx.BaseTransport) -> T:
                 outcome = transport.handle_request(effect)
             elif isinstance(effect, Read):
                 outcome = effect.message.read()
-            elif isinstance(effect, Pause):
-                sleep(effect.clock, effect.seconds)
             elif isinstance(effect, Shielded):
                 effect.is_under_way = True
                 outcome = run(effect.flow, transport)
-            elif isinstance(effect, Wait):
-                outcome = _wait(effect.flight)
+            else:
+                outcome = _outcome(effect)
         except BaseException as error:  # noqa: BLE001 - the flow handles every failure or passes it on
             without_frames(error)
             failure = error
@@ -169,10 +175,6 @@ async def run_async(flow: Flow[T], transport: httpx.AsyncBaseTransport) -> T:
                 outcome = await transport.handle_async_request(effect)
             elif isinstance(effect, Read):
                 outcome = await effect.message.aread()
-            elif isinstance(effect, Pause):
-                await sleep_async(effect.clock, effect.seconds)
-            elif isinstance(effect, WhichLoop):
-                outcome = asyncio.get_running_loop()
             elif isinstance(effect, Shielded):
                 task = asyncio.create_task(run_async(effect.flow, transport))
                 effect.is_under_way = True
@@ -180,10 +182,37 @@ async def run_async(flow: Flow[T], transport: httpx.AsyncBaseTransport) -> T:
                 task.add_done_callback(_on_end)
                 outcome = await asyncio.shield(task)
             else:
-                outcome = await _wait_async(effect.flight)
+                outcome = await _outcome_async(effect)
         except BaseException as error:  # noqa: BLE001 - the flow handles every failure or passes it on
             without_frames(error)
             failure = error
+
+
+def _outcome(effect: Apart | Pause | WhichLoop | Wait) -> Any:
+    """Return the outcome of an effect that needs no transport."""
+    if isinstance(effect, Apart):
+        return effect.function()
+    if isinstance(effect, Pause):
+        return sleep(effect.clock, effect.seconds)
+    return _wait(effect.flight) if isinstance(effect, Wait) else None
+
+
+async def _outcome_async(effect: Apart | Pause | WhichLoop | Wait) -> Any:
+    """Return the outcome of an effect that needs no transport."""
+    import asyncio
+
+    if isinstance(effect, Apart):
+        return await call_apart(effect.function)
+    if isinstance(effect, Pause):
+        return await sleep_async(effect.clock, effect.seconds)
+    return await _wait_async(effect.flight) if isinstance(effect, Wait) else asyncio.get_running_loop()
+
+
+async def call_apart(function: Callable[[], T]) -> T:
+    """Call a function on a worker thread and return its value; it runs to its end even if the caller is cancelled."""
+    from anyio.to_thread import run_sync  # works under trio as well
+
+    return await run_sync(function)
 
 
 def _on_end(task: Task[Any]) -> None:

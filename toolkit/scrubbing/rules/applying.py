@@ -66,6 +66,19 @@ class AppliedRules:
         self._known.add_stand_ins([pair for pair in stand_ins if _is_long(pair[0])])
         self._short.update((value.reveal(), stand_in) for value, stand_in in stand_ins if not _is_long(value))
 
+    def stand_ins_in(self, uri: str, headers: HeaderList, body: bytes) -> set[str]:
+        """Return the values in a recorded message where the rules name pseudonyms."""
+        values: set[str] = set()
+
+        def note(treatment: str, text: str, is_number: bool) -> str:  # noqa: ARG001 - as Rewriter calls it
+            if treatment == STAND_IN and not self._is_placeholder(text):
+                values.add(text)
+            return text
+
+        if self._compiled.has_stand_ins:
+            self._rewritten(Rewriter(self._compiled, note), uri, headers, body)
+        return values
+
     def _matches_in(self, text: str) -> Iterator[tuple[str, Secret]]:
         for pattern, group, kind in self._compiled.patterns:
             for match in pattern.finditer(text):

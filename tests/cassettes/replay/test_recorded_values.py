@@ -1,0 +1,90 @@
+"""A placeholder or pseudonym of a recording is never sent to a service (law 5)."""
+
+import json
+
+import httpx
+import pytest
+
+import toolkit as tk
+
+ACCOUNT = "7c1f2ab4-5a3e-4a19-9a33-2f6f0a7d1e55"
+TOKEN = "Zx8Kq1Vw5Nt3Bs7Hd2Lm9"
+RULES = tk.Rules(pseudonyms=["account_id"], key="a key of this test")
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A recording with a token in a request, and an account number with a pseudonym in an answer."""
+    path = tmp_path / "recorded.yaml"
+    with tk.Cassette(path, "all", rules=RULES) as cassette:
+        client = httpx.Client(transport=cassette.transport(httpx.MockTransport(answer)))
+        client.get("https://api.example.com/accounts")
+    return path
+
+
+def answer(request):
+    return httpx.Response(200, json={"account_id": ACCOUNT, "access_token": TOKEN, "path": request.url.path})
+
+
+def refusing(request):
+    raise AssertionError("a request was sent")
+
+
+def add_to(path, transport=refusing):
+    return httpx.Client(
+        transport=tk.Cassette(path, "new_episodes", rules=RULES).transport(httpx.MockTransport(transport)),
+        base_url="https://api.example.com",
+    )
+
+
+def stand_in_of(path):
+    with httpx.Client(transport=tk.Cassette(path, "none", rules=RULES).transport()) as client:
+        return client.get("https://api.example.com/accounts").json()["account_id"]
+
+
+@pytest.mark.parametrize(
+    "request_of",
+    [
+        lambda value: {"url": "/x", "headers": {"X-Account": value}},
+        lambda value: {"url": "/x", "params": {"account": value}},
+        lambda value: {"url": f"/x/{value}/orders"},
+        lambda value: {"url": "/x", "data": {"account": value}},
+        lambda value: {"url": "/x", "json": {"orders": [{"account": value}]}},
+    ],
+    ids=["header", "query", "path", "form", "json"],
+)
+@pytest.mark.parametrize("kind", ["placeholder", "pseudonym"])
+def test_refused_before_it_is_sent(path, request_of, kind):
+    """Wherever a caller fills in a value from the recording, the error names the place, and nothing goes out."""
+    value = "<ACCESS_TOKEN>" if kind == "placeholder" else stand_in_of(path)
+    assert value != ACCOUNT
+    before = path.read_bytes()
+    if kind == "placeholder":
+        assert value.encode() in before
+    with pytest.raises(tk.AccessError, match=r"recorded\.yaml.*\n.*Nothing was sent") as caught:
+        add_to(path).request("POST", **request_of(value))
+    assert caught.value.about == "cassette"
+    assert path.read_bytes() == before
+
+
+def test_bearer_token_of_the_recording(path):
+    """The placeholder is recognized after its scheme as well."""
+    with pytest.raises(tk.AccessError, match="header Authorization"):
+        add_to(path).get("/x", headers={"Authorization": "Bearer <ACCESS_TOKEN>"})
+
+
+def test_what_is_recorded_still_replays(path):
+    """The same value in a request that is recorded needs no sending."""
+    stand_in = stand_in_of(path)
+    with tk.Cassette(path, "new_episodes", rules=RULES) as cassette:
+        client = httpx.Client(transport=cassette.transport(httpx.MockTransport(answer)))
+        client.get(f"https://api.example.com/accounts/{ACCOUNT}")
+    assert add_to(path).get(f"/accounts/{stand_in}").json()["account_id"] == stand_in
+
+
+def test_other_values_are_sent(path):
+    """The real account number, unknown placeholders, and short values pass."""
+    client = add_to(path, answer)
+    assert client.get(f"/accounts/{ACCOUNT}/orders").status_code == 200
+    assert client.post("/x", json={"note": "<SOMETHING_ELSE>", "kind": "<A>"}).status_code == 200
+    assert client.post("/x", content=json.dumps("[" * 5000)).status_code == 200
