@@ -19,6 +19,7 @@ from toolkit.cassettes.replay import misses
 from toolkit.cassettes.replay.matching import ANYONE, Identity
 from toolkit.cassettes.replay.player import Player
 from toolkit.cassettes.replay.recorded_values import refuse_recorded_values
+from toolkit.cassettes.replay.scrubbed_requests import ScrubbedRequests
 from toolkit.core.errors import CassetteError, ConfigurationError
 from toolkit.core.ledger import TRAFFIC, Authorization
 from toolkit.core.secret import Secret
@@ -97,6 +98,7 @@ class Cassette:
         if scrubber is None:
             scrubber = Scrubber(KnownSecrets(), rules=project_rules(as_settings(settings)))
         self.scrubber = scrubber
+        self.scrubbed = ScrubbedRequests(scrubber)
         self.scrubber.known.add_texts(secrets)
         self.scrubber.add_rules(_checked(rules))
         self._settings = settings

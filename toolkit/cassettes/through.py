@@ -20,6 +20,7 @@ from toolkit.cassettes.conversion import (
 )
 from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
 from toolkit.cassettes.replay.matching import ANYONE, Identity
+from toolkit.cassettes.replay.scrubbed_requests import ScrubbedRequests
 from toolkit.cassettes.streams import LARGE_BODY, observe
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import TOKEN_PATH, Interface
@@ -38,6 +39,7 @@ class Tape(Protocol):
     """The part of a cassette that a call needs; see `Cassette`."""
 
     scrubber: Scrubber
+    scrubbed: ScrubbedRequests
 
     def find(self, request: RecordedRequest, identity: Identity = ..., /) -> Interaction | None: ...
 
@@ -108,16 +110,19 @@ def through(tape: Tape | None, outgoing: Outgoing) -> Flow[httpx.Response]:
     recorded: RecordedRequest | None = None
     if tape is not None:
         body = yield Read(request)
-        recorded = RecordedRequest(request.method, outgoing.uri(), header_list(request.headers), body)
-        scrubbed = (
-            tape.scrubber.lookup_request(recorded)
-            if len(body) < LARGE_BODY
-            else (yield Apart(partial(tape.scrubber.lookup_request, recorded)))
-        )
+        uri = outgoing.uri()
+        written = request.method, uri, tuple(request.headers.raw), body
+        scrubbed = tape.scrubbed.get(written)
+        if scrubbed is None:
+            recorded = RecordedRequest(request.method, uri, header_list(request.headers), body)
+            look_up = partial(tape.scrubber.lookup_request, recorded)
+            scrubbed = look_up() if len(body) < LARGE_BODY else (yield Apart(look_up))
+            tape.scrubbed.put(written, scrubbed)
         match = tape.find(scrubbed, outgoing.identity)
         if match is not None:
             _note_replay(tape, outgoing, match)
             return as_response(match, request)
+        recorded = recorded or RecordedRequest(request.method, uri, header_list(request.headers), body)
         tape.refuse_recorded_values(recorded)
     TRAFFIC.sent += 1
     clock, ledger = outgoing.clock, outgoing.ledger

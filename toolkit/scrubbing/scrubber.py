@@ -69,8 +69,14 @@ class Scrubber:
         self.known = known
         self._rules: AppliedRules | None = None
         self.recorded = b""
+        self._changes = 0  # of addresses
         self.use_addresses(addresses or {}, header_prefix)
         self.add_rules(rules)
+
+    @property
+    def state(self) -> tuple[int, int] | None:
+        """What a scrubbed request depends on besides the request; None with rules, whose stand-ins depend on more."""
+        return (len(self.known), self._changes) if self._rules is None else None
 
     def add_rules(self, rules: Rules | None) -> None:
         """Add rules to those that are applied."""
@@ -97,6 +103,7 @@ class Scrubber:
 
     def use_addresses(self, addresses: Mapping[str, str], header_prefix: str) -> None:
         """Replace the addresses and the header prefix of a session from now on."""
+        self._changes += 1
         self._addresses = _address_patterns(addresses)
         self._hosts = {urlsplit(address).netloc: _symbolic_host(name) for name, address in addresses.items()}
         self._prefix = f"{header_prefix}-".lower()
