@@ -17,14 +17,17 @@ import sys
 import tempfile
 import warnings
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, unquote_plus
 
 import httpx
 import yaml
 
 import toolkit as tk
 from tests.benchmarks.corpus.forms import FORMS, Form, new_secret
+from tests.benchmarks.corpus.names import CASES, TABLES, Name, new_value
 from tests.benchmarks.measuring import IS_QUICK, Table
 
 CLEAR, REPLACED, REFUSED = "in clear", "replaced", "refused"
@@ -114,10 +117,93 @@ def count_forms(recorder: str) -> dict[str, str]:
         return {form.name: record_form(form, recorder, Path(folder)) for form in FORMS[:: 8 if IS_QUICK else 1]}
 
 
-def print_counts(table: Table, label: str, results: dict[str, str]) -> None:
+def request_with(case: Name, value: str) -> tuple[httpx.Request, httpx.Response]:
+    """Return a call of an unknown service with a value in its place; JSON and cookies by turns in both messages."""
+    url, in_answer = "https://api.shop.example/v1/things", CASES.index(case) % 2 == 1
+    answer = httpx.Response(200, json={"id": 7, "name": "a thing"})
+    match case.place:
+        case "header":
+            return httpx.Request("GET", url, headers={case.name: value}), answer
+        case "query":
+            return httpx.Request("GET", url, params={"page": "2", case.name: value}), answer
+        case "form":
+            return httpx.Request("POST", url, data={"name": "a thing", case.name: value}), answer
+        case "cookie" if in_answer:
+            headers = {"Set-Cookie": f"{case.name}={value}; Path=/; HttpOnly"}
+            return httpx.Request("GET", url), httpx.Response(200, json={"id": 7}, headers=headers)
+        case "cookie":
+            return httpx.Request("GET", url, headers={"Cookie": f"theme=dark; {case.name}={value}"}), answer
+    shapes: list[dict[str, Any]] = [{case.name: value}, {"data": {"id": 7, case.name: value}}]
+    document = {"name": "a thing"} | shapes[CASES.index(case) // 2 % 2]
+    if in_answer:
+        return httpx.Request("GET", url), httpx.Response(200, json=document)
+    return httpx.Request("POST", url, json=document), answer
+
+
+def record_name(case: Name, value: str, parts: list[str], folder: Path) -> str:
+    """Record a call with a credential, and say what became of it."""
+    path = folder / "recorded.yaml"
+    path.unlink(missing_ok=True)
+    request, answer = request_with(case, value)
+    try:
+        with tk.Cassette(path, "all") as cassette:
+            transport = cassette.transport(httpx.MockTransport(lambda _: answer))
+            httpx.Client(transport=transport).send(request)
+    except tk.SecretLeak:
+        return REFUSED
+    texts = list(all_texts(interactions(path)))
+    return CLEAR if any(part in text for part in parts for text in texts) else REPLACED
+
+
+def all_texts(data: Any) -> Iterator[str]:
+    """Return each text in a cassette, as it is and with its percent-encoding undone."""
+    if isinstance(data, dict):
+        data = [*data.keys(), *data.values()]
+    if isinstance(data, list):
+        for item in data:
+            yield from all_texts(item)
+    elif isinstance(data, bytes | str):
+        text = data.decode(errors="replace") if isinstance(data, bytes) else data
+        yield from (text, unquote_plus(text), unquote(text), text.replace('\\"', '"'))
+
+
+def is_flagged(case: Name, value: str, folder: Path) -> bool:
+    """Check whether a scan finds a credential in a file in vcrpy's format that was never scrubbed."""
+    request, answer = request_with(case, value)
+    item = {
+        "request": {
+            "method": request.method,
+            "uri": str(request.url),
+            "headers": {name: [text] for name, text in request.headers.items()},
+            "body": request.read().decode(),
+        },
+        "response": {
+            "status": {"code": 200, "message": "OK"},
+            "headers": {name: [text] for name, text in answer.headers.items()},
+            "body": {"string": answer.read().decode()},
+        },
+    }
+    path = folder / "found.yaml"
+    path.write_text(yaml.safe_dump({"version": 1, "interactions": [item]}))
+    return bool(list(tk.scan([path])))
+
+
+def count_names(place: str) -> tuple[dict[str, str], dict[str, bool]]:
+    """Return what became of each name of a place, and whether a scan flags it."""
+    recorded, flagged = {}, {}
+    with tempfile.TemporaryDirectory() as folder:
+        for case in [case for case in CASES if case.place == place][:: 8 if IS_QUICK else 1]:
+            value, parts = new_value(case.format, random.Random(f"{case.place} {case.name}"))  # noqa: S311
+            label = f"{case.name} ({case.service}){', UUID or digest' if case.looks_alike else ''}"
+            flagged[label] = is_flagged(case, value, Path(folder))
+            recorded[label] = record_name(case, value, parts, Path(folder))
+    return recorded, flagged
+
+
+def print_counts(table: Table, label: str, results: dict[str, str], *more: str) -> None:
     """Print a row, and with `--list` the names of the cases that are in clear."""
     counts = Counter(results.values())
-    table.print_row(label, str(len(results)), *(str(counts[outcome]) for outcome in (CLEAR, REPLACED, REFUSED)))
+    table.print_row(label, str(len(results)), *(str(counts[outcome]) for outcome in (CLEAR, REPLACED, REFUSED)), *more)
     if "--list" in sys.argv:
         for name in [name for name, outcome in results.items() if outcome == CLEAR]:
             print(f"    {name}")
@@ -126,9 +212,29 @@ def print_counts(table: Table, label: str, results: dict[str, str]) -> None:
 def main() -> None:
     """Count forms, by recorder, and names, by place."""
     warnings.simplefilter("ignore")
-    table = Table("cases", "count", CLEAR, REPLACED, REFUSED)
+    table = Table("known secrets", "forms", CLEAR, REPLACED, REFUSED)
     for recorder in ("plain cassette", "session's cassette"):
-        print_counts(table, f"known secret, {recorder}", count_forms(recorder))
+        print_counts(table, recorder, count_forms(recorder))
+    print()
+    table = Table("credentials by name", "names", CLEAR, REPLACED, REFUSED, "of these UUID or digest", "scan misses")
+    everything: dict[str, str] = {}
+    missed = 0
+    for place in TABLES:
+        recorded, flagged = count_names(place)
+        print_counts(table, place, recorded, alike(recorded), str(list(flagged.values()).count(False)))
+        if "--list" in sys.argv:
+            for name in [name for name, is_found in flagged.items() if not is_found]:
+                print(f"    scan misses {name}")
+        everything |= {f"{place} {name}": outcome for name, outcome in recorded.items()}
+        missed += list(flagged.values()).count(False)
+    counts = Counter(everything.values())
+    cells = [str(counts[outcome]) for outcome in (CLEAR, REPLACED, REFUSED)]
+    table.print_row("all", str(len(everything)), *cells, alike(everything), str(missed))
+
+
+def alike(results: dict[str, str]) -> str:
+    """Return how many cases in clear have values that look like a UUID or a digest."""
+    return str(sum(outcome == CLEAR and name.endswith(", UUID or digest") for name, outcome in results.items()))
 
 
 if __name__ == "__main__":
