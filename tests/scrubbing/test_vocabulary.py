@@ -1,0 +1,135 @@
+"""Names of credentials are recognized however they are written; other names are not."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.scrubbing.vocabulary import Place, credential_kind, is_core_name, is_placeholder, needs_strong_value
+
+HEADER, QUERY, FORM, JSON, COOKIE = Place
+
+CREDENTIALS = [
+    (HEADER, "DD-API-KEY", "API_KEY"),
+    (HEADER, "X-Unheard-Of-Token", "TOKEN"),
+    (HEADER, "SVC-API-KEY-ID", "API_KEY_ID"),
+    (HEADER, "acme-api-secret-key", "API_SECRET_KEY"),
+    (HEADER, "X-Auth-Token", "ACCESS_TOKEN"),
+    (HEADER, "Jenkins-Crumb", "CSRF_TOKEN"),
+    (QUERY, "apikey", "API_KEY"),
+    (QUERY, "hapikey", "API_KEY"),
+    (QUERY, "code", "CODE"),
+    (QUERY, "PHPSESSID", "SESSION_TOKEN"),
+    (FORM, "user[password]", "PASSWORD"),
+    (JSON, "spring.datasource.password", "PASSWORD"),
+    (JSON, "AccessToken", "ACCESS_TOKEN"),
+    (JSON, "acme_access_token", "ACCESS_TOKEN"),
+    (JSON, "accesstoken", "ACCESS_TOKEN"),
+    (JSON, "OPENAI_API_KEY", "API_KEY"),
+    (JSON, "access", "ACCESS_TOKEN"),
+    (JSON, "connectionString", "SECRET"),
+    (JSON, "passwords", "PASSWORD"),
+    (COOKIE, "anything", "COOKIE"),
+]
+ORDINARY = [
+    (HEADER, "Accept"),
+    (HEADER, "Authorization-Info"),
+    (HEADER, "WWW-Authenticate"),
+    (HEADER, "Cookie"),
+    (HEADER, "Idempotency-Key"),
+    (HEADER, "X-Auth-Email"),
+    (HEADER, "traceparent"),
+    (HEADER, "X-Request-Id"),
+    (HEADER, "ETag"),
+    (QUERY, "page_token"),
+    (QUERY, "client_id"),
+    (QUERY, "state"),
+    (JSON, "nextPageToken"),
+    (JSON, "continuation_token"),
+    (JSON, "token_type"),
+    (JSON, "max_tokens"),
+    (JSON, "completion_tokens"),
+    (JSON, "author"),
+    (JSON, "authenticated"),
+    (JSON, "session_open"),
+    (JSON, "sessions"),
+    (JSON, "public_key"),
+    (JSON, "publishableKey"),
+    (JSON, "key_id"),
+    (JSON, "keyboard"),
+    (JSON, "keywords"),
+    (JSON, "sort_key"),
+    (JSON, "tokenId"),
+    (JSON, "token0"),
+    (JSON, "tokenAddress"),
+    (JSON, "passenger"),
+    (JSON, "bypass"),
+    (JSON, "design"),
+    (JSON, "assigned_to"),
+    (JSON, "signal"),
+    (JSON, "signin_url"),
+    (JSON, "pinned"),
+    (JSON, "password_reset_url"),
+    (JSON, ""),
+]
+
+
+@pytest.mark.parametrize(("place", "name", "kind"), CREDENTIALS)
+def test_credentials(place, name, kind):
+    """Names of credentials have a kind, and a placeholder of that kind is recognized."""
+    assert credential_kind(name, place) == kind
+    assert is_placeholder(f"<{kind}-2>")
+
+
+@pytest.mark.parametrize(("place", "name"), ORDINARY)
+def test_ordinary_names(place, name):
+    """Cursors, counts, types, public keys and other words are not credentials."""
+    assert credential_kind(name, place) is None
+    assert not is_core_name(name, place)
+
+
+@given(
+    st.sampled_from(
+        [["api", "key"], ["access", "token"], ["client", "secret"], ["new", "password"], ["session", "id"]]
+    ),
+    st.sampled_from(["", "acme", "x_acme"]),
+    st.sampled_from(list(Place)),
+)
+def test_one_name_in_many_forms(words, prefix, place):
+    """Casing, separators and a vendor's prefix do not change the kind of a name."""
+    words = [*filter(None, prefix.split("_")), *words]
+    camel = words[0] + "".join(word.title() for word in words[1:])
+    forms = ["_".join(words), "-".join(words).title(), "_".join(words).upper(), camel, ".".join(words), f"a[{camel}]"]
+    assert len({credential_kind(form, place) for form in forms}) == 1
+    assert credential_kind(forms[0], place)
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "is_core", "needs_strong"),
+    [
+        ("X-Api-Key", HEADER, True, False),
+        ("X-Finnhub-Token", HEADER, True, False),
+        ("X-Unheard-Of-Token", HEADER, False, False),
+        ("password", JSON, True, False),
+        ("token", QUERY, True, False),
+        ("token", JSON, True, True),
+        ("key", JSON, False, True),
+        ("code", JSON, False, True),
+        ("session", JSON, False, True),
+        ("JSESSIONID", COOKIE, True, False),
+        ("theme", COOKIE, False, False),
+    ],
+)
+def test_degrees(name, place, is_core, needs_strong):
+    """Under exact names digests count too; under doubtful names only strong values count."""
+    assert is_core_name(name, place) is is_core
+    assert needs_strong_value(name, place) is needs_strong
+
+
+@given(st.text(max_size=300), st.sampled_from(list(Place)))
+def test_any_name(name, place):
+    """No name is an error."""
+    credential_kind(name, place)
+    is_core_name(name, place)
+    needs_strong_value(name, place)

@@ -1,0 +1,38 @@
+"""Is a value a secret? Its name and its strength decide together.
+
+The recorder and `tk.scan` both ask here, so that a scan finds what the recorder replaces.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from toolkit.scrubbing.strength import Strength, grade
+from toolkit.scrubbing.vocabulary import Place, credential_kind, is_core_name, is_placeholder, normal_name
+
+# The words of a wallet (BIP 39): secret, although they are words.
+_MNEMONIC_NAMES: Final = frozenset(
+    {"mnemonic", "seed", "seedphrase", "recoveryphrase", "mnemonicphrase", "secretphrase"}
+)
+_MNEMONIC: Final = re.compile(r"[a-z]{3,8}(?: [a-z]{3,8}){11,23}")
+
+
+def secret_kind(name: str, value: str, place: Place) -> str | None:
+    """Return the kind of secret that a value is under this name, or None.
+
+    A value with a kind is a secret wherever it occurs. Others are at most replaced in their place.
+    """
+    kind = credential_kind(name, place)
+    if kind is None or is_placeholder(value):
+        return None
+    strength = grade(value)
+    if strength is Strength.STRONG:
+        return kind
+    if strength is Strength.LOOKALIKE:
+        # A token in a document may be that of a blockchain, which has an address.
+        is_address = value.startswith("0x") and place is Place.JSON and normal_name(name).endswith("token")
+        return kind if is_core_name(name, place) and not is_address else None
+    if normal_name(name) in _MNEMONIC_NAMES and _MNEMONIC.fullmatch(value):
+        return kind
+    return None

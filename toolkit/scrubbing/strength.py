@@ -1,0 +1,182 @@
+"""The strength of a value: whether it looks like a secret that a machine made, or like what people write.
+
+Each pair of neighbouring characters has a price: how surprising it is in words, names and identifiers (English,
+German, some other languages, romanized Japanese, source code). A random text costs far more than a written one. In
+these tables a letter stands for half bits: `a` for 0, `b` for 0.5, up to `z` for 12.5.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from enum import Enum
+from functools import cache
+from operator import add
+from typing import Final
+
+from toolkit.core.secret import SHORTEST_SECRET
+from toolkit.scrubbing.provider_formats import has_provider_format
+
+
+class Strength(Enum):
+    """The grade of a value.
+
+    STRONG: random-looking and long enough, or in a format that a provider uses for its credentials.
+    LOOKALIKE: as random as a secret, but usually not one: a UUID, a digest, an ETag, an address of a blockchain. It
+        counts under the exact names of credentials only.
+    WEAK: what people write: words, sentences, identifiers, numbers, dates, placeholders.
+    """
+
+    STRONG = "strong"
+    LOOKALIKE = "lookalike"
+    WEAK = "weak"
+
+
+_LONGEST: Final = 16_384  # characters; longer texts are documents
+_LOOKED_AT: Final = 64  # characters whose neighbours are priced
+_LONG_ENOUGH: Final = 16  # characters; a shorter value is strong only if it mixes three classes of characters
+_BITS: Final = 12.0  # how much less likely a value must be as written text than as random text
+_BITS_FOR_SHORT: Final = 14.0
+
+_FOLLOWING: Final = (
+    ("nkijlokolplgihsjwgiglnnnlp", "fmlofnqqhjtgpqhnyjkogvsukt", "hpmphoufksijpsfpwkmhkstypp"),
+    ("gnokdmpqfqqkqphpxlkkisrqoq", "knjimlmolqnhkgplnfghpmnjnp", "hnmnhhpuevvippfqxhkkittunt"),
+    ("hoppdrljhxrknjiqxhilisrvrt", "fstpetvsgrrlmngsyknihuszow", "klijjmjppomijehlskhhrlpnql"),
+    ("ftroeqrtgtnqsnfowsirgsmxsr", "gqopeqoogvmlqohowmjkirmygs", "hoqkfgoufuqhqphozskjjpsxlv"),
+    ("ekqoetrvhzslknhhsrknjtuxnw", "hpjghkgrirmoqlinwrhfkmswop", "mljinnlomokiifkixfjjjmjppo"),
+    ("fqnnfprmizqhsphjuglijsutix", "ntpsosrtossjrqrqqlmjbqpttt", "gomleokrgsnnklhpujiiknqzjp"),
+    ("jsjqepqihvmmpqjjrqiejqpwmr", "grmpeptigxqnprhnzhikksqrip", "kjklhlloknlhigoiyhhgoqnqon"),
+    ("esnnctrugyyqqsjrzpnqostwpz", "erooftsleyqpskgqyhjnjvormt", "kohnfmtqhysnkrpgxrmdqqsmls"),
+    ("gpmlhpnqhqpklkheupiihsmrqq", "gpqqdsqqgsqommhqwrpmgumxlm"),
+)  # fmt: skip
+_FIRST: Final = "ijhijjkljolkjkkiqjgiklllpo"
+_ALPHABET: Final = "abcdefghijklmnopqrstuvwxyz"
+_MARKS: Final = "-_./+~"
+# From a small letter, a capital, a digit and a mark to each of these, in bits.
+_CLASS_PRICES: Final = ((0.2, 6.0, 6.6, 3.7), (1.3, 1.1, 3.9, 4.1), (3.2, 2.7, 0.6, 3.6), (0.3, 3.0, 5.6, 3.8))
+_PRICE_OF_PUNCTUATION: Final = 7.0
+_LOWER, _UPPER, _DIGIT, _MARK = range(4)
+
+_TEXT: Final = re.compile(r"[\s<>{}\[\]()\"'`\\|]")
+_SCHEME: Final = re.compile(
+    r"(?:basic|bearer|token|dpop|apikey|api-key|key|digest|negotiate|bot|splunk|zoho-oauthtoken|genie_?key|sso-key"
+    r"|sha(?:1|256|512)|hmac|v0|v1)[ =:]+",
+    re.IGNORECASE,
+)
+_RANDOM_ALPHABET: Final = re.compile(r"[A-Za-z0-9+/_.~=:%!@#$^&*?,;-]+")
+_PARTS: Final = re.compile(r"[=:,;&!@#$^*?]+")
+_LOOKALIKE: Final = re.compile(
+    r"(?:W/)?\"[^\"]{0,200}\"|"
+    r"\{?(?:urn:uuid:)?[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\}?|"
+    r"(?:sha[0-9]{1,3}|md5)[-:=][A-Za-z0-9+/=]{16,128}|"
+    r"0x[0-9a-fA-F]{8,128}|"
+    r"01[0-9A-HJKMNP-TV-Z]{24}|"  # ULID
+    r"(?:[0-9a-f]{16}|[0-9a-f]{24}|[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})|"
+    r"(?:[0-9A-F]{16}|[0-9A-F]{24}|[0-9A-F]{32}|[0-9A-F]{40}|[0-9A-F]{56}|[0-9A-F]{64}|[0-9A-F]{96}|[0-9A-F]{128})"
+)
+_WORD_CHARACTERS: Final = re.compile(r"[\w./+~-]+")
+_HEX: Final = re.compile(r"[0-9a-f]+|[0-9A-F]+")
+_DATE_OR_NUMBER: Final = re.compile(r"[0-9TZ:. +,_/-]+|[0-9.+-]+[eE][+-]?[0-9]+")
+_URL: Final = re.compile(r"[a-z][a-z0-9+.-]{1,20}:/")
+_MEDIA_TYPE_OR_FILE: Final = re.compile(r"[A-Za-z][\w+.-]{0,60}/[\w+.-]{1,60}|[\w./ -]{1,80}\.[a-z]{1,4}[0-9]?")
+_DUMMY: Final = re.compile(
+    r"(?i:(?:your|my|some|the|an?|enter|insert|replace|change|put|add|test|fake|dummy|sample|example|placeholder|redacted"
+    r"|filtered|masked|hidden|removed|scrubbed|sanitized|invalid|undefined|null|none|todo)(?:[-_ .:]|\Z))"
+    r"|\$[({]|\$\$?[A-Za-z_]+(?:[:/.]|\Z)|%[({]|%[A-Za-z_]*%?\Z|[*#]{2}|<"
+    r"|[A-Z]{1,20}(?:_(?:[A-Z]{1,20}[0-9]{0,4}|[0-9]{1,4}))+\Z"  # OPENAI_API_KEY
+)
+_DUMMY_WORDS: Final = (
+    "example",
+    "redacted",
+    "placeholder",
+    "changeme",
+    "dummy",
+    "your-",
+    "your_",
+    "fake-",
+    "fake_",
+    "xxxx",
+)
+
+
+def grade(value: str) -> Strength:
+    """Return the strength of a value."""
+    length = len(value)
+    if length < SHORTEST_SECRET or length > _LONGEST:
+        return Strength.STRONG if length > _LONGEST and has_provider_format(value) else Strength.WEAK
+    if has_provider_format(value):
+        return Strength.STRONG
+    value = value.strip()
+    scheme = _SCHEME.match(value)
+    if scheme is not None and len(value) - scheme.end() >= SHORTEST_SECRET:
+        value = value[scheme.end() :].strip()
+    if _LOOKALIKE.fullmatch(value):
+        return Strength.WEAK if _is_dummy(value) else Strength.LOOKALIKE
+    if not value.isascii() or _TEXT.search(value) or not _RANDOM_ALPHABET.fullmatch(value):
+        return Strength.WEAK
+    if _DATE_OR_NUMBER.fullmatch(value) or _URL.match(value) or _is_dummy(value):
+        return Strength.WEAK
+    parts = [part for part in _PARTS.split(value[:1024]) if len(part) >= _LONG_ENOUGH]
+    if parts and all(map(_LOOKALIKE.fullmatch, parts)):  # t=1492774577,v1=5257a869...
+        return Strength.LOOKALIKE
+    return Strength.STRONG if _is_random(value) or any(map(_is_random, parts[:8])) else Strength.WEAK
+
+
+def _is_dummy(value: str) -> bool:
+    """Check whether a value is a stand-in such as `your-api-key`, `changeme`, `$TOKEN`, `%s` or `xxxxxxxx`."""
+    if _DUMMY.match(value) or len(set(value[:64])) <= 4 + len(value) // 64:
+        return True
+    lower = value[:_LOOKED_AT].lower()
+    return any(word in lower for word in _DUMMY_WORDS)
+
+
+def _is_random(value: str) -> bool:
+    length = len(value)
+    text = value[:_LOOKED_AT].rstrip("=")
+    size, classes = _alphabet_of(text)
+    prices = _prices()
+    surprise = sum(map(prices.__getitem__, map(add, text, text[1:])))
+    excess = surprise - (len(text) - 1) * math.log2(size)
+    if length >= _LONG_ENOUGH:
+        return excess > _BITS
+    return classes >= 3 and excess > _BITS_FOR_SHORT
+
+
+def _alphabet_of(text: str) -> tuple[int, int]:
+    """Return the size of the alphabet from which a random text like this is drawn, and its number of classes."""
+    if _HEX.fullmatch(text):
+        return 16, 2
+    lower, upper = text.upper() != text, text.lower() != text
+    digits = any(map(text.__contains__, "0123456789"))
+    size = 26 * lower + 26 * upper + 10 * digits
+    punctuation = not _WORD_CHARACTERS.fullmatch(text)
+    return (size or 10) + 2 + 8 * punctuation, lower + upper + digits + punctuation
+
+
+@cache
+def _prices() -> Mapping[str, float]:
+    """Return the price in bits of each pair of characters."""
+    following = [row for group in _FOLLOWING for row in group]
+    characters = (
+        [(letter, _LOWER) for letter in _ALPHABET]
+        + [(letter, _UPPER) for letter in _ALPHABET.upper()]
+        + [(digit, _DIGIT) for digit in "0123456789"]
+        + [(mark, _MARK) for mark in _MARKS]
+    )
+    prices: defaultdict[str, float] = defaultdict(lambda: _PRICE_OF_PUNCTUATION)
+    for first, from_class in characters:
+        row = following[_ALPHABET.index(first.lower())] if from_class in (_LOWER, _UPPER) else _FIRST
+        for second, to_class in characters:
+            price = _CLASS_PRICES[from_class][to_class]
+            if to_class in (_LOWER, _UPPER):
+                starts_word = from_class in (_DIGIT, _MARK) or (from_class == _LOWER and to_class == _UPPER)
+                letters = _FIRST if starts_word else row
+                price += (ord(letters[_ALPHABET.index(second.lower())]) - ord("a")) / 2
+            elif to_class == _DIGIT:
+                price += math.log2(10)
+            else:
+                price += 1.5
+            prices[first + second] = price
+    return prices

@@ -1,0 +1,170 @@
+"""Names of credentials that their words do not give away, and names of other things that look like credentials.
+
+All from public API documentation and standards. Written as documented; casing and separators do not matter. A new
+vendor name goes into `HEADERS`, `URL_FIELDS` or `FIELDS`, a new exception into `ORDINARY`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+# Headers by kind. Under these exact names UUIDs and digests count as well.
+HEADERS: Final = {
+    "AUTHORIZATION": "Authorization X-Authorization X-Forwarded-Authorization X-Original-Authorization Authentication",
+    "PROXY_AUTHORIZATION": "Proxy-Authorization",
+    "DPOP_PROOF": "DPoP",
+    "API_KEY_ID": "X-Api-Key-Id Api-Key-Id",
+    "API_SECRET_KEY": "X-Api-Secret X-Api-Secret-Key Api-Secret Api-Secret-Key X-Secret-Key X-Signing-Secret"
+    " X-Hasura-Admin-Secret X-Hasura-Access-Key APCA-API-SECRET-KEY X-VTEX-API-AppKey X-Tuya-Secret"
+    " X-Zendesk-Webhook-Secret X-Hook-Secret X-Webhook-Secret X-Shared-Secret X-CS-Secret X-Wp-Secret",
+    "CLIENT_SECRET": "X-Client-Secret Client-Secret CF-Access-Client-Secret X-IBM-Client-Secret PLAID-SECRET"
+    " X-Naver-Client-Secret X-NCP-APIGW-API-KEY",
+    "API_KEY": "X-Api-Key Api-Key ApiKey X-ApiKey X-Goog-Api-Key Ocp-Apim-Subscription-Key DD-API-KEY"
+    " DD-APPLICATION-KEY X-RapidAPI-Key X-Mashape-Key X-CMC_PRO_API_KEY X-MBX-APIKEY X-Algolia-API-Key X-CoinAPI-Key"
+    " X-Auth-Key X-Auth-User-Service-Key X-BAPI-API-KEY CB-ACCESS-KEY OK-ACCESS-KEY KC-API-KEY X-GEMINI-APIKEY"
+    " FTX-KEY X-Bfx-ApiKey bfx-apikey API-Key X-ELS-APIKey X-OpenAI-Api-Key X-Honeycomb-Team X-Insert-Key"
+    " X-Query-Key X-License-Key X-NewRelic-License-Key X-Redmine-API-Key X-Dynatrace X-TW-API-Key X-Master-Key"
+    " X-Access-Key X-JFrog-Art-Api X-Rollbar-Access-Token X-Parse-REST-API-Key X-Parse-Master-Key X-Parse-Client-Key"
+    " Fastly-Key AccessKey X-Typesense-API-Key X-MELI-API-Key X-Cassandra-Token X-Apollo-Key xi-api-key"
+    " X-Subscription-Token X-CG-Pro-API-Key X-CG-Demo-API-Key Aeg-Sas-Key X-Functions-Key X-Zumo-Master"
+    " X-Mailgun-Api-Key X-Riot-Token X-Yandex-API-Key X-IBM-Client-Key Tiingo-Api-Key X-Bungie-API-Key TRN-Api-Key"
+    " X-Ca-Key X-TBA-Auth-Key PRO-API-KEY X-API2CONVERT-Key X-DreamFactory-API-Key X-PAYMENT-API-KEY"
+    " X-Postmark-Server-Key X-Figma-API-Key X-Cisco-Meraki-API-Key X-QAPI-Key X-Circle-Key X-Webmethod-Key"
+    " X-Bigcommerce-Key",
+    "ACCESS_TOKEN": "X-Auth-Token X-Subject-Token X-Access-Token Private-Token X-Vault-Token Job-Token Deploy-Token"
+    " X-Shopify-Access-Token X-Shopify-Storefront-Access-Token X-Finnhub-Token X-Cybozu-API-Token X-Plex-Token"
+    " X-Figma-Token X-TrackerToken X-Gitlab-Token X-Gitlab-Webhook-Token X-Storage-Token X-StorageApi-Token"
+    " X-Postmark-Server-Token X-Postmark-Account-Token X-Service-Token X-Angie-AuthApiToken X-Consul-Token"
+    " X-Nomad-Token X-Auth-Api-Token Circle-Token Travis-Token X-Cookie-Auth Access-Token Auth-Token X-Token Token"
+    " X-API-Token API-Token X-User-Token X-App-Token X-Application-Token X-Device-Token X-Secret-Token"
+    " X-Telegram-Bot-Api-Secret-Token X-Amzn-Oidc-Data X-Amzn-Oidc-Accesstoken X-aws-ec2-metadata-token"
+    " X-Goog-Iam-Authorization-Token X-Serverless-Authorization X-MS-TOKEN-AAD-ACCESS-TOKEN X-ZUMO-AUTH"
+    " X-Goog-Iap-Jwt-Assertion Cf-Access-Jwt-Assertion Cf-Access-Token X-Authentication-Token X-GitHub-Token"
+    " X-Sentry-Token X-Contentful-Token X-MSTR-AuthToken X-Tableau-Auth X-SDS-Auth-Token X-Rundeck-Auth-Token"
+    " X-Okta-Token X-JWT-Assertion X-WSSE X-Discourse-Token X-Square-Token X-Sonos-Token X-Bot-Token X-Hasura-Token"
+    " X-ClickUp-Token X-Toggl-Token X-Freshbooks-Token X-Yelp-Token X-Cloudtrax-Token X-Lokalise-Token"
+    " X-Avatax-Token X-Api-Token X-Tenant-Token X-Chef-Token X-Chkp-Sid X-VTEX-API-AppToken X-Kintone-Token"
+    " X-Box-Token X-Harness-Token X-Beamer-Token X-Emby-Token X-MediaBrowser-Token X-Pingdom-Token X-Mixpanel-Token",
+    "REFRESH_TOKEN": "X-Refresh-Token Refresh-Token X-MS-TOKEN-AAD-REFRESH-TOKEN",
+    "ID_TOKEN": "X-Id-Token Id-Token X-MS-TOKEN-AAD-ID-TOKEN",
+    "SESSION_TOKEN": "X-Session-Token X-Session-Id Session-Token X-SessionID Session-Id X-Parse-Session-Token"
+    " X-Amz-Session-Token vmware-api-session-id X-Transmission-Session-Id X-Metabase-Session X-SS-ID"
+    " X-Openerp-Session-Id X-TM1-SessionId CST X-SECURITY-TOKEN",
+    "SECURITY_TOKEN": "X-Amz-Security-Token X-Obs-Security-Token X-Security-Token X-Acs-Security-Token",
+    "CSRF_TOKEN": "X-CSRF-Token X-CSRFToken X-XSRF-Token CSRF-Token Jenkins-Crumb .crumb X-Drupal-CSRF X-WP-Nonce"
+    " X-Atlassian-Token-Key RequestVerificationToken",
+    "PASSWORD": "X-Password X-Auth-Password X-Openstack-Password KC-API-PASSPHRASE CB-ACCESS-PASSPHRASE"
+    " X-Api-Password OK-ACCESS-PASSPHRASE X-ClickHouse-Key X-Influx-Password Password X-Passphrase",
+    "SIGNATURE": "Signature X-Signature X-Hub-Signature X-Hub-Signature-256 Stripe-Signature X-Slack-Signature"
+    " X-Twilio-Signature CB-ACCESS-SIGN OK-ACCESS-SIGN KC-API-SIGN X-BAPI-SIGN X-Shopify-Hmac-Sha256"
+    " X-GEMINI-SIGNATURE X-Line-Signature Svix-Signature Webhook-Signature X-Square-HmacSha256-Signature"
+    " Paypal-Transmission-Sig bfx-signature X-Ca-Signature Typeform-Signature X-Zm-Signature Linear-Signature"
+    " X-Razorpay-Signature X-Bunq-Client-Signature X-Signature-Ed25519 X-Airtable-Content-MAC X-Docusign-Signature-1"
+    " API-Sign X-Discourse-Event-Signature Sign X-Dropbox-Signature X-Intercom-Signature X-Asana-Signature"
+    " X-Hook-Signature X-Event-Signature X-Pay-Signature",
+}
+# Names in the query of a URL; forms use them too.
+URL_FIELDS: Final = {
+    "API_KEY": "key apikey appid hapikey subscription-key auth_key authkey app_key appkey api-key wskey devkey"
+    " userkey user_key license_key access_key accesskey access_key_id AWSAccessKeyId api_token apitoken x-api-key"
+    " apiKey sk X-Amz-Credential X-Goog-Credential GoogleAccessId OSSAccessKeyId registration_key ak",
+    "ACCESS_TOKEN": "token access_token auth auth_token oauth_token private_token job_token t_token tk jwt ticket"
+    " input_token x-oauth-token bearer_token api_auth_token sas sastoken login_token verify_token accessToken"
+    " tempauth",
+    "CODE": "code",
+    "SIGNATURE": "sig sign signature X-Amz-Signature X-Goog-Signature hmac api_sig hash_signature Policy_Signature"
+    " st q-signature oauth_signature X-Tos-Signature X-Oss-Signature",
+    "SECURITY_TOKEN": "X-Amz-Security-Token security-token X-Oss-Security-Token",
+    "SESSION_TOKEN": "sid sessionid session_id session_token session PHPSESSID JSESSIONID jsessionid _sid sess",
+    "SECRET": "secret",
+    "API_SECRET_KEY": "api_secret app_secret",
+    "PASSWORD": "password passwd pwd pass pw",
+    "CLIENT_SECRET": "client_secret",
+    "OTP": "otp totp mfa_code one_time_code verification_code otp_code",
+}
+# Fields of JSON, XML, settings and forms.
+FIELDS: Final = {
+    "ACCESS_TOKEN": "access_token auth_token bearer_token subject_token actor_token registration_access_token token"
+    " oauth_token user_token app_token api_token bot_token personal_access_token page_access_token"
+    " authentication_token access_jwt accessJwt id_jwt gitlab_token github_token slack_token service_token"
+    " installation_token storefrontAccessToken device_token pushToken authenticity_token_value webhook_token",
+    "REFRESH_TOKEN": "refresh_token refreshJwt",
+    "ID_TOKEN": "id_token id_token_hint",
+    "SESSION_TOKEN": "session_token session_id sessionid session_key sessionSecret",
+    "SECURITY_TOKEN": "security_token x_amz_security_token",
+    "SIGNATURE": "x_amz_signature x_goog_signature",
+    "CSRF_TOKEN": "csrf_token xsrf_token csrfmiddlewaretoken authenticity_token __RequestVerificationToken _csrf",
+    "DEVICE_CODE": "device_code",
+    "CODE_VERIFIER": "code_verifier",
+    "AUTH_REQ_ID": "auth_req_id",
+    "CLIENT_SECRET": "client_secret consumer_secret oauth_client_secret",
+    "CLIENT_ASSERTION": "client_assertion",
+    "ASSERTION": "assertion SAMLResponse SAMLRequest RelayAssertion",
+    "PASSWORD": "password passwd passphrase new_password old_password current_password password_confirmation"
+    " user_password db_password login_password root_password admin_password secretPassword master_password passcode"
+    " plaintext_password passwordConfirm pwd userPassword smtp_password proxy_password j_password",
+    "API_KEY": "api_key apikey subscription_key application_key app_key license_key publishable_secret"
+    " service_role_key admin_api_key rest_api_key server_key write_key read_key integration_key routing_key writeKey"
+    " serverKey primaryMasterKey primaryReadonlyMasterKey secondaryMasterKey secondaryReadonlyMasterKey",
+    "API_KEY_ID": "api_key_id",
+    "API_SECRET_KEY": "api_secret secret_key api_secret_key secret_access_key aws_secret_access_key app_secret"
+    " shared_secret signing_secret webhook_secret SecretAccessKey consumerSecret secretKey encryption_key"
+    " signing_key",
+    "PRIVATE_KEY": "private_key privateKeyPem private_key_pem ssh_private_key rsa_private_key",
+    "SECRET": "secret secret_value SecretString secretString SecretBinary client_secret_value totp_secret otp_secret"
+    " account_key storage_account_key",
+}
+# Fields of JSON that mean a credential with a strong value only.
+DOUBTFUL_FIELDS: Final = {
+    "ACCESS_TOKEN": "access bearer jwt idToken",
+    "REFRESH_TOKEN": "refresh",
+    "CODE": "code",
+    "API_KEY": "primaryKey secondaryKey key1 key2 primary_key secondary_key primary secondary apiKeyValue"
+    " credential_value",
+    "SECRET": "connectionString connection_string primaryConnectionString secondaryConnectionString dsn database_url"
+    " webhook_url webhookUrl incoming_webhook_url seed mnemonic seed_phrase recovery_phrase recovery_code"
+    " recovery_codes backup_code backup_codes secret_id SecretId magic_link invite_token kubeconfig otpauth_url"
+    " primaryConnectionKey sas_url sasUrl uploadUrl_sas",
+    "PRIVATE_KEY": "d jwk_private pem",
+}
+# Ordinary things whose names hold a word of a credential.
+ORDINARY: Final = frozenset(
+    (
+        # requests and caching
+        " Idempotency-Key X-Idempotency-Key Sec-WebSocket-Key Surrogate-Key X-Surrogate-Key X-Cache-Key Cache-Key"
+        " Signature-Input Sec-Session-ID X-Amz-SignedHeaders X-Goog-SignedHeaders X-Amz-Algorithm Public-Key-Pins"
+        " Access-Control-Request-Headers X-Client-Session-Id X-Session-Affinity X-Correlation-Token"
+        # pages
+        " continuation_token continue_token cursor_token sync_token token_sync delta_token skip_token watch_token"
+        " marker_token pagination_token paging_token page_token next_token previous_token prev_token start_token"
+        " NextPageToken nextPageToken prevPageToken nextSyncToken syncToken resume_token pagination_key next_key"
+        " last_evaluated_key exclusive_start_key LastEvaluatedKey start_key end_key startkey endkey next_marker_key"
+        " search_after_key scroll_token resumption_token resumptionToken nextKey since_token iterator_token"
+        # data
+        " sort_key partition_key foreign_key cache_key object_key map_key dict_key hash_key range_key row_key"
+        " group_key issue_key project_key sortKey rowKey partitionKey event_key message_key translation_key i18n_key"
+        " issuekey projectkey parent_key entity_key field_key param_key resource_key config_key setting_key"
+        " feature_key category_key type_key name_key index_key natural_key unique_key composite_key join_key"
+        " lookup_key metric_key shard_key s3_key bucket_key file_key template_key work_key edition_key"
+        " cover_edition_key ia_key natural_key key_name registry_key instance_key season_key team_key league_key"
+        " player_key tag_key label_key header_key property_key attribute_key column_key data_key keyName"
+        " lending_edition_key"
+        # public keys
+        " public_key publickey publishable_key pub_key pubkey public_token_key verify_key verification_key host_key"
+        " ssh_public_key ssh_key ssh_keys deploy_keys gpg_key gpg_keys pgp_key host_keys signing_public_key site_key"
+        " sitekey recaptcha_site_key vapid_public_key public_keys publicKeys authorized_keys publicKeyPem"
+        # language models, chains, codes
+        " token0 token1 token_a token_b base_token quote_token native_token from_token to_token fee_token gas_token"
+        " reward_token collateral_token underlying_token pool_token input_token_mint output_token_mint zip_pass"
+        " pin_code pincode pin_codes post_pass postal_pin map_pin pins board_pin pinned spin"
+        # other
+        " session_open session_close session_state market_session trading_session sessions session_type pre_session"
+        " session_name session_date session_length session_count user_session_count author authors authority"
+        " authorities authenticated authenticate authorized authentication_method credential_source"
+        " credentials_provider auth_provider auth_mode auth_method auth_scheme auth_style boarding_pass season_pass"
+        " pass_rate pass_fail first_pass last_pass passes bandpass lowpass highpass sign_in sign_up sign_out signin"
+        " signup signout zodiac_sign call_sign callsign star_sign road_sign sign_count signature_count plus_sign"
+        " currency_sign sun_sign vital_sign allow_credentials with_credentials include_credentials cookie_policy"
+        " cookie_consent cookie_banner"
+    ).split()
+)
