@@ -9,7 +9,7 @@ The suite is organised like this:
 - All other tests need the extra `tests` and nothing else: no network, no kernel, no waiting.
 - `canaries` plants secrets and looks for them in every form; `recordings` has a server on loopback, and interactions
   and bodies of any content; `notebook_files` writes notebooks; `key_forms` has keys in every form that people have;
-  `pages` reads the HTML of rich displays.
+  `pages` reads the HTML of rich displays; `forgetting` empties the process's register of secrets.
 - `compatibility` reads files that an earlier version wrote.
 - hypothesis tries 20 examples, or 100 with `--hypothesis-profile=full`, as the gate does.
 """
@@ -24,6 +24,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from forgetting import forget_everything
 from hypothesis import settings as hypothesis_settings
 
 from toolkit.auth.credentials import ClientKey, ClientSecret, KeyPair
@@ -63,6 +64,12 @@ def pytest_collection_finish():
     """Keep the collected tests out of garbage collection: there are thousands, and they stay to the end."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def nothing_known():
+    """Let the test begin in a process that knows no secret."""
+    forget_everything()
 
 
 @pytest.fixture(autouse=True)

@@ -25,6 +25,8 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
+from toolkit.core.register import REGISTER
+
 if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as exported
     from toolkit.auth.credentials import ClientKey as ClientKey
     from toolkit.auth.credentials import ClientSecret as ClientSecret
@@ -106,6 +108,15 @@ __all__ = sorted([*_MODULE_OF, "offline"])  # noqa: PLE0605 - one list less to k
 def offline() -> None:
     """Replay only from here on, in this process and in those it starts, as TOOLKIT_OFFLINE=1 does."""
     os.environ["TOOLKIT_OFFLINE"] = "1"
+
+
+def _filter_logs() -> None:
+    from toolkit.scrubbing.log_filter import install
+
+    install()
+
+
+REGISTER.with_first(_filter_logs)
 
 
 def __getattr__(name: str) -> Any:

@@ -18,6 +18,7 @@ from key_forms import KEYS_AND_ALGORITHMS, RSA_ALGORITHMS, key
 from toolkit.auth.assertion import ASSERTION_LIFETIME, client_assertion
 from toolkit.auth.keys import as_signer
 from toolkit.core.errors import ConfigurationError
+from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
 
 NOW = datetime(2026, 5, 12, 9, 30, 0, 999_999, tzinfo=UTC)
@@ -180,3 +181,9 @@ def test_signer_with_changing_algorithm():
 
     with pytest.raises(ConfigurationError, match="'none' does not sign"):
         assertion(Changing())
+
+
+def test_an_assertion_is_in_the_register():
+    """The process knows an assertion as a secret from the moment it is signed."""
+    text = assertion(as_signer(key("P-256")))
+    assert REGISTER.since(0) == [("CLIENT_ASSERTION", Secret(text))]

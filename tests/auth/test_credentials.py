@@ -23,6 +23,7 @@ from key_forms import key as key_of_kind
 from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair, as_environment
 from toolkit.core.document import CredentialKind, Environment, Placeholder
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError
+from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
 
 # Text that does not occur in a message, name or address by chance.
@@ -571,3 +572,21 @@ def test_import_cost():
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environ, check=True)
     heavy = {"httpx", "pandas", "ipywidgets", "IPython", "vcr", "yaml", "jwt", "cryptography", "platformdirs"}
     assert heavy & set(ran.stdout.split()) == set()
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_credentials_enter_their_secrets_in_the_register(make):
+    """The process knows the secrets of credentials from the moment they are made."""
+    credentials = make()
+    assert len(credentials.secrets()) > 0
+    assert REGISTER.since(0) == list(credentials.secrets())
+
+
+def test_a_passphrase_is_in_the_register():
+    """The passphrase of an encrypted key and the key's own text are secrets too."""
+    passphrase = "QXZ-passphrase-0"
+    text = pem(key(), encryption=BestAvailableEncryption(passphrase.encode()))
+    credentials = client_key(private_key=text, passphrase=passphrase)
+    assert Secret(passphrase) in REGISTER
+    assert Secret(text.strip()) in REGISTER or Secret(text) in REGISTER
+    assert [secret for _, secret in credentials.secrets()] == [secret for _, secret in REGISTER.since(0)]

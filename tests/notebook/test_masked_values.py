@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
 from toolkit.notebook.masked_values import masked
-from toolkit.scrubbing.known import SESSION_SECRETS, KnownSecrets
+from toolkit.scrubbing.known import PROCESS_SECRETS
 from toolkit.scrubbing.pieces import Pieces
 
 MARK = "<ACCESS_TOKEN>"
@@ -24,12 +25,10 @@ UNCHECKED = "<not shown: it could not be checked for secrets>"
 
 @pytest.fixture
 def secret():
-    """Return a secret of a live session."""
+    """Return a secret that the process knows."""
     text = secrets.token_urlsafe(24) + "&'/+"
-    known = KnownSecrets([("ACCESS_TOKEN", Secret(text))])
-    SESSION_SECRETS.add(known)
-    yield text
-    del known
+    REGISTER.add("ACCESS_TOKEN", Secret(text))
+    return text
 
 
 @given(
@@ -62,7 +61,7 @@ def test_what_cannot_be_checked_is_not_shown(monkeypatch):
             raise ValueError("cannot be read")
         return text
 
-    monkeypatch.setattr(SESSION_SECRETS, "scrub_text", fail)
+    monkeypatch.setattr(PROCESS_SECRETS, "scrub_text", fail)
     assert masked("bad") == UNCHECKED
     assert masked({"a": "bad", "b": ["good", ("bad", 3)]}) == {"a": UNCHECKED, "b": ["good", (UNCHECKED, 3)]}
     endless = {}
@@ -79,8 +78,7 @@ def test_text_may_be_masked_while_pieces_are_added(monkeypatch):
         add(self, secret, stand_in)
 
     monkeypatch.setattr(Pieces, "add", printing)
-    other = KnownSecrets([("ACCESS_TOKEN", Secret(secrets.token_urlsafe(24)))])
-    SESSION_SECRETS.add(other)
+    REGISTER.add("ACCESS_TOKEN", Secret(secrets.token_urlsafe(24)))
     thread = threading.Thread(target=masked, args=("text",), daemon=True)
     thread.start()
     thread.join(20)

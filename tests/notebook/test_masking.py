@@ -13,9 +13,10 @@ import threading
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
+from toolkit.auth.credentials import ClientSecret
+from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
 from toolkit.notebook.masking import Masking, mask_stream
-from toolkit.scrubbing.known import SESSION_SECRETS, KnownSecrets, SessionSecrets
 
 MARK = "<ACCESS_TOKEN>"
 
@@ -27,10 +28,8 @@ def secret():
 
 @pytest.fixture
 def known(secret):
-    """Return the secrets of a live session."""
-    known = KnownSecrets([("ACCESS_TOKEN", Secret(secret))])
-    SESSION_SECRETS.add(known)
-    return known
+    """Let the process know the secret."""
+    REGISTER.add("ACCESS_TOKEN", Secret(secret))
 
 
 @pytest.fixture
@@ -167,25 +166,11 @@ def test_stopping_undoes_everything(shell):
     assert (vars(shell.display_formatter), vars(shell.display_pub), shell._showtraceback) == before
 
 
-def test_the_secrets_of_a_closed_session_are_masked(shell):
-    """The secrets of a closed session stay masked, since its token may still be in a variable."""
-    other = secrets.token_urlsafe(24)
-    SESSION_SECRETS.add(KnownSecrets([("ACCESS_TOKEN", Secret(other))]))
+def test_a_secret_is_masked_from_the_moment_credentials_exist(shell):
+    """Credentials need no session for that, and what they leave behind in a variable stays masked."""
+    credentials = ClientSecret("client-1", secrets.token_urlsafe(24), environment="broker-sandbox")
+    text = credentials.client_secret.reveal()
+    assert shell.display_formatter.format(text)[0] == {"text/plain": "'<CLIENT_SECRET>'"}
+    del credentials
     gc.collect()
-    assert shell.display_formatter.format(other)[0] == {"text/plain": f"'{MARK}'"}
-
-
-def test_secrets_are_remembered_while_the_extension_is_loaded(secret):
-    """Secrets of closed sessions are kept until `release`, and only with `hold`."""
-    registry = SessionSecrets()
-    registry.hold()
-    registry.add(KnownSecrets([("ACCESS_TOKEN", Secret(secret))]))
-    gc.collect()
-    assert registry.scrub_text(secret) == MARK
-    assert registry.scrub(secret.encode()) == MARK.encode()
-    registry.release()
-    gc.collect()
-    assert registry.scrub_text(secret) == secret
-    registry.add(KnownSecrets([("ACCESS_TOKEN", Secret(secret))]))
-    gc.collect()
-    assert registry.scrub_text(secret) == secret
+    assert shell.display_formatter.format(text)[0] == {"text/plain": "'<CLIENT_SECRET>'"}

@@ -1,4 +1,4 @@
-"""Known secrets are never forgotten, and those of all live sessions are masked together."""
+"""Secrets are never forgotten, and each recording has its own placeholders for those of the whole process."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import base64
 import gc
 import hashlib
 import json
-import secrets
 import warnings
 import weakref
 
@@ -14,9 +13,10 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
+from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.encoded_forms import Forms
-from toolkit.scrubbing.known import KnownSecrets, SessionSecrets
+from toolkit.scrubbing.known import PROCESS_SECRETS, KnownSecrets
 
 TOKEN = "obviously-fake-token-1"
 PEM = (
@@ -103,48 +103,75 @@ def counted(calls, function):
     return wrapper
 
 
-def test_listeners_and_followers():
-    """Secrets that become known together reach listeners in one call, and followers with their stand-ins."""
+class Listener:
+    heard = 0
 
-    class Listener:
-        heard = 0
+    def hear(self):
+        self.heard += 1
 
-        def hear(self):
-            self.heard += 1
 
+def test_listeners():
+    """Secrets that become known together reach listeners in one call, whoever entered them."""
     listener, first, second = Listener(), known(), known()
     first.subscribe(listener.hear)
     first.add_stand_ins([(Secret("4711000815"), "1234567890")])
-    first.share_with(second)
-    first.share_with(second)
-    first.add_all([("SECRET", Secret("one-fake-secret")), ("SECRET", Secret("another-fake-secret"))])
+    second.add_all([("SECRET", Secret("one-fake-secret")), ("SECRET", Secret("another-fake-secret"))])
     first.add("SECRET", Secret("one-fake-secret"))
-    assert listener.heard == 2
-    assert second.scrub_text("4711000815 another-fake-secret") == "1234567890 <SECRET-2>"
-    assert second.placeholder_of(Secret("4711000815")) == "1234567890"
-    assert second.placeholder_of(Secret("something else")) is None
+    REGISTER.add("ACCESS_TOKEN", Secret("a-fake-token-of-the-register"))
+    assert listener.heard == 3
+    assert [kind for _, kind in first.since(0)] == ["", "SECRET", "SECRET", "ACCESS_TOKEN"]
+    assert len(first) == 4
+    assert len(second) == 3
     del listener
     first.add("SECRET", Secret("a third fake secret"))
 
 
-def test_followers_are_not_kept():
-    """A follower can be collected, and a short secret is warned about once however many objects know it."""
-    first, second = known(), known()
-    first.share_with(second)
-    with pytest.warns(UserWarning, match="fewer than 8") as warned:
-        first.add("SECRET", Secret("short"))
-    third = known()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        first.share_with(third)
-    assert len(warned) == 1
-    assert third.scrub_text("password=short") == "password=<SECRET>"
-    end = weakref.ref(second)
-    del second
+def test_what_another_recording_learned():
+    """A secret of the register is replaced in each recording, with a placeholder from when it is first met there."""
+    first, second = known(), known("second-fake-token")
+    REGISTER.add_all([("ACCESS_TOKEN", Secret(text)) for text in ("third-fake-token", "fourth-fake-token")])
+    assert second.may_hold(b"third-fake-token")
+    assert second.scrub(b"fourth-fake-token") == b"<ACCESS_TOKEN-2>"
+    assert second.scrub_text("third-fake-token second-fake-token") == "<ACCESS_TOKEN-3> <ACCESS_TOKEN>"
+    assert first.scrub_text("third-fake-token") == "<ACCESS_TOKEN>"
+    assert first.placeholder_of(Secret("second-fake-token")) == "<ACCESS_TOKEN-2>"
+    assert first.placeholder_of(Secret("something else")) is None
+    assert first.find(b"fourth-fake-token") == ("<ACCESS_TOKEN-3>", "as it is")
+
+
+def test_the_process_forgets_no_secret():
+    """A secret stays known when the object that learned it is gone."""
+    ended = known(TOKEN)
+    end = weakref.ref(ended)
+    del ended
     gc.collect()
     assert end() is None
-    first.add("SECRET", Secret("another-fake-secret"))
-    assert third.scrub_text("another-fake-secret") == "<SECRET-2>"
+    assert PROCESS_SECRETS.scrub_text(TOKEN) == known().scrub_text(TOKEN) == "<ACCESS_TOKEN>"
+
+
+def test_personal_data_stays_in_its_recording():
+    """The stand-ins of rules are replaced in their own recording only; a secret keeps its placeholder."""
+    first, second = known(TOKEN), known()
+    first.add_stand_ins([(Secret("4711000815"), "1234567890"), (Secret(TOKEN), "a-name")])
+    assert first.scrub_text(f"4711000815 {TOKEN}") == "1234567890 <ACCESS_TOKEN>"
+    assert first.placeholder_of(Secret("4711000815")) == "1234567890"
+    assert second.scrub_text("4711000815") == "4711000815"
+    assert len(REGISTER) == 1
+    REGISTER.add("SECRET", Secret("4711000815"))
+    assert first.scrub_text("4711000815") == "1234567890"
+    assert second.scrub_text("4711000815") == "<SECRET>"
+
+
+def test_a_short_secret_is_warned_about_once():
+    """A warning tells who adds a short secret, and nobody else."""
+    first = known()
+    with pytest.warns(UserWarning, match="fewer than 8") as warned:
+        first.add("SECRET", Secret("short"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        first.add("SECRET", Secret("short"))
+        assert known().scrub_text("password=short") == "password=<SECRET>"
+    assert len(warned) == 1
 
 
 @pytest.mark.parametrize(
@@ -165,8 +192,8 @@ def test_a_private_key_in_lines_of_any_length(data):
 
 def test_may_hold():
     """A quick check says whether an exact search is worthwhile, also for text broken into lines."""
-    one = known("obviously-fake-token-1")
     assert not known().may_hold(b"obviously-fake-token-1")
+    one = known("obviously-fake-token-1")
     assert not one.may_hold(b"nothing of it")
     assert one.may_hold(b"see obviously-fake-token-1")
     assert one.may_hold(base64.encodebytes(b"x" * 50 + b"obviously-fake-token-1"))
@@ -208,59 +235,8 @@ def test_a_certificate_beside_a_key_is_not_secret():
     assert known.scrub_text(json.dumps(lines)) == json.dumps(lines)
 
 
-@pytest.fixture
-def registry():
-    return SessionSecrets()
-
-
-def made_up():
-    return secrets.token_urlsafe(24)
-
-
-def test_each_session_has_its_own_placeholders(registry):
-    """A secret gets the placeholder of the first session that knows it."""
-    one, other, both = made_up(), made_up(), made_up()
-    sessions = [known(both, one), known(other, both)]
-    for session in sessions:
-        registry.add(session)
-    assert registry.scrub_text(f"{one} {other} {both}") == "<ACCESS_TOKEN-2> <ACCESS_TOKEN> <ACCESS_TOKEN>"
-    assert registry.scrub(f"{one} {other}".encode()) == b"<ACCESS_TOKEN-2> <ACCESS_TOKEN>"
-
-
-def test_what_becomes_known_later(registry):
-    """Later secrets are replaced too, including those of a session older than one that ended."""
-    first, ended = known(made_up()), known(made_up())
-    registry.add(first)
-    registry.add(ended)
-    del ended
-    gc.collect()
-    second = known(made_up())
-    registry.add(second)
-    for session in (first, second):
-        later = made_up()
-        session.add("ACCESS_TOKEN", Secret(later))
-        assert registry.scrub_text(later) == "<ACCESS_TOKEN-2>"
-
-
-def test_what_ended_is_forgotten(registry):
-    """The secrets of a session are forgotten at the latest when the next session begins; others stay."""
-    gone, stays = made_up(), made_up()
-    ended, living = known(gone), known(stays)
-    registry.add(ended)
-    registry.add(living)
-    held = Secret(gone)
-    del ended
-    gc.collect()
-    registry.add(known())
-    assert registry.scrub_text(f"{gone} {stays}") == f"{gone} <ACCESS_TOKEN>"
-    assert registry._all.placeholder_of(held) is None
-    assert registry._all.placeholder_of(Secret(stays)) is not None
-
-
-def test_text_that_is_not_unicode(registry):
+def test_text_that_is_not_unicode():
     """Lone surrogates pass as they are, with and without a secret beside them."""
-    secret = made_up()
-    session = known(secret)
-    registry.add(session)
-    assert registry.scrub_text("\udc80 plain") == "\udc80 plain"
-    assert registry.scrub_text(f"\udc80 {secret}") == "\udc80 <ACCESS_TOKEN>"
+    one = known(TOKEN)
+    assert one.scrub_text("\udc80 plain") == "\udc80 plain"
+    assert one.scrub_text(f"\udc80 {TOKEN}") == "\udc80 <ACCESS_TOKEN>"

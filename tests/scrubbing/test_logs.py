@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
-import gc
 import importlib
 import io
 import logging
@@ -15,6 +14,7 @@ import queue
 import re
 import secrets
 import socket
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -26,8 +26,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.secret import Secret
-from toolkit.scrubbing.known import SESSION_SECRETS, KnownSecrets
-from toolkit.scrubbing.logs import LOGGERS, SecretFilter, protect
+from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.log_filter import LOGGERS, SecretFilter, install
 
 LIBRARIES = ["httpx", "httpcore", "hpack", "h2", "h11", "hyperframe", "socksio"]
 
@@ -39,10 +39,9 @@ def secret():
 
 @pytest.fixture
 def known(secret):
-    """Return the secrets of a live session, kept out of the logs."""
-    known = KnownSecrets([("ACCESS_TOKEN", Secret(secret))])
-    protect(known)
-    return known
+    """Return the secrets of the process, kept out of the logs."""
+    install()
+    return KnownSecrets([("ACCESS_TOKEN", Secret(secret))])
 
 
 @pytest.fixture
@@ -319,18 +318,20 @@ def test_a_record_that_cannot_be_read(known, log, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_only_while_the_session_lives(log, secret):
-    """The filter keeps no session alive, and secrets are masked for as long as their session lives."""
-    known = KnownSecrets([("SECRET", Secret(secret))])
-    protect(known)
-    protect(known)
-    assert [reference() for reference in SESSION_SECRETS._known].count(known) == 1
-    del known
-    gc.collect()
-    logging.getLogger("httpx").debug("%s", secret)
-    assert secret in log.getvalue()
-    protect(KnownSecrets())
-    assert [reference() for reference in SESSION_SECRETS._known].count(None) <= 1
+def test_a_process_that_only_makes_credentials(tmp_path):
+    """Logs are clean from the moment credentials exist. The scrubber is loaded with the first record, not before."""
+    program = """
+import io, logging, sys
+import toolkit
+written = io.StringIO()
+logging.basicConfig(level=logging.DEBUG, stream=written)
+pair = toolkit.KeyPair("fake-key-id-4711", "fake-secret-key-0815", environment="paper")
+assert not any(name.startswith("toolkit.scrubbing.") and "log_filter" not in name for name in sys.modules), sys.modules
+logging.getLogger("httpcore.http11").debug("%s", pair.secret_key.reveal())
+print(written.getvalue())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.stdout.strip() == "DEBUG:httpcore.http11:<API_SECRET_KEY>", done.stderr
 
 
 def test_learned_later(known, log):
@@ -338,7 +339,7 @@ def test_learned_later(known, log):
     later = secrets.token_urlsafe(24)
     known.add("ACCESS_TOKEN", Secret(later))
     logging.getLogger("httpx").info("%s", later)
-    assert log.getvalue() == "httpx <ACCESS_TOKEN-2>\n"
+    assert log.getvalue() == "httpx <ACCESS_TOKEN>\n"
 
 
 def test_each_logger_once_and_first(known):
@@ -347,7 +348,7 @@ def test_each_logger_once_and_first(known):
     late = logging.getLogger(f"httpcore.later{secrets.token_hex(4)}")
     logging.getLogger("h2").filters[:] = [other]
     try:
-        threads = [threading.Thread(target=protect, args=(known,)) for _ in range(8)]
+        threads = [threading.Thread(target=install) for _ in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -418,7 +419,6 @@ def test_a_level_that_is_off(known, secret, monkeypatch):
 def test_any_secret(text, before, after):
     """A secret is masked within any text, as it is and in the repr of bytes."""
     known = KnownSecrets([("SECRET", Secret(text))])
-    protect(known)
     for message in (f"{before}{text}{after}", f"{before} {text.encode()!r} {after}"):
         record = logging.LogRecord("httpcore.http11", logging.DEBUG, "", 0, message, None, None)
         assert logging.getLogger("httpcore.http11").filter(record)

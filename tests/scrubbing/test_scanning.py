@@ -8,6 +8,7 @@ import secrets
 import textwrap
 
 import pytest
+from forgetting import forget_everything
 from recordings import as_recorded
 
 import toolkit as tk
@@ -162,6 +163,8 @@ def test_secrets_by_value(tmp_path):
     ]
     path.write_text(wrapped(b"a" + TOKEN.encode()), encoding="utf-8")
     assert scan(path, secrets=Secret(TOKEN)) == [Finding(path, 1, "known secret across lines, in base64")]
+    assert scan(path) == scan(path, secrets=TOKEN)  # the process knows it
+    forget_everything()
     assert scan(path) == []
 
 

@@ -11,6 +11,7 @@ from urllib.parse import quote, quote_plus, urlencode
 
 import canaries
 import pytest
+from forgetting import forget_everything
 from hypothesis import example, given
 from hypothesis import strategies as st
 from recordings import as_recorded
@@ -123,6 +124,7 @@ def test_planted_elsewhere(interaction, secret):
 @given(PRINTABLE.filter(lambda text: not text.startswith("<")))
 def test_discovered_by_place(interaction, secret):
     """An unnamed secret is found in the places of credentials, and replaced wherever else it occurs."""
+    forget_everything()
     request = {
         "headers": (("Authorization", f"Bearer {secret}"), ("X-Echo", secret)),
         "uri": f"https://api.example.com/?echo={quote(secret, safe='')}",

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
 from toolkit.transport.tracebacks import frameless
 
@@ -33,7 +34,7 @@ def client_assertion(
     typ: str | None = "JWT",
     lifetime: int = ASSERTION_LIFETIME,
 ) -> Secret:
-    """Return a fresh signed assertion, valid for `lifetime` seconds from `now`.
+    """Return a fresh signed assertion, valid for `lifetime` seconds from `now`, and enter it in the register.
 
     It has no `nbf`, so that a clock slightly behind the server's does no harm. `aud` is one string.
 
@@ -65,7 +66,9 @@ def client_assertion(
     parts = ({name: value for name, value in header.items() if value is not None}, claims)
     signed = ".".join(_base64url(json.dumps(part, separators=(",", ":")).encode("ascii")) for part in parts)
     signature = sign_with(signer, algorithm, signed.encode("ascii"))
-    return Secret(f"{signed}.{_base64url(signature)}")
+    assertion = Secret(f"{signed}.{_base64url(signature)}")
+    REGISTER.add("CLIENT_ASSERTION", assertion)
+    return assertion
 
 
 def _base64url(data: bytes) -> str:

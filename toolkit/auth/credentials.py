@@ -2,7 +2,8 @@
 
 Section 1, rule 5 of the service document: credentials of one account or environment are not accepted
 by another. The kinds are those of sections 5.1 and 5.2. Constructors check text, because httpx would quote malformed
-text in its error. They are `frameless`, so that no traceback shows the text.
+text in its error. They are `frameless`, so that no traceback shows the text. They enter every secret in the process's
+register, so recordings, logs and displays are without it from then on.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from toolkit.auth.cell_warning import warn_if_in_cell
 from toolkit.core.document import CredentialKind, Environment, nearest_environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.core.escaping import excerpt
+from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
 from toolkit.transport.tracebacks import frameless
 
@@ -132,6 +134,7 @@ class KeyPair(Credentials):
         super().__init__(environment=environment, name=name)
         self.key_id = checks.secret(key_id, "key_id")
         self.secret_key = checks.secret(secret_key, "secret_key")
+        REGISTER.add_all(self.secrets())
         if scheme not in ("headers", "basic"):
             raise ConfigurationError(
                 "This is not a scheme of a key pair.",
@@ -185,6 +188,7 @@ class ClientSecret(Credentials):
         super().__init__(environment=environment, name=name)
         self.client_id = checks.text(client_id, "client_id")
         self.client_secret = checks.secret(client_secret, "client_secret")
+        REGISTER.add_all(self.secrets())
         self.form_fields: Mapping[str, str] = checks.form_fields(form_fields)
         warn_if_in_cell(self.secrets())
 
@@ -209,7 +213,7 @@ class ClientKey(Credentials):
         key_id: the `kid` that the service knows the key by, if it wants one; chooses the key of a JWK set.
         algorithm: JWS algorithm; by default the JWK's own, else the usual one for the key.
         audience: "token-endpoint" (its exact URL), "issuer" (the auth address), or text that is sent as it is.
-        passphrase: decrypts an encrypted private key; kept only to look for it in recordings.
+        passphrase: decrypts an encrypted private key; kept only to keep it out of recordings, logs and displays.
         assertion_typ: `typ` in the header of assertions, such as "client-authentication+jwt"; None leaves it out.
         assertion_lifetime: seconds for which an assertion is valid, 1 to 3600.
         form_fields: further fields of the token request, such as {"scope": "accounts.read"}; kept as an
@@ -248,6 +252,7 @@ class ClientKey(Credentials):
         from toolkit.auth.keys import as_signer
 
         self.private_key: Signer = as_signer(private_key, algorithm=algorithm, key_id=key_id, passphrase=passphrase)
+        REGISTER.add_all(self.secrets())
         self.key_id: str | None = self.private_key.key_id
         self.algorithm: str = self.private_key.algorithm
         warn_if_in_cell(self.secrets())

@@ -3,7 +3,8 @@
 - `document` states the service document as values: who may call which interface, where, and with which credentials,
   and the placeholders of secrets.
 - `errors` has all exceptions, as a tree. Each says what happened and what to do, and what it is `about`.
-- `secret` masks secret text. `escaping` makes foreign text safe to show.
+- `secret` masks secret text; `register` holds every secret that the process knows. `escaping` makes foreign text
+  safe to show.
 - `addresses` checks a URL before credentials may be sent to it.
 - `clock` and `ledger` hold time and history: when calls were made, and how they were authorized.
 - `html` and `words` help objects describe themselves in notebooks and terminals; `user_code` warns at the user's

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from weakref import WeakMethod
 
-from toolkit.core.secret import Secret
+if TYPE_CHECKING:
+    from toolkit.core.secret import Secret
 
 
 class Register:
@@ -24,14 +25,15 @@ class Register:
     def __init__(self) -> None:
         self._lock = threading.RLock()  # reentrant: a finalizer may run inside, and add or read
         self._entries: list[tuple[str, Secret]] = []
-        self._secrets: set[Secret] = set()
+        self._kinds: dict[Secret, str] = {}
         self._listeners: list[WeakMethod[Callable[[], None]]] = []
+        self._with_first: Callable[[], None] | None = None
 
     def __len__(self) -> int:
         return len(self._entries)
 
     def __contains__(self, secret: object) -> bool:
-        return secret in self._secrets
+        return secret in self._kinds
 
     def __repr__(self) -> str:
         return f"<Register: {len(self)} secrets>"
@@ -45,13 +47,15 @@ class Register:
         with self._lock:
             count = len(self._entries)
             for kind, secret in secrets:
-                if secret and secret not in self._secrets:
-                    self._secrets.add(secret)
+                if secret and secret not in self._kinds:
+                    self._kinds[secret] = kind
                     self._entries.append((kind, secret))
             if len(self._entries) == count:
                 return
             self._listeners = [each for each in self._listeners if each() is not None]
             listeners = [each() for each in self._listeners]
+        if not count and self._with_first is not None:
+            self._with_first()
         for listener in listeners:
             if listener is not None:
                 listener()
@@ -59,6 +63,16 @@ class Register:
     def since(self, count: int) -> list[tuple[str, Secret]]:
         """Return the kind and secret of each entry after the first `count`."""
         return self._entries[count:]
+
+    def kind_of(self, secret: Secret) -> str | None:
+        """Return the kind of a secret, or None if it is not known."""
+        return self._kinds.get(secret)
+
+    def with_first(self, call: Callable[[], None]) -> None:
+        """Call a function as soon as there is a secret."""
+        self._with_first = call
+        if self._entries:
+            call()
 
     def subscribe(self, listener: Callable[[], None]) -> None:
         """Call a bound method whenever secrets become known, for as long as its object exists."""

@@ -1,27 +1,26 @@
 """Replace known secrets in a value of a message: text, bytes, or containers of these.
 
-Every secret that a live session knows is replaced by its placeholder, in every form, and so are pieces of a secret
+Every secret that the process knows is replaced by its placeholder, in every form, and so are pieces of a secret
 that a display cut short. Everything else passes unchanged.
 """
 
 from __future__ import annotations
 
 import threading
-import weakref
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from toolkit.scrubbing.known import SESSION_SECRETS, KnownSecrets
+from toolkit.scrubbing.known import PROCESS_SECRETS
 from toolkit.scrubbing.pieces import Pieces
 
 UNCHECKED: Final = "<not shown: it could not be checked for secrets>"
 # Kinds of secrets that are masked as a whole only, because a piece of them may be public. A private key shares its
 # first bytes with every key and its last bytes with its public half; each of its lines is a secret of its own.
-# Cookies and personal data hold ordinary words and dates.
-_MASKED_AS_A_WHOLE: Final = frozenset({"PRIVATE_KEY", "COOKIE", ""})
-_pieces = Pieces()
-_counts: Final[weakref.WeakKeyDictionary[KnownSecrets, int]] = weakref.WeakKeyDictionary()  # secrets added so far
+# Cookies hold ordinary words and dates.
+_MASKED_AS_A_WHOLE: Final = frozenset({"PRIVATE_KEY", "COOKIE"})
+_pieces: Final = Pieces()
+_count = 0  # secrets whose pieces were added
 _adding: Final = threading.RLock()
 
 
@@ -42,14 +41,6 @@ def masked(value: Any) -> Any:
         return {} if isinstance(value, Mapping) else []
 
 
-def forget_pieces() -> None:
-    """Drop the pieces of all secrets; those of live sessions are collected again when they are needed."""
-    global _pieces  # noqa: PLW0603 - replaced as a whole, so that it is searched without a lock
-    with _adding:
-        _counts.clear()
-        _pieces = Pieces()
-
-
 def _masked(value: Any) -> Any:
     """Return a value of the same type in any case, because content of another type would stop the kernel."""
     if isinstance(value, Mapping):
@@ -61,14 +52,14 @@ def _masked(value: Any) -> Any:
         if isinstance(value, str):
             return _masked_text(value)
         if isinstance(value, bytes | bytearray):
-            return SESSION_SECRETS.scrub(bytes(value))
+            return PROCESS_SECRETS.scrub(bytes(value))
     except Exception:  # noqa: BLE001 - a display must not break a cell
         return UNCHECKED
     return value
 
 
 def _masked_text(text: str) -> str:
-    return _all_pieces().replace_in(SESSION_SECRETS.scrub_text(text))
+    return _all_pieces().replace_in(PROCESS_SECRETS.scrub_text(text))
 
 
 def _texts_in(value: Any, texts: list[str] | None = None) -> list[str]:
@@ -89,14 +80,14 @@ def _texts_in(value: Any, texts: list[str] | None = None) -> list[str]:
 
 
 def _all_pieces() -> Pieces:
-    """Return the pieces of all secrets that live sessions know, including the latest."""
-    for known in SESSION_SECRETS.living():
-        if _counts.get(known, 0) != len(known):
-            with _adding:
-                count = _counts.get(known, 0)
-                new = known.since(count)
-                for secret, kind in new:
-                    if kind not in _MASKED_AS_A_WHOLE:
-                        _pieces.add(secret.reveal(), known.placeholder_of(secret) or "")
-                _counts[known] = count + len(new)
+    """Return the pieces of all secrets that are known, including the latest."""
+    global _count  # noqa: PLW0603 - one for the process
+    if _count != len(PROCESS_SECRETS):
+        with _adding:
+            count = _count
+            new = PROCESS_SECRETS.since(count)
+            for secret, kind in new:
+                if kind not in _MASKED_AS_A_WHOLE:
+                    _pieces.add(secret.reveal(), f"<{kind}>")
+            _count = count + len(new)  # last, so that no other thread searches without the new pieces
     return _pieces

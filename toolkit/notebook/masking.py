@@ -15,8 +15,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from toolkit.auth.cell_warning import remember_input
-from toolkit.notebook.masked_values import UNCHECKED, forget_pieces, masked
-from toolkit.scrubbing.known import SESSION_SECRETS
+from toolkit.notebook.masked_values import UNCHECKED, masked
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -34,8 +33,6 @@ class Masking:
         if self._undo:
             return
         shell = self._shell
-        SESSION_SECRETS.hold()
-        self._undo.append(SESSION_SECRETS.release)
         self._wrap(shell.display_formatter, "format", _masked_result)
         self._wrap(shell.display_pub, "publish", _masked_publish)
         self._wrap(shell, "_showtraceback", _masked_traceback)
@@ -55,7 +52,6 @@ class Masking:
         """Undo everything that `start` did."""
         while self._undo:
             self._undo.pop()()
-        forget_pieces()
 
     def _wrap(self, owner: Any, name: str, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
         own = vars(owner).get(name)

@@ -1,7 +1,8 @@
 """What a secret looks like, and how it is kept out of recordings, logs and displays.
 
-1. Secrets become known. `known` holds the secrets of credentials and token replies, each with its placeholder. It
-   also holds those of all live sessions together, for `logs` and for the masking in notebooks (with `pieces`).
+1. Secrets become known. The register in `core` holds those of all credentials and token replies of the process.
+   `known` gives each its placeholder: one set of placeholders for each recording, and one for `logs` (loaded by
+   `log_filter` with the first record) and the masking in notebooks (with `pieces`).
 2. More secrets are found. `find_in_messages` and `find_in_text` find secrets by the place where they stand, with the
    help of `credential_names` and `message_parts`; `content_encodings` decompresses bodies first.
 3. Secrets are replaced. `scrubber` replaces what is known in a request and its response, and applies the user's

@@ -6,11 +6,12 @@ import re
 import threading
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final, Self
 from urllib.parse import quote
-from weakref import WeakMethod, ref
+from weakref import WeakMethod
 
 from toolkit.core.patterns import compiled
+from toolkit.core.register import REGISTER
 from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.core.user_code import warn
 from toolkit.scrubbing.credential_names import FIELD_NAMES, is_placeholder
@@ -23,52 +24,39 @@ _SHORTEST_LINE: Final = 32  # characters of base64; the last line of a key may b
 _PEM: Final = re.compile(r"-----BEGIN [A-Z ]+-----(.+?)-----END [A-Z ]+-----", re.DOTALL)
 
 
-_NewSecret = tuple[Secret, str, str | None]  # with its kind, and a stand-in if it has one
-
-
-class _Entry(NamedTuple):
-    """A text to look for; a PEM key has several.
-
-    Attributes:
-        by_place: True if the text is too short to be replaced elsewhere than in the field of a credential.
-    """
-
-    secret: Secret
-    placeholder: bytes
-    length: int
-    by_place: bool
-    forms: type[Forms] = Forms
-
-
 class KnownSecrets:
-    """The secrets known so far, each with the placeholder that stands for it. It grows and never shrinks.
+    """The secrets of the process's register, each with the placeholder that stands for it in one recording.
 
-    Distinct secrets of one kind keep distinct placeholders (`<ACCESS_TOKEN>`, `<ACCESS_TOKEN-2>`); otherwise one
-    request would be answered with the recording of another. Secrets are never forgotten, since they may turn up again.
-    A secret takes some 5 kB, and the prefilter keeps searches quick with thousands of secrets.
+    Whatever the process has come to know is replaced, whoever entered it and whenever. Distinct secrets of one kind
+    keep distinct placeholders (`<ACCESS_TOKEN>`, `<ACCESS_TOKEN-2>`); otherwise one request would be answered with the
+    recording of another. A secret that is added here gets its placeholder at once, any other when it is first met.
+    The stand-ins of personal data belong to this object alone.
     """
 
     def __init__(self, secrets: Iterable[tuple[str, Secret]] = ()) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._placeholders: dict[Secret, str] = {}
-        self._added: list[_NewSecret] = []
+        self._all: list[tuple[Secret, str]] = []
+        self._registered = 0  # entries of the register in `_all`, or left out of it
         self._counts: dict[str, int] = {}
-        self._entries: list[_Entry] = []
-        self._placed: list[int] = []
-        self._prefilter = Prefilter()
-        self._compiled: dict[int, Forms | PlacedForms] = {}
-        self._followers: list[ref[KnownSecrets]] = []
+        self._stand_ins = Searcher()
         self._listeners: list[WeakMethod[Callable[[], None]]] = []
-        for kind, secret in secrets:
-            self.add(kind, secret)
+        self.add_all(secrets)
 
     def add(self, kind: str, secret: Secret) -> None:
-        """Add a secret of a kind such as "ACCESS_TOKEN"."""
+        """Add a secret of a kind such as "ACCESS_TOKEN" to the register, and give it its placeholder here."""
         self.add_all([(kind, secret)])
 
     def add_all(self, secrets: Iterable[tuple[str, Secret]]) -> None:
-        """Add several secrets, each with its kind; listeners are called once."""
-        self._add_new((secret, kind, None) for kind, secret in secrets)
+        """Add several secrets, each with its kind; listeners are called once. Warn about short secrets."""
+        new = [(kind, secret) for kind, secret in secrets if self._name(secret, kind)]
+        REGISTER.add_all(new)
+        for kind, secret in new:
+            if len(secret.reveal()) < SHORTEST_SECRET:
+                warn(
+                    f"A secret of kind {kind} has fewer than {SHORTEST_SECRET} characters; in recordings it is "
+                    "replaced only as the value of a credential's field or header, not wherever its text occurs."
+                )
 
     def add_texts(self, secrets: str | Secret | Iterable[str | Secret]) -> None:
         """Add secrets that the user names: one text or several."""
@@ -76,47 +64,28 @@ class KnownSecrets:
         self.add_all([("SECRET", Secret(text)) for text in texts])
 
     def add_stand_ins(self, stand_ins: Iterable[tuple[Secret, str]]) -> None:
-        """Add personal data, each with its stand-in instead of a placeholder."""
-        self._add_new((secret, "", stand_in) for secret, stand_in in stand_ins)
-
-    def _add_new(self, secrets: Iterable[_NewSecret], *, warns: bool = True) -> None:
-        """Add the secrets that are not known yet, tell followers and listeners, and warn about short secrets."""
-        new = [secret for secret in secrets if self._add_one(*secret)]
-        if not new:
-            return
-        for follower in [reference() for reference in self._followers]:
-            if follower is not None:
-                follower._add_new(new, warns=False)  # noqa: SLF001 - of this class
+        """Add personal data, each with its stand-in instead of a placeholder, for this object alone."""
+        count = len(self._all)
+        with self._lock:
+            for secret, stand_in in stand_ins:
+                if is_secret(secret) and secret not in self._placeholders and secret not in REGISTER:
+                    self._placeholders[secret] = stand_in
+                    self._stand_ins.add(secret)
+                    self._all.append((secret, ""))
+            if len(self._all) == count:
+                return
         for listener in [reference() for reference in self._listeners]:
             if listener is not None:
                 listener()
-        for secret, kind, _ in new if warns else ():
-            if len(secret.reveal()) < SHORTEST_SECRET:
-                warn(
-                    f"A secret of kind {kind} has fewer than {SHORTEST_SECRET} characters; in recordings it is "
-                    "replaced only as the value of a credential's field or header, not wherever its text occurs."
-                )
 
-    def _add_one(self, secret: Secret, kind: str, stand_in: str | None) -> bool:
-        """Add a secret; return False if it was known already, or is a placeholder."""
-        text = secret.reveal()
-        if not text or is_placeholder(text):
+    def _name(self, secret: Secret, kind: str) -> bool:
+        """Give a secret a placeholder; return False if it has one already, or is not a secret."""
+        if not is_secret(secret):
             return False
         with self._lock:
             if secret in self._placeholders:
                 return False
-            placeholder = stand_in or self._next_placeholder(kind)
-            is_short = len(text) < SHORTEST_SECRET
-            for part, forms in ((secret, Forms), *_other_texts(text)):
-                number = len(self._entries)
-                # The entry first, then its number, because another thread may search at any time.
-                self._entries.append(_Entry(part, placeholder.encode(), len(part.reveal()), is_short, forms))
-                if is_short:
-                    self._placed.append(number)
-                else:
-                    self._prefilter.add(number, forms(part.reveal()))
-            self._placeholders[secret] = placeholder
-            self._added.append((secret, kind, stand_in))
+            self._placeholders[secret] = self._next_placeholder(kind)
         return True
 
     def next_placeholder(self, kind: str) -> str:
@@ -128,33 +97,39 @@ class KnownSecrets:
         count = self._counts[kind] = self._counts.get(kind, 0) + 1
         return f"<{kind}>" if count == 1 else f"<{kind}-{count}>"
 
-    def share_with(self, other: KnownSecrets) -> None:
-        """Add these secrets to another object, and later ones too for as long as that object exists."""
-        with self._lock:
-            if other is self or any(reference() is other for reference in self._followers):
-                return
-            self._followers = [*(each for each in self._followers if each() is not None), ref(other)]
-            added = tuple(self._added)
-        other._add_new(added, warns=False)
-
     def subscribe(self, listener: Callable[[], None]) -> None:
         """Call a bound method whenever secrets become known, for as long as its object exists."""
         with self._lock:
             self._listeners = [*(each for each in self._listeners if each() is not None), WeakMethod(listener)]
+        REGISTER.subscribe(listener)
 
     def since(self, count: int) -> list[tuple[Secret, str]]:
-        """Return the secrets added after the first `count`, each with its kind; the kind of personal data is ""."""
-        return [(secret, kind) for secret, kind, _ in self._added[count:]]
+        """Return the secrets that became known after the first `count`, each with its kind; "" for personal data."""
+        self._take_over()
+        return self._all[count:]
+
+    def _take_over(self) -> None:
+        """Take over what is new in the register."""
+        if len(REGISTER) == self._registered:
+            return
+        with self._lock:
+            new = REGISTER.since(self._registered)
+            self._registered += len(new)
+            # Personal data that turns out to be secret keeps its stand-in, which earlier interactions have.
+            self._all += [(secret, kind) for kind, secret in new if is_secret(secret)]
 
     def placeholder_of(self, secret: Secret) -> str | None:
         """Return the placeholder or stand-in of a secret, or None if the secret is not known."""
-        return self._placeholders.get(secret)
+        placeholder = self._placeholders.get(secret)
+        if placeholder is None:
+            kind = REGISTER.kind_of(secret)
+            if kind is not None and self._name(secret, kind):
+                placeholder = self._placeholders[secret]
+        return placeholder
 
     def may_hold(self, data: bytes) -> bool:
         """Check quickly whether `data` may hold a known secret; False means that it does not."""
-        if not self._entries:
-            return False
-        return bool(self._candidates(data) or self._prefilter.candidates(without_whitespace(data)))
+        return any(searcher.may_hold(data) for searcher in self._searchers())
 
     def scrub(self, data: bytes, *, in_url: bool = False) -> bytes:
         """Return `data` with a placeholder for every known secret, in any form, even broken into lines.
@@ -163,131 +138,155 @@ class KnownSecrets:
             data: bytes of any kind.
             in_url: True to percent-encode the placeholders, as in a URL.
         """
-        if not self._entries:
+        if not len(REGISTER) and not self._stand_ins:
             return data
-        for number in self._candidates(data):
-            data = self._forms(number).replace_in(data, self._written(number, in_url=in_url))
-        for number in self._longest_first(self._prefilter.candidates(without_whitespace(data))):
-            forms = self._forms(number)
-            if isinstance(forms, Forms):
-                spans = list(forms.spans_in(without_whitespace(data)))
-                if spans:
-                    data = replace_across_lines(data, spans, self._written(number, in_url=in_url))
+        for entry in self._candidates(data):
+            forms = entry.forms()
+            if forms.found_in(data) is not None:  # only then does it get a placeholder
+                data = forms.replace_in(data, self._written(entry, in_url=in_url))
+        for entry in self._candidates(without_whitespace(data), with_placed=False):
+            forms = entry.forms()
+            spans = list(forms.spans_in(without_whitespace(data))) if isinstance(forms, Forms) else []
+            if spans:
+                data = replace_across_lines(data, spans, self._written(entry, in_url=in_url))
         return data
 
     def scrub_text(self, text: str) -> str:
         """Return a text with a placeholder for every known secret, in any form."""
-        if not self._entries:
+        if not len(REGISTER) and not self._stand_ins:
             return text
-        return self.scrub(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+        data = text.encode("utf-8", "surrogatepass")
+        return self.scrub(data).decode("utf-8", "surrogatepass") if self.may_hold(data) else text
 
     def find(self, data: bytes) -> tuple[str, str] | None:
         """Return the placeholder and the form of a known secret in `data`, or None if there is none."""
-        for number in self._candidates(data):
-            form = self._forms(number).found_in(data)
-            if form is not None:
-                return self._entries[number].placeholder.decode(), form
-        return None
+        return self._find(data, with_placed=True)
 
     def find_across_lines(self, data: bytes) -> tuple[str, str] | None:
         """Search like `find`, and also for secrets that are broken into lines."""
-        hit = self.find(data)
-        if hit is not None or not self._entries:
-            return hit
-        whole = without_whitespace(data)
-        for number in self._longest_first(self._prefilter.candidates(whole)):
-            form = self._forms(number).found_in(whole)
+        return self._find(data, with_placed=True) or self._find(without_whitespace(data), with_placed=False)
+
+    def _find(self, data: bytes, *, with_placed: bool) -> tuple[str, str] | None:
+        for entry in self._candidates(data, with_placed=with_placed):
+            form = entry.forms().found_in(data)
             if form is not None:
-                return self._entries[number].placeholder.decode(), form
+                return self.placeholder_of(entry.owner) or "<SECRET>", form
         return None
 
-    def _candidates(self, data: bytes) -> Iterable[int]:
-        numbers = self._prefilter.candidates(data)
-        if self._placed and compiled(_FIELD).search(data):
-            numbers.update(self._placed)
-        return self._longest_first(numbers)
+    def _searchers(self) -> tuple[Searcher, ...]:
+        registered = registered_secrets()
+        return (registered, self._stand_ins) if self._stand_ins else (registered,)
 
-    def _longest_first(self, numbers: set[int]) -> Iterable[int]:
+    def _candidates(self, data: bytes, *, with_placed: bool = True) -> Iterable[Entry]:
+        entries = [
+            entry for searcher in self._searchers() for entry in searcher.candidates(data, with_placed=with_placed)
+        ]
         # A secret that contains another is replaced as a whole.
-        entries = self._entries
-        return sorted(numbers, key=lambda number: (-entries[number].length, number)) if len(numbers) > 1 else numbers
+        return sorted(entries, key=lambda entry: -entry.length) if len(entries) > 1 else entries
 
-    def _written(self, number: int, *, in_url: bool) -> bytes:
-        placeholder = self._entries[number].placeholder
-        return quote(placeholder, safe=":@").encode() if in_url else placeholder
-
-    def _forms(self, number: int) -> Forms | PlacedForms:
-        forms = self._compiled.get(number)
-        if forms is None:
-            if len(self._compiled) >= _MOST_COMPILED:
-                self._compiled = {}
-            entry = self._entries[number]
-            text = entry.secret.reveal()
-            forms = PlacedForms(text, FIELD_NAMES) if entry.by_place else entry.forms(text)
-            self._compiled[number] = forms
-        return forms
+    def _written(self, entry: Entry, *, in_url: bool) -> bytes:
+        placeholder = self.placeholder_of(entry.owner) or "<SECRET>"
+        return (quote(placeholder, safe=":@") if in_url else placeholder).encode()
 
     def __len__(self) -> int:
-        return len(self._placeholders)
+        self._take_over()
+        return len(self._all)
 
     def __repr__(self) -> str:
         return f"<KnownSecrets: {len(self)}>"
 
 
-class SessionSecrets:
-    """The secrets of each session for as long as the session lives. Safe to share between threads."""
+def is_secret(secret: Secret) -> bool:
+    """Check whether a text is a secret, rather than empty or a placeholder."""
+    text = secret.reveal()
+    return bool(text) and not is_placeholder(text)
+
+
+class Entry:
+    """A text to look for; a PEM key has several."""
+
+    __slots__ = ("_kind", "_text", "by_place", "length", "number", "owner", "searcher")
+
+    def __init__(self, searcher: Searcher, number: int, owner: Secret, text: Secret, kind: type[Forms]) -> None:
+        self.searcher, self.number, self.owner, self._text, self._kind = searcher, number, owner, text, kind
+        self.length = len(text.reveal())
+        # True if the text is too short to be replaced elsewhere than in the field of a credential.
+        self.by_place = len(owner.reveal()) < SHORTEST_SECRET
+
+    def forms(self) -> Forms | PlacedForms:
+        """Return the forms of the text, which are kept for a while."""
+        cache = self.searcher.compiled
+        forms = cache.get(self.number)
+        if forms is None:
+            if len(cache) >= _MOST_COMPILED:
+                cache.clear()
+            text = self._text.reveal()
+            forms = cache[self.number] = PlacedForms(text, FIELD_NAMES) if self.by_place else self._kind(text)
+        return forms
+
+
+class Searcher:
+    """Secrets to look for, in every form. Adding is safe while another thread searches."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._all = KnownSecrets()  # one quick check for all sessions
-        # Both tuples are replaced as a whole, so that scrubbing needs no lock.
-        self._known: tuple[ref[KnownSecrets], ...] = ()
-        self._kept: tuple[KnownSecrets, ...] = ()
-        self._holders = 0
+        self._entries: list[Entry] = []
+        self._placed: list[Entry] = []
+        self._prefilter = Prefilter()
+        self.compiled: dict[int, Forms | PlacedForms] = {}
 
-    def add(self, known: KnownSecrets) -> None:
-        """Add the secrets of a session, including those it learns later."""
-        with self._lock:
-            living = [reference for reference in self._known if reference() is not None]
-            known.share_with(self._all)
-            if len(living) < len(self._known):  # a session ended, and its secrets are forgotten
-                together = KnownSecrets()
-                for each in (*self.living(), known):
-                    each.share_with(together)
-                self._all = together
-            if all(reference() is not known for reference in living):
-                self._known = (*living, ref(known))
-            if self._holders and all(each is not known for each in self._kept):
-                self._kept = (*self._kept, known)
+    def __bool__(self) -> bool:
+        return bool(self._entries)
 
-    def hold(self) -> None:
-        """Keep the secrets of sessions that end, until `release` is called as often as `hold`."""
-        with self._lock:
-            self._holders += 1
-            self._kept = tuple(self.living())
+    def add(self, secret: Secret) -> None:
+        """Add a secret to look for."""
+        for part, kind in ((secret, Forms), *_other_texts(secret.reveal())):
+            entry = Entry(self, len(self._entries), secret, part, kind)
+            # The entry first, then its number, because another thread may search at any time.
+            self._entries.append(entry)
+            if entry.by_place:
+                self._placed.append(entry)
+            else:
+                self._prefilter.add(entry.number, kind(part.reveal()))
 
-    def release(self) -> None:
-        """Undo one `hold`."""
-        with self._lock:
-            self._holders = max(0, self._holders - 1)
-            if not self._holders:
-                self._kept = ()
+    def may_hold(self, data: bytes) -> bool:
+        """Check quickly whether `data` may hold a secret; False means that it does not."""
+        if not self._entries:
+            return False
+        return bool(self.candidates(data) or self._prefilter.candidates(without_whitespace(data)))
 
-    def living(self) -> list[KnownSecrets]:
-        """Return the known secrets of each living session."""
-        return [known for known in (reference() for reference in self._known) if known is not None]
+    def candidates(self, data: bytes, *, with_placed: bool = True) -> list[Entry]:
+        """Return what may be in `data`, in the order in which it was added."""
+        entries = [self._entries[number] for number in sorted(self._prefilter.candidates(data))]
+        if with_placed and self._placed and compiled(_FIELD).search(data):
+            entries += self._placed
+        return entries
 
-    def scrub_text(self, text: str) -> str:
-        """Return a text with a placeholder for every secret, in any form."""
-        data = text.encode("utf-8", "surrogatepass")
-        return self.scrub(data).decode("utf-8", "surrogatepass") if self._all.may_hold(data) else text
 
-    def scrub(self, data: bytes) -> bytes:
-        """Return bytes with a placeholder for every secret, in any form."""
-        if self._all.may_hold(data):
-            for known in self.living():
-                data = known.scrub(data)
-        return data
+class _RegisteredSecrets(Searcher):
+    """The secrets of the register."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.RLock()
+        self._count = 0
+
+    def take_over(self) -> Self:
+        """Add what is new in the register."""
+        if self._count != len(REGISTER):
+            with self._lock:
+                for _, secret in REGISTER.since(self._count):
+                    self._count += 1
+                    if is_secret(secret):
+                        self.add(secret)
+        return self
+
+
+_REGISTERED: Final = _RegisteredSecrets()
+
+
+def registered_secrets() -> Searcher:
+    """Return a searcher for every secret of the register; the whole process shares it."""
+    return _REGISTERED.take_over()
 
 
 def _other_texts(text: str) -> Iterator[tuple[Secret, type[Forms]]]:
@@ -320,4 +319,5 @@ def _public_part(pem: str) -> str:
     return b64encode(der).decode("ascii")
 
 
-SESSION_SECRETS: Final = SessionSecrets()
+# For logs and displays, which show the secrets of the whole process.
+PROCESS_SECRETS: Final = KnownSecrets()

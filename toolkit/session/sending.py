@@ -52,7 +52,7 @@ class Sender:
         clock: where time comes from.
         cassette: the session's own cassette, or None.
         identity: who calls, for matching recordings.
-        known: secrets of this session, shared with the cassette's scrubber.
+        known: known secrets, with the placeholders of the session's own cassette if it has one.
         make_authorizer: called when the first request goes out; a replay never needs it.
         settings: passed on to the cassette of a running cell.
 
@@ -98,13 +98,12 @@ class Sender:
         return through(self.cassette_in_use(), SessionRequest(self, scope, request, path, raw))
 
     def cassette_in_use(self) -> Cassette | None:
-        """Return the session's own cassette, else that of the running cell, which learns the session's secrets."""
+        """Return the session's own cassette, else that of the running cell, which learns its addresses."""
         if self.cassette is not None:
             return self.cassette
         cassette = cell_cassette.current()
         if cassette is not None:
             register_with(cassette, self._settings)
-            self.known.share_with(cassette.scrubber.known)
         return cassette
 
     def authorizer(self) -> Authorizer:

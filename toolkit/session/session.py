@@ -21,8 +21,8 @@ from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import Environment, Interface
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.settings import Settings, as_settings
+from toolkit.scrubbing import log_filter
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.logs import protect as keep_out_of_logs
 from toolkit.session.history import History
 from toolkit.session.opening import open_cassette, open_token_store, resolve_credentials, scope_of
 from toolkit.session.sending import InterfaceTransport, Sender
@@ -100,9 +100,8 @@ class _Session(Generic[ClientType]):
         known = KnownSecrets() if self.cassette is None else self.cassette.scrubber.known
         resolved = resolve_credentials(environment, credentials, cassette=self.cassette, settings=self.settings)
         self.environment, self.credentials = resolved.environment, resolved.credentials
-        for kind, secret in self.credentials.secrets() if self.credentials else ():
-            known.add(kind, secret)
-        keep_out_of_logs(known)
+        known.add_all(self.credentials.secrets() if self.credentials else ())
+        log_filter.install()
         self._store = open_token_store(token_store, clock=clock)
         self._below = Network(is_async=self._is_async, verify=verify, proxy=proxy) if transport is None else transport
         self._sender = Sender(

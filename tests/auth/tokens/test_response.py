@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from toolkit.auth.tokens.response import read_token_response
 from toolkit.core.errors import TokenError, TokenRefused, TokenResponseInvalid
 from toolkit.core.escaping import printable
+from toolkit.core.register import REGISTER
+from toolkit.core.secret import Secret
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 # Text that no message holds by chance.
@@ -300,3 +302,15 @@ def test_refused_in_words(status, error, words, is_passing):
     with pytest.raises(TokenRefused, match=words.replace("(", r"\(").replace(")", r"\)")) as caught:
         read({} if error is None else {"error": error}, status=status)
     assert caught.value.is_passing is is_passing
+
+
+def test_tokens_are_registered_when_they_arrive():
+    """Every token of a reply is known to the process, even if the reply is then refused."""
+    read({**GOOD, "refresh_token": "QXZ-refresh-token", "id_token": 7})
+    assert REGISTER.since(0) == [
+        ("ACCESS_TOKEN", Secret(GOOD["access_token"])),
+        ("REFRESH_TOKEN", Secret("QXZ-refresh-token")),
+    ]
+    with pytest.raises(TokenResponseInvalid):
+        read({"access_token": "QXZ-another-token", "token_type": "mac"})
+    assert Secret("QXZ-another-token") in REGISTER

@@ -25,6 +25,7 @@ from toolkit.auth.tokens.store import (
 from toolkit.auth.tokens.token import LONGEST_LIFETIME, Token
 from toolkit.core.clock import ManualClock
 from toolkit.core.errors import ConfigurationError, TokenRefused, UnsafeAddress
+from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
 from toolkit.transport.flow import Pause
 
@@ -409,3 +410,10 @@ def test_missing_field(field):
 def test_not_a_json_object(data):
     """An entry that is not a JSON object counts as missing."""
     assert opened(data) is None
+
+
+def test_a_token_from_a_store_is_in_the_register():
+    """The process knows the token that another process requested."""
+    opened = open_token(seal_token(token(), SEAL), SEAL, clock=ManualClock(START))
+    assert opened is not None
+    assert REGISTER.since(0) == [("ACCESS_TOKEN", opened.access_token)]

@@ -13,9 +13,11 @@ from toolkit.core.document import TOKEN_FIELDS, TOKEN_TYPE, TOKEN_VALIDITY
 from toolkit.core.errors import TokenRefused, TokenResponseInvalid
 from toolkit.core.escaping import excerpt
 from toolkit.core.ledger import parse_http_date
+from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
 
 _NOTABLE_CLOCK_OFFSET: Final = timedelta(seconds=30)
+_TOKENS: Final = ("access_token", "refresh_token", "id_token")
 _MOST_FIELDS: Final = 12  # named in an error
 _REQUEST_ERRORS: Final = frozenset({"invalid_request", "invalid_scope", "unsupported_grant_type"})
 _ERROR_CODE_CHARACTERS: Final = frozenset(map(chr, range(0x20, 0x7F))) - set('"\\')  # RFC 6749 section 5.2
@@ -31,6 +33,8 @@ def read_token_response(
     scrub: Callable[[str], str] = str,
 ) -> Token:
     """Return the token in a reply of the token endpoint (section 4.1; RFC 6749 sections 5.1 and 5.2).
+
+    The tokens in the reply are entered in the register of secrets.
 
     `expires_in` may be a number or numeric text. If it is missing or null, the validity of section 8 applies
     (15 minutes). More than a day counts as a day. Anything else, such as less than a second, is refused, because
@@ -57,6 +61,7 @@ def read_token_response(
             "Check the auth address: this may be a login page or a proxy.",
         )
     access_token, token_type, seconds = fields.get("access_token"), fields.get("token_type"), _seconds(fields)
+    _register_tokens(fields)  # even if the reply is refused: its tokens may be good
     if not is_bearer_token(access_token):
         why = "access_token is missing or not text that can be a bearer token (RFC 6750 section 2.1)"
     elif not isinstance(token_type, str) or token_type.lower() != TOKEN_TYPE.lower():
@@ -68,6 +73,12 @@ def read_token_response(
         expires_monotonic = requested_monotonic + lifetime.total_seconds()
         return Token(Secret(access_token), requested_at, requested_at + lifetime, expires_monotonic=expires_monotonic)
     raise _invalid(why, fields, scrub)
+
+
+def _register_tokens(fields: Mapping[str, Any]) -> None:
+    """Enter the tokens of a reply in the register, also those that the document does not name (RFC 6749, OpenID)."""
+    tokens = [(name, fields.get(name)) for name in _TOKENS]
+    REGISTER.add_all((name.upper(), Secret(text)) for name, text in tokens if isinstance(text, str))
 
 
 def _seconds(fields: Mapping[str, Any]) -> float:

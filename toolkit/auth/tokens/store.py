@@ -16,6 +16,7 @@ from toolkit.auth.tokens.token import LONGEST_LIFETIME, Token, is_bearer_token
 from toolkit.core.addresses import Address
 from toolkit.core.clock import Clock
 from toolkit.core.ledger import instant_text, parse_instant
+from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
 from toolkit.core.user_code import warn
 from toolkit.transport.flow import Flow, Pause
@@ -150,6 +151,8 @@ def seal_token(token: Token, seal: Seal) -> bytes:
 def open_token(entry: bytes, seal: Seal, *, clock: Clock) -> Token | None:
     """Return the token of an entry, or None if it was made with another seal, or its token has expired.
 
+    The token is entered in the register of secrets.
+
     The remaining lifetime, which the wall clock tells, is then measured on the monotonic clock.
 
     A token that lasts longer than a day, or was issued more than 5 s from now, also counts as missing: one of the two
@@ -166,8 +169,10 @@ def open_token(entry: bytes, seal: Seal, *, clock: Clock) -> Token | None:
         return None
     if not is_bearer_token(text):
         return None
+    access_token = Secret(text)
+    REGISTER.add("ACCESS_TOKEN", access_token)
     now, lifetime = clock.now(), expires_at - issued_at
     if issued_at - now > _EARLIEST_ISSUE or not now < expires_at or not timedelta(0) < lifetime <= LONGEST_LIFETIME:
         return None
     left = min(expires_at - now, lifetime)
-    return Token(Secret(text), issued_at, expires_at, expires_monotonic=clock.monotonic() + left.total_seconds())
+    return Token(access_token, issued_at, expires_at, expires_monotonic=clock.monotonic() + left.total_seconds())

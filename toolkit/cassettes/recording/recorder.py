@@ -203,7 +203,8 @@ class Recorder:
                 return False
             self._write(claim, file, item)
             self.count += 1
-            return True
+        self._check_late(claim)
+        return True
 
     def _prepare(self, claim: Claim) -> Path:
         """Return the file to append to, after repairing it if it is new to us or somebody else has changed it."""
@@ -274,9 +275,17 @@ class Recorder:
         if can_wait:
             self._pending.is_due_at_finish = True
             return
-        with claim.lock:
-            self._pending.is_due = True
+        self._pending.is_due = True
+        # Whoever holds the lock may be waiting for a lock of ours, such as that of a recorder whose check revealed this
+        # secret. `_check_late` follows each write, so the check is made in any case.
+        self._check_late(claim)
+
+    def _check_late(self, claim: Claim) -> None:
+        """Make the check that became due while another thread held the lock."""
+        while self._pending.is_due and claim.lock.acquire(blocking=False):
             try:
+                if not claim.is_held or self._pending.is_running:
+                    return
                 self._pending.run(claim)
             except (OSError, CassetteError) as error:
                 why = error.what if isinstance(error, CassetteError) else f"{error.strerror or error}."
@@ -284,3 +293,6 @@ class Recorder:
                     f"{self.path} contains a secret that has only now become known, and could not be rewritten: {why} "
                     "The toolkit will try again before the next interaction is recorded and when the recording ends."
                 )
+                return
+            finally:
+                claim.lock.release()

@@ -105,6 +105,7 @@ class PendingCheck:
     Attributes:
         is_due: check before anything else is appended.
         is_due_at_finish: check when the recording finishes.
+        is_running: a check is being made.
     """
 
     def __init__(self, scrubber: Scrubber) -> None:
@@ -112,7 +113,7 @@ class PendingCheck:
         self.is_due_at_finish = False
         self._scrubber = scrubber
         self._known_count = 0
-        self._is_running = False
+        self.is_running = False
 
     def can_wait(self) -> bool:
         """Return True if all secrets that became known since the last call can be checked at the end."""
@@ -128,9 +129,9 @@ class PendingCheck:
             OSError: if a file cannot be read or written; it stays as it is, and the check stays due.
             CassetteError: if a secret cannot be removed; likewise.
         """
-        if self._is_running:  # rewriting revealed another secret; the loop below runs again
+        if self.is_running:  # rewriting revealed another secret; the loop below runs again
             return
-        self._is_running = True
+        self.is_running = True
         try:
             while self.is_due:
                 self.is_due = False
@@ -141,7 +142,7 @@ class PendingCheck:
                     self.is_due = True
                     raise
         finally:
-            self._is_running = False
+            self.is_running = False
 
     def _check(self, file: Path, claim: Claim) -> None:
         try:

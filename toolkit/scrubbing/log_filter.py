@@ -1,0 +1,65 @@
+"""The filter on loggers that keeps secrets out of log records, in place as soon as the process knows a secret.
+
+It is small, and loads the rest (`logs`) for the first record: a session that logs nothing does not pay for it.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Final
+
+# A filter on a logger does not see the records of its children, so each child is named. Getting a logger creates it,
+# so a library that is imported later finds the filter in place.
+LOGGERS: Final = (
+    "httpx",
+    "httpcore",
+    "httpcore.connection",
+    "httpcore.http11",
+    "httpcore.http2",
+    "httpcore.proxy",
+    "httpcore.socks",
+    "hpack",
+    "hpack.hpack",
+    "hpack.huffman",
+    "hpack.table",
+    "h2",
+    "h11",
+    "hyperframe",
+    "socksio",
+    "anyio",
+    "anyio.streams.tls",
+    "asyncio",  # logs the errors of failed tasks
+    "py.warnings",  # warnings, once logging.captureWarnings is on
+    "toolkit",
+)
+_FAMILIES: Final = ("httpx", "httpcore", "hpack", "h2", "h11", "hyperframe", "socksio", "toolkit")
+
+
+class SecretFilter(logging.Filter):
+    """A logging filter that removes secrets from records and lets every record pass. It never raises.
+
+    A logger that is off for a level creates no record, so that costs nothing.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        try:
+            from toolkit.scrubbing.logs import clean
+
+            clean(record)
+        except Exception:  # noqa: BLE001 - logging must not break a call
+            record.msg, record.args = f"A record of {record.name} that cannot be checked for secrets.", None
+            record.exc_info = record.exc_text = record.stack_info = None
+        return True
+
+
+_FILTER: Final = SecretFilter()
+
+
+def install() -> None:
+    """Put the filter on every logger that may log a secret. May be called from any thread, and repeatedly."""
+    manager = logging.Logger.manager
+    children = [name for name in list(manager.loggerDict) if name.partition(".")[0] in _FAMILIES]
+    for name in (*LOGGERS, *children):
+        filters: list[Any] = logging.getLogger(name).filters
+        if _FILTER not in filters:
+            filters.insert(0, _FILTER)  # before other filters, which then see no secret
