@@ -105,6 +105,8 @@ class Cassette:
         self._part = part_of(self.path)
         self._is_scheduled = False
         finishing.finish_now(self._part)
+        if Recorder(self.path, self.scrubber).finish_interrupted():
+            warn(f"An interrupted recording left a secret in {self.path}; it was removed.")
         data = self._read()
         self.scrubber.recall(data)
         self._contents = contents.read(data, source=str(self.path))

@@ -69,10 +69,18 @@ def remove_partials(path: Path) -> None:
 
     Call it only while no other process writes the file.
     """
+    for file in partials(path):
+        file.unlink(missing_ok=True)
+
+
+def partials(path: Path) -> list[Path]:
+    """Return the temporary files of `write_atomically` that lie beside a file."""
     partial = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}{re.escape(PARTIAL)}")
-    for entry in path.parent.iterdir():
-        if partial.fullmatch(entry.name):
-            entry.unlink(missing_ok=True)
+    try:
+        with os.scandir(path.parent) as entries:
+            return [path.with_name(entry.name) for entry in entries if partial.fullmatch(entry.name)]
+    except FileNotFoundError:
+        return []
 
 
 def create_new(path: Path, data: bytes, *, private: bool = True) -> None:

@@ -13,11 +13,12 @@ from pathlib import Path
 from toolkit.cassettes.format import layout
 from toolkit.cassettes.format.interactions import HEADER, Interaction
 from toolkit.cassettes.recording import appending, repair, writer_lock
+from toolkit.cassettes.recording.journal import Journal
 from toolkit.cassettes.recording.repair import PendingCheck
 from toolkit.cassettes.recording.writer_lock import Claim
 from toolkit.core.errors import CassetteBusy, CassetteError, SecretLeak
 from toolkit.core.user_code import warn
-from toolkit.local.files import remove_partials
+from toolkit.local.files import partials, remove_partials
 from toolkit.scrubbing import leak_check
 from toolkit.scrubbing.content_encodings import AFTER_THE_CALL
 from toolkit.scrubbing.scrubber import Scrubber
@@ -112,6 +113,45 @@ class Recorder:
         """
         while not self._append(*self._encode_checked(interaction)):
             pass  # a secret became known in the meantime
+
+    def finish_interrupted(self) -> bool:
+        """Do what a killed process had still to do: remove late secrets, and the temporary files of its writes.
+
+        Returns:
+            True if secrets were removed.
+        """
+        files = [file for file in (self.path, self.part) if Journal(file).file.exists()]
+        if not files and not any(partials(file) for file in (self.path, self.part)):
+            return False
+        try:
+            claim = self.claim()
+        except CassetteBusy:
+            return False
+        try:
+            with claim.lock:
+                if claim.prepared or not claim.is_locked:  # a recorder of this process is using the file
+                    return False
+                for file in (self.path, self.part):
+                    remove_partials(file)
+                results = [self._removed_late_secrets(file) for file in files]
+                return any(results)
+        except (OSError, CassetteError) as error:
+            why = error.what if isinstance(error, CassetteError) else f"{error.strerror or error}."
+            warn(f"{self.path} contains a secret of an interrupted recording, and could not be rewritten: {why}")
+            return False
+        finally:
+            self.release()
+
+    def _removed_late_secrets(self, file: Path) -> bool:
+        journal, known = Journal(file), self._scrubber.known
+        entries = journal.read()
+        known.add_all((entry.kind, entry.secret) for entry in entries if entry.kind)
+        known.add_stand_ins((entry.secret, entry.stand_in) for entry in entries if entry.stand_in)
+        before = file.read_bytes() if file.exists() else b""
+        after = repair.repaired(before, self._scrubber, source=str(file))
+        appending.change_to(after, before, file)
+        journal.clear()
+        return after != before
 
     def cut_torn_tail(self) -> bool:
         """Cut off an incomplete last interaction, and remove the file if there is no other.
@@ -269,8 +309,9 @@ class Recorder:
 
     def _on_new_secrets(self) -> None:
         """Remove secrets that have just become known from what was already written."""
-        can_wait, claim = self._pending.can_wait(), self._claim
-        if claim is None or not claim.is_held or not claim.prepared:
+        claim = self._claim if self._claim is not None and self._claim.is_held else None
+        can_wait = self._pending.note_new_secrets(claim)
+        if claim is None or not claim.prepared:
             return  # nothing was written yet, and `_prepare` checks what others wrote
         if can_wait:
             self._pending.is_due_at_finish = True

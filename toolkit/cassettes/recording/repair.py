@@ -13,6 +13,7 @@ from toolkit.cassettes.format import contents, interactions, layout
 from toolkit.cassettes.format.contents import Unparsed
 from toolkit.cassettes.format.interactions import HEADER, Interaction
 from toolkit.cassettes.recording import appending
+from toolkit.cassettes.recording.journal import PendingSecret
 from toolkit.cassettes.recording.writer_lock import Claim
 from toolkit.core.errors import SecretLeak
 from toolkit.local.files import write_atomically
@@ -24,6 +25,7 @@ from toolkit.scrubbing.scrubber import Scrubber
 # occur as such. The rest of the file is checked for them once, at the end; otherwise each interaction would cost more
 # than the one before it.
 _FREQUENTLY_NEW: Final = frozenset({"COOKIE", ""})
+_LARGE: Final = 1 << 20  # bytes; a larger recording is checked at once only if it has doubled since the last check
 
 
 def encode_scrubbed(interaction: Interaction, scrubber: Scrubber) -> bytes:
@@ -112,15 +114,30 @@ class PendingCheck:
         self.is_due = False
         self.is_due_at_finish = False
         self._scrubber = scrubber
-        self._known_count = 0
         self.is_running = False
+        self._known_count = len(scrubber.known)
+        self._checked_size = 0  # bytes
 
-    def can_wait(self) -> bool:
-        """Return True if all secrets that became known since the last call can be checked at the end."""
+    def note_new_secrets(self, claim: Claim | None) -> bool:
+        """Note the new secrets in the journals of the files of a claim; return True if the check can wait.
+
+        Args:
+            claim: the claim, or None if nothing was written.
+        """
         known = self._scrubber.known
-        kinds = {kind for _, kind in known.since(self._known_count)}
-        self._known_count = len(known)
-        return kinds <= _FREQUENTLY_NEW
+        new = known.since(self._known_count)
+        self._known_count += len(new)
+        if claim is None or not claim.prepared:
+            return True
+        entries = [
+            PendingSecret(kind, secret, "" if kind else known.placeholder_of(secret) or "") for secret, kind in new
+        ]
+        for file in tuple(claim.prepared):
+            claim.journal_of(file).note(entries)
+        if {entry.kind for entry in entries} <= _FREQUENTLY_NEW:
+            return True
+        size = _size_of(claim)
+        return size > _LARGE and size < 2 * self._checked_size
 
     def run(self, claim: Claim) -> None:
         """Check the files of a claim, if a check is due. The caller holds the claim's lock.
@@ -143,6 +160,9 @@ class PendingCheck:
                     raise
         finally:
             self.is_running = False
+        self._checked_size = _size_of(claim)
+        if not self.is_due_at_finish:
+            claim.clear_journals()
 
     def _check(self, file: Path, claim: Claim) -> None:
         try:
@@ -152,3 +172,7 @@ class PendingCheck:
         if holds_secret(data, self._scrubber.known):
             write_atomically(file, repaired(data, self._scrubber, source=str(file)), durable=True)
             claim.prepared[file] = appending.stamp_of(file)
+
+
+def _size_of(claim: Claim) -> int:
+    return sum(stamp[1] for stamp in claim.prepared.values() if stamp is not None)

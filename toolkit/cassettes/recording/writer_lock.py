@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolkit.cassettes.recording.appending import Stamp
+from toolkit.cassettes.recording.journal import Journal
 from toolkit.core.errors import CassetteBusy
 from toolkit.local.folders import cache_folder
 from toolkit.local.locks import FileLock, try_lock
@@ -41,7 +42,19 @@ class Claim:
         self.recorders: weakref.WeakSet[Any] = weakref.WeakSet()
         self.process = os.getpid()
         self.is_locked = file_lock is not None
+        self._journals: dict[Path, Journal] = {}
         self.end = weakref.finalize(self, _unlock, file_lock, lock_file, self.process)
+
+    def journal_of(self, file: Path) -> Journal:
+        """Return the journal of a file of this claim."""
+        return self._journals.setdefault(file, Journal(file))
+
+    def clear_journals(self) -> None:
+        """Remove the journals of this claim's files, unless another recorder has yet to check them."""
+        if not any(recorder.needs_finishing for recorder in self.recorders):
+            for journal in self._journals.values():
+                journal.clear()
+            self._journals = {}
 
     @property
     def is_held(self) -> bool:

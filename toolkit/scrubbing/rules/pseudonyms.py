@@ -7,28 +7,21 @@ several recordings still join, and the value cannot be computed back without the
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import hmac
-import os
 import re
 import string
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from itertools import count
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.local.files import create_new, shown
+from toolkit.local import user_keys
+from toolkit.local.files import shown
 from toolkit.local.folders import config_folder
-from toolkit.local.private_files import private_folder, read_private
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-_FILE: Final = "pseudonyms.key"
-_KEY_LENGTH: Final = 32  # bytes
+_KEY: Final = "pseudonyms"
 _SHORTEST: Final = 8  # letters and digits of a stand-in
 _EMAIL: Final = re.compile(r"[^\s@<>]+@[^\s@<>]+\.[^\s@<>]+")
 _EXPONENT: Final = re.compile(r"[eE][+-]?\d+\Z")
@@ -175,28 +168,12 @@ def user_key(makes: bool) -> bytes | None:
     Raises:
         ConfigurationError: if the key cannot be read or made.
     """
-    file = config_folder() / _FILE
     try:
-        return _key(file, makes=makes)
+        return user_keys.user_key(_KEY, makes=makes)
     except OSError as error:
+        file = config_folder() / f"{_KEY}.key"
         raise ConfigurationError(
             f"Cannot use the key of the pseudonyms in {shown(file)}: {error.strerror or error}.",
             "Fix its permissions, or pass a key: tk.Rules(pseudonyms=..., key=...).",
             about="key",
         ) from None
-
-
-def _key(file: Path, *, makes: bool) -> bytes | None:
-    if makes and not file.exists():
-        private_folder(file.parent)
-        with suppress(FileExistsError):  # another process has just made it
-            create_new(file, os.urandom(_KEY_LENGTH).hex().encode())
-    if not file.exists():
-        return None
-    try:
-        key = bytes.fromhex((read_private(file, 1024) or b"").decode("ascii"))
-    except ValueError:
-        key = b""
-    if len(key) != _KEY_LENGTH:
-        raise OSError(errno.EINVAL, "it is not a key of pseudonyms, or not this user's own file")
-    return key
