@@ -1,0 +1,155 @@
+"""Answers that are hard to search: 20 hostile shapes, and honest data of the sizes that services send.
+
+A shape is a function of a size in bytes. The number makes each body different from the last, so that nothing
+remembered helps.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import random
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A body of any size.
+
+    Attributes:
+        name: what the body repeats.
+        make: from a size and a number to the body.
+        media_type: of the body.
+        header: the header of the answer that holds it instead.
+    """
+
+    name: str
+    make: Callable[[int, int], bytes] = field(repr=False)
+    media_type: str = "text/plain"
+    header: str = ""
+
+
+def repeated(name: str, unit: bytes, media_type: str = "text/plain", before: bytes = b"", after: bytes = b"") -> Shape:
+    """Return a shape that repeats one text."""
+
+    def make(size: int, number: int) -> bytes:
+        return before + (unit * (size // len(unit) + 1))[:size] + after + b" %d" % number
+
+    return Shape(name, make, media_type)
+
+
+def _tiny_members(size: int, number: int) -> bytes:
+    member = gzip.compress(b"v", mtime=0)
+    return member * (size // len(member)) + gzip.compress(b"%d" % number, mtime=0)
+
+
+def _deep_json(size: int, number: int) -> bytes:
+    return b'{"n": %d, "a": ' % number + b"[" * (size // 2) + b"]" * (size // 2) + b"}"
+
+
+def _deep_xml(size: int, number: int) -> bytes:
+    return b"<r n='%d'>" % number + b"<a>" * (size // 7) + b"</a>" * (size // 7) + b"</r>"
+
+
+def _zeros(size: int, number: int) -> bytes:
+    return base64.b64encode(b"V" * (size * 3 // 4)) + b" %d" % number
+
+
+def _nested_base64(size: int, number: int) -> bytes:
+    data = b'{"n": %d}' % number + random.Random(number).randbytes(size // 4)  # noqa: S311
+    while len(data) < size * 3 // 4:
+        data = base64.b64encode(data)
+    return data
+
+
+J, B = "application/json", "application/octet-stream"
+HOSTILE = [
+    repeated("backslashes", b"\\"),
+    repeated("quotes that nothing closes", b'{"a":"', J),
+    repeated("backslash and quote", b'\\"', J, b'{"a": "', b'"}'),
+    repeated("percent signs, %25", b"%25"),
+    repeated("gzip's magic number", b"\x1f\x8b\x08\x00", B),
+    repeated("gzip's header with all flags", b"\x1f\x8b\x08\x1fAAAAAA\1\1", B),
+    repeated("members of gzip that hold the next ones", b"\x1f\x8b\x08\0\0\0\0\0\0\3\0\xff\xff\0\0", B),
+    Shape("tiny members of gzip", _tiny_members, "application/gzip"),
+    repeated("zip's magic number", b"PK\x03\x04\x14\x00\x00\x00\x08\x00", B),
+    repeated("?token=", b"?token="),
+    repeated("dotted words after bearer", b"a.b.c.d.", "text/plain", b"authorization: bearer "),
+    Shape(
+        "spaces and semicolons in a cookie",
+        lambda size, number: b"a=%d" % number + b"  ; , a" * (size // 7),
+        "",
+        "Set-Cookie",
+    ),
+    Shape("deep JSON", _deep_json, J),
+    Shape("deep XML", _deep_xml, "application/xml"),
+    repeated("tags that nothing closes", b"<a ", "text/html"),
+    repeated("entities of entities", b"&amp;amp;", "text/html"),
+    repeated(r"\u0041", b"\\u0041", J, b'{"a": "', b'"}'),
+    Shape("base64 of one letter", _zeros),
+    repeated("a word without an end", b"aB3"),
+    repeated("start of a private key", b"-----BEGIN PRIVATE KEY-----"),
+]
+MORE = [
+    Shape("base64 in base64", _nested_base64),
+    repeated("zlib that holds the next", b"\x78\x01\0\xff\xff\0\0", B),
+    repeated("digits with commas", b"49,", J, b"[", b"1]"),
+    repeated("spaces", b" "),
+    repeated("://a:b", b"://a:b"),
+    repeated("start of a JWT", b"eyJ"),
+    repeated("start of a MIME word", b"=?utf-8?B?"),
+    repeated("start of brotli", b"\x0b\x02\x80", B),
+    repeated("hex with colons", b"4f:"),
+    repeated("one name and value", b'"password":"x",', J, b"{", b'"a":1}'),
+]
+
+
+def _package(number: int, numbers: random.Random) -> dict[str, object]:
+    digest = base64.b64encode(numbers.randbytes(64)).decode()
+    return {
+        "name": f"package-{number}",
+        "version": f"1.{number}.0",
+        "description": "A small package that reads settings, writes a report and says what it did.",
+        "keywords": ["token", "session", "report"],
+        "dist": {
+            "integrity": f"sha512-{digest}",
+            "shasum": f"{numbers.getrandbits(160):040x}",
+            "tarball": f"https://registry.example/package-{number}/-/package-{number}-1.{number}.0.tgz",
+            "signatures": [{"keyid": "SHA256:x", "sig": base64.b64encode(numbers.randbytes(70)).decode()}],
+        },
+        "maintainers": [{"name": "someone", "email": "someone@mail.example"}],
+        "scripts": {"test": 'node --test "tests/**/*.js"', "build": "tsc -p . && echo \\done"},
+    }
+
+
+def _packages(size: int, number: int) -> bytes:
+    numbers = random.Random(number)  # noqa: S311
+    count = size // len(json.dumps(_package(1000, numbers)))
+    return json.dumps({str(at): _package(at, numbers) for at in range(count)}).encode()
+
+
+def _images(size: int, number: int) -> bytes:
+    numbers = random.Random(number)  # noqa: S311
+    items = []
+    for at in range(10):
+        pixels = zlib.compress(numbers.randbytes(size // 20))
+        image = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\1\0\0\0\1\0\x08\2\0\0\0\0\0\0\0" + len(pixels).to_bytes(4, "big")
+        encoded = base64.b64encode(image + b"IDAT" + pixels + b"\0\0\0\0").decode()
+        hashes = [f"{numbers.getrandbits(256):064x}" for _ in range(size // 4000)]
+        items.append({"id": at, "image": f"data:image/png;base64,{encoded}", "hashes": hashes})
+    return json.dumps({"items": items}).encode()
+
+
+def _rows(size: int, number: int) -> bytes:
+    row = {"id": number, "account": "savings", "currency": "EUR", "balance": "1044.20", "note": "paid, with thanks"}
+    return json.dumps([row] * (size // len(json.dumps(row)))).encode()
+
+
+HONEST = [
+    Shape("an answer as of npm", _packages, J),
+    Shape("JSON with images and hashes", _images, J),
+    Shape("rows of accounts", _rows, J),
+]
