@@ -50,7 +50,7 @@ def decompress_body(headers: Iterable[tuple[str, str]], body: bytes) -> bytes:
 
 
 def _decompressed(coding: str, body: bytes) -> bytes:
-    decompress = _DECOMPRESSORS.get(coding)
+    decompress = DECOMPRESSORS.get(coding)
     if decompress is None and _is_text(body):
         return body
     if decompress is not None:
@@ -180,7 +180,7 @@ def _is_text(body: bytes) -> bool:
     return not _CONTROL.search(body)
 
 
-_DECOMPRESSORS: Final[dict[str, Callable[[bytes], Iterator[bytes]]]] = {
+DECOMPRESSORS: Final[dict[str, Callable[[bytes], Iterator[bytes]]]] = {
     "gzip": lambda body: inflated(body, _GZIP),
     "x-gzip": lambda body: inflated(body, _GZIP),
     "deflate": _deflated,

@@ -122,7 +122,7 @@ def test_byte_order_mark():
         (b"version: 1\n", "'interactions' is missing"),
         (b"interactions: 7\n", "the fields of a cassette"),
         (b"interactions: [{response: {}}]\n", "'request' is missing"),
-        (b"interactions: [{request: {uri: 'http://h/'}}]\n", "the fields of a cassette"),
+        (b"interactions: [{request: {uri: 'http://h/'}}]\n", "line 1 is .* in interaction 1, 'method' is missing"),
         (b"a: {\nb: ]\n", "x.yaml, line 2 is not a cassette: it is not valid YAML"),
         (b"\ninteractions: !!python/object/apply:os.getcwd []\n", "x.yaml, line 2 is not a cassette: .*os.getcwd"),
         (b'{"interactions": [\n{"request"]}', "x.yaml, line 2 is not a cassette: it is not valid JSON"),
@@ -145,7 +145,9 @@ def test_invalid_uri(uri):
     """An invalid URI is refused when the file is read, not when a request is looked up."""
     broken = item()
     broken["request"]["uri"] = uri
-    assert "x.yaml is not a cassette" in refused(yaml.dump({"interactions": [broken]}).encode())
+    assert refused(yaml.dump({"interactions": [broken]}).encode()) == (
+        "x.yaml, line 2 is not a cassette: in interaction 1, a URI is not valid."
+    )
 
 
 @pytest.mark.parametrize("missing", ["status", "headers", "body"])

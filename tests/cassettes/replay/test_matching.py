@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from recordings import JSON
 
 from toolkit.cassettes.format.interactions import Interaction
+from toolkit.cassettes.replay.bodies import canonical_body
 from toolkit.cassettes.replay.matching import (
     ANYONE,
     OURS,
@@ -20,7 +21,6 @@ from toolkit.cassettes.replay.matching import (
     Index,
     Matcher,
     Takes,
-    canonical_body,
     query_fields,
 )
 from toolkit.core.errors import ConfigurationError

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from toolkit.cassettes.format import fast_items, interactions, layout, vcrpy_layout
-from toolkit.cassettes.format.interactions import Interaction
+from toolkit.cassettes.format.interactions import Interaction, is_uri
 from toolkit.scrubbing.messages import RecordedRequest
 
 if TYPE_CHECKING:
@@ -48,6 +48,10 @@ class Contents(ABC):
     def head(self, number: int) -> RecordedRequest:
         """Return a request with at least its method and URI."""
         return self.interaction(number).request
+
+    def line(self, number: int) -> int | None:  # noqa: ARG002 - files that are split into items know it
+        """Return the line on which an interaction begins, from 1, or None if it is not known."""
+        return None
 
     def table(self) -> pd.DataFrame:
         """Return one row per interaction; `Cassette.table` documents the columns."""
@@ -106,7 +110,12 @@ class _Lazy(Contents):
 
     def head(self, number: int) -> RecordedRequest:
         head = self._method_and_uri(number)
-        return self.interaction(number).request if head is None else RecordedRequest(*head)
+        if head is not None and is_uri(head[1]):
+            return RecordedRequest(*head)
+        return self.interaction(number).request
+
+    def line(self, number: int) -> int | None:
+        return self.layout.items[number].line
 
     @abstractmethod
     def _parse(self, number: int, item: bytes, line: int) -> Interaction: ...
@@ -148,7 +157,7 @@ class UnparsedForeign(_Lazy):
     def _parse(self, number: int, item: bytes, line: int) -> Interaction:
         from toolkit.cassettes.format import vcrpy_files
 
-        parsed = vcrpy_files.load_item(item, source=self._source, line=line)
+        parsed = vcrpy_files.load_item(item, source=self._source, line=line, number=number)
         head = self._method_and_uri(number)
         if head is not None and head != (parsed.request.method, parsed.request.uri):
             raise interactions.corrupt(self._source, "text in a body looks like a method and a URI", line=line)

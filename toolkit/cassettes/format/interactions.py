@@ -134,14 +134,16 @@ def decode_all(data: bytes, items: Callable[[Any], Any], *, source: str, line: i
     """
     from toolkit.cassettes.format import yaml_text
 
+    recorded: list[Interaction] = []
     try:
-        return [_interaction(fields) for fields in items(yaml_text.load(data))]
+        for fields in items(yaml_text.load(data)):
+            recorded += [_interaction(fields)]
     except yaml_text.NotYaml as error:
         raise corrupt(source, str(error), line=line + error.line) from None
-    except KeyError as error:
-        raise corrupt(source, f"an interaction lacks {error}", line=line) from None
-    except (TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError) as error:
-        raise corrupt(source, str(error) or type(error).__name__, line=line) from None
+    except (TypeError, ValueError, LookupError, AttributeError, OverflowError, RecursionError) as error:
+        why = f"an interaction lacks {error}" if isinstance(error, KeyError) else str(error) or type(error).__name__
+        raise corrupt(source, why, line=yaml_text.line_of_item(data, len(recorded)) or line) from None
+    return recorded
 
 
 def corrupt(source: str, why: str, *, line: int | None = None) -> CassetteCorrupt:
@@ -149,7 +151,7 @@ def corrupt(source: str, why: str, *, line: int | None = None) -> CassetteCorrup
     where = f"{source}, line {line}" if line else source
     return CassetteCorrupt(
         f"{where} is not a cassette: {why}.",
-        "A cassette is a file in vcrpy's format, version 1. The file was left as it was; fix or remove it.",
+        "A cassette is a file in vcrpy's format, version 1. The file was left as it was: fix it, or name another file.",
         about="cassette",
     )
 
@@ -182,13 +184,23 @@ def _interaction(fields: Mapping[str, Any]) -> Interaction:
     )
 
 
+def is_uri(text: str) -> bool:
+    """Return True if a text can be split into the parts of a URI."""
+    try:
+        _ = urlsplit(text).port
+    except ValueError:
+        return False
+    return True
+
+
 def checked_uri(uri: str) -> str:
     """Return a URI unchanged.
 
     Raises:
-        ValueError: if it cannot be split into its parts.
+        ValueError: if it cannot be split into its parts. The text does not quote it.
     """
-    _ = urlsplit(uri).port
+    if not is_uri(uri):
+        raise ValueError("a URI is not valid")
     return uri
 
 
@@ -196,9 +208,12 @@ def checked_status(code: Any) -> int:
     """Return a status code as an integer.
 
     Raises:
-        ValueError, TypeError, OverflowError: if it is not a status code.
+        ValueError: if it is not a status code.
     """
-    status = int(code)
+    try:
+        status = int(code)
+    except (ValueError, TypeError, OverflowError):
+        status = -1
     if not 0 <= status <= 999:
         raise ValueError("a status code has three digits")
     return status

@@ -19,6 +19,7 @@ _END: Final = b"version: 1\n"
 _START: Final = b"\n- request:\n    body:"
 _AT_THE_MARGIN: Final = re.compile(rb"\n(?! |\n|- request:\n    body:)")
 _OTHER_LINE_BREAKS: Final = (b"\r", b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x80\xa9")  # of YAML 1.1
+_PARSED_BODY: Final = b"\n    parsed_body:"  # of pydantic-ai, whose files are refused as a whole
 _ANCHOR: Final = re.compile(rb"[\s\[,{:-]&([^\s,\[\]{}]+)")
 _ALIAS: Final = re.compile(rb"[\s\[,{:-]\*([^\s,\[\]{}]+)")
 _HEAD: Final = re.compile(rb"\n    method: ([A-Za-z]+)\n    uri: (https?://[!-\"$-~]*)\n  response:\n")
@@ -32,7 +33,7 @@ def lay_out(data: bytes) -> Layout | None:
     items = data[: -len(_END)]
     if not items.startswith(_START[1:], len(_HEADER)) or _AT_THE_MARGIN.search(items, len(_HEADER), len(items) - 1):
         return None
-    if any(line_break in items for line_break in _OTHER_LINE_BREAKS) or _has_aliases(items):
+    if any(text in items for text in (*_OTHER_LINE_BREAKS, _PARSED_BODY)) or _has_aliases(items):
         return None
     try:
         items.decode("utf-8")

@@ -122,3 +122,18 @@ def load(data: bytes) -> Any:
         raise NotYaml(f"it is not valid YAML ({error.problem})", line) from None
     except (yaml.YAMLError, UnicodeDecodeError):
         raise NotYaml("it is not valid YAML (a character that YAML does not allow)", 0) from None
+
+
+def line_of_item(data: bytes, number: int) -> int | None:
+    """Return the line, from 1, on which an interaction of a whole cassette begins, or None if that is not known.
+
+    Args:
+        data: the text, which was loaded before, so it is safe to parse.
+        number: number of the interaction, from 0.
+    """
+    try:
+        document: Any = yaml.compose(data, Loader=_Loader)
+        items = next(value for key, value in document.value if key.value == "interactions")
+        return int(items.value[number].start_mark.line) + 1
+    except (yaml.YAMLError, UnicodeDecodeError, AttributeError, TypeError, ValueError, LookupError, StopIteration):
+        return None

@@ -6,20 +6,23 @@ parses none of them. Headers, bodies and identities are compared only among the 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
+import httpx
+
 from toolkit.cassettes.format.interactions import Interaction
+from toolkit.cassettes.replay.bodies import canonical_body, typed_requests
 from toolkit.core.errors import ConfigurationError
 from toolkit.scrubbing.credential_names import header_kind
 from toolkit.scrubbing.messages import RecordedRequest
 
 OURS: Final = ("identity", "method", "scheme", "host", "port", "path", "query", "body")
 VCRPY_DEFAULT: Final = ("method", "scheme", "host", "port", "path", "query")
-_BOUNDARY: Final = re.compile(r'boundary="?([^";,]+)"?', re.IGNORECASE)
+_UNUSUAL_PATH: Final = re.compile(r"/\.|[^A-Za-z0-9._~!$&'()*+,;=:@/-]")
 _DEFAULT_PORTS: Final = {"https": 443, "http": 80}
 
 
@@ -62,8 +65,20 @@ def _uri(request: RecordedRequest) -> Hashable:
 
 
 def _path(request: RecordedRequest) -> str:
-    # Foreign recordings may contain placeholders that are not percent-encoded.
-    return urlsplit(request.uri).path.replace("<", "%3C").replace(">", "%3E") or "/"
+    path = urlsplit(request.uri).path
+    return as_httpx_writes(path) if _UNUSUAL_PATH.search(path) else path or "/"
+
+
+@lru_cache(maxsize=1024)
+def as_httpx_writes(path: str) -> str:
+    """Return a path as httpx sends it: percent-encoded, without segments that are `.` or `..`.
+
+    Other clients write some paths in other ways, and placeholders in foreign recordings are not percent-encoded.
+    """
+    try:
+        return httpx.URL("http://h" + path).raw_path.decode("ascii")
+    except httpx.InvalidURL:
+        return path
 
 
 def _headers(request: RecordedRequest) -> Hashable:
@@ -71,34 +86,9 @@ def _headers(request: RecordedRequest) -> Hashable:
     return tuple(sorted((name.lower(), value) for name, value in request.headers if header_kind(name) is None))
 
 
-def _form_fields(form: str) -> Hashable:
-    # A stable sort by name keeps the order of repeated fields.
-    return tuple(sorted(parse_qsl(form, keep_blank_values=True, strict_parsing=True), key=lambda field: field[0]))
-
-
-def canonical_body(request: RecordedRequest) -> Hashable:
-    """Return a body by its meaning: JSON by value, forms by field, multipart without its boundary, else the bytes."""
-    body = request.body
-    if not body:
-        return b""
-    content_type = next((value for name, value in request.headers if name.lower() == "content-type"), "")
-    media_type = content_type.split(";", 1)[0].strip().lower()
-    try:
-        if media_type == "application/json" or media_type.endswith("+json"):
-            return "json", json.dumps(json.loads(body), sort_keys=True)
-        if media_type == "application/x-www-form-urlencoded":
-            return "form", _form_fields(body.decode("utf-8"))
-    except (ValueError, RecursionError):
-        return body
-    boundary = _BOUNDARY.search(content_type)
-    if media_type.startswith("multipart/") and boundary:
-        return body.replace(boundary[1].encode(), b"boundary")
-    return body
-
-
 # Parts of method and URI, which are known before an item is parsed.
 HEAD_PARTS: Final[dict[str, Callable[[RecordedRequest], Hashable]]] = {
-    "method": lambda request: request.method,
+    "method": lambda request: request.method.upper(),
     "uri": _uri,
     "url": _uri,
     "scheme": lambda request: urlsplit(request.uri).scheme,
@@ -159,8 +149,12 @@ class Matcher:
             identities |= {Identity(caller.environment, caller.profile), Identity(caller.environment)}
         elif self._uses_identity and interaction.token_obtained is None:
             identities.add(_UNKNOWN)
-        for identity in identities:
-            yield self._key(identity, interaction.request)
+        requests = [interaction.request]
+        if canonical_body in self._parsed:
+            requests += typed_requests(interaction.request)
+        for request in requests:
+            for identity in identities:
+                yield self._key(identity, request)
 
 
 class Takes:

@@ -6,12 +6,13 @@ import threading
 from collections.abc import Sequence
 
 from toolkit.cassettes.format.contents import Contents
+from toolkit.cassettes.format.decompression import NotEncoded, TooLarge, check_decompression
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.replay import misses
 from toolkit.cassettes.replay.matching import OURS, VCRPY_DEFAULT, Identity, Index, Matcher, Takes
-from toolkit.core.errors import CassetteMiss
+from toolkit.core.errors import CassetteCorrupt, CassetteMiss
 from toolkit.core.ledger import Authorization
-from toolkit.scrubbing.messages import RecordedRequest
+from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
 from toolkit.scrubbing.scrubber import Scrubber
 
 
@@ -45,6 +46,7 @@ class Player:
         self._matcher = Matcher(match_on or (VCRPY_DEFAULT if contents.is_foreign else OURS))
         self._lock = threading.Lock()
         self._play_counts: dict[int, int] = {}
+        self._checked: set[int] = set()  # numbers of interactions whose bodies are known to be small enough
         self._index: Index | None = None
         self._indexed_with = -1  # number of known secrets when the index was last rebuilt
         self._token_requests: dict[Authorization, int] | None = None
@@ -64,15 +66,17 @@ class Player:
         """Return the interaction that answers a scrubbed request, or None.
 
         Raises:
-            CassetteCorrupt: if the recorded item cannot be read.
+            CassetteCorrupt: if the recorded item cannot be read, or its body is too large when decompressed.
         """
         with self._lock:
             takes = self._find(request, identity)
             number = None if takes is None else self._next(takes)
             if number is None:
                 return None
+            interaction = self._contents.interaction(number)
             self._play_counts[number] = self._play_counts.get(number, 0) + 1
-            return self._contents.interaction(number)
+        self._check_size(number, interaction.response)
+        return interaction
 
     def token_request_of(self, authorization: Authorization) -> Interaction | None:
         """Return the token request whose token authorized a call: once, for the first such call; then None."""
@@ -104,6 +108,28 @@ class Player:
             self._as_matched,
             environments=self._contents.environments,
             is_empty=not len(self._contents),
+        )
+
+    def _check_size(self, number: int, response: RecordedResponse) -> None:
+        """Refuse a body that would fill the memory when the client decompresses it. Each is checked once."""
+        if number in self._checked:
+            return
+        try:
+            check_decompression(response.headers, response.body)
+        except TooLarge as error:
+            raise self._undecodable(number, f"has {error}") from None
+        except NotEncoded as error:
+            if error.is_nested:
+                raise self._undecodable(number, "does not have the content encodings that its headers name") from None
+        self._checked.add(number)
+
+    def _undecodable(self, number: int, why: str) -> CassetteCorrupt:
+        line = self._contents.line(number)
+        where = f"interaction {number + 1}" + (f" (line {line})" if line else "")
+        return CassetteCorrupt(
+            f"In {self._file_name}, the body of the response in {where} {why}.",
+            "It is not replayed, because it could fill the memory. The file was left as it was.",
+            about="cassette",
         )
 
     def _find(self, request: RecordedRequest, identity: Identity) -> Takes | None:
