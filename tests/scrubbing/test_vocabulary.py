@@ -110,8 +110,12 @@ def test_one_name_in_many_forms(words, prefix, place):
     [
         ("X-Api-Key", HEADER, True, False),
         ("X-Finnhub-Token", HEADER, True, False),
-        ("X-Unheard-Of-Token", HEADER, False, False),
+        ("X-Unheard-Of-Token", HEADER, True, False),
+        ("unheard_of_token", JSON, False, False),
+        ("pin", JSON, False, False),
+        ("key", QUERY, True, True),
         ("password", JSON, True, False),
+        ("acme_api_key", JSON, True, False),
         ("token", QUERY, True, False),
         ("token", JSON, True, True),
         ("key", JSON, False, True),

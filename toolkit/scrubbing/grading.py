@@ -9,8 +9,16 @@ import re
 from typing import Final
 
 from toolkit.scrubbing.strength import Strength, grade
-from toolkit.scrubbing.vocabulary import Place, credential_kind, is_core_name, is_placeholder, normal_name
+from toolkit.scrubbing.vocabulary import (
+    Place,
+    credential_kind,
+    is_core_name,
+    is_placeholder,
+    needs_strong_value,
+    normal_name,
+)
 
+_LONG_ENOUGH: Final = 16  # characters
 # The words of a wallet (BIP 39): secret, although they are words.
 _MNEMONIC_NAMES: Final = frozenset(
     {"mnemonic", "seed", "seedphrase", "recoveryphrase", "mnemonicphrase", "secretphrase"}
@@ -28,7 +36,8 @@ def secret_kind(name: str, value: str, place: Place) -> str | None:
         return None
     strength = grade(value)
     if strength is Strength.STRONG:
-        return kind
+        # A short text under a doubtful name is more often the identifier of something.
+        return kind if len(value) >= _LONG_ENOUGH or not needs_strong_value(name, place) else None
     if strength is Strength.LOOKALIKE:
         # A token in a document may be that of a blockchain, which has an address.
         is_address = value.startswith("0x") and place is Place.JSON and normal_name(name).endswith("token")

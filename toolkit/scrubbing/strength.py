@@ -73,19 +73,34 @@ _LOOKALIKE: Final = re.compile(
     r"(?:sha[0-9]{1,3}|md5)[-:=][A-Za-z0-9+/=]{16,128}|"
     r"0x[0-9a-fA-F]{8,128}|"
     r"01[0-9A-HJKMNP-TV-Z]{24}|"  # ULID
+    r"Qm[1-9A-HJ-NP-Za-km-z]{44}|baf[a-z2-7]{50,60}|"  # content of IPFS
+    r"(?!SK)[A-Z]{2}[0-9a-f]{32}|"  # identifiers of Twilio
+    r"(?:[0-9a-fA-F]{2}[:-]){5,63}[0-9a-fA-F]{2}|(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{0,4}|"
     r"(?:[0-9a-f]{16}|[0-9a-f]{24}|[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})|"
     r"(?:[0-9A-F]{16}|[0-9A-F]{24}|[0-9A-F]{32}|[0-9A-F]{40}|[0-9A-F]{56}|[0-9A-F]{64}|[0-9A-F]{96}|[0-9A-F]{128})"
 )
 _WORD_CHARACTERS: Final = re.compile(r"[\w./+~-]+")
 _HEX: Final = re.compile(r"[0-9a-f]+|[0-9A-F]+")
-_DATE_OR_NUMBER: Final = re.compile(r"[0-9TZ:. +,_/-]+|[0-9.+-]+[eE][+-]?[0-9]+")
+_DATE_OR_NUMBER: Final = re.compile(
+    r"[0-9TZ:. +,_/-]+|[0-9.+-]+[eE][+-]?[0-9]+|[PR][0-9][0-9TZPYMWDHS:./-]*|PT[0-9HMS.]+"
+)
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]{1,20}:/")
-_MEDIA_TYPE_OR_FILE: Final = re.compile(r"[A-Za-z][\w+.-]{0,60}/[\w+.-]{1,60}|[\w./ -]{1,80}\.[a-z]{1,4}[0-9]?")
+_EMAIL: Final = re.compile(r"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,10}")
+_FILE: Final = re.compile(
+    r"[\w./@+=~-]+\.(?:png|jpe?g|gif|svg|webp|ico|avif|heic|pdf|txt|csv|tsv|jsonl?|xml|x?html?|m?js|tsx?|jsx?|css|scss|map"
+    r"|zip|gz|tgz|tar|bz2|xz|7z|mp[34]|mov|webm|wav|ogg|md|rst|ya?ml|toml|ini|cfg|log|parquet|xlsx?|docx?|pptx?|py|ipynb"
+    r"|rb|go|rs|java|kt|c|h|cpp|cs|php|sh|sql|whl|jar|war|woff2?|ttf|otf|eot|wasm|bin|exe|dll|so|dmg|deb|rpm)",
+    re.IGNORECASE,
+)
+# A part of a path: a word, a number, a UUID, a digest.
+_SEGMENT: Final = re.compile(
+    r"[A-Za-z]?[a-z]*(?:[_.-][a-z]+)*[_.-]?[0-9]{0,8}|[A-Z]{1,12}|[0-9a-fA-F-]{32,64}|[0-9._:-]{0,24}"
+)
 _DUMMY: Final = re.compile(
     r"(?i:(?:your|my|some|the|an?|enter|insert|replace|change|put|add|test|fake|dummy|sample|example|placeholder|redacted"
     r"|filtered|masked|hidden|removed|scrubbed|sanitized|invalid|undefined|null|none|todo)(?:[-_ .:]|\Z))"
     r"|\$[({]|\$\$?[A-Za-z_]+(?:[:/.]|\Z)|%[({]|%[A-Za-z_]*%?\Z|[*#]{2}|<"
-    r"|[A-Z]{1,20}(?:_(?:[A-Z]{1,20}[0-9]{0,4}|[0-9]{1,4}))+\Z"  # OPENAI_API_KEY
+    r"|[A-Z]{1,20}[0-9]{0,4}(?:[_-](?:[A-Z]{1,20}[0-9]{0,4}|[0-9]{1,4}))+\Z"  # OPENAI_API_KEY, ECDHE-RSA-AES128
 )
 _DUMMY_WORDS: Final = (
     "example",
@@ -98,6 +113,9 @@ _DUMMY_WORDS: Final = (
     "fake-",
     "fake_",
     "xxxx",
+    "abcdefghij",
+    "0123456789",
+    "1234567890",
 )
 
 
@@ -118,10 +136,19 @@ def grade(value: str) -> Strength:
         return Strength.WEAK
     if _DATE_OR_NUMBER.fullmatch(value) or _URL.match(value) or _is_dummy(value):
         return Strength.WEAK
+    if _names_something(value):
+        return Strength.WEAK
     parts = [part for part in _PARTS.split(value[:1024]) if len(part) >= _LONG_ENOUGH]
     if parts and all(map(_LOOKALIKE.fullmatch, parts)):  # t=1492774577,v1=5257a869...
         return Strength.LOOKALIKE
     return Strength.STRONG if _is_random(value) or any(map(_is_random, parts[:8])) else Strength.WEAK
+
+
+def _names_something(value: str) -> bool:
+    """Check whether a value is a path, the name of a file or an e-mail address."""
+    if "/" in value and all(map(_SEGMENT.fullmatch, value.split("/"))):
+        return True
+    return "." in value and (_FILE.fullmatch(value) or _EMAIL.fullmatch(value)) is not None
 
 
 def _is_dummy(value: str) -> bool:

@@ -65,9 +65,10 @@ HEADERS: Final = {
 }
 # Names in the query of a URL; forms use them too.
 URL_FIELDS: Final = {
-    "API_KEY": "key apikey appid hapikey subscription-key auth_key authkey app_key appkey api-key wskey devkey"
-    " userkey user_key license_key access_key accesskey access_key_id AWSAccessKeyId api_token apitoken x-api-key"
-    " apiKey sk X-Amz-Credential X-Goog-Credential GoogleAccessId OSSAccessKeyId registration_key ak",
+    "API_KEY": "steamkey feedkey rsskey crtfc_key serviceKey key apikey appid hapikey subscription-key auth_key"
+    " authkey app_key appkey api-key wskey devkey userkey user_key license_key access_key accesskey access_key_id"
+    " AWSAccessKeyId api_token apitoken x-api-key apiKey sk X-Amz-Credential X-Goog-Credential GoogleAccessId"
+    " OSSAccessKeyId registration_key ak",
     "ACCESS_TOKEN": "token access_token auth auth_token oauth_token private_token job_token t_token tk jwt ticket"
     " input_token x-oauth-token bearer_token api_auth_token sas sastoken login_token verify_token accessToken"
     " tempauth",
@@ -88,6 +89,9 @@ FIELDS: Final = {
     " oauth_token user_token app_token api_token bot_token personal_access_token page_access_token"
     " authentication_token access_jwt accessJwt id_jwt gitlab_token github_token slack_token service_token"
     " installation_token storefrontAccessToken device_token pushToken authenticity_token_value webhook_token",
+    "TOKEN": "registration_token invite_token reset_token confirmation_token upload_token share_token wrapping_token"
+    " root_token sas_token verification_token unsubscribe_token recovery_token activation_token password_reset_token"
+    " email_token signup_token magic_token deploy_token project_token workspace_token admin_token",
     "REFRESH_TOKEN": "refresh_token refreshJwt",
     "ID_TOKEN": "id_token id_token_hint",
     "SESSION_TOKEN": "session_token session_id sessionid session_key sessionSecret",
@@ -112,19 +116,20 @@ FIELDS: Final = {
     " signing_key",
     "PRIVATE_KEY": "private_key privateKeyPem private_key_pem ssh_private_key rsa_private_key",
     "SECRET": "secret secret_value SecretString secretString SecretBinary client_secret_value totp_secret otp_secret"
-    " account_key storage_account_key",
+    " account_key storage_account_key hmac_secret token_secret oauth_token_secret unseal_key stream_key rtmp_key",
 }
 # Fields of JSON that mean a credential with a strong value only.
 DOUBTFUL_FIELDS: Final = {
-    "ACCESS_TOKEN": "access bearer jwt idToken",
+    "ACCESS_TOKEN": "access bearer",
     "REFRESH_TOKEN": "refresh",
     "CODE": "code",
     "API_KEY": "primaryKey secondaryKey key1 key2 primary_key secondary_key primary secondary apiKeyValue"
     " credential_value",
     "SECRET": "connectionString connection_string primaryConnectionString secondaryConnectionString dsn database_url"
-    " webhook_url webhookUrl incoming_webhook_url seed mnemonic seed_phrase recovery_phrase recovery_code"
-    " recovery_codes backup_code backup_codes secret_id SecretId magic_link invite_token kubeconfig otpauth_url"
-    " primaryConnectionKey sas_url sasUrl uploadUrl_sas",
+    " psk pre_shared_key snmp_community connection_uri ticket tgt otpauth webhook_url webhookUrl"
+    " incoming_webhook_url seed mnemonic seed_phrase recovery_phrase recovery_code recovery_codes backup_code"
+    " backup_codes secret_id SecretId magic_link kubeconfig otpauth_url primaryConnectionKey sas_url sasUrl"
+    " uploadUrl_sas",
     "PRIVATE_KEY": "d jwk_private pem",
 }
 # Ordinary things whose names hold a word of a credential.
@@ -133,7 +138,8 @@ ORDINARY: Final = frozenset(
         # requests and caching
         " Idempotency-Key X-Idempotency-Key Sec-WebSocket-Key Surrogate-Key X-Surrogate-Key X-Cache-Key Cache-Key"
         " Signature-Input Sec-Session-ID X-Amz-SignedHeaders X-Goog-SignedHeaders X-Amz-Algorithm Public-Key-Pins"
-        " Access-Control-Request-Headers X-Client-Session-Id X-Session-Affinity X-Correlation-Token"
+        " Access-Control-Allow-Credentials Access-Control-Request-Headers X-Client-Session-Id X-Session-Affinity"
+        " X-Correlation-Token"
         # pages
         " continuation_token continue_token cursor_token sync_token token_sync delta_token skip_token watch_token"
         " marker_token pagination_token paging_token page_token next_token previous_token prev_token start_token"
@@ -163,8 +169,8 @@ ORDINARY: Final = frozenset(
         " authorities authenticated authenticate authorized authentication_method credential_source"
         " credentials_provider auth_provider auth_mode auth_method auth_scheme auth_style boarding_pass season_pass"
         " pass_rate pass_fail first_pass last_pass passes bandpass lowpass highpass sign_in sign_up sign_out signin"
-        " signup signout zodiac_sign call_sign callsign star_sign road_sign sign_count signature_count plus_sign"
-        " currency_sign sun_sign vital_sign allow_credentials with_credentials include_credentials cookie_policy"
-        " cookie_consent cookie_banner"
+        " signup signout zodiac_sign call_sign callsign sig_figs shipping_pin_code star_sign road_sign sign_count"
+        " signature_count plus_sign currency_sign sun_sign vital_sign allow_credentials with_credentials"
+        " include_credentials cookie_policy cookie_consent cookie_banner"
     ).split()
 )

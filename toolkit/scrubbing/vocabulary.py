@@ -75,14 +75,17 @@ _WORDS: Final = {
 }
 # Words that also mean something else: a name in which they are the only hint counts with a strong value only.
 _DOUBTFUL: Final = frozenset(
-    "key sign sig signature session sid auth oauth cookie pin hmac crumb sas pw bearer".split()
+    "key sign sig signature session sid auth oauth cookie hmac crumb sas pw bearer st sk ak tk sess".split()
 )
+_CERTAIN: Final = _WORDS.keys() - _DOUBTFUL
 # Names that end like this under any prefix are as good as exact names.
-_EXACT_ENDINGS: Final = (
-    "apikey apisecret apitoken accesstoken authtoken refreshtoken clientsecret secretkey secretaccesskey privatekey"
-    " sessiontoken password passwd passphrase bearertoken subscriptionkey apisecretkey oauthtoken privatetoken"
-    " accesskeyid webhooksecret signingsecret appsecret consumersecret masterkey"
-).split()
+_EXACT_ENDINGS: Final = tuple(
+    (
+        "apikey apisecret apitoken accesstoken authtoken refreshtoken clientsecret secretkey secretaccesskey privatekey"
+        " sessiontoken password passwd passphrase bearertoken subscriptionkey apisecretkey oauthtoken privatetoken"
+        " accesskeyid webhooksecret signingsecret appsecret apikeyid consumersecret masterkey secret"
+    ).split()
+)
 _ENDINGS: Final = tuple(
     (ending, kind)
     for ending, kind in {
@@ -138,17 +141,23 @@ _AROUND: Final = frozenset(
     " enabled disabled allowed valid validity set changed reset strength score field fields param params"
     " parameter header headers prefix suffix column columns index usage use uses used cost price prices rate"
     " ratio budget per symbol symbols address addresses decimals supply balance balances amount amounts owner"
-    " holder holders scope scopes audience issuer provider providers info information metadata meta details"
-    " detail config configuration settings options option source target email mail user users username client"
-    " server domain host region service vendor id ids uuid md5 sha1 sha256 fingerprint thumbprint checksum"
-    " open close start end begin window level group category kind class role roles permission permissions"
-    " flow grant manager store storage factory handler middleware filter ring board word words pair pairs"
-    " frame frames number num bits bit curve ops trip through over port ports banner consent notice flag"
-    " flags present exists missing needed supported attempts retries failures success failed available"
-    " verified page pages view schema template event events log logs request response location cost".split()
+    " holder holders arn arns scope scopes audience issuer provider providers info information metadata meta"
+    " details detail config configuration settings options option source target email mail user users"
+    " username client server domain host region service vendor id ids uuid md5 sha1 sha256 fingerprint"
+    " thumbprint checksum open close start end begin window level group category kind class role roles"
+    " permission permissions flow grant manager store storage factory handler middleware filter ring board"
+    " word words pair pairs frame frames number num bits bit curve ops trip through over port ports banner"
+    " consent notice flag flags present exists missing needed supported attempts retries failures success"
+    " failed available verified page pages view schema template event events log logs request response"
+    " location cost".split()
 )
 # Before `id`, these do not make an ordinary identifier.
 _SECRET_IDS: Final = frozenset("session sid sess".split())
+# Names that begin like this ask a question, and names with these words are about an allowance.
+_CONDITIONS: Final = frozenset(
+    "has have is are can should require requires needs use uses allow enable disable".split()
+)
+_LIMITS: Final = frozenset("ratelimit limit remaining quota".split())
 _CURSORS: Final = frozenset(
     "next page prev previous continuation continue cursor sync delta skip paging pagination resume resumption"
     " marker offset iterator scroll start stop max min prompt completion input output total reasoning cached"
@@ -263,19 +272,23 @@ def _kind_by_words(words: tuple[str, ...], joined: str) -> str | None:
     hints = [at for at, word in enumerate(words) if word in _WORDS]
     if not hints:
         return None
-    last = len(words) - 1
-    while last > hints[-1] and words[last].isdigit():
-        last -= 1
-    head, at = words[last], hints[-1]
+    at, head = hints[-1], _head_of(words)
     before = words[at - 1] if at else ""
-    if at < last and head in _AROUND and not (head == "id" and words[last - 1] in _SECRET_IDS):
+    if head != words[at] and head in _AROUND and not (head == "id" and words[-2] in _SECRET_IDS):
         return _kind_of_ending(joined) if joined.endswith(("apikeyid", "accesskeyid")) else None
+    if words[0] in _CONDITIONS or not _LIMITS.isdisjoint(words):
+        return None
     word = words[at]
     if word == "token" and before in _CURSORS:
         return None
     if word == "key" and before in _NOT_KEYS:
         return None
     return _kind_of_ending("".join(words[: at + 1])) or _WORDS[word]
+
+
+def _head_of(words: tuple[str, ...]) -> str:
+    """Return the last word that is not a number, which says what a compound is."""
+    return next((word for word in reversed(words) if not word.isdigit()), "")
 
 
 def _kind_of_ending(joined: str) -> str | None:
@@ -286,26 +299,34 @@ def _kind_of_ending(joined: str) -> str | None:
 def is_core_name(name: str, place: Place) -> bool:
     """Check whether a name is one under which UUIDs and digests count too.
 
-    That is the exact name of a standard, of the document or of a vendor's documentation, or ends like one.
+    That is the exact name of a standard, of the document or of a vendor's documentation, or ends like one. In headers,
+    queries and forms, which are no documents, it is any name whose last word means a credential.
     """
     if credential_kind(name, place) is None:
         return False
-    joined, last = normal_name(name), normal_name(last_name(name))
     if place is Place.COOKIE:
         return credential_kind(name, Place.JSON) is not None
-    return joined in _EXACT[place] or last in _EXACT[place] or joined.endswith((*_EXACT_ENDINGS, *dict(_KEY_HEADERS)))
+    if place is not Place.JSON and _head_of(words_of(name)) in _WORDS:
+        return True
+    return _is_exact(name, place)
 
 
 @lru_cache(maxsize=8192)
 def needs_strong_value(name: str, place: Place) -> bool:
-    """Check whether a weak value under this name stays as it is, also in a request: `key`, `session`, `code`.
+    """Check whether a weak value under the name of a credential stays as it is, also in a request.
 
-    Under other names of credentials, such as `password`, people type weak values, and they are replaced in place.
+    So it is with `key`, `session` or `code`. Under names such as `password` or `api_key` people type weak values,
+    which are replaced in place.
     """
     last = normal_name(last_name(name))
-    if place is Place.COOKIE or is_core_name(name, place):
-        return place is Place.JSON and last == "token"
-    return last in _DOUBTFUL_FIELDS or not (set(words_of(name)) & _WORDS.keys() - _DOUBTFUL)
+    if last in _DOUBTFUL_FIELDS or last in _DOUBTFUL or (last == "token" and place is Place.JSON):
+        return True
+    return place is not Place.COOKIE and not _is_exact(name, place) and _CERTAIN.isdisjoint(words_of(name))
+
+
+def _is_exact(name: str, place: Place) -> bool:
+    joined, exact = normal_name(name), _EXACT[place]
+    return joined in exact or normal_name(last_name(name)) in exact or joined.endswith(_EXACT_ENDINGS)
 
 
 def is_placeholder(value: str) -> bool:
