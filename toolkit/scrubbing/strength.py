@@ -35,9 +35,10 @@ class Strength(Enum):
 
 
 _LONGEST: Final = 16_384  # characters; longer texts are documents
-_LOOKED_AT: Final = 64  # characters whose neighbours are priced
+_LOOKED_AT: Final = 40  # characters at the end whose neighbours are priced
 _LONG_ENOUGH: Final = 16  # characters; a shorter value is strong only if it mixes three classes of characters
-_BITS: Final = 12.0  # how much less likely a value must be as written text than as random text
+_BITS: Final = 9.0  # how much less likely a value must be as written text than as random text
+_BITS_FOR_LETTERS: Final = 14.0  # without digits, all small or all capital: long words come close
 _BITS_FOR_SHORT: Final = 14.0
 
 _FOLLOWING: Final = (
@@ -80,6 +81,7 @@ _LOOKALIKE: Final = re.compile(
     r"(?:[0-9A-F]{16}|[0-9A-F]{24}|[0-9A-F]{32}|[0-9A-F]{40}|[0-9A-F]{56}|[0-9A-F]{64}|[0-9A-F]{96}|[0-9A-F]{128})"
 )
 _WORD_CHARACTERS: Final = re.compile(r"[\w./+~-]+")
+_DIGIT_IN: Final = re.compile(r"[0-9]")
 _HEX: Final = re.compile(r"[0-9a-f]+|[0-9A-F]+")
 _DATE_OR_NUMBER: Final = re.compile(
     r"[0-9TZ:. +,_/-]+|[0-9.+-]+[eE][+-]?[0-9]+|[PR][0-9][0-9TZPYMWDHS:./-]*|PT[0-9HMS.]+"
@@ -100,7 +102,7 @@ _DUMMY: Final = re.compile(
     r"(?i:(?:your|my|some|the|an?|enter|insert|replace|change|put|add|test|fake|dummy|sample|example|placeholder|redacted"
     r"|filtered|masked|hidden|removed|scrubbed|sanitized|invalid|undefined|null|none|todo)(?:[-_ .:]|\Z))"
     r"|\$[({]|\$\$?[A-Za-z_]+(?:[:/.]|\Z)|%[({]|%[A-Za-z_]*%?\Z|[*#]{2}|<"
-    r"|[A-Z]{1,20}[0-9]{0,4}(?:[_-](?:[A-Z]{1,20}[0-9]{0,4}|[0-9]{1,4}))+\Z"  # OPENAI_API_KEY, ECDHE-RSA-AES128
+    r"|_{0,2}[A-Z]{1,20}[0-9]{0,4}(?:[_-]{1,2}(?:[A-Z]{1,20}[0-9]{0,4}|[0-9]{1,4}))+\Z"  # OPENAI_API_KEY
 )
 _DUMMY_WORDS: Final = (
     "example",
@@ -141,7 +143,9 @@ def grade(value: str) -> Strength:
     parts = [part for part in _PARTS.split(value[:1024]) if len(part) >= _LONG_ENOUGH]
     if parts and all(map(_LOOKALIKE.fullmatch, parts)):  # t=1492774577,v1=5257a869...
         return Strength.LOOKALIKE
-    return Strength.STRONG if _is_random(value) or any(map(_is_random, parts[:8])) else Strength.WEAK
+    if _is_random(value) or (parts != [value] and any(map(_is_random, parts[:8]))):
+        return Strength.STRONG
+    return Strength.WEAK
 
 
 def _names_something(value: str) -> bool:
@@ -155,19 +159,19 @@ def _is_dummy(value: str) -> bool:
     """Check whether a value is a stand-in such as `your-api-key`, `changeme`, `$TOKEN`, `%s` or `xxxxxxxx`."""
     if _DUMMY.match(value) or len(set(value[:64])) <= 4 + len(value) // 64:
         return True
-    lower = value[:_LOOKED_AT].lower()
+    lower = value[:64].lower()
     return any(word in lower for word in _DUMMY_WORDS)
 
 
 def _is_random(value: str) -> bool:
     length = len(value)
-    text = value[:_LOOKED_AT].rstrip("=")
+    text = value.rstrip("=")[-_LOOKED_AT:]
     size, classes = _alphabet_of(text)
     prices = _prices()
     surprise = sum(map(prices.__getitem__, map(add, text, text[1:])))
     excess = surprise - (len(text) - 1) * math.log2(size)
     if length >= _LONG_ENOUGH:
-        return excess > _BITS
+        return excess > (_BITS if classes > 1 else _BITS_FOR_LETTERS)
     return classes >= 3 and excess > _BITS_FOR_SHORT
 
 
@@ -176,7 +180,7 @@ def _alphabet_of(text: str) -> tuple[int, int]:
     if _HEX.fullmatch(text):
         return 16, 2
     lower, upper = text.upper() != text, text.lower() != text
-    digits = any(map(text.__contains__, "0123456789"))
+    digits = _DIGIT_IN.search(text) is not None
     size = 26 * lower + 26 * upper + 10 * digits
     punctuation = not _WORD_CHARACTERS.fullmatch(text)
     return (size or 10) + 2 + 8 * punctuation, lower + upper + digits + punctuation
