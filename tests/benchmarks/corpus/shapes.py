@@ -54,7 +54,13 @@ def _deep_xml(size: int, number: int) -> bytes:
     return b"<r n='%d'>" % number + b"<a>" * (size // 7) + b"</a>" * (size // 7) + b"</r>"
 
 
-def _zeros(size: int, number: int) -> bytes:
+def _tokens(size: int, number: int) -> bytes:
+    numbers = random.Random(number)  # noqa: S311
+    items = [{"id": at, "access_token": numbers.randbytes(30).hex()} for at in range(size // 93)]
+    return json.dumps(items).encode()
+
+
+def _one_letter(size: int, number: int) -> bytes:
     return base64.b64encode(b"V" * (size * 3 // 4)) + b" %d" % number
 
 
@@ -68,7 +74,7 @@ def _nested_base64(size: int, number: int) -> bytes:
 J, B = "application/json", "application/octet-stream"
 HOSTILE = [
     repeated("backslashes", b"\\"),
-    repeated("quotes that nothing closes", b'{"a":"', J),
+    repeated("one name and value", b'"password":"x",', J, b"{", b'"a":1}'),
     repeated("backslash and quote", b'\\"', J, b'{"a": "', b'"}'),
     repeated("percent signs, %25", b"%25"),
     repeated("gzip's magic number", b"\x1f\x8b\x08\x00", B),
@@ -85,15 +91,17 @@ HOSTILE = [
         "Set-Cookie",
     ),
     Shape("deep JSON", _deep_json, J),
-    Shape("deep XML", _deep_xml, "application/xml"),
+    Shape("tokens, each another", _tokens, J),
     repeated("tags that nothing closes", b"<a ", "text/html"),
     repeated("entities of entities", b"&amp;amp;", "text/html"),
     repeated(r"\u0041", b"\\u0041", J, b'{"a": "', b'"}'),
-    Shape("base64 of one letter", _zeros),
+    Shape("base64 of one letter", _one_letter),
     repeated("a word without an end", b"aB3"),
     repeated("start of a private key", b"-----BEGIN PRIVATE KEY-----"),
 ]
 MORE = [
+    repeated("quotes that nothing closes", b'{"a":"', J),
+    Shape("deep XML", _deep_xml, "application/xml"),
     Shape("base64 in base64", _nested_base64),
     repeated("zlib that holds the next", b"\x78\x01\0\xff\xff\0\0", B),
     repeated("digits with commas", b"49,", J, b"[", b"1]"),
@@ -103,32 +111,56 @@ MORE = [
     repeated("start of a MIME word", b"=?utf-8?B?"),
     repeated("start of brotli", b"\x0b\x02\x80", B),
     repeated("hex with colons", b"4f:"),
-    repeated("one name and value", b'"password":"x",', J, b"{", b'"a":1}'),
 ]
 
 
-def _package(number: int, numbers: random.Random) -> dict[str, object]:
-    digest = base64.b64encode(numbers.randbytes(64)).decode()
+README = """# report
+[![build](https://ci.example/report.svg?token=abc)](https://ci.example/report) \\o/
+Set `REPORT_API_KEY`, then:
+```js
+const report = new Report({ apiKey: process.env.REPORT_API_KEY, password: "your-password" })
+app.get("/a?token=:token", (request, response) => response.send(`<a href="${request.url}">&amp;</a>`))
+```
+| option | default | what it does |
+| ------ | ------- | ------------ |
+| `token` | `undefined` | A token, as in `Authorization: Bearer <token>`. |
+"""
+
+
+def _version(number: int, numbers: random.Random) -> dict[str, object]:
+    lines = [base64.b64encode(numbers.randbytes(48)).decode() for _ in range(6)]
     return {
-        "name": f"package-{number}",
+        "name": "@shop/report",
         "version": f"1.{number}.0",
         "description": "A small package that reads settings, writes a report and says what it did.",
         "keywords": ["token", "session", "report"],
+        "gitHead": f"{numbers.getrandbits(160):040x}",
+        "dependencies": {f"@shop/part-{part}": f"^{part}.{number}.0" for part in range(12)},
         "dist": {
-            "integrity": f"sha512-{digest}",
+            "integrity": f"sha512-{base64.b64encode(numbers.randbytes(64)).decode()}",
             "shasum": f"{numbers.getrandbits(160):040x}",
-            "tarball": f"https://registry.example/package-{number}/-/package-{number}-1.{number}.0.tgz",
+            "tarball": f"https://registry.example/@shop/report/-/report-1.{number}.0.tgz",
             "signatures": [{"keyid": "SHA256:x", "sig": base64.b64encode(numbers.randbytes(70)).decode()}],
+            "npm-signature": "\r\n".join(["-----BEGIN PGP SIGNATURE-----", "", *lines, "-----END PGP SIGNATURE-----"]),
         },
         "maintainers": [{"name": "someone", "email": "someone@mail.example"}],
         "scripts": {"test": 'node --test "tests/**/*.js"', "build": "tsc -p . && echo \\done"},
+        "_npmUser": {"name": "someone", "email": "someone@mail.example"},
+        "_npmOperationalInternal": {"host": "s3://npm-registry", "tmp": f"tmp/report_{number}_0.{number * 7919}"},
     }
 
 
 def _packages(size: int, number: int) -> bytes:
     numbers = random.Random(number)  # noqa: S311
-    count = size // len(json.dumps(_package(1000, numbers)))
-    return json.dumps({str(at): _package(at, numbers) for at in range(count)}).encode()
+    count = size // (len(json.dumps(_version(1000, numbers))) + 50)
+    return json.dumps(
+        {
+            "_id": "@shop/report",
+            "versions": {f"1.{at}.0": _version(at, numbers) for at in range(count)},
+            "time": {f"1.{at}.0": f"2026-05-12T10:{at % 60:02}:00.123Z" for at in range(count)},
+            "readme": README * (size // 40_000 + 1),
+        }
+    ).encode()
 
 
 def _images(size: int, number: int) -> bytes:
