@@ -74,9 +74,10 @@ def nothing_known():
 
 @pytest.fixture(autouse=True)
 def caches(tmp_path, monkeypatch):
-    """Give the test a cache folder of its own, which processes that it starts use too."""
+    """Give the test cache and configuration folders of its own, which processes that it starts use too."""
     folder = tmp_path.with_name(f"{tmp_path.name}-caches")
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path.with_name(f"{tmp_path.name}-config")))
     return folder / "service-access-toolkit"
 
 

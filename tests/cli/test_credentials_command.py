@@ -23,7 +23,8 @@ from keyring.backends import null
 from typer.testing import CliRunner
 
 import toolkit as tk
-from toolkit.auth.profiles.saving import load_credentials
+from toolkit.auth.destination_memory import check_destinations
+from toolkit.auth.profiles.saving import find_credentials, load_credentials
 from toolkit.cli.credentials_command import app
 from toolkit.core.document import ADDRESS_NAMES
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, ToolkitError, UnsafeAddress
@@ -152,7 +153,7 @@ def test_add_key_pair(person, home, project):
     assert "trading_paper  https://trading-paper.example.com" in output
     assert "https://market-data.example.com" in output
     assert "trading-live" not in output
-    assert str(project / "toolkit.toml") in output
+    assert "~/project/toolkit.toml" in output
     assert "toolkit credentials test mine --environment paper" in output
     assert key_id not in output
     assert secret_key not in output
@@ -490,13 +491,90 @@ def test_changed_address_is_refused(person, project):
     assert "https://evil.example" in refusal("test", "-e", "paper", kind=UnsafeAddress)
 
 
+CLONE = '[addresses]\ntrading_paper = "https://evil.example"\n'
+
+
+@pytest.mark.parametrize("place", ["keyring", "variables", "dotenv"])
+def test_allow(person, project, monkeypatch, place):
+    """A refused destination is shown beside the earlier one and allowed after a question, and then it is no more new.
+
+    So it is wherever the credentials come from.
+    """
+    if place == "keyring":
+        add_pair(person)
+    else:
+        variables = {"TOOLKIT_PAPER__MINE_KEY_ID": "a-key-id-1", "TOOLKIT_PAPER__MINE_SECRET_KEY": "not-a-real-secret"}
+        for name, text in variables.items() if place == "variables" else ():
+            monkeypatch.setenv(name, text)
+        if place == "dotenv":
+            (project / ".env").write_text("".join(f"{name}={text}\n" for name, text in variables.items()))
+        check_destinations(load_credentials("paper", "mine"), tk.Settings.load())
+    (project / "toolkit.toml").write_text(CLONE)
+    credentials = find_credentials("paper", "mine", settings=tk.Settings.load())
+    with pytest.raises(UnsafeAddress, match="toolkit credentials allow mine --environment paper"):
+        check_destinations(credentials, tk.Settings.load())
+    output = run("allow", "mine", "-e", "paper", piped="n\n", status=1)
+    for text in ("address trading_paper", "https://evil.example", "https://trading-paper.example.com", "~/project/"):
+        assert text in output
+    with pytest.raises(UnsafeAddress):
+        check_destinations(credentials, tk.Settings.load())
+    assert "Allowed." in run("allow", "mine", "-e", "paper", piped="y\n")
+    check_destinations(load_credentials("paper", "mine"), tk.Settings.load())
+    assert "may already go there" in run("allow", "mine", "-e", "paper")
+
+
+def test_allow_without_a_terminal(person, project, monkeypatch):
+    """Without a terminal `--yes` is needed."""
+    add_pair(person)
+    (project / "toolkit.toml").write_text(CLONE)
+    monkeypatch.setattr("toolkit.cli.credentials_command.can_ask", lambda: False)
+    assert "--yes" in refusal("allow", "mine", "-e", "paper")
+    assert "Allowed." in run("allow", "mine", "-e", "paper", "--yes")
+    assert load_credentials("paper", "mine").name == "mine"
+
+
+def test_allow_that_cannot_be_written(person, project, home):
+    """If the destination cannot be remembered, the command fails and says which file it could not write."""
+    add_pair(person)
+    (project / "toolkit.toml").write_text(CLONE)
+    folder = home / ".config" / "service-access-toolkit"
+    (folder / "destinations.json").unlink()
+    (folder / "destinations.json").mkdir()
+    assert "destinations.json" in refusal("allow", "mine", "-e", "paper", "--yes")
+
+
+def test_new_destination_is_confirmed_before_typing(person, project):
+    """In a project that names other addresses than before, `add` asks before any secret is typed."""
+    add_pair(person)
+    (project / "toolkit.toml").write_text(CLONE)
+    person.unseen.clear()
+    output = run("add", "other", "-e", "paper", piped="n\n", status=1)
+    assert "https://evil.example (~/project/toolkit.toml)" in output
+    assert "https://trading-paper.example.com" in output
+    assert person.unseen == []
+    person.types("a-key-id-1", "not-a-real-secret")
+    assert "Saved other" in run("add", "other", "-e", "paper", piped="y\n")
+    person.types("a-key-id-1", "not-a-real-secret")
+    assert "Do you trust" not in run("add", "third", "-e", "paper")
+
+
+def test_new_destination_of_a_pipe(person, project):
+    """A pipe cannot be asked: a new destination needs `--yes`."""
+    add_pair(person)
+    (project / "toolkit.toml").write_text(CLONE)
+    piped = "a-key-id-1\nnot-a-real-secret\n"
+    arguments = "add", "other", "-e", "paper", "--stdin"
+    assert "--yes" in refusal(*arguments, piped=piped, kind=UnsafeAddress)
+    assert "Saved other" in run(*arguments, "--yes", piped=piped)
+
+
 def test_tracebacks_show_no_local_variables():
     """Tracebacks of unforeseen errors do not show what was typed."""
     assert app.pretty_exceptions_enable is False
     assert app.pretty_exceptions_show_locals is False
 
 
-@pytest.mark.parametrize("command", ["add", "list", "test", "remove"])
+@pytest.mark.parametrize("command", ["add", "list", "test", "allow", "remove"])
 def test_help(command):
     """The help of each command has examples; that of `add` explains why no option takes a secret."""
     output = run(command, "--help")

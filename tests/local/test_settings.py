@@ -382,3 +382,39 @@ def test_display(settings):
     assert Page(page).words.count("not set") == 7
     assert "tapes" in page
     assert str(settings.project) not in page
+
+
+@pytest.mark.parametrize(
+    "cassettes", ["/elsewhere", "..", "a/../../b", "~/cassettes", "~", "link", "link/below", "\\u0000"]
+)
+def test_cassettes_outside_the_project(project, home, cassettes):
+    """A settings file may not put cassettes outside its project; a variable and code may."""
+    (home / "elsewhere").mkdir()
+    (project / "link").symlink_to(home / "elsewhere")
+    file = write(project, f'cassettes = "{cassettes}"')
+    message = refusal(project)
+    assert f"cassettes in {file} leads out of the folder of the project" in message
+    assert "TOOLKIT_CASSETTES" in message
+    assert load(project, {"TOOLKIT_CASSETTES": str(home)}).cassettes_folder == home
+    assert Settings(cassettes=home / "elsewhere", project=project).cassettes_folder == home / "elsewhere"
+
+
+def test_cassettes_in_a_linked_folder(project):
+    """A link that stays in the project is fine, and so is a folder that does not exist yet."""
+    (project / "real").mkdir()
+    (project / "link").symlink_to(project / "real")
+    for name in ("link", "link/below", "new/folder", "."):
+        write(project, f'cassettes = "{name}"')
+        assert load(project).cassettes_folder == project / name
+
+
+def test_places(project):
+    """Settings know what names each of them, also after pickling; what code replaces comes from code."""
+    file = write(project, '[addresses]\nauth = "https://a.example/"\nbroker = "https://b.example"\n')
+    settings = load(project, {"TOOLKIT_BROKER_URL": "https://c.example"})
+    for loaded in (settings, pickle.loads(pickle.dumps(settings))):
+        places = [loaded.place_of(name) for name in ("auth", "broker", "header_prefix", "trading_live")]
+        assert places == [file, "TOOLKIT_BROKER_URL", file, ""]
+    assert load(project, {"TOOLKIT_HEADER_PREFIX": "ACME"}).place_of("header_prefix") == "TOOLKIT_HEADER_PREFIX"
+    assert dataclasses.replace(settings, addresses={"auth": "https://d.example"}).place_of("auth") == ""
+    assert Settings({"auth": "https://d.example"}).place_of("auth") == ""

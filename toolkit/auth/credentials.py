@@ -29,6 +29,7 @@ from toolkit.transport.tracebacks import frameless
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from toolkit.auth.destinations import Binding
     from toolkit.auth.keys import Signer
 
 Scheme = Literal["headers", "basic"]
@@ -43,11 +44,15 @@ class Credentials(ABC):
         kind: which of the document's kinds they are.
         environment: the one environment they belong to.
         name: profile name; recordings tell callers apart by it.
+        loaded_from: where they were loaded from, in words; "" if code made them.
+        binding: the destinations that they were saved for; None unless they are a saved profile.
     """
 
     kind: ClassVar[CredentialKind]
     environment: Environment
     name: str
+    loaded_from: str
+    binding: Binding | None
 
     def __init__(self, *, environment: Environment | str, name: str) -> None:
         self.environment = as_environment(environment)
@@ -59,6 +64,11 @@ class Credentials(ABC):
                 about="environment",
             )
         self.name = checks.profile_name(name)
+        self.note_source("")
+
+    def note_source(self, loaded_from: str, binding: Binding | None = None) -> None:
+        """Note where these credentials were loaded from, and the destinations that they were saved for."""
+        vars(self).update(loaded_from=loaded_from, binding=binding)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r} for {self.environment}>"

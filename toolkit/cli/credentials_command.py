@@ -1,4 +1,4 @@
-"""`toolkit credentials`: save, list, test and remove credentials. No value is ever printed."""
+"""`toolkit credentials`: save, list, test and remove credentials, and allow where they go. No value is ever printed."""
 
 from __future__ import annotations
 
@@ -9,17 +9,24 @@ import typer
 from rich.console import Console
 
 from toolkit.auth import checks
+from toolkit.auth.destination_memory import DestinationMemory, new_in_environment, uses_of
+from toolkit.auth.destinations import Change, Destination, changes
 from toolkit.auth.profiles.fields import Profile
 from toolkit.auth.profiles.lookup import survey
-from toolkit.auth.profiles.profile_document import origins_of
 from toolkit.auth.profiles.prompt import can_ask
 from toolkit.auth.profiles.saved import profile_at
-from toolkit.auth.profiles.saving import remove_credentials, save_credentials
+from toolkit.auth.profiles.saving import (
+    destinations_to_save,
+    find_credentials,
+    remove_credentials,
+    save_credentials,
+)
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.cli import probe, terminal, values
 from toolkit.core.document import Environment
-from toolkit.core.errors import ConfigurationError
+from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.core.secret import Secret
+from toolkit.local.files import shown
 from toolkit.local.settings import Settings, is_offline
 from toolkit.session.session import Session
 
@@ -29,7 +36,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     pretty_exceptions_show_locals=False,
     rich_markup_mode="markdown",
-    help="Save, list, test and remove credentials. No value is printed, and no secret is taken from an argument.",
+    help="Save, list, test and remove credentials, and allow where they go. No value is printed, and no secret is "
+    "taken from an argument.",
     epilog="Start with **toolkit credentials add default --environment paper**.",
 )
 
@@ -65,6 +73,7 @@ def add(
     scheme: Annotated[str | None, typer.Option(help="How a key pair is sent: headers (the default) or basic.")] = None,
     stdin: Annotated[bool, typer.Option("--stdin", help="Read the values from standard input, one per line.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Replace a profile of that name without asking.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask about addresses that are new.")] = False,
 ) -> None:
     """Save credentials in a file that only you can read, sealed with a key in the system's keyring if there is one.
 
@@ -77,7 +86,6 @@ def add(
     """
     console = Console()
     settings = Settings.load()
-    origins = origins_of(environment, settings)
     options = {
         "client_id": client_id,
         "private_key_id": kid,
@@ -90,12 +98,15 @@ def add(
     }
     fields = {field: Secret(text) for field, text in options.items() if text is not None}
     chosen_kind = values.credential_kind(environment, kind, {*fields, *(["private_key"] if key_file else [])})
+    destinations = destinations_to_save(environment, chosen_kind, settings)
     checks.profile_name(name)
     source = values.value_source(environment, piped=stdin)
     _confirm_replacing(environment, name, replace=replace, piped=stdin)
     if key_file is not None:
         fields["private_key"] = values.read_key_file(key_file, "the file that --key-file names")
-    _print_destinations(console, settings, origins)  # before the secrets are typed: the project may be a stranger's
+    # Before the secrets are typed: the project may be a stranger's.
+    _print_destinations(console, destinations)
+    _confirm_new(console, new_in_environment(environment, chosen_kind, settings), yes=yes, piped=stdin)
     credentials = values.collect_fields(environment, name, chosen_kind, fields, source).credentials()
     saved = save_credentials(credentials, name, settings=settings)
     console.print(
@@ -180,6 +191,48 @@ def probe_(
 
 @app.command(
     epilog=terminal.examples(
+        "toolkit credentials allow default --environment paper",
+        "toolkit credentials allow fund --environment broker-live --yes",
+    )
+)
+def allow(
+    name: Annotated[str, typer.Argument(help="Name of the profile.")],
+    environment: EnvironmentOption,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Let credentials go where this project sends them, after their first use or their saving elsewhere.
+
+    Run it in the folder of the project. Where the credentials may go so far, they may still go.
+    """
+    console = Console()
+    settings = Settings.load()
+    credentials = find_credentials(environment, name, settings=settings)
+    destinations = destinations_to_save(environment, credentials.kind, settings)
+    new = changes(destinations, uses_of(credentials))
+    if credentials.binding is not None:
+        new = [change for change in new if not credentials.binding.allows(change.destination)]
+    who = f"[bold]{terminal.escape(name)}[/] for {environment} ({terminal.escape(credentials.loaded_from)})"
+    if not new:
+        console.print(f"The credentials {who} may already go there.", highlight=False, soft_wrap=True)
+        return
+    console.print(f"The credentials {who} would go elsewhere:", highlight=False, soft_wrap=True)
+    _print_changes(console, new)
+    if not yes:
+        if not can_ask():
+            raise ConfigurationError("There is no terminal to confirm the new destination.", "Add --yes.", about="yes")
+        typer.confirm("Do you trust it with these credentials?", abort=True)
+    memory = DestinationMemory()
+    try:
+        memory.add(credentials, destinations)
+    except OSError as error:
+        raise ConfigurationError(
+            f"Cannot write {shown(memory.file)}: {error.strerror or error}.", "Fix the folder, then run this again."
+        ) from None
+    console.print("Allowed.", highlight=False)
+
+
+@app.command(
+    epilog=terminal.examples(
         "toolkit credentials remove fund --environment broker-live",
         "toolkit credentials remove fund --environment broker-live --yes",
     )
@@ -206,11 +259,33 @@ def remove(
             console.print(f"There are still credentials of that name in: {place}. Remove them there.", highlight=False)
 
 
-def _print_destinations(console: Console, settings: Settings, origins: dict[str, str]) -> None:
-    file = terminal.escape(str(settings.file))
-    console.print(f"Secrets are sent only to these addresses, from {file} and the TOOLKIT_* variables:", soft_wrap=True)
-    for address, origin in origins.items():
-        console.print(f"  {address}  {terminal.escape(origin)}", highlight=False, soft_wrap=True)
+def _print_destinations(console: Console, destinations: list[Destination]) -> None:
+    console.print("Secrets are sent only to these addresses:", soft_wrap=True)
+    for destination in destinations:
+        line = f"{destination.label}  {destination.text}  ({destination.place_in_words})"
+        console.print(f"  {terminal.escape(line)}", highlight=False, soft_wrap=True)
+
+
+def _print_changes(console: Console, new: list[Change]) -> None:
+    for change in new:
+        console.print(terminal.escape(change.in_words()), highlight=False, soft_wrap=True)
+
+
+def _confirm_new(console: Console, new: list[Change], *, yes: bool, piped: bool) -> None:
+    """Ask whether secrets may go to addresses that no credentials of the environment went to."""
+    if not new:
+        return
+    _print_changes(console, new)
+    if yes:
+        return
+    if piped or not can_ask():
+        places = " and ".join(dict.fromkeys(change.destination.place_in_words for change in new))
+        raise UnsafeAddress(
+            f"Nothing was saved. {' '.join(change.in_words() for change in new)}",
+            f"Check {places}: whoever wrote that would receive the credentials. If you trust it, add --yes.",
+            about=new[0].destination.name,
+        )
+    typer.confirm("Do you trust this destination with your credentials?", abort=True)
 
 
 def _confirm_replacing(environment: Environment, name: str, *, replace: bool, piped: bool) -> None:

@@ -2,6 +2,10 @@
 
 They come from `toolkit.toml` in the project folder and from TOOLKIT_* environment variables, which take precedence.
 They never hold credentials.
+
+Code and variables are the user's own word. A settings file may be anybody's, because projects are cloned and pulled.
+So settings remember who names each of them: `toolkit.auth.destinations` compares what a file names with where the
+credentials went before, and a file may not put cassettes outside its project.
 """
 
 from __future__ import annotations
@@ -9,22 +13,23 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from toolkit.core.addresses import Address
 from toolkit.core.document import ADDRESS_NAMES, DEFAULT_HEADER_PREFIX
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.core.html import badge, card, code
 from toolkit.core.words import nearest
-from toolkit.local.files import expanded
+from toolkit.local.files import expanded, lies_in
 from toolkit.local.folders import SETTINGS_FILE, find_project
 
 _HEADER_PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*\Z")  # a subset of RFC 9110 section 5.6.2
-_OTHER_VARIABLES = ("TOOLKIT_HEADER_PREFIX", "TOOLKIT_CASSETTES", "TOOLKIT_OFFLINE")
+_PREFIX_VARIABLE: Final = "TOOLKIT_HEADER_PREFIX"
+_OTHER_VARIABLES = (_PREFIX_VARIABLE, "TOOLKIT_CASSETTES", "TOOLKIT_OFFLINE")
 _CREDENTIAL_WORD = re.compile("secret|key|client|token|password|credential", re.IGNORECASE)
 _RULES: Final = ("names", "json_paths", "patterns", "pseudonyms")
 _TRUE, _FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"", "0", "false", "no", "off"})
@@ -33,6 +38,18 @@ _TRUE, _FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"", "0", "fals
 def variable_name(address_name: str) -> str:
     """Return the environment variable of an address: TOOLKIT_AUTH_SANDBOX_URL for `auth_sandbox`."""
     return f"TOOLKIT_{address_name.upper()}_URL"
+
+
+class Source(NamedTuple):
+    """Where the text of a setting comes from.
+
+    Attributes:
+        place: the settings file, or the name of the variable.
+        text: the text there, as the settings have it.
+    """
+
+    place: Path | str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +65,7 @@ class Settings:
         file: the settings file that was read or looked for, or None.
         scrubbing: what to remove from recordings besides credentials: lists of texts, named like the
             arguments of `tk.Rules`.
+        sources: where addresses and header prefix come from, by their names; what is missing comes from code.
 
     Raises:
         ConfigurationError: if a name is unknown or a value malformed; `about` is the setting.
@@ -60,6 +78,7 @@ class Settings:
     project: Path = field(default_factory=lambda: find_project(Path.cwd()), kw_only=True)
     file: Path | None = field(default=None, kw_only=True)
     scrubbing: Mapping[str, Sequence[str]] = field(default_factory=dict, kw_only=True, hash=False)
+    sources: Mapping[str, Source] = field(default_factory=dict, kw_only=True, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.addresses, Mapping):
@@ -84,6 +103,7 @@ class Settings:
                 about="cassettes",
             )
         object.__setattr__(self, "scrubbing", MappingProxyType(_lists(self.scrubbing)))
+        object.__setattr__(self, "sources", MappingProxyType(dict(self.sources)))
 
     def __repr__(self) -> str:
         names = ", ".join(self.addresses) or "no addresses"
@@ -97,7 +117,7 @@ class Settings:
     def __reduce__(self) -> tuple[Any, ...]:
         # A mapping proxy cannot be pickled or copied. The constructor checks the dict again and wraps it.
         values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        tables = {"addresses": dict(self.addresses), "scrubbing": dict(self.scrubbing)}
+        tables = {name: dict(values[name]) for name in ("addresses", "scrubbing", "sources")}
         return partial(type(self), **{**values, **tables}), ()
 
     @classmethod
@@ -109,8 +129,8 @@ class Settings:
             environ: environment variables; by default those of the process.
 
         Raises:
-            ConfigurationError: if the file given by `path` is missing, a file is unreadable or malformed, or the
-                name of a variable looks like a misspelt TOOLKIT_* variable.
+            ConfigurationError: if the file given by `path` is missing, a file is unreadable or malformed, it puts the
+                cassettes outside its project, or the name of a variable looks like a misspelt TOOLKIT_* variable.
             UnsafeAddress: if an address has userinfo, or is plain http to another machine.
         """
         environ = os.environ if environ is None else environ
@@ -129,16 +149,25 @@ class Settings:
             raise ConfigurationError(
                 f"addresses in {file} must be a table.", f"Names: {_listed(ADDRESS_NAMES)}.", about="addresses"
             )
-        addresses = {**addresses, **_addresses_from(environ)}
+        places: dict[str, Path | str] = dict.fromkeys([*addresses, "header_prefix"] if values else (), file)
+        own = _addresses_from(environ)
+        places |= {name: variable_name(name) for name in own}
+        if environ.get(_PREFIX_VARIABLE):
+            places["header_prefix"] = _PREFIX_VARIABLE
+        cassettes = environ.get("TOOLKIT_CASSETTES")
         try:
-            return cls(
-                addresses,
-                environ.get("TOOLKIT_HEADER_PREFIX") or values.get("header_prefix", DEFAULT_HEADER_PREFIX),
-                environ.get("TOOLKIT_CASSETTES") or values.get("cassettes", "cassettes"),
+            settings = cls(
+                {**addresses, **own},
+                environ.get(_PREFIX_VARIABLE) or values.get("header_prefix", DEFAULT_HEADER_PREFIX),
+                cassettes or values.get("cassettes", "cassettes"),
                 project=project,
                 file=file,
                 scrubbing=values.get("scrubbing", {}),
             )
+            if not cassettes:
+                _check_inside(settings.cassettes, project, file)
+            texts = {**settings.addresses, "header_prefix": settings.header_prefix}
+            return replace(settings, sources={name: Source(place, texts[name]) for name, place in places.items()})
         except (ConfigurationError, UnsafeAddress) as error:
             next_step = f"{error.next_step} The settings come from {file} and the TOOLKIT_* variables."
             raise error.reworded(error.what, next_step) from None
@@ -159,6 +188,13 @@ class Settings:
                 about=name,
             )
         return _parse(name, text)
+
+    def place_of(self, name: str) -> Path | str:
+        """Return what names an address, or `header_prefix`: the settings file, a variable, or "" for code."""
+        source = self.sources.get(name)
+        text = self.header_prefix if name == "header_prefix" else self.addresses.get(name)
+        # `dataclasses.replace` with other addresses keeps the sources; those addresses come from code.
+        return source.place if source is not None and source.text == text else ""
 
     @property
     def cassettes_folder(self) -> Path:
@@ -217,6 +253,22 @@ def _lists(scrubbing: Any) -> dict[str, tuple[str, ...]]:
             )
         lists[name] = tuple(texts)
     return lists
+
+
+def _check_inside(cassettes: str | Path, project: Path, file: Path) -> None:
+    """Refuse a cassettes folder of a settings file that lies outside the project.
+
+    Cassettes are written there, and what is there is replayed: neither is for the author of a cloned project to choose.
+    """
+    place = Path(cassettes)
+    goes_elsewhere = place.is_absolute() or place.drive or ".." in place.parts or str(place).startswith("~")
+    if goes_elsewhere or not lies_in(project / place, project):
+        raise ConfigurationError(
+            f"cassettes in {file} leads out of the folder of the project.",
+            'Name a folder in the project, such as cassettes = "cassettes". For another folder, set the variable '
+            "TOOLKIT_CASSETTES, or pass tk.Settings(cassettes=...) in code.",
+            about="cassettes",
+        )
 
 
 def _addresses_from(environ: Mapping[str, str]) -> dict[str, str]:

@@ -198,6 +198,10 @@ class _Session(Generic[ClientType]):
 
     def _make_authorizer(self) -> Authorizer:
         credentials = self.credentials
+        if credentials is not None:
+            from toolkit.auth.destination_memory import check_destinations
+
+            check_destinations(credentials, self.settings)  # nothing was sent yet, token requests included
         if isinstance(credentials, KeyPair):
             return KeyPairAuthorizer(credentials, header_prefix=self.settings.header_prefix)
         if not isinstance(credentials, ClientSecret | ClientKey):

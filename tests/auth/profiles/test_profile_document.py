@@ -1,30 +1,33 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given
-from hypothesis import settings as hypothesis_settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from toolkit.auth.destinations import Binding
 from toolkit.auth.profiles.fields import FIELDS
 from toolkit.auth.profiles.keyring import EarlierEntry, SealedText
 from toolkit.auth.profiles.profile_document import (
     ClosedDocument,
     Document,
-    check_binding,
-    origins_of,
     parse,
     render,
     render_closed,
 )
-from toolkit.core.document import ADDRESS_NAMES, CredentialKind, Environment
+from toolkit.core.document import ADDRESS_NAMES, CredentialKind
 from toolkit.core.errors import ConfigurationError, ToolkitError, UnsafeAddress
 from toolkit.core.secret import Secret
-from toolkit.local.settings import Settings
 
 ORIGINS = '[origins]\nauth = "https://auth.example.com"\n'
-addresses = st.dictionaries(
-    st.sampled_from(ADDRESS_NAMES),
-    st.sampled_from(["https://a.example", "https://a.example/v1", "https://b.example", "https://a.example:444"]),
+bindings = st.builds(
+    lambda texts, prefix: Binding({**texts, **prefix}),
+    st.dictionaries(
+        st.sampled_from(ADDRESS_NAMES), st.sampled_from(["https://a.example/v1", "http://localhost:8000"]), min_size=1
+    ),
+    st.just({}) | st.builds(lambda prefix: {"header_prefix": prefix}, st.sampled_from(["SVC", "ACME-1"])),
+) | st.builds(
+    lambda names: Binding(dict.fromkeys(names, "https://a.example"), by_origin=True),
+    st.sets(st.sampled_from(ADDRESS_NAMES), min_size=1),
 )
 
 
@@ -43,13 +46,11 @@ def refusal(text, kind=ConfigurationError):
 
 @given(
     st.dictionaries(st.sampled_from(sorted(FIELDS)), st.text(st.characters(codec="utf-8"), min_size=1)),
-    st.dictionaries(
-        st.sampled_from(ADDRESS_NAMES), st.sampled_from(["https://a.example", "http://localhost:8000"]), min_size=1
-    ),
+    bindings,
 )
-def test_rendered_is_parsed(values, origins):
+def test_rendered_is_parsed(values, binding):
     """A rendered document is parsed to an equal document, whatever characters a value has."""
-    document = Document({field: Secret(text) for field, text in values.items()}, origins)
+    document = Document({field: Secret(text) for field, text in values.items()}, binding)
     assert parsed(render(document)) == document
 
 
@@ -62,17 +63,33 @@ def test_closed_document(kind):
     assert earlier == ClosedDocument(kind, EarlierEntry("0123456789abcdef", 3))
 
 
-def test_address_with_path():
-    """If a person writes a whole address, its origin counts."""
-    document = parsed('key_id = "k"\n[origins]\nauth = "HTTPS://Auth.example.com:443/v1/"')
-    assert document.origins == {"auth": "https://auth.example.com"}
+def test_whole_addresses():
+    """A profile is bound to whole addresses; in a table of an earlier version, their origins count."""
+    text = 'auth = "HTTPS://Auth.example.com:443/v1/"'
+    document = parsed(f'key_id = "k"\n[destinations]\n{text}\nheader_prefix = "ACME"')
+    assert document.binding == Binding({"auth": "https://auth.example.com/v1", "header_prefix": "ACME"})
+    document = parsed(f'key_id = "k"\n[origins]\n{text}')
+    assert document.binding == Binding({"auth": "https://auth.example.com"}, by_origin=True)
 
 
-@pytest.mark.parametrize("origins", ["", "[origins]", "origins = 3", '[origins]\nfoo = "https://a.example"'])
-def test_without_origins(origins):
+@pytest.mark.parametrize(
+    "table",
+    [
+        "",
+        "[origins]",
+        "[destinations]",
+        "origins = 3",
+        "destinations = 3",
+        '[origins]\nfoo = "https://a.example"',
+        '[origins]\nauth = "https://a.example"\nheader_prefix = "SVC"',
+        '[destinations]\nheader_prefix = "SVC"',
+        '[origins]\nauth = "https://a.example"\n[destinations]\nauth = "https://b.example"',
+    ],
+)
+def test_without_destinations(table):
     """A file that does not say where its credentials may go is refused, and the error tells how to write it."""
-    message = str(refusal(f'key_id = "k"\n{origins}'))
-    assert "[origins]" in message
+    message = str(refusal(f'key_id = "k"\n{table}'))
+    assert "[destinations]" in message
     assert 'auth = "https://' in message
 
 
@@ -120,34 +137,3 @@ def test_any_text(before, after):
     except ToolkitError as error:
         message = f"{error!r} {error} {error.__cause__} {error.__context__}"
     assert "kanari" not in message
-
-
-@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.sampled_from(Environment), addresses, addresses)
-def test_binding(project, environment, then, now):
-    """Credentials may be used if each address that is set now has the origin that it had when they were saved."""
-    then, now = Settings(then, project=project), Settings(now, project=project)
-    names = set(environment.rules.addresses.values())
-    if not names & then.addresses.keys():
-        with pytest.raises(ConfigurationError):
-            origins_of(environment, then)
-        return
-    origins = {
-        name: {str(settings.address(name).origin) for settings in (then, now) if name in settings.addresses}
-        for name in names & now.addresses.keys()
-    }
-    if all(len(origin) == 1 and name in then.addresses for name, origin in origins.items()):
-        check_binding(origins_of(environment, then), environment, "somewhere", now)
-    else:
-        with pytest.raises(UnsafeAddress):
-            check_binding(origins_of(environment, then), environment, "somewhere", now)
-
-
-def test_refusal(project):
-    """The error names the address, both origins, the source and where the new address was set."""
-    settings = Settings({"auth": "https://b.example/v1"}, project=project, file=project / "toolkit.toml")
-    with pytest.raises(UnsafeAddress) as caught:
-        check_binding({"auth": "https://a.example"}, Environment.BROKER_LIVE, "keyring", settings)
-    message = str(caught.value)
-    for text in ("auth", "https://a.example", "https://b.example", "keyring", "toolkit.toml", "TOOLKIT_AUTH_URL"):
-        assert text in message

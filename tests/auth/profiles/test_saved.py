@@ -221,3 +221,15 @@ def test_delete(folder):
     folder.mkdir(parents=True)
     with pytest.raises(ConfigurationError, match="Cannot remove"):
         delete(folder)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners are of POSIX")
+def test_profile_of_another_user(settings, folder, monkeypatch):
+    """A profile that a stranger left is refused, because it would choose the account; it is listed with a warning."""
+    file = write_profile(folder, "live.a.toml", f'key_id = "k"\nsecret_key = "s"\n{ORIGINS}')
+    monkeypatch.setattr("toolkit.auth.profiles.saved.belongs_to_stranger", lambda path, _: path == file)
+    with pytest.raises(ConfigurationError, match=r"live\.a\.toml belongs neither to you") as caught:
+        load_credentials("live", settings=settings)
+    assert "chown" in caught.value.next_step
+    with pytest.warns(UserWarning, match="belongs neither"):
+        assert saved_credentials(settings=settings) == []

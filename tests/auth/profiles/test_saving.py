@@ -346,10 +346,11 @@ def test_load_settings_by_default(project, monkeypatch):
 
 
 def test_binding(place, settings, project):
-    """Another origin than the saved one is refused, and the error names both; another path is fine."""
+    """Another address than the saved one is refused, its path prefix included, and the error names both."""
     credentials = ClientSecret("client", "a-secret-1", environment="broker-live")
     quietly(save_credentials, credentials, "a", settings=settings)
-    for text in ("https://auth.example.net", "https://auth.example.com:8443", "http://localhost:80"):
+    same_host = settings.addresses["auth"]
+    for text in ("https://auth.example.net", f"{same_host}:8443", "http://localhost:80", f"{same_host}/v7"):
         other = Settings({**settings.addresses, "auth": text}, project=project)
         with pytest.raises(UnsafeAddress) as caught:
             load_credentials("broker-live", settings=other)
@@ -357,15 +358,27 @@ def test_binding(place, settings, project):
         assert text.removesuffix(":80") in str(caught.value)
         assert "save_credentials" in caught.value.next_step
         assert caught.value.__cause__ is None
-    same = Settings({"auth": "https://AUTH.example.com:443/v7", "trading_live": "https://any.example"}, project=project)
+    same = Settings({"auth": "https://AUTH.example.com:443/", "trading_live": "https://any.example"}, project=project)
     assert load_credentials("broker-live", settings=same).fingerprint() == credentials.fingerprint()
     assert load_credentials("broker-live", settings=Settings(project=project)).client_id == "client"
 
 
-def test_variables_are_not_bound(settings, project):
-    """Variables and .env are not bound to addresses."""
+def test_header_prefix_is_bound(place, settings, project):
+    """A key pair travels in headers, so it is bound to their prefix; a client secret is not."""
+    quietly(save_credentials, KeyPair("k", "hush-hush", environment="live"), "a", settings=settings)
+    quietly(save_credentials, ClientSecret("c", "hush-hush", environment="broker-live"), "a", settings=settings)
+    other = Settings(settings.addresses, "ACME", project=project)
+    with pytest.raises(UnsafeAddress, match=r"header prefix is now ACME .*before, it was SVC"):
+        load_credentials("live", settings=other)
+    assert load_credentials("broker-live", settings=other).client_id == "c"
+
+
+def test_loading_does_not_bind_variables(settings, project, home):
+    """Credentials from variables are not bound when they are read: nothing is written."""
     environ = {"TOOLKIT_LIVE_KEY_ID": "k", "TOOLKIT_LIVE_SECRET_KEY": "s"}
     assert load_credentials("live", settings=Settings(project=project), environ=environ).name == "default"
+    assert load_credentials("live", settings=settings, environ=environ).loaded_from == "environment variables"
+    assert not (home / ".config").exists()
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,12 @@
    keyring if there is one.
 
 Parts from two places are never combined: otherwise the `.env` of a cloned repository could add to the user's secret.
-Saved profiles are bound to the origins of the addresses that they were saved for; variables and `.env` are not,
-because their author decides where they apply. A replay does not need credentials.
+Saved profiles are bound to the destinations that they were saved for, and credentials from variables and `.env` to
+those of their first live use: see `toolkit.auth.destinations`. A replay does not need credentials.
 
 - `saving` loads, saves, lists and removes; `lookup` goes through the places.
 - `variables`: environment variables and `.env`. `fields`: what one place gives. `prompt`: questions at the keyboard.
-- `saved`: the files. `profile_document`: the text in a file, and the addresses it is bound to. `serialize`:
+- `saved`: the files. `profile_document`: the text in a file, and the destinations it is bound to. `serialize`:
   credentials as strings, and back. `keyring`: the key that seals files.
 
 A file `<environment>.<name>.toml` in the folder of saved profiles may be written by hand:
@@ -26,9 +26,9 @@ A file `<environment>.<name>.toml` in the folder of saved profiles may be writte
     assertion_typ = "none"                          # leaves out the type, which is "JWT" by default
     form_fields = "scope=accounts.read"             # as a form is sent; with a client secret too
 
-    [origins]
+    [destinations]                                  # header_prefix too, for a key pair
     auth = "https://auth.example.com"
-    broker = "https://broker.example.com"
+    broker = "https://broker.example.com/v1"
 """
 
 from toolkit.auth.profiles.fields import Profile

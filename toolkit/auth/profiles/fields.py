@@ -135,9 +135,11 @@ class ProfileFields:
         kind = self.kind()
         texts = {_FILES.get(field, field): self._text(field) for field in self.values}
         try:
-            return compose(kind, texts, self.environment, self.name)
+            credentials = compose(kind, texts, self.environment, self.name)
         except ConfigurationError as error:
             raise ConfigurationError(f"From {self.source}: {error.what}", error.next_step, about=error.about) from None
+        credentials.note_source(self.source)
+        return credentials
 
     def _intended_kind(self, present: set[str]) -> CredentialKind:
         if CredentialKind.KEY_PAIR in self.environment.rules.credentials:

@@ -1,8 +1,8 @@
-"""The text of a profile file, and the addresses that the credentials in it may be sent to.
+"""The text of a profile file, and the destinations that the credentials in it may be sent to.
 
-Saved credentials go where they were saved for, and nowhere else. The `toolkit.toml` of a project says where the
-service is, and a project may be anybody's: without this check, a cloned repository could name an address of its own
-and would be sent the user's secrets.
+The table [destinations] has addresses with their path prefixes and the prefix of key headers, as they were when the
+profile was saved. A table [origins] stands there instead if an earlier version saved the profile: it binds to scheme,
+host and port of each address only.
 """
 
 from __future__ import annotations
@@ -10,23 +10,20 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from toolkit.auth.destinations import HEADER_PREFIX, Binding
 from toolkit.auth.profiles.fields import FIELDS
 from toolkit.auth.profiles.keyring import EarlierEntry, SealedText
 from toolkit.core.addresses import Address
 from toolkit.core.document import ADDRESS_NAMES, CredentialKind
-from toolkit.core.errors import ConfigurationError, UnsafeAddress
+from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 from toolkit.local.files import parse_toml
-from toolkit.local.folders import SETTINGS_FILE
-from toolkit.local.settings import variable_name
 from toolkit.transport.tracebacks import frameless
 
-if TYPE_CHECKING:
-    from toolkit.core.document import Environment
-    from toolkit.local.settings import Settings
-
+_DESTINATIONS: Final = "destinations"
+_ORIGINS: Final = "origins"
 _COMMENT: Final = "# Sealed with a key in the system keyring: without that keyring nobody can read it."
 
 
@@ -36,11 +33,11 @@ class Document:
 
     Attributes:
         values: text of each field.
-        origins: name and origin of each address that the credentials may be used with.
+        binding: the destinations that the credentials may be used with.
     """
 
     values: Mapping[str, Secret]
-    origins: Mapping[str, str]
+    binding: Binding
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +56,9 @@ class ClosedDocument:
 def render(document: Document) -> Secret:
     """Return a document as TOML text, which is a Secret because it contains the values."""
     fields = [f"{field} = {_quote(text.reveal())}" for field, text in document.values.items()]
-    origins = [f"{name} = {_quote(origin)}" for name, origin in document.origins.items()]
-    return Secret("\n".join([*fields, "", "[origins]", *origins, ""]))
+    table = _ORIGINS if document.binding.by_origin else _DESTINATIONS
+    lines = [f"{name} = {_quote(text)}" for name, text in document.binding.destinations.items()]
+    return Secret("\n".join([*fields, "", f"[{table}]", *lines, ""]))
 
 
 def render_closed(kind: CredentialKind, content: SealedText) -> str:
@@ -76,21 +74,21 @@ def parse(text: Secret, where: str, next_step: str) -> Document | ClosedDocument
 
     Raises:
         ConfigurationError: if it is not TOML, or not a profile.
-        UnsafeAddress: if an origin is plain http beyond this machine, or has userinfo.
+        UnsafeAddress: if an address is plain http beyond this machine, or has userinfo.
     """
     table = parse_toml(text.reveal(), where, next_step)
     if table.keys() & {"sealed", "keyring"}:
         return _closed(table, where, next_step)
-    origins = table.pop("origins", {})
+    tables: dict[str, Any] = {name: table.pop(name) for name in (_DESTINATIONS, _ORIGINS) if name in table}
     if not table.keys() <= FIELDS:
         raise ConfigurationError(
             f"{where} has a setting that profiles do not have.",
-            f"Known: {', '.join(sorted(FIELDS))}, and a table [origins].",
+            f"Known: {', '.join(sorted(FIELDS))}, and a table [{_DESTINATIONS}].",
         )
     for field, value in table.items():
         if not isinstance(value, str) or not value:
             raise ConfigurationError(f"{field} in {where} is not text.", next_step, about=field)
-    return Document({field: Secret(value) for field, value in table.items()}, _origins(origins, where))
+    return Document({field: Secret(value) for field, value in table.items()}, _binding(tables, where))
 
 
 def _closed(table: dict[str, Any], where: str, next_step: str) -> ClosedDocument:
@@ -101,64 +99,27 @@ def _closed(table: dict[str, Any], where: str, next_step: str) -> ClosedDocument
     return ClosedDocument(CredentialKind(kind), content)
 
 
-def _origins(table: Any, where: str) -> dict[str, str]:
-    if not isinstance(table, dict) or not table or not table.keys() <= set(ADDRESS_NAMES):
+def _binding(tables: Mapping[str, Any], where: str) -> Binding:
+    name, table = next(iter(tables.items()), (_DESTINATIONS, None))
+    by_origin = name == _ORIGINS
+    names = {*ADDRESS_NAMES} if by_origin else {*ADDRESS_NAMES, HEADER_PREFIX}
+    if len(tables) > 1 or not isinstance(table, dict) or not table.keys() & set(ADDRESS_NAMES) or table.keys() - names:
         raise ConfigurationError(
             f"{where} does not say with which addresses the credentials may be used.",
-            f'Add a table [origins] with lines such as auth = "https://..."; names: {", ".join(ADDRESS_NAMES)}.',
-            about="origins",
+            f'Add one table [{_DESTINATIONS}] with lines such as auth = "https://..."; names: '
+            f"{', '.join(ADDRESS_NAMES)}, and {HEADER_PREFIX} for a key pair.",
+            about=_DESTINATIONS,
         )
-    return {name: str(Address.parse(text, setting=f"{name} in {where}").origin) for name, text in table.items()}
+    texts = {}
+    for name, text in table.items():
+        if name == HEADER_PREFIX:
+            texts[name] = str(text)
+        else:
+            address = Address.parse(text, setting=f"{name} in {where}")
+            texts[name] = str(address.origin if by_origin else address)
+    return Binding(texts, by_origin=by_origin)
 
 
 def _quote(text: str) -> str:
     """Return a TOML basic string. JSON writes the same, except for DEL, which TOML wants escaped."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def origins_of(environment: Environment, settings: Settings) -> dict[str, str]:
-    """Return name and origin of each address of this environment that is set.
-
-    Raises:
-        ConfigurationError: if no address is set, because credentials are bound to addresses.
-    """
-    names = environment.rules.addresses.values()
-    origins = {name: str(settings.address(name).origin) for name in names if name in settings.addresses}
-    if not origins:
-        raise ConfigurationError(
-            f"No address of {environment} is set, and saved credentials are bound to the addresses they are for.",
-            f"Set {', '.join(names)} under [addresses] in {SETTINGS_FILE}, "
-            f"or the variables {', '.join(map(variable_name, names))}; then save again.",
-            about=next(iter(names)),
-        )
-    return origins
-
-
-def check_binding(bound: Mapping[str, str], environment: Environment, source: str, settings: Settings) -> None:
-    """Refuse credentials if the settings would send them to an address that they were not saved for.
-
-    An address that is not set now sends them nowhere. An address that was not set when they were saved counts as
-    another origin.
-
-    Args:
-        bound: name and origin of each address that the credentials were saved for.
-        environment: the environment of the credentials.
-        source: where the credentials come from, in words.
-        settings: the addresses now.
-
-    Raises:
-        UnsafeAddress: if an origin differs. The message names both origins.
-    """
-    for name in environment.rules.addresses.values():
-        if name not in settings.addresses:
-            continue
-        new, old = str(settings.address(name).origin), bound.get(name)
-        if new != old:
-            saved = f"for {old}" if old else "without such an address"
-            raise UnsafeAddress(
-                f"The address {name} is now {new}; the credentials for {environment} in {source} were saved {saved}.",
-                f"Check {settings.file or 'the addresses'} and the variable {variable_name(name)}: their author would "
-                f"receive the credentials. If you trust {new}, save the credentials again with "
-                "save_credentials(), or correct [origins] if you wrote the file yourself.",
-                about=name,
-            )

@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Final
 
 from toolkit.auth.profiles.fields import Profile, ProfileFields
 from toolkit.auth.profiles.keyring import EarlierEntry
-from toolkit.auth.profiles.profile_document import ClosedDocument, Document, check_binding, parse
+from toolkit.auth.profiles.profile_document import ClosedDocument, Document, parse
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.secret import Secret
 from toolkit.core.user_code import warn
 from toolkit.local.files import read_text, shown, write_atomically
-from toolkit.local.folders import config_folder
+from toolkit.local.folders import belongs_to_stranger, config_folder
 from toolkit.local.private_files import LinkInTheWay, is_open_to_others, private_folder, refuse_link
 
 if TYPE_CHECKING:
     from toolkit.auth.credentials import Credentials
-    from toolkit.local.settings import Settings
 
 KEYRING: Final = "keyring"
 _SUFFIX: Final = ".toml"
@@ -67,11 +66,10 @@ class SavedProfile:
             return Profile(self.name, self.environment, document.kind, KEYRING)
         return self._fields(document, shown(self.file)).profile()
 
-    def credentials(self, settings: Settings) -> Credentials:
-        """Return the credentials if they may be used with the addresses that are set.
+    def credentials(self) -> Credentials:
+        """Return the credentials, bound to the destinations that they were saved for.
 
         Raises:
-            UnsafeAddress: if they were saved for other addresses.
             ConfigurationError: if the file is not a profile, or the keyring does not open it.
             CredentialsMismatch: if the environment does not take such credentials.
         """
@@ -83,8 +81,9 @@ class SavedProfile:
                 raise ConfigurationError(f"The profile {self.label} in the keyring is not a profile.", self._fix)
         elif is_open_to_others(self.file):
             warn(f"Others on this machine can read the credentials in {source}. Run `chmod 600` on it.")
-        check_binding(document.origins, self.environment, source, settings)
-        return self._fields(document, source).credentials()
+        credentials = self._fields(document, source).credentials()
+        credentials.note_source(source, document.binding)
+        return credentials
 
     def earlier_entry(self) -> EarlierEntry | None:
         """Return the keyring entry in which an earlier version kept the profile, or None if it is kept elsewhere."""
@@ -106,6 +105,11 @@ class SavedProfile:
 
     def _read(self) -> Document | ClosedDocument:
         where = shown(self.file)
+        if belongs_to_stranger(self.file, self.file.parent):
+            raise ConfigurationError(
+                f"{where} belongs neither to you nor to the owner of its folder, so anybody may have put it there.",
+                "If you trust it, make it yours (chown); otherwise remove it.",
+            )
         return parse(Secret(read_text(self.file, where, self._fix)), where, self._fix)
 
     def _fields(self, document: Document, source: str) -> ProfileFields:

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.auth.credentials import Credentials, as_environment
+from toolkit.auth.destination_memory import check_destinations, note_destinations
+from toolkit.auth.destinations import Binding, Destination, destinations_of
 from toolkit.auth.profiles.fields import Profile, ProfileFields
 from toolkit.auth.profiles.keyring import seal_text
 from toolkit.auth.profiles.lookup import ProfileList, profiles_in_order, survey
-from toolkit.auth.profiles.profile_document import Document, origins_of, parse, render, render_closed
+from toolkit.auth.profiles.profile_document import Document, parse, render, render_closed
 from toolkit.auth.profiles.saved import (
     KEYRING,
     SavedProfile,
@@ -28,13 +30,14 @@ from toolkit.core.escaping import excerpt
 from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.core.user_code import warn
 from toolkit.local.files import shown
-from toolkit.local.settings import Settings
+from toolkit.local.folders import SETTINGS_FILE
+from toolkit.local.settings import Settings, variable_name
 from toolkit.transport.tracebacks import frameless
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from toolkit.core.document import Environment
+    from toolkit.core.document import CredentialKind, Environment
 
 
 @frameless
@@ -80,17 +83,38 @@ def load_credentials(
         ConfigurationError: if there is no such profile, or several; if it is incomplete or malformed; if the keyring
             does not open it.
         CredentialsMismatch: if a variable or file has a field that the environment does not take.
-        UnsafeAddress: if a saved profile was saved for other addresses than the settings now have.
+        UnsafeAddress: if a saved profile was saved for other destinations than the settings now have. (Credentials
+            from variables are checked when they are first used.)
     """
-    environment, settings = as_environment(environment), _settings(settings, environ)
+    settings = _settings(settings, environ)
+    credentials = find_credentials(environment, name, settings=settings, environ=environ)
+    if credentials.binding is not None:
+        check_destinations(credentials, settings)
+    return credentials
+
+
+@frameless
+def find_credentials(
+    environment: Environment | str,
+    name: str | None,
+    *,
+    settings: Settings,
+    environ: Mapping[str, str] | None = None,
+) -> Credentials:
+    """Return the credentials of a profile like `load_credentials`, wherever the settings would send them.
+
+    Raises:
+        ConfigurationError, CredentialsMismatch: as `load_credentials`.
+    """
+    environment = as_environment(environment)
     by_name: dict[str, ProfileFields | SavedProfile] = {}
     for profile in profiles_in_order(settings, environ):
         if profile.environment is environment:
             if profile.name == name:
-                return _load(profile, settings)
+                return profile.credentials()
             by_name.setdefault(profile.name, profile)
     if name is None and len(by_name) == 1:
-        return _load(by_name.popitem()[1], settings)
+        return by_name.popitem()[1].credentials()
     if name is None and by_name:
         raise ConfigurationError(
             f"There are several profiles for {environment}: {', '.join(sorted(by_name))}.",
@@ -102,7 +126,10 @@ def load_credentials(
 
 @frameless
 def save_credentials(credentials: Credentials, name: str, *, settings: Settings | None = None) -> Profile:
-    """Save credentials under a name, for the addresses that the settings have. A profile of that name is replaced.
+    """Save credentials under a name. A profile of that name is replaced.
+
+    They are bound to the destinations that the settings have: each address of their environment, with its path prefix,
+    and for a key pair the header prefix.
 
     They are saved in a file that only the user can read, sealed with a key in the system keyring. On a system without
     a keyring the file is not sealed, and a warning names it.
@@ -113,12 +140,14 @@ def save_credentials(credentials: Credentials, name: str, *, settings: Settings 
     """
     fields = decompose(credentials)
     environment = credentials.environment
-    text = render(Document(fields, origins_of(environment, _settings(settings, None))))
+    destinations = destinations_to_save(environment, credentials.kind, _settings(settings, None))
+    text = render(Document(fields, Binding({name: text for name, text, _ in destinations})))
     _check_that_it_loads(text, credentials, name)
     saved = profile_at(environment, name)
     earlier = saved.earlier_entry()
     sealed = seal_text(text, saved.label, make_folder())
     write(saved.file, text if sealed is None else Secret(render_closed(credentials.kind, sealed)))
+    note_destinations(environment, destinations)
     if earlier is not None:
         with suppress(ConfigurationError):  # nothing refers to it any more
             earlier.delete(saved.label)
@@ -129,6 +158,24 @@ def save_credentials(credentials: Credentials, name: str, *, settings: Settings 
         "cannot read it, but every program that you run can."
     )
     return Profile(name, environment, credentials.kind, shown(saved.file))
+
+
+def destinations_to_save(environment: Environment, kind: CredentialKind, settings: Settings) -> list[Destination]:
+    """Return the destinations that credentials are saved for.
+
+    Raises:
+        ConfigurationError: if no address is set.
+    """
+    destinations = destinations_of(environment, kind, settings)
+    if not destinations:
+        names = environment.rules.addresses.values()
+        raise ConfigurationError(
+            f"No address of {environment} is set, and saved credentials are bound to the addresses they are for.",
+            f"Set {', '.join(names)} under [addresses] in {SETTINGS_FILE}, "
+            f"or the variables {', '.join(map(variable_name, names))}; then save again.",
+            about=next(iter(names)),
+        )
+    return destinations
 
 
 def remove_credentials(name: str, environment: Environment | str) -> None:
@@ -153,10 +200,6 @@ def remove_credentials(name: str, environment: Environment | str) -> None:
 
 def _settings(settings: Settings | None, environ: Mapping[str, str] | None) -> Settings:
     return Settings.load(environ=environ) if settings is None else settings
-
-
-def _load(profile: ProfileFields | SavedProfile, settings: Settings) -> Credentials:
-    return profile.credentials(settings) if isinstance(profile, SavedProfile) else profile.credentials()
 
 
 def _check_that_it_loads(text: Secret, credentials: Credentials, name: str) -> None:

@@ -122,12 +122,31 @@ def fields_in_dotenv(project: Path) -> list[ProfileFields]:
     return fields_in_variables(variables, FILE_NAME, project, confined=True)
 
 
+def settings_in_dotenv(project: Path) -> dict[str, str]:
+    """Return the variables in the `.env` of a folder that name settings rather than credentials; none if it is unfit.
+
+    The toolkit does not take settings from `.env`, but editors export them into the process.
+    """
+    file = project / FILE_NAME
+    if not file.is_file():
+        return {}
+    try:
+        text = read_text(file, FILE_NAME, "")
+    except ConfigurationError:
+        return {}
+    return {name: value for name, value in _variables(text) if not _parse(name)}
+
+
 def _credential_variables(text: str) -> dict[str, Secret]:
+    return {name: Secret(value) for name, value in _variables(text) if _parse(name)}
+
+
+def _variables(text: str) -> list[tuple[str, str]]:
     from dotenv import dotenv_values
 
     # If it were expanded, a value such as ${ANOTHER_SECRET} would hand a secret of the user to the project.
     values = dotenv_values(stream=io.StringIO(text), interpolate=False)
-    return {name: Secret(value) for name, value in values.items() if value and _parse(name)}
+    return [(name, value) for name, value in values.items() if value]
 
 
 def _upper(name: str) -> str:

@@ -1,0 +1,309 @@
+from __future__ import annotations
+
+import base64
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import canaries
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+import toolkit
+from toolkit.auth.credentials import ClientSecret, KeyPair
+from toolkit.auth.destination_memory import (
+    DestinationMemory,
+    check_destinations,
+    new_in_environment,
+    note_destinations,
+    uses_of,
+)
+from toolkit.auth.destinations import Binding, destinations_of
+from toolkit.core.document import CredentialKind, Environment
+from toolkit.core.errors import ConfigurationError, UnsafeAddress
+from toolkit.local.folders import APPLICATION, config_folder
+from toolkit.local.settings import Settings
+
+HOSTS = ["a.example", "b.example", "c.example"]
+texts = st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_size=8, max_size=40)
+
+
+@pytest.fixture
+def in_project(home):
+    """Return a function that makes a project whose toolkit.toml names a host, and returns its settings."""
+
+    def make(host, name="project", **environ):
+        folder = home / name
+        folder.mkdir(exist_ok=True)
+        lines = [f'{address} = "https://{host}/{address}"' for address in ("trading_paper", "auth", "broker")]
+        (folder / "toolkit.toml").write_text("\n".join(["[addresses]", *lines, ""]))
+        return Settings.load(folder / "toolkit.toml", environ=environ)
+
+    return make
+
+
+def from_variables(secret="not-a-real-secret", environment="broker-live"):
+    credentials = ClientSecret("client", secret, environment=environment)
+    credentials.note_source("environment variables")
+    return credentials
+
+
+def test_first_use_is_remembered(in_project):
+    """The first use is allowed and remembered: the same destination stays allowed, another is refused."""
+    credentials = from_variables()
+    for _ in range(2):
+        check_destinations(credentials, in_project("a.example"))
+    with pytest.raises(UnsafeAddress) as caught:
+        check_destinations(credentials, in_project("evil.example", "clone"))
+    for text in ("https://a.example/auth (~/project/toolkit.toml)", "https://evil.example/auth (~/clone/toolkit.toml)"):
+        assert text in caught.value.what
+    with pytest.raises(UnsafeAddress):  # the refusal did not allow it
+        check_destinations(from_variables(), in_project("evil.example", "clone"))
+    check_destinations(from_variables("another-secret"), in_project("evil.example", "clone"))
+
+
+@pytest.mark.parametrize("change", ["path", "added", "prefix"])
+def test_every_part_counts(in_project, home, change):
+    """A path prefix, an address that was not set, and the header prefix of a key pair count too."""
+    credentials = KeyPair("a-key-id", "not-a-real-secret", environment="paper")
+    credentials.note_source("environment variables")
+    check_destinations(credentials, in_project("a.example"))
+    other = {"path": ("trading_paper", "/v9"), "added": ("market_data", "/m"), "prefix": ("trading_paper", "")}[change]
+    name, path = other
+    text = "https://a.example/trading_paper" if name == "trading_paper" else "https://a.example"
+    prefix = 'header_prefix = "ACME"\n' if change == "prefix" else ""
+    file = home / "clone.toml"
+    file.write_text(f'{prefix}[addresses]\n{name} = "{text}{path}"\n')
+    with pytest.raises(UnsafeAddress) as caught:
+        check_destinations(credentials, Settings.load(file, environ={}))
+    assert caught.value.about == (name if change != "prefix" else "header_prefix")
+
+
+def test_the_users_word(in_project):
+    """Addresses in code and in variables are not questioned, and are remembered like a first use."""
+    credentials = from_variables()
+    check_destinations(credentials, in_project("a.example"))
+    check_destinations(credentials, Settings({"auth": "https://b.example/auth"}))
+    environ = {f"TOOLKIT_{name}_URL": "https://c.example/auth" for name in ("AUTH", "BROKER")}
+    check_destinations(credentials, in_project("evil.example", **environ))
+    assert uses_of(credentials)["auth"] == {
+        "https://a.example/auth": "~/project/toolkit.toml",
+        "https://b.example/auth": "code",
+        "https://c.example/auth": "the variable TOOLKIT_AUTH_URL",
+    }
+    check_destinations(credentials, in_project("a.example"))
+    with pytest.raises(UnsafeAddress):
+        check_destinations(credentials, in_project("d.example"))
+
+
+def test_a_variable_of_the_project_is_questioned(in_project, home):
+    """A variable that the project's .env brings along is questioned like toolkit.toml."""
+    credentials = from_variables()
+    check_destinations(credentials, in_project("a.example"))
+    environ = {"TOOLKIT_AUTH_URL": "https://evil.example"}
+    (home / "project" / ".env").write_text("TOOLKIT_AUTH_URL=https://evil.example/\n")
+    with pytest.raises(UnsafeAddress, match=r"~/project/\.env"):
+        check_destinations(credentials, in_project("a.example", **environ))
+
+
+def test_credentials_in_code(in_project):
+    """Credentials that code holds are not remembered, but are compared if they are."""
+    in_code = ClientSecret("client", "not-a-real-secret", environment="broker-live")
+    check_destinations(in_code, in_project("a.example"))
+    assert not config_folder().exists()
+    check_destinations(from_variables(), in_project("b.example"))
+    with pytest.raises(UnsafeAddress, match="made in code"):
+        check_destinations(in_code, in_project("a.example"))
+
+
+def test_loopback_is_not_remembered():
+    """The practice service is neither questioned nor remembered."""
+    check_destinations(from_variables(), Settings({"auth": "http://127.0.0.1:8000", "broker": "http://localhost:1"}))
+    assert not config_folder().exists()
+
+
+def test_saved_credentials(in_project):
+    """Saved credentials keep to their binding, and to what was allowed afterwards."""
+    credentials = ClientSecret("client", "not-a-real-secret", environment="broker-live")
+    bound = {name: f"https://a.example/{name}" for name in ("auth", "broker")}
+    credentials.note_source("keyring", Binding(bound))
+    check_destinations(credentials, in_project("a.example"))
+    assert not config_folder().exists()
+    settings = in_project("b.example")
+    with pytest.raises(UnsafeAddress, match=r"before, it was https://a\.example/auth \(as saved\)"):
+        check_destinations(credentials, settings)
+    DestinationMemory().add(credentials, destinations_of(Environment.BROKER_LIVE, credentials.kind, settings))
+    for host in ("a.example", "b.example"):
+        check_destinations(credentials, in_project(host))
+
+
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.sampled_from(["s-1" * 4, "s-2" * 4]), st.sampled_from(HOSTS)), max_size=8))
+def test_only_the_first_destination(tmp_path_factory, in_project, uses):
+    """Whatever the order, credentials go where they went first and nowhere else; others do not change that."""
+    first = {}
+    folder = tmp_path_factory.mktemp("config") / APPLICATION
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(folder.parent))
+        for secret, host in uses:
+            settings = in_project(host)
+            if first.setdefault(secret, host) == host:
+                check_destinations(from_variables(secret), settings)
+            else:
+                with pytest.raises(UnsafeAddress):
+                    check_destinations(from_variables(secret), settings)
+
+
+def spellings(secret):
+    data = secret.encode()
+    encoded = [base64.b64encode(b"x" * shift + data).decode()[4:-4] for shift in range(3)]
+    return [secret, secret[:8], data.hex(), data.hex().upper(), json.dumps(secret)[1:-1], *filter(None, encoded)]
+
+
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(texts, texts)
+def test_no_secret_in_the_file(tmp_path_factory, in_project, key_id, secret):
+    """The files hold no part of credentials: neither plain nor in hex or base64, nor their unkeyed digest."""
+    folder = tmp_path_factory.mktemp("config") / APPLICATION
+    credentials = KeyPair(f"id{key_id}".replace(":", "."), f"se{secret}", environment="paper")
+    credentials.note_source(".env")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(folder.parent))
+        check_destinations(credentials, in_project("a.example"))
+    written = "".join(file.read_text() for file in folder.iterdir())
+    assert "https://a.example" in written
+    for _, value in credentials.secrets():
+        assert not [text for text in spellings(value.reveal()) if len(text) >= 8 and text in written]
+    assert credentials.fingerprint() not in written
+    canaries.assert_absent(written.encode(), [value.reveal() for _, value in credentials.secrets()])
+
+
+def test_files_are_private(in_project):
+    """The folder is 0700 and the files are 0600, whatever the umask."""
+    before = os.umask(0)
+    try:
+        check_destinations(from_variables(), in_project("a.example"))
+    finally:
+        os.umask(before)
+    files = {file.name: file.stat().st_mode & 0o777 for file in config_folder().iterdir()}
+    assert files == dict.fromkeys(("destinations.json", "destinations.key", "destinations.lock"), 0o600)
+    assert config_folder().stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 2, "uses": {}}', '{"version": 1, "uses": {"x": 1}}'])
+def test_malformed_file(in_project, content):
+    """A file that was changed is an error that names it: nobody knows where the credentials went."""
+    check_destinations(from_variables(), in_project("a.example"))
+    DestinationMemory().file.write_text(content)
+    with pytest.raises(ConfigurationError, match=r"destinations\.json"):
+        check_destinations(from_variables(), in_project("a.example"))
+
+
+@pytest.mark.parametrize("place", ["a file in the way", "a folder in the way", "a link"])
+def test_unwritable_folder(in_project, tmp_path, monkeypatch, place):
+    """A folder that cannot be written does not break a call: the use is allowed, and not remembered."""
+    folder = tmp_path / "x" / APPLICATION
+    folder.parent.mkdir()
+    if place == "a file in the way":
+        folder.write_text("")
+    elif place == "a link":
+        (tmp_path / "target").mkdir()
+        folder.symlink_to(tmp_path / "target")
+    else:
+        (folder / "destinations.json").mkdir(parents=True)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder.parent))
+    for host in HOSTS:
+        check_destinations(from_variables(), in_project(host))
+
+
+def test_read_only_folder_still_protects(in_project, monkeypatch):
+    """What is remembered counts in a folder that has become read-only; what is new is not remembered."""
+    check_destinations(from_variables(), in_project("a.example"))
+
+    def refuse(*_, **__):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("toolkit.auth.destination_memory.try_lock", refuse)
+    check_destinations(from_variables(), in_project("a.example"))
+    check_destinations(from_variables(), Settings({"auth": "https://b.example"}))
+    check_destinations(from_variables("another-secret"), in_project("b.example"))
+    with pytest.raises(UnsafeAddress):
+        check_destinations(from_variables(), in_project("b.example"))
+
+
+def test_disk_without_locks(in_project, monkeypatch):
+    """On a disk without locks the first use is remembered all the same."""
+
+    def refuse(_):
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr("toolkit.auth.destination_memory.try_lock", refuse)
+    check_destinations(from_variables(), in_project("a.example"))
+    with pytest.raises(UnsafeAddress):
+        check_destinations(from_variables(), in_project("b.example"))
+
+
+def test_many_entries(in_project, monkeypatch):
+    """The file does not grow for ever: what was not changed for longest is forgotten."""
+    monkeypatch.setattr("toolkit.auth.destination_memory._MOST_ENTRIES", 4)
+    for number in range(6):
+        check_destinations(from_variables(f"not-a-real-secret-{number}"), in_project("a.example"))
+    kept = [number for number in range(6) if uses_of(from_variables(f"not-a-real-secret-{number}"))]
+    assert kept == [3, 4, 5]
+
+
+def test_threads_at_once(in_project):
+    """Of many first uses at once, one wins, and the others are refused unless they agree."""
+    settings = [in_project(host, host) for host in HOSTS]
+
+    def use(number):
+        try:
+            check_destinations(from_variables(), settings[number % 3])
+        except UnsafeAddress:
+            return None
+        return HOSTS[number % 3]
+
+    with ThreadPoolExecutor(8) as pool:
+        winners = set(pool.map(use, range(24))) - {None}
+    assert len(winners) == 1
+    (text,) = uses_of(from_variables())["auth"]
+    assert text == f"https://{winners.pop()}/auth"
+
+
+USE = """
+import sys
+from toolkit.auth.credentials import ClientSecret
+from toolkit.auth.destination_memory import check_destinations
+from toolkit.local.settings import Settings
+for number in range(10):
+    credentials = ClientSecret("client", f"not-a-real-secret-{sys.argv[1]}-{number}", environment="broker-live")
+    credentials.note_source("environment variables")
+    check_destinations(credentials, Settings({"auth": "https://a.example"}))
+"""
+
+
+def test_processes_at_once(in_project):
+    """Processes that remember at the same time lose nothing."""
+    environ = {**os.environ, "PYTHONPATH": str(Path(toolkit.__file__).parents[1])}
+    started = [subprocess.Popen([sys.executable, "-c", USE, str(number)], env=environ) for number in range(2)]
+    assert [process.wait() for process in started] == [0, 0]
+    for process in range(2):
+        for number in range(10):
+            assert uses_of(from_variables(f"not-a-real-secret-{process}-{number}"))
+
+
+def test_new_in_environment(in_project):
+    """Before a secret is typed, a project's destination is new if no credentials of the environment went there."""
+    arguments = Environment.BROKER_LIVE, CredentialKind.CLIENT_SECRET
+    clone = in_project("evil.example", "clone")
+    assert new_in_environment(*arguments, clone) == []  # nothing is remembered
+    note_destinations(arguments[0], destinations_of(*arguments, in_project("a.example")))
+    assert new_in_environment(*arguments, in_project("a.example")) == []
+    assert [change.destination.name for change in new_in_environment(*arguments, clone)] == ["broker", "auth"]
+    assert new_in_environment(Environment.PAPER, CredentialKind.KEY_PAIR, clone) == []
+    assert new_in_environment(*arguments, Settings({"auth": "https://b.example"})) == []

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from toolkit.auth.destinations import (
+    HEADER_PREFIX,
+    Binding,
+    Destination,
+    changes,
+    destinations_of,
+    refusal,
+    without_loopback,
+)
+from toolkit.core.document import ADDRESS_NAMES, CredentialKind, Environment
+from toolkit.local.settings import Settings
+
+TEXTS = ["https://a.example", "https://a.example/v1", "https://b.example", "https://a.example:444"]
+addresses = st.dictionaries(st.sampled_from(ADDRESS_NAMES), st.sampled_from(TEXTS))
+prefixes = st.sampled_from(["SVC", "ACME"])
+SHARED_FOLDER = hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@SHARED_FOLDER
+@given(st.sampled_from(Environment), st.sampled_from(CredentialKind), addresses, prefixes)
+def test_destinations(project, environment, kind, texts, prefix):
+    """Credentials go to the addresses of their environment that are set; a key pair also goes under a prefix."""
+    settings = Settings(texts, prefix, project=project)
+    found = {item.name: item.text for item in destinations_of(environment, kind, settings)}
+    own = {name: text for name, text in texts.items() if name in environment.rules.addresses.values()}
+    extra = {HEADER_PREFIX: prefix} if own and kind is CredentialKind.KEY_PAIR else {}
+    assert found == own | extra
+
+
+@SHARED_FOLDER
+@given(st.sampled_from(Environment), addresses, addresses, prefixes, prefixes)
+def test_binding(project, environment, then, now, old_prefix, new_prefix):
+    """A binding allows exactly what was set when it was made; one by origin allows any path of these origins."""
+    kind = CredentialKind.KEY_PAIR
+    bound = destinations_of(environment, kind, Settings(then, old_prefix, project=project))
+    binding = Binding({name: text for name, text, _ in bound})
+    by_origin = Binding({name: text.removesuffix("/v1") for name, text, _ in bound}, by_origin=True)
+    for destination in destinations_of(environment, kind, Settings(now, new_prefix, project=project)):
+        name, text, _ = destination
+        assert binding.allows(destination) == ((name, text) in [(old.name, old.text) for old in bound])
+        if name == HEADER_PREFIX:
+            assert by_origin.allows(destination)
+        else:
+            assert by_origin.allows(destination) == (
+                name in then and then[name].removesuffix("/v1") == text.removesuffix("/v1")
+            )
+
+
+def test_places(project):
+    """Each destination has the file or variable that names it; what code says comes from code."""
+    (project / "toolkit.toml").write_text('[addresses]\nauth = "https://a.example/"\nbroker = "https://b.example"\n')
+    environ = {"TOOLKIT_AUTH_URL": "https://c.example"}
+    settings = Settings.load(project / "toolkit.toml", environ=environ)
+    found = destinations_of(Environment.BROKER_LIVE, CredentialKind.CLIENT_SECRET, settings)
+    assert {item.name: item.place_in_words for item in found} == {
+        "auth": "the variable TOOLKIT_AUTH_URL",
+        "broker": "~/project/toolkit.toml",
+    }
+    found = destinations_of(Environment.PAPER, CredentialKind.KEY_PAIR, Settings({"trading_paper": TEXTS[0]}))
+    assert {item.place_in_words for item in found} == {"code"}
+
+
+@pytest.mark.parametrize("text", ["https://c.example", "https://c.example/"])
+def test_variable_of_the_project(project, text):
+    """A variable that an editor took from the project's .env is the project's word, not the user's."""
+    (project / ".env").write_text(f"TOOLKIT_AUTH_URL={text}\nTOOLKIT_HEADER_PREFIX=ACME\n")
+    (project / "toolkit.toml").touch()
+    environ = {"TOOLKIT_AUTH_URL": "https://c.example", "TOOLKIT_BROKER_URL": "https://d.example"}
+    settings = Settings.load(project / "toolkit.toml", environ=environ)
+    found = destinations_of(Environment.BROKER_LIVE, CredentialKind.CLIENT_SECRET, settings)
+    assert [item.place for item in found] == ["TOOLKIT_BROKER_URL", project / ".env"]
+
+
+def test_loopback():
+    """Loopback addresses go nowhere, and without another address the prefix does not matter."""
+    here = [Destination("auth", "http://localhost:8000"), Destination(HEADER_PREFIX, "SVC")]
+    assert without_loopback(here) == []
+    there = Destination("broker", "https://b.example")
+    assert without_loopback([*here, there]) == [here[1], there]
+
+
+def test_refusal(project):
+    """The error names the credentials, both destinations with their places, and the command that allows the new."""
+    uses = {"auth": {"https://a.example/v1": "~/mine/toolkit.toml"}}
+    new = changes([Destination("auth", "https://a.example/v2", project / "toolkit.toml")], uses)
+    error = refusal(new, name="fund", environment=Environment.BROKER_LIVE, source="environment variables")
+    for text in ("fund", "broker-live", "environment variables", "Nothing was sent"):
+        assert text in error.what
+    for text in ("https://a.example/v1 (~/mine/toolkit.toml)", "https://a.example/v2 (~/project/toolkit.toml)"):
+        assert text in error.what
+    assert "`toolkit credentials allow fund --environment broker-live`" in error.next_step
+    assert error.about == "auth"
+
+
+def test_refusal_of_code():
+    """A command does not know what code says, so the error for an address in code offers to save again."""
+    new = changes([Destination("auth", "https://a.example")], {})
+    error = refusal(new, name="fund", environment=Environment.BROKER_LIVE, source="keyring")
+    assert "not set" in error.what
+    assert "save_credentials()" in error.next_step

@@ -1,0 +1,136 @@
+"""A cloned project cannot send anyone's credentials to its own addresses."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from typer.testing import CliRunner
+
+import toolkit as tk
+from toolkit.auth.tokens.single_flight import MemoryTokenStore
+from toolkit.cli.credentials_command import app
+from toolkit.local.folders import config_folder
+
+PAPER = ("TOOLKIT_PAPER_KEY_ID", "TOOLKIT_PAPER_SECRET_KEY")
+BROKER = ("TOOLKIT_BROKER_SANDBOX_CLIENT_ID", "TOOLKIT_BROKER_SANDBOX_CLIENT_SECRET")
+FILES = ["destinations.json", "destinations.key", "destinations.lock"]
+
+
+@pytest.fixture
+def clone_of(home, monkeypatch):
+    """Return a function that makes a project with addresses of a host, and goes there."""
+    for name in ("TOOLKIT_OFFLINE", *PAPER, *BROKER):
+        monkeypatch.delenv(name, raising=False)
+
+    def make(name, host, more=""):
+        folder = home / name
+        folder.mkdir(exist_ok=True)
+        names = ("trading_paper", "auth_sandbox", "broker_sandbox")
+        lines = [f'{address} = "https://{host}/{address}"' for address in names]
+        (folder / "toolkit.toml").write_text("\n".join([more, "[addresses]", *lines, ""]))
+        monkeypatch.chdir(folder)
+        return folder
+
+    return make
+
+
+@pytest.fixture(params=["variables", ".env"])
+def hold(request, monkeypatch):
+    """Return a function that puts credentials into variables or the .env of a project, the same each time."""
+
+    def put(names, folder):
+        for name, text in zip(names, ("fake-client-id-1", "fake-Canary-41aB8Qx9"), strict=True):
+            if request.param == "variables":
+                monkeypatch.setenv(name, text)
+            else:
+                with (folder / ".env").open("a") as file:
+                    file.write(f"{name}={text}\n")
+
+    return put
+
+
+def remembered():
+    return sorted(file.name for file in config_folder().glob("destinations*"))
+
+
+def opened(service, environment, **options):
+    return tk.Session(environment, transport=service, token_store=MemoryTokenStore(), **options)
+
+
+@pytest.mark.parametrize(("environment", "names"), [("paper", PAPER), ("broker-sandbox", BROKER)])
+def test_a_cloned_project(clone_of, hold, service, environment, names):
+    """The first use is remembered; a clone with other addresses is refused, token requests included, until allowed."""
+    hold(names, clone_of("mine", "service.example"))
+    for _ in range(2):
+        opened(service, environment).accounts()
+    before = len(service.requests)
+    hold(names, clone_of("clone", "evil.example"))
+    session = opened(service, environment)  # opening sends nothing
+    for _ in range(2):
+        with pytest.raises(tk.UnsafeAddress) as caught:
+            session.accounts()
+    assert len(service.requests) == before
+    for text in ("https://evil.example/", "~/clone/toolkit.toml", "https://service.example/", "~/mine/toolkit.toml"):
+        assert text in caught.value.what
+    command = f"toolkit credentials allow default --environment {environment}"
+    assert f"`{command}`" in caught.value.next_step
+    result = CliRunner().invoke(app, [*command.split()[2:], "--yes"])
+    assert result.exit_code == 0, result.output
+    session.accounts()
+    assert service.requests[-1].url.host == "evil.example"
+
+
+def test_async_session(clone_of, hold, service):
+    """An async session refuses in the same way."""
+    hold(BROKER, clone_of("mine", "service.example"))
+    opened(service, "broker-sandbox").accounts()
+    hold(BROKER, clone_of("clone", "evil.example"))
+
+    async def call():
+        async with tk.AsyncSession("broker-sandbox", transport=service, token_store=MemoryTokenStore()) as session:
+            await session.accounts()
+
+    before = len(service.requests)
+    with pytest.raises(tk.UnsafeAddress):
+        asyncio.run(call())
+    assert len(service.requests) == before
+
+
+def test_replay_neither_asks_nor_writes(clone_of, hold, service):
+    """A replay in a clone is not refused, and opening sessions writes nothing."""
+    hold(PAPER, clone_of("mine", "service.example"))
+    with opened(service, "paper", cassette="tour") as session:
+        assert remembered() == []
+        session.accounts()
+    assert remembered() == FILES
+    recording = session.cassette.path
+    for name in FILES:
+        (config_folder() / name).unlink()
+    hold(PAPER, clone_of("clone", "evil.example"))
+    for mode in ("none", "once", "new_episodes"):
+        with opened(service, "paper", cassette=recording, mode=mode) as session:
+            session.accounts()
+    assert remembered() == []
+
+
+def test_the_practice_service_is_not_remembered(clone_of, hold, service):
+    """Calls to this machine write nothing."""
+    hold(BROKER, clone_of("mine", "service.example"))
+    addresses = dict.fromkeys(("auth_sandbox", "broker_sandbox"), "http://127.0.0.1:8000")
+    opened(service, "broker-sandbox", settings=tk.Settings(addresses)).accounts()
+    assert service.requests
+    assert remembered() == []
+
+
+@pytest.mark.filterwarnings("ignore:No system keyring")
+def test_saved_profile_at_live_use(clone_of, service, monkeypatch):
+    """Credentials of a saved profile stay bound when they are passed on to a session with other settings."""
+    monkeypatch.setattr("toolkit.auth.profiles.saving.seal_text", lambda *_: None)  # no keyring
+    clone_of("mine", "service.example")
+    tk.save_credentials(tk.KeyPair("fake-key-id-1", "fake-Canary-41aB8Qx9", environment="paper"), "a")
+    loaded = opened(service, "paper").credentials
+    clone_of("clone", "evil.example")
+    with pytest.raises(tk.UnsafeAddress, match="as saved"):
+        opened(service, None, credentials=loaded).accounts()
+    assert service.requests == []

@@ -1,0 +1,247 @@
+"""The destinations that credentials were used with, remembered in the user's configuration folder.
+
+The file `destinations.json` has, for each credentials, the destinations and the places that named them. Credentials
+stand there as a fingerprint under the key in `destinations.key` (HMAC), so that nobody can test guesses of a secret
+against the file. What any credentials of an environment were used with stands under its name: the terminal and the
+panel compare with it before a secret is typed.
+
+Without a file, or in a folder that cannot be written, as in CI, every use is a first use: it is allowed, and
+remembered where that is possible.
+"""
+
+from __future__ import annotations
+
+import errno
+import hmac
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from toolkit.auth.destinations import Change, Destination, Uses, changes, destinations_of, refusal, without_loopback
+from toolkit.core.errors import ConfigurationError
+from toolkit.local.files import remove_partials, shown, write_atomically
+from toolkit.local.folders import config_folder
+from toolkit.local.locks import FileLock, try_lock
+from toolkit.local.private_files import private_folder, read_private
+from toolkit.local.user_keys import user_key
+
+if TYPE_CHECKING:
+    from toolkit.auth.credentials import Credentials
+    from toolkit.core.document import CredentialKind, Environment
+    from toolkit.local.settings import Settings
+
+_NAME: Final = "destinations"
+_VERSION: Final = 1
+_LARGEST_FILE: Final = 4 << 20  # bytes
+_MOST_ENTRIES: Final = 2000  # a few hundred bytes each; the ones that were not changed for longest are dropped
+_PAUSE, _PAUSES = 0.01, 200  # seconds to wait for another process, which needs a few milliseconds
+_UNUSED: Final[Uses] = {}
+
+Table = dict[str, dict[str, dict[str, str]]]  # by fingerprint or environment: texts by name, with their places
+
+
+class DestinationMemory:
+    """The destinations in the user's configuration folder."""
+
+    def __init__(self) -> None:
+        self.file = config_folder() / f"{_NAME}.json"
+
+    def uses_of(self, credentials: Credentials) -> Uses | None:
+        """Return what credentials were used with, or None if they are not remembered.
+
+        Raises:
+            ConfigurationError: if the file is malformed.
+        """
+        try:
+            key = user_key(_NAME, makes=False)
+        except OSError:
+            return None
+        return None if key is None else self._table().get(_fingerprint(credentials, key))
+
+    def uses_in(self, environment: Environment) -> Uses:
+        """Return what any credentials of an environment were used with.
+
+        Raises:
+            ConfigurationError: if the file is malformed.
+        """
+        return self._table().get(str(environment), _UNUSED)
+
+    def add(
+        self,
+        credentials: Credentials,
+        destinations: list[Destination],
+        check: Callable[[Uses | None], None] = lambda _: None,
+    ) -> None:
+        """Remember that credentials may be used with destinations.
+
+        Args:
+            credentials: the credentials.
+            destinations: the destinations to add to those that are remembered.
+            check: called with what is remembered while no other process can change it; may raise.
+
+        Raises:
+            ConfigurationError: if the file is malformed.
+            OSError: if it cannot be written.
+        """
+        with self._locked() as table:
+            fingerprint = _fingerprint(credentials, user_key(_NAME, makes=True))
+            check(table.get(fingerprint))
+            for entry in (fingerprint, str(credentials.environment)):
+                _note(table, entry, destinations)
+
+    def note(self, environment: Environment, destinations: list[Destination]) -> None:
+        """Remember that credentials of an environment were used with destinations; raises as `add`."""
+        with self._locked() as table:
+            _note(table, str(environment), destinations)
+
+    @contextmanager
+    def _locked(self) -> Iterator[Table]:
+        """Give the table, and write it at the end, while no other process can."""
+        private_folder(self.file.parent)
+        lock = self._wait_for_lock()
+        try:
+            table = self._table()
+            yield table
+            for entry in list(table)[: max(0, len(table) - _MOST_ENTRIES)]:
+                del table[entry]
+            data = json.dumps({"version": _VERSION, "uses": table}, indent=1).encode()
+            remove_partials(self.file)
+            write_atomically(self.file, data, private=True)
+        finally:
+            if lock is not None:
+                lock.release()
+
+    def _table(self) -> Table:
+        try:
+            data = read_private(self.file, _LARGEST_FILE)
+        except OSError:  # the disk fails; nothing is remembered
+            data = None
+        if data is None:
+            return {}
+        try:
+            content = json.loads(data)
+        except (ValueError, RecursionError):
+            content = None
+        if not isinstance(content, dict) or content.get("version") != _VERSION or not _is_table(content.get("uses")):
+            raise ConfigurationError(
+                f"{shown(self.file)} was changed or cut short, so nobody knows where credentials may be sent.",
+                "Look at it, then remove it: destinations are then remembered from the next use.",
+            )
+        table: Table = content["uses"]
+        return table
+
+    def _wait_for_lock(self) -> FileLock | None:
+        for _ in range(_PAUSES):
+            try:
+                lock = try_lock(self.file.with_suffix(".lock"))
+            except OSError as error:
+                if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+                    raise
+                return None  # this disk does not have locks; the file is still replaced in one step
+            if lock is not None:
+                return lock
+            time.sleep(_PAUSE)
+        raise OSError(errno.EBUSY, "another process is writing it", str(self.file))
+
+
+def check_destinations(credentials: Credentials, settings: Settings) -> None:
+    """Refuse credentials if the settings would send them elsewhere; remember the first live use. Call before sending.
+
+    Raises:
+        UnsafeAddress: if they would go elsewhere. The message names both destinations.
+        ConfigurationError: if the file of remembered destinations is malformed.
+    """
+    destinations = destinations_of(credentials.environment, credentials.kind, settings)
+    if credentials.binding is not None:
+        new = [destination for destination in destinations if not credentials.binding.allows(destination)]
+        if new:
+            refuse_changes(credentials, new, uses_of(credentials))
+        return
+    destinations = without_loopback(destinations)
+    if not destinations:
+        return
+    of_files = [destination for destination in destinations if isinstance(destination.place, Path)]
+
+    def check(uses: Uses | None) -> None:
+        if uses is not None:
+            refuse_changes(credentials, of_files, uses)
+
+    memory = DestinationMemory()
+    uses = memory.uses_of(credentials)
+    check(uses)
+    if credentials.loaded_from and (uses is None or changes(destinations, uses)):
+        with suppress(OSError):
+            memory.add(credentials, destinations, check)
+
+
+def new_in_environment(environment: Environment, kind: CredentialKind, settings: Settings) -> list[Change]:
+    """Return the destinations that a file of the project names, and that no credentials of the environment went to.
+
+    To be shown before a secret is typed. If nothing is remembered for the environment, nothing is new.
+
+    Raises:
+        ConfigurationError: if the file of remembered destinations is malformed.
+    """
+    destinations = without_loopback(destinations_of(environment, kind, settings))
+    of_files = [destination for destination in destinations if isinstance(destination.place, Path)]
+    uses = DestinationMemory().uses_in(environment) if of_files else _UNUSED
+    return changes(of_files, uses) if uses else []
+
+
+def note_destinations(environment: Environment, destinations: list[Destination]) -> None:
+    """Remember that the user sends credentials of an environment there, where that is possible."""
+    if remote := without_loopback(destinations):
+        with suppress(OSError, ConfigurationError):
+            DestinationMemory().note(environment, remote)
+
+
+def uses_of(credentials: Credentials) -> Uses:
+    """Return where credentials may go: what they are bound to, and what they were used with.
+
+    Raises:
+        ConfigurationError: if the file of remembered destinations is malformed.
+    """
+    remembered = DestinationMemory().uses_of(credentials) or _UNUSED
+    bound = {} if credentials.binding is None else credentials.binding.destinations
+    return {
+        name: {**({bound[name]: "as saved"} if name in bound else {}), **remembered.get(name, {})}
+        for name in {**bound, **remembered}
+    }
+
+
+def refuse_changes(credentials: Credentials, destinations: list[Destination], uses: Uses) -> None:
+    """Raise if a destination is not among those that credentials may go to.
+
+    Raises:
+        UnsafeAddress: names both destinations, and how to allow the new one.
+    """
+    if new := changes(destinations, uses):
+        source = credentials.loaded_from or "made in code"
+        raise refusal(new, name=credentials.name, environment=credentials.environment, source=source)
+
+
+def _note(table: Table, entry: str, destinations: list[Destination]) -> None:
+    uses = table.pop(entry, {})  # and to the end: the first entries are those that were not changed for longest
+    for destination in destinations:
+        uses.setdefault(destination.name, {}).setdefault(destination.text, destination.place_in_words)
+    table[entry] = uses
+
+
+def _is_table(value: Any) -> bool:
+    """Check the types of a Table."""
+    return isinstance(value, dict) and all(
+        isinstance(uses, dict)
+        and all(
+            isinstance(places, dict) and all(isinstance(place, str) for place in places.values())
+            for places in uses.values()
+        )
+        for uses in value.values()
+    )
+
+
+def _fingerprint(credentials: Credentials, key: bytes | None) -> str:
+    assert key is not None  # noqa: S101 - it was made just now
+    return hmac.digest(key, credentials.fingerprint().encode(), "sha256").hex()

@@ -1,0 +1,191 @@
+"""Where credentials may be sent: to the destinations that they are bound to, and nowhere else.
+
+A destination is an address with its path prefix, or for a key pair the prefix of the headers that carry it. The
+`toolkit.toml` of a project names destinations, and a project may be anybody's: without a binding, a cloned repository
+could name an address of its own and would be sent the user's secrets.
+
+- Saved profiles are bound when they are saved, whoever names another destination later.
+- Credentials from variables and `.env` are bound at their first live use, as SSH remembers a host
+  (`toolkit.auth.destination_memory`). From then on they may also go where the user's own word sends them: code, and
+  the variables TOOLKIT_*_URL and TOOLKIT_HEADER_PREFIX. The user's word is remembered like the first use.
+- A `.env` file belongs to its project: a clone brings one along, and editors export it into the process. So a variable
+  whose text also stands in the project's `.env` is the project's word, like a line of `toolkit.toml`.
+- Credentials that code holds go where the code says. If the same credentials are remembered, they are compared too.
+- Loopback is neither compared nor remembered, except for saved profiles: the practice service is there.
+
+`toolkit credentials allow` adds destinations. A replay sends nothing, so nothing is compared.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from toolkit.core.addresses import Address, is_loopback
+from toolkit.core.document import CredentialKind
+from toolkit.core.errors import ToolkitError, UnsafeAddress
+from toolkit.local.files import shown
+
+if TYPE_CHECKING:
+    from toolkit.core.document import Environment
+    from toolkit.local.settings import Settings
+
+HEADER_PREFIX: Final = "header_prefix"
+Uses = Mapping[str, Mapping[str, str]]  # texts by name, each with the place that named it, in words
+
+
+class Destination(NamedTuple):
+    """A part of where credentials go.
+
+    Attributes:
+        name: name of an address, or `header_prefix`.
+        text: the address with its path prefix, or the prefix.
+        place: the settings file or the variable that names it; "" for code.
+    """
+
+    name: str
+    text: str
+    place: Path | str = ""
+
+    @property
+    def label(self) -> str:
+        """The name in words."""
+        return "header prefix" if self.name == HEADER_PREFIX else f"address {self.name}"
+
+    @property
+    def place_in_words(self) -> str:
+        if isinstance(self.place, Path):
+            return shown(self.place)
+        return f"the variable {self.place}" if self.place else "code"
+
+    @property
+    def is_loopback(self) -> bool:
+        """True if it is an address of this machine."""
+        return self.name != HEADER_PREFIX and is_loopback(_address(self.text).origin.host)
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """The destinations of saved credentials.
+
+    Attributes:
+        destinations: name and text of each.
+        by_origin: True if an earlier version saved them, or a person wrote them: then only the origins of addresses
+            count.
+    """
+
+    destinations: Mapping[str, str]
+    by_origin: bool = False
+
+    def allows(self, destination: Destination) -> bool:
+        """Check whether the credentials may go there. What was not set when they were saved counts as another."""
+        bound = self.destinations.get(destination.name)
+        if self.by_origin:
+            if destination.name == HEADER_PREFIX:
+                return True
+            return bound is not None and _address(bound).origin == _address(destination.text).origin
+        return bound == destination.text
+
+
+class Change(NamedTuple):
+    """A destination that credentials are not bound to, and those of the same name that they are bound to."""
+
+    destination: Destination
+    earlier: Mapping[str, str]
+
+    def in_words(self) -> str:
+        label, text = self.destination.label, self.destination.text
+        before = " or ".join(f"{old} ({place})" for old, place in self.earlier.items()) or "not set"
+        return f"The {label} is now {text} ({self.destination.place_in_words}); before, it was {before}."
+
+
+def destinations_of(environment: Environment, kind: CredentialKind, settings: Settings) -> list[Destination]:
+    """Return where the settings send credentials.
+
+    These are the addresses of the environment that are set and, for a key pair, the prefix of the headers that carry
+    it.
+    """
+    texts = {name: settings.addresses.get(name, "") for name in environment.rules.addresses.values()}
+    if kind is CredentialKind.KEY_PAIR and any(texts.values()):
+        texts[HEADER_PREFIX] = settings.header_prefix
+    exported = _Exported(settings.project)
+    return [
+        Destination(name, text, exported.place_of(settings.place_of(name), text))
+        for name, text in texts.items()
+        if text
+    ]
+
+
+def without_loopback(destinations: list[Destination]) -> list[Destination]:
+    """Return the destinations beyond this machine."""
+    remote = [destination for destination in destinations if not destination.is_loopback]
+    return remote if any(destination.name != HEADER_PREFIX for destination in remote) else []
+
+
+class _Exported:
+    """The settings in the `.env` of a project, which editors export as variables. It is read when it is needed."""
+
+    def __init__(self, project: Path) -> None:
+        self._project = project
+        self._texts: Mapping[str, str] | None = None
+
+    def place_of(self, place: Path | str, text: str) -> Path | str:
+        """Return the `.env` in place of a variable whose text it has."""
+        if not isinstance(place, str) or not place:
+            return place
+        if self._texts is None:
+            from toolkit.auth.profiles.variables import settings_in_dotenv
+
+            self._texts = settings_in_dotenv(self._project)
+        written = self._texts.get(place)
+        return self._project / ".env" if written is not None and _normal(written) == text else place
+
+
+def changes(destinations: list[Destination], uses: Uses) -> list[Change]:
+    """Return the destinations that are not among the earlier ones."""
+    return [
+        Change(destination, uses.get(destination.name, {}))
+        for destination in destinations
+        if destination.text not in uses.get(destination.name, {})
+    ]
+
+
+def refusal(found: list[Change], *, name: str, environment: Environment, source: str) -> UnsafeAddress:
+    """Return the error for credentials that would go elsewhere; it names both destinations and how to allow the new.
+
+    Args:
+        found: the new destinations.
+        name: name of the profile.
+        environment: the environment of the credentials.
+        source: where the credentials come from, in words.
+    """
+    differences = " ".join(change.in_words() for change in found)
+    places = " and ".join(dict.fromkeys(change.destination.place_in_words for change in found))
+    command = f"toolkit credentials allow {shlex.quote(name)} --environment {environment}"
+    if all(change.destination.place for change in found):
+        allow = f"run `{command}` in that project"
+    else:  # a command does not know what code says
+        allow = (
+            f"save the credentials again with save_credentials(), or run `{command}` in a project with these settings"
+        )
+    return UnsafeAddress(
+        f"Nothing was sent, because the credentials {name} for {environment} ({source}) would go elsewhere. "
+        f"{differences}",
+        f"Check {places}: whoever wrote that would receive the credentials. If you trust it, {allow}.",
+        about=found[0].destination.name,
+    )
+
+
+def _normal(text: str) -> str:
+    """Return an address as settings have it; any other text as it is."""
+    try:
+        return str(_address(text))
+    except ToolkitError:
+        return text
+
+
+def _address(text: str) -> Address:
+    return Address.parse(text, setting="The address")
