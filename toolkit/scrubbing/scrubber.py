@@ -16,14 +16,15 @@ from toolkit.core.document import ADDRESS_NAMES, DEFAULT_HEADER_PREFIX, symbolic
 from toolkit.core.errors import SecretLeak
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.content_encodings import decompress_body
-from toolkit.scrubbing.credential_names import COOKIE, COOKIE_HEADERS, header_kind, is_placeholder
-from toolkit.scrubbing.find_in_messages import secrets_by_place
+from toolkit.scrubbing.finding.in_place import WeakCredentials
+from toolkit.scrubbing.finding.learning import learned
+from toolkit.scrubbing.finding.parts import replace_cookies
+from toolkit.scrubbing.finding.walking import content_type_of
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.leak_check import check_compressed, check_utf_16
-from toolkit.scrubbing.message_parts import replace_cookies
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes, header_text
 from toolkit.scrubbing.rules.model import Rules
 from toolkit.scrubbing.rules.rewriting import keep_json
+from toolkit.scrubbing.vocabulary import COOKIE, COOKIE_HEADERS, Place, credential_kind, is_placeholder
 
 if TYPE_CHECKING:
     from toolkit.scrubbing.rules.applying import AppliedRules
@@ -70,6 +71,7 @@ class Scrubber:
         self._rules: AppliedRules | None = None
         self.recorded = b""
         self._changes = 0  # of addresses
+        self._weak = WeakCredentials(known, self._has_rule)
         self.use_addresses(addresses or {}, header_prefix)
         self.add_rules(rules)
 
@@ -87,6 +89,9 @@ class Scrubber:
 
             self._rules = AppliedRules(both, self.known)
             self.recall(self.recorded)
+
+    def _has_rule(self, name: str) -> bool:
+        return self._rules is not None and self._rules.has_name(name)
 
     def recall(self, recorded: bytes) -> None:
         """Remember what is recorded already, because stand-ins from a replay come back in later requests."""
@@ -124,7 +129,7 @@ class Scrubber:
         request_body = decompress_body(request.headers, request.body)
         response_body = decompress_body(response.headers, response.body)
         self._learn(request, request_body)
-        self._learn(response, response_body)
+        self._learn(response, response_body, request=request)
         change = self._change_for(_whole(request, request_body), _whole(response, response_body))
         headers, body, _ = self._message(response, response_body, change, records=True)
         reason = self.known.scrub_text(response.reason)
@@ -168,12 +173,18 @@ class Scrubber:
         """Return a URI with a symbolic address and without secrets or userinfo."""
         return self._uri(uri, self._scrub)
 
-    def _learn(self, message: RecordedRequest | RecordedResponse, body: bytes, *, records: bool = True) -> None:
-        self.known.add_all(secrets_by_place(message, body))
+    def _learn(
+        self,
+        message: RecordedRequest | RecordedResponse,
+        body: bytes,
+        *,
+        request: RecordedRequest | None = None,
+        records: bool = True,
+    ) -> None:
+        self.known.add_all(learned(message, body, request=request))
         if self._rules is not None:
-            is_request = isinstance(message, RecordedRequest)
             uri = message.uri if isinstance(message, RecordedRequest) else ""
-            self._rules.learn(uri, message.headers, body, is_request=is_request, records=records)
+            self._rules.learn(uri, message.headers, body, is_request=bool(uri), records=records)
 
     def _change_for(self, *wholes: bytes) -> _Change:
         """Return the replacement function for these messages; most messages hold nothing to replace."""
@@ -206,10 +217,10 @@ class Scrubber:
         headers, body = message.headers, plain_body
         if self._rules is not None:
             uri, headers, body = self._rules.apply(uri, headers, body, is_request=is_request, records=records)
+        if is_request:
+            uri, body = self._weak.uri(uri), self._weak.body(content_type_of(headers), body) if body else body
         if body:
-            check_compressed(body, self.known)
             body = keep_json(body, change(body, False))
-            check_utf_16(body, self.known)
         uri = self._uri(uri, change) if uri else ""
         if body == plain_body:
             body = message.body
@@ -217,18 +228,20 @@ class Scrubber:
             kept = [(name, value) for name, value in headers if name.lower() not in _LENGTH_HEADERS]
             headers = (*kept, ("Content-Length", str(len(body))))
         host = urlsplit(uri).netloc if uri else ""
-        return tuple([self._header(name, value, host, change) for name, value in headers]), body, uri
+        return tuple([self._header(name, value, host, change, is_request) for name, value in headers]), body, uri
 
-    def _header(self, name: str, value: str, host: str, change: _Change) -> tuple[str, str]:
+    def _header(self, name: str, value: str, host: str, change: _Change, is_request: bool) -> tuple[str, str]:
         lower = name.lower()
         if self._renames_headers and lower.startswith(self._prefix):
             name = f"{DEFAULT_HEADER_PREFIX}-{name[len(self._prefix) :]}"
         if lower == "host" and value in self._hosts:
             # Several addresses may share a host; the URI tells which address is called.
             return name, host if host in _SYMBOLIC_HOSTS else self._hosts[value]
-        kind = header_kind(name)
-        if kind is not None and not is_placeholder(value):
-            return name, f"<{kind}>"
+        if is_request and lower not in COOKIE_HEADERS:
+            kind = credential_kind(name, Place.HEADER)
+            if kind is not None:
+                return name, value if is_placeholder(value) else f"<{kind}>"
+            value = self._weak.header(name, value)
         if change is not _unchanged:
             raw = header_bytes(value)
             scrubbed = change(raw, lower in _LINK_HEADERS)
@@ -237,7 +250,7 @@ class Scrubber:
             value = replace_cookies(lower, value, self._cookie)
         return name, value
 
-    def _cookie(self, value: str) -> str:
+    def _cookie(self, name: str, value: str) -> str:  # noqa: ARG002 - a cookie is a credential whatever its name
         if is_placeholder(value):
             return value
         return self.known.placeholder_of(Secret(unquote(value))) or f"<{COOKIE}>"

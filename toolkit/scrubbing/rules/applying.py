@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import quote, unquote, unquote_plus, urlsplit
 
 from toolkit.core.secret import SHORTEST_SECRET, Secret
-from toolkit.scrubbing.credential_names import is_placeholder
+from toolkit.scrubbing.vocabulary import is_placeholder
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import HeaderList
 from toolkit.scrubbing.rules.model import STAND_IN, Rules
@@ -78,6 +78,10 @@ class AppliedRules:
         if self._compiled.has_stand_ins:
             self._rewritten(Rewriter(self._compiled, note), uri, headers, body)
         return values
+
+    def has_name(self, name: str) -> bool:
+        """Check whether a rule names a field or header."""
+        return self._compiled.of_name(name) is not None
 
     def _matches_in(self, text: str) -> Iterator[tuple[str, Secret]]:
         for pattern, group, kind in self._compiled.patterns:

@@ -12,7 +12,7 @@ from toolkit.core.errors import ConfigurationError
 from toolkit.core.patterns import compiled
 from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings
-from toolkit.scrubbing.credential_names import last_name, normal_name
+from toolkit.scrubbing.vocabulary import last_name
 
 KeyPath = tuple[str | int, ...]  # names and indices that lead to a value in JSON
 STAND_IN: Final = ""  # the treatment of personal data; any other treatment is the kind named in the placeholder
@@ -20,6 +20,7 @@ _STEP: Final = (
     r"(?P<deep>\.\.)?\.?(?:\[(?:(?P<index>\d+)|(?P<any>\*)|'(?P<quoted>[^']+)'|\"(?P<double>[^\"]+)\")\]"
     r"|(?P<star>\*)|(?P<name>[^.\[\]\s*'\"]+))"
 )
+_SEPARATORS: Final = re.compile(r"[-_]")
 _NOT_IN_KIND: Final = re.compile(r"[^A-Z0-9]+")
 
 
@@ -114,8 +115,8 @@ class CompiledRules:
     """
 
     def __init__(self, rules: Rules) -> None:
-        self._names = {normal_name(name): STAND_IN for name in rules.pseudonyms if not name.startswith("$")}
-        self._names.update((normal_name(name), _kind_of(name)) for name in rules.names)
+        self._names = {_normal(name): STAND_IN for name in rules.pseudonyms if not name.startswith("$")}
+        self._names.update((_normal(name), _kind_of(name)) for name in rules.names)
         paths = [(path, _kind_of_path(path)) for path in rules.json_paths]
         paths += [(path, STAND_IN) for path in rules.pseudonyms if path.startswith("$")]
         self._paths = [(_steps(path), treatment) for path, treatment in paths]
@@ -135,8 +136,8 @@ class CompiledRules:
         """Return the treatment of a field or header of this name, or None."""
         if not self._names:
             return None
-        treatment = self._names.get(normal_name(name))
-        return self._names.get(normal_name(last_name(name))) if treatment is None else treatment
+        treatment = self._names.get(_normal(name))
+        return self._names.get(_normal(last_name(name))) if treatment is None else treatment
 
     def of_path(self, path: KeyPath) -> str | None:
         """Return the treatment of the scalar at this place in JSON, or None."""
@@ -161,6 +162,11 @@ def _texts(name: str, value: Any) -> tuple[str, ...]:
             f"The rules' {name} are not a list of texts.", f'Write them like {name} = ["..."].', about=name
         )
     return tuple(values)
+
+
+def _normal(name: str) -> str:
+    """Return a name in the form in which names are compared: lower case, without hyphens and underscores."""
+    return _SEPARATORS.sub("", name.lower())
 
 
 def _kind_of(name: str) -> str:

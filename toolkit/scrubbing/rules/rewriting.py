@@ -12,26 +12,26 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import quote, quote_plus, unquote, unquote_plus, urlsplit
 
-from toolkit.scrubbing.message_parts import parts_of
+from toolkit.core.patterns import compiled
+from toolkit.scrubbing.finding.walking import Walker
 from toolkit.scrubbing.rules.model import STAND_IN, CompiledRules, KeyPath
+from toolkit.scrubbing.vocabulary import Place
 
 # Takes the treatment, the value, and whether it is a JSON number; returns what to write instead.
 Replace = Callable[[str, str, bool], str]
 
-_TOKEN: Final = re.compile(r'([{}\[\],:])|("(?:[^"\\]|\\.)*")|([^\s{}\[\],:"]+)', re.DOTALL)
+# A text that is not closed reaches to the end.
+_TOKEN: Final = re.compile(r'([{}\[\],:])|("[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z))|([^\s{}\[\],:"]++)', re.DOTALL)
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _BARE: Final = re.compile(rb"[:\[,]\s*[-+.0-9eE]*<[A-Z]")
 _BOOLEANS: Final = frozenset({"true", "false"})
-_TAG_VALUE: Final = (
-    r"(?i)(<(?:[\w.-]{{1,40}}:)?({names})(?:\s[^<>]{{0,400}})?>)(?:<!\[CDATA\[)?([^<\]]{{1,16384}})"
-    r"|((?<![\w-])({names})\s*=\s*[\"'])([^\"'<>]{{1,16384}})"
-)
+_ELEMENT: Final = r"(<([\w.:\-]{1,80}+)(?:\s[^<>]{0,400}+)?>(?:<!\[CDATA\[)?)([^<\]]{1,16384}+)"
+_ATTRIBUTE: Final = r"((?<![\w\-.:])([\w\-.:]{1,80}+)\s{0,20}+=\s{0,20}+[\"'])([^\"'<>]{1,16384}+)"
 
 
-class Rewriter:
-    """A rewriter of messages, which replaces the values at the places that rules name.
+class Rewriter(Walker):
+    """A walk over messages that replaces the values at the places that rules name.
 
     Args:
         rules: the rules.
@@ -41,90 +41,30 @@ class Rewriter:
     def __init__(self, rules: CompiledRules, replace: Replace) -> None:
         self._rules = rules
         self._replace = replace
-        names = "|".join(re.sub(r"\\?[-_]", "[-_]?", re.escape(name)) for name in rules.names)
-        self._tag = re.compile(_TAG_VALUE.format(names=names)) if names else None
 
-    def uri(self, uri: str) -> str:
-        """Return a URI with values replaced in its query, and in a fragment that looks like a query."""
-        parts = urlsplit(uri)
-        query = self._form(parts.query, plus=quote_plus)
-        fragment = self._form(parts.fragment, plus=quote) if "=" in parts.fragment else parts.fragment
-        if query == parts.query and fragment == parts.fragment:
-            return uri
-        # Not geturl(), which drops an empty query.
-        head = uri[: uri.find("?")] if parts.query else uri.partition("#")[0]
-        return head + (f"?{query}" if parts.query else "") + (f"#{fragment}" if parts.fragment else "")
-
-    def header(self, name: str, value: str) -> str:
-        """Return a header's value with values replaced."""
+    def named(self, name: str, place: Place, value: str) -> str | None:  # noqa: ARG002 - rules name no places
+        """Return what to write instead of a value beside a name, or None if no rule has the name."""
         treatment = self._rules.of_name(name)
-        if treatment is None:
-            return self._json(value) if value.lstrip()[:1] in ("{", "[") else value
-        return self._replace(treatment, value, False) if value else value
+        return None if treatment is None else self._replace(treatment, value, False)
 
-    def body(self, content_type: str, body: bytes) -> bytes:
-        """Return a decompressed body with values replaced, or the same object if nothing changes."""
-        media_type = content_type.partition(";")[0].strip().lower()
-        if media_type.startswith("multipart/"):
-            return self._multipart(content_type, body)
-        try:
-            text = body.decode("utf-8")
-        except UnicodeDecodeError:
-            return body
-        changed = self._form(text, plus=quote_plus) if self._is_form(media_type, text) else self._text(text)
-        return body if changed == text else changed.encode("utf-8")
-
-    @staticmethod
-    def _is_form(media_type: str, text: str) -> bool:
-        if media_type.endswith("x-www-form-urlencoded"):
-            return True
-        return not media_type and bool(re.match(r"[\w.\[\]%+-]{1,200}=[^\s<>{]*\Z", text))
-
-    def _text(self, text: str) -> str:
-        if self._tag is not None and "<" in text:
-            text = self._tag.sub(self._tagged, text)
-        # Also for several JSON texts in one body, and in event streams.
+    def text(self, text: str) -> str:
+        """Return a text with values replaced in JSON and XML, also for several of these in one text."""
+        if self._rules.names and "<" in text:
+            text = compiled(_ELEMENT).sub(self._element, text)
+            text = compiled(_ATTRIBUTE).sub(self._attribute, text)
         return self._json(text) if "{" in text or "[" in text or '"' in text else text
 
-    def _tagged(self, match: re.Match[str]) -> str:
-        group = 3 if match[1] else 6
-        treatment = self._rules.of_name(match[group - 1])
-        value = match[group]
-        if treatment is None or not value.strip():
+    def _element(self, match: re.Match[str]) -> str:
+        return self._tagged(match, match[2].rpartition(":")[2])
+
+    def _attribute(self, match: re.Match[str]) -> str:
+        return self._tagged(match, match[2])
+
+    def _tagged(self, match: re.Match[str], name: str) -> str:
+        treatment = self._rules.of_name(name)
+        if treatment is None or not match[3].strip():
             return match[0]
-        changed = self._replace(treatment, html.unescape(value), False)
-        return f"{match[group - 2]}{'<![CDATA[' if '<![CDATA[' in match[0] else ''}{html.escape(changed)}"
-
-    def _form(self, text: str, *, plus: Callable[[str], str]) -> str:
-        fields = text.split("&")
-        for number, field in enumerate(fields):
-            name, sign, value = field.partition("=")
-            if not value:
-                continue
-            treatment = self._rules.of_name(unquote_plus(name))
-            plain = unquote_plus(value) if plus is quote_plus else unquote(value)
-            if treatment is not None:
-                changed = self._replace(treatment, plain, False)
-            else:
-                changed = self._json(plain) if plain.lstrip()[:1] in ("{", "[") else plain
-            if changed != plain:
-                fields[number] = f"{name}{sign}{plus(changed)}"
-        return "&".join(fields)
-
-    def _multipart(self, content_type: str, body: bytes) -> bytes:
-        pieces, done = [], 0
-        for part in parts_of(content_type, body):
-            content = body[part.start : part.end]
-            try:
-                text = content.decode("utf-8")
-            except UnicodeDecodeError:
-                continue
-            treatment = self._rules.of_name(part.name) if part.name else None
-            changed = self._text(text) if treatment is None else self._replace(treatment, text, False)
-            if changed != text:
-                pieces += [body[done : part.start], changed.encode("utf-8")]
-                done = part.end
-        return b"".join((*pieces, body[done:])) if pieces else body
+        return match[1] + html.escape(self._replace(treatment, html.unescape(match[3]), False))
 
     def _json(self, text: str, above: KeyPath = ()) -> str:
         pieces, done = [], 0

@@ -7,54 +7,38 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from toolkit.core.patterns import compiled
-from toolkit.core.secret import SHORTEST_SECRET
 
 _ATTRIBUTES: Final = frozenset(
     {"expires", "max-age", "domain", "path", "secure", "httponly", "samesite", "partitioned", "priority", "version"}
 )
-_SEPARATOR: Final = r"(\s*;\s*|\s*,\s*(?=[!#$%&'*+.^_`|~0-9A-Za-z-]+=))"
-# Values that may be long but are not credentials: dates, instants, other numbers, and words such as a region, a time
-# zone or a choice. Replacing them wherever they occur would remove data or break its JSON.
-_ORDINARY: Final = (
-    r"\d{4}-\d\d-\d\d(?:[T ][0-9:.]+Z?)?|-?\d{1,15}(?:\.\d{1,15})?"
-    r"|[A-Z]?[a-z]{1,10}(?:[/_-](?:[A-Z]?[a-z]{1,10}|[A-Z]{2,3}|\d{1,2})){0,3}|[a-z]{11}"
+_SEPARATOR: Final = r"(;\s*+|,\s*+(?=[!#$%&'*+.^_`|~0-9A-Za-z-]++=))"
+_BOUNDARY: Final = r"(?i)boundary\s{0,8}+=\s{0,8}+(?:\"([^\"]{1,200}+)\"|([^\s;,]{1,200}+))"
+_FIRST_LINE: Final = rb"\A\s*+--([^\r\n]{1,200}+)\r?\n"
+_NAME: Final = (
+    rb"(?i)(?<![\w-])name(?:\*\s{0,8}+=\s{0,8}+[\w-]{0,40}+'[\w-]{0,40}+'|\s{0,8}+=\s{0,8}+)"
+    rb"(?:\"([^\"\r\n]{0,1000}+)\"|([^\s;\"]{1,1000}+))"
 )
-_BOUNDARY: Final = r"(?i)boundary\s*=\s*(?:\"([^\"]+)\"|([^\s;,]+))"
-_FIRST_LINE: Final = rb"\A\s*--([^\r\n]{1,200}?)[ \t]*\r?\n"
-_NAME: Final = rb"(?i)(?<![\w-])name(?:\*\s*=\s*[\w-]*'[\w-]*'|\s*=\s*)(?:\"([^\"\r\n]*)\"|([^\s;\"]+))"
 _LINE_END_BEFORE: Final = re.compile(rb"(?:\r?\n)?\Z")
 _END_OF_HEAD: Final = re.compile(rb"\r?\n\r?\n")
 
 
-def cookie_values(header: str, value: str) -> Iterator[str]:
-    """Yield the cookie values of a header that are long and unusual enough to be searched for everywhere."""
-    cookies: list[str] = []
-
-    def note(cookie: str) -> str:
-        cookies.append(cookie)
-        return cookie
-
-    replace_cookies(header, value, note)
-    for cookie in cookies:
-        if len(cookie) >= SHORTEST_SECRET and not compiled(_ORDINARY).fullmatch(cookie):
-            yield cookie
-
-
-def replace_cookies(header: str, value: str, stand_in: Callable[[str], str]) -> str:
+def replace_cookies(header: str, value: str, stand_in: Callable[[str, str], str]) -> str:
     """Return a header's value with a stand-in for each cookie's value; names, quotes and attributes stay.
 
     Args:
         header: the name of the header in lower case.
         value: the value of the header.
-        stand_in: returns what to write instead of a cookie's value.
+        stand_in: takes the name of a cookie and its value, and returns what to write instead of the value.
     """
     is_setting = header.startswith("set-")
     parts = compiled(_SEPARATOR).split(value)
     is_first = True
     for number in range(0, len(parts), 2):
         if number:
-            is_first = "," in parts[number - 1]
-        name, sign, cookie = parts[number].partition("=")
+            is_first = parts[number - 1].startswith(",")
+        written = parts[number].rstrip()
+        end = parts[number][len(written) :]
+        name, sign, cookie = written.partition("=")
         if is_setting and not is_first and name.strip().lower() in _ATTRIBUTES:
             continue
         if not sign:
@@ -64,7 +48,7 @@ def replace_cookies(header: str, value: str, stand_in: Callable[[str], str]) -> 
         quote = '"' if len(cookie) > 1 and cookie[0] == cookie[-1] == '"' else ""
         inner = cookie[1:-1] if quote else cookie
         if inner:
-            parts[number] = f"{name}{sign}{quote}{stand_in(inner)}{quote}"
+            parts[number] = f"{name}{sign}{quote}{stand_in(name.strip(), inner)}{quote}{end}"
     return "".join(parts)
 
 
@@ -92,7 +76,7 @@ def parts_of(content_type: str, body: bytes) -> Iterator[Part]:
         first = compiled(_FIRST_LINE).match(body)
         if first is None:
             return
-        boundary = first[1]
+        boundary = first[1].rstrip(b" \t")
     delimiter = b"--" + boundary
     position = body.find(delimiter)
     while position >= 0:

@@ -1,0 +1,125 @@
+"""Replace weak credentials in requests, in their places only: passwords that people type, and short or dummy keys.
+
+Such a value may be an ordinary word, so it is not searched for elsewhere. Distinct values get distinct placeholders;
+otherwise a request with one password would be answered with the recording of another.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import threading
+from collections.abc import Callable
+from typing import Final
+
+from toolkit.core.patterns import compiled
+from toolkit.core.secret import Secret
+from toolkit.scrubbing.finding.fields import Field, Fields
+from toolkit.scrubbing.finding.walking import Walker
+from toolkit.scrubbing.grading import secret_kind
+from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.strength import Strength, grade
+from toolkit.scrubbing.vocabulary import Place, credential_kind, is_placeholder, needs_strong_value
+
+_NOT_TEXT: Final = frozenset({"true", "false", "null", "none", "nil", "undefined"})
+_NUMBER: Final = re.compile(r"[-+]?[0-9]{1,20}+(?:\.[0-9]{1,20}+)?")
+_DIGITS_COUNT: Final = frozenset({"PASSWORD", "PIN", "OTP"})  # kinds of what people type in digits
+_LINE_START: Final = r"\s{0,40}+(?:-|export|set)?\s{0,40}+[\w.\-\"']{1,80}+\s{0,20}+[:=]\s{0,20}+\Z"
+_LINE_END: Final = r"[\"']?[,;]?[ \t\r]{0,40}+(?:\n|\Z)"
+_LONGEST_START: Final = 200  # characters of a line before a value
+_SHORTEST_NAME: Final = 3  # characters of a name and its sign
+# Headers whose values look random and are not credentials: those of HTTP, and of caches, proxies and tracing.
+HEADER: Final = "HEADER"
+_ORDINARY_HEADERS: Final = frozenset(
+    "accept accept-charset accept-datetime accept-encoding accept-language accept-patch accept-ranges age allow alt-svc"
+    " baggage cache-control connection cookie cookie2 date dnt early-data etag expect expires forwarded from host"
+    " http2-settings idempotency-key last-modified link location max-forwards origin pragma prefer priority range"
+    " referer referrer refresh retry-after save-data server set-cookie te tracestate traceparent trailer"
+    " transfer-encoding upgrade upgrade-insecure-requests user-agent vary via warning b3 digest want-digest"
+    " repr-digest".split()
+)
+_ORDINARY_HEADER: Final = re.compile(
+    r"(?:accept|access-control|content|if|sec|x-b3|x-forwarded|x-datadog|x-amz-content|x-amz-checksum|x-goog-hash"
+    r"|x-ms-client|ot-tracer|uber-trace)-.*"
+    r"|.*(?:request|correlation|trace|span|transaction|operation|invocation|idempotency|message|event|delivery|device"
+    r"|client|session-?open|checksum|digest|md5|sha1|sha256|version|etag|agent|date)(?:[-_]?(?:id|key|uuid|no))?"
+)
+
+
+class WeakCredentials(Walker):
+    """A walk over a request that replaces weak credentials. Strong ones are known, and are replaced as well.
+
+    Args:
+        known: gives the placeholders.
+        has_rule: tells whether the user's rules name a field, which then decide what is written instead.
+    """
+
+    def __init__(self, known: KnownSecrets, has_rule: Callable[[str], bool]) -> None:
+        self._known = known
+        self._has_rule = has_rule
+        self._placeholders: dict[tuple[str, str], str] = {}
+        self._lock = threading.Lock()
+
+    def named(self, name: str, place: Place, value: str) -> str | None:
+        """Return a placeholder for the value of a field with the name of a credential."""
+        kind = credential_kind(name, place)
+        if kind is None or self._has_rule(name):
+            return None
+        return self._placeholder(kind, value) if _counts(name, kind, place, value) else None
+
+    def header(self, name: str, value: str) -> str:
+        """Return `<HEADER>` for a value that looks random in a header of an unknown name."""
+        lower = name.lower()
+        if lower in _ORDINARY_HEADERS or is_placeholder(value) or self._has_rule(name):
+            return value
+        if grade(value) is not Strength.STRONG or _ORDINARY_HEADER.fullmatch(lower):
+            return value
+        return self._known.placeholder_of(Secret(value)) or f"<{HEADER}>"
+
+    def text(self, text: str) -> str:
+        """Return a text with placeholders for the values of fields with names of credentials."""
+        if len(text) < _SHORTEST_NAME or not any(map(text.__contains__, "=:<")):
+            return text
+        is_json, is_markup = text.lstrip()[:1] in ("{", "[", '"'), text.lstrip()[:1] == "<"
+
+        def accepts(field: Field) -> bool:
+            if self._has_rule(field.name) or not _counts(field.name, field.kind, field.place, field.value):
+                return False
+            before = text[field.start - 1 : field.start]
+            return before in ('"', ">", "[") or field.place is Place.QUERY or (not is_json and _is_line(text, field))
+
+        pieces, done = [], 0
+        for field in Fields(text).accepted(accepts):
+            placeholder = self._placeholder(field.kind, field.value)
+            pieces += [text[done : field.start], html.escape(placeholder) if is_markup else placeholder]
+            done = field.end
+        return "".join((*pieces, text[done:])) if pieces else text
+
+    def _placeholder(self, kind: str, value: str) -> str:
+        placeholder = self._known.placeholder_of(Secret(value))
+        if placeholder is not None:
+            return placeholder
+        with self._lock:
+            placeholder = self._placeholders.get((kind, value))
+            if placeholder is None:
+                placeholder = self._placeholders[kind, value] = self._known.next_placeholder(kind)
+        return placeholder
+
+
+def _counts(name: str, kind: str, place: Place, value: str) -> bool:
+    """Check whether a value in a request is a credential, however weak it may be."""
+    if not value.strip() or is_placeholder(value) or value.lower() in _NOT_TEXT:
+        return False
+    if secret_kind(name, value, place) is not None:
+        return True
+    if _NUMBER.fullmatch(value) and kind not in _DIGITS_COUNT:
+        return False
+    return not needs_strong_value(name, place)
+
+
+def _is_line(text: str, field: Field) -> bool:
+    """Check whether a field is a line of settings by itself, rather than a part of a sentence."""
+    first = max(0, field.start - _LONGEST_START)
+    start = text.rfind("\n", first, field.start) + 1 or first
+    end = compiled(_LINE_END).match(text, field.end)
+    return end is not None and compiled(_LINE_START).match(text[start : field.start].rstrip("\"'")) is not None

@@ -1,0 +1,176 @@
+"""Learn credentials from a message: strong values beside names of credentials, and texts with their shape.
+
+A learned value is secret from then on, wherever it occurs. So a value must look like what a machine made, and must not
+be one that the message also uses for something else: as a key of JSON, or as a part of its path.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Collection, Iterator
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from toolkit.core.patterns import compiled
+from toolkit.core.secret import SHORTEST_SECRET, Secret
+from toolkit.scrubbing.finding.fields import Field, Fields
+from toolkit.scrubbing.finding.parts import replace_cookies
+from toolkit.scrubbing.finding.shapes import credentials_in
+from toolkit.scrubbing.finding.walking import Walker, content_type_of
+from toolkit.scrubbing.grading import secret_kind
+from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
+from toolkit.scrubbing.vocabulary import COOKIE, COOKIE_HEADERS, Place, credential_kind, is_placeholder
+
+_LEVELS: Final = 3  # of texts within texts, such as URLs in URLs
+_PERCENT_SIGNS: Final = ("%3D", "%3d", "%22", "%3A", "%3a", "%40")
+_QUOTES_OF_HTML: Final = (("&quot;", '"'), ("&#34;", '"'), ("&#x22;", '"'), ("&#39;", "'"), ("&amp;", "&"))
+_ESCAPED_LETTER: Final = r"\\u00(4[1-9A-Fa-f]|5[0-9AaFf]|6[1-9A-Fa-f]|7[0-9Aa]|2[Dd]|3[0-9])"
+_SIGNS: Final = "=:<"
+_SCHEME: Final = r"[A-Za-z][\w-]{0,40}+ {1,20}+"
+
+
+class Learner(Walker):
+    """A walk over a message that notes its credentials and changes nothing.
+
+    Args:
+        others: texts that the message uses for something else, such as the parts of its path.
+    """
+
+    def __init__(self, others: Collection[str] = ()) -> None:
+        self._others = set(others)
+        self._found: dict[tuple[str, str], bool] = {}  # kind and text; True if others do not count
+
+    def secrets(self) -> list[tuple[str, Secret]]:
+        """Return what was found, each with its kind."""
+        return [
+            (kind, Secret(text))
+            for (kind, text), is_certain in self._found.items()
+            if is_certain or text not in self._others
+        ]
+
+    def named(self, name: str, place: Place, value: str) -> str | None:
+        """Note the value of a field."""
+        kind = credential_kind(name, place)
+        if kind is None:
+            return None
+        if not self._note(name, kind, place, value):
+            self.text(value)
+        return value
+
+    def header(self, name: str, value: str) -> str:
+        """Note the credential in a header with a name of credentials."""
+        kind = credential_kind(name, Place.HEADER)
+        if kind is None:
+            return value
+        scheme = compiled(_SCHEME).match(value)
+        text = value[scheme.end() :] if scheme is not None else value
+        if secret_kind(name, text, Place.HEADER):
+            self._found[kind, text] = True
+        self.text(value)
+        return value
+
+    def cookies(self, header: str, value: str) -> None:
+        """Note the cookies in a header, whose name is in lower case."""
+
+        def note(name: str, cookie: str) -> str:
+            text = unquote(cookie)
+            if secret_kind(name, text, Place.COOKIE):
+                self._found[COOKIE, text] = True
+            return cookie
+
+        replace_cookies(header, value, note)
+
+    def text(self, text: str) -> str:
+        """Note the credentials in a text of any format, and in texts that are written in it with escapes."""
+        if len(text) < SHORTEST_SECRET:
+            return text
+        for level in _levels(text):
+            if any(map(level.__contains__, _SIGNS)):
+                fields = Fields(level)
+                self._others |= fields.keys
+                fields.accepted(self._accepts)
+            for kind, credential in credentials_in(level):
+                if not is_placeholder(credential):
+                    self._found.setdefault((kind, credential), True)
+        return text
+
+    def read(self, body: bytes, head: bytes = b"") -> str | None:
+        """Return the text of a body in any encoding of Unicode, or None if it is binary."""
+        if head and b"base64" in head.lower():
+            try:
+                body = base64.b64decode(body)
+            except binascii.Error:
+                pass
+        if body[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in body[:4]:
+            return body.decode(json.detect_encoding(body[:4]), "replace")
+        return None if b"\0" in body[:1024] else body.decode("utf-8", "replace")
+
+    def _accepts(self, field: Field) -> bool:
+        return self._note(field.name, field.kind, field.place, field.value)
+
+    def _note(self, name: str, kind: str, place: Place, value: str) -> bool:
+        if secret_kind(name, value, place) is None:
+            return False
+        self._found.setdefault((kind, value), False)
+        return True
+
+
+def learned(
+    message: RecordedRequest | RecordedResponse, body: bytes, *, request: RecordedRequest | None = None
+) -> list[tuple[str, Secret]]:
+    """Return the credentials found in a message, each with its kind.
+
+    Args:
+        message: a request or a response.
+        body: its body, decompressed.
+        request: the request of a response, whose path is no place for credentials.
+    """
+    request = message if isinstance(message, RecordedRequest) else request
+    parts = urlsplit(request.uri) if request is not None else None
+    learner = Learner([unquote(segment) for segment in parts.path.split("/")] if parts is not None else ())
+    others = []
+    for name, value in message.headers:
+        lower = name.lower()
+        if lower in COOKIE_HEADERS:
+            learner.cookies(lower, value)
+        elif credential_kind(name, Place.HEADER) is not None:
+            learner.header(name, value)
+        else:
+            others.append(value)
+    learner.text("\n".join(others))
+    if message is request and parts is not None:
+        learner.uri(message.uri)
+        learner.text(unquote(parts.path))
+        if parts.username is not None:
+            learner.text(message.uri)
+    if body:
+        learner.body(content_type_of(message.headers), body)
+    return learner.secrets()
+
+
+def _levels(text: str) -> Iterator[str]:
+    """Yield a text, and what it says without its percent escapes, entities of quotes and escapes of letters."""
+    yield text
+    if "\\u00" in text and compiled(_ESCAPED_LETTER).search(text):
+        text = compiled(_ESCAPED_LETTER).sub(lambda escape: chr(int(escape[1], 16)), text)
+        yield text
+    if any(entity in text for entity, _ in _QUOTES_OF_HTML[:-1]):
+        text = _without_entities(text)
+        yield text
+    for _ in range(_LEVELS):
+        if "%" not in text or not (any(map(text.__contains__, _PERCENT_SIGNS)) or "%25" in text):
+            return
+        plainer = unquote(text)
+        if plainer == text:
+            return
+        yield plainer
+        text = plainer
+
+
+def _without_entities(text: str) -> str:
+    for entity, sign in _QUOTES_OF_HTML:
+        text = text.replace(entity, sign)
+    return text

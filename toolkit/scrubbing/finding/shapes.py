@@ -1,0 +1,92 @@
+"""Credentials that are recognized by their shape, wherever they stand in a text.
+
+These are PEM keys (RFC 7468), signed tokens (RFC 7519), what follows `Bearer` (RFC 6750) or `Basic` (RFC 7617), the
+password in a URL, and keys in the formats of providers.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import unquote
+
+from toolkit.core.patterns import compiled
+from toolkit.core.secret import SHORTEST_SECRET
+from toolkit.scrubbing.strength import Strength, grade
+
+_SLICE: Final = 1 << 18  # characters
+_LONGEST: Final = 1 << 14  # characters of a credential that starts in a slice
+_PRIVATE_KEY: Final = (
+    r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----((?:[^-]|-(?!----)){16,16384}+)"
+    r"-----END (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+)
+_KEY_LINE: Final = re.compile(r"[A-Za-z0-9+/]{16}")
+_ESCAPED_BREAK: Final = re.compile(r"\\{1,8}+([rn])")
+_ESCAPED_SLASH: Final = re.compile(r"\\{1,8}+/")
+# A literal text first, which is searched for quickly; then a check that a longer word does not end with it.
+_SIGNED_TOKEN: Final = (
+    r"eyJ(?<![A-Za-z0-9_-]eyJ)[A-Za-z0-9_-]{8,}+\.(?:eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+"
+    r"|[A-Za-z0-9_-]*+(?:\.[A-Za-z0-9_-]{8,}+){3})"
+)
+_SCHEME: Final = r"earer[ +]{1,20}+([A-Za-z0-9._~+/=-]{16,}+)|EARER {1,20}+([A-Za-z0-9._~+/=-]{16,}+)"
+_PAIR: Final = r"(?:asic|ASIC)[ +]{1,20}+([A-Za-z0-9+/_=-]{8,}+)"
+_USER_INFO: Final = r":(?:\\{0,8}+/){2}([^\s/?#@:\"'<>\\]{0,400}+)(?::([^\s/?#@\"'<>\\]{1,400}+))?@"
+
+
+def credentials_in(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the kind and the text of each credential that is recognized by its shape."""
+    if "PRIVATE KEY" in text:
+        yield from _private_keys(text)
+    if "eyJ" in text:
+        for match in _matches(_SIGNED_TOKEN, text):
+            yield "SIGNED_TOKEN", match[0]
+    if "earer" in text or "EARER" in text:
+        for match in _matches(_SCHEME, text):
+            token = (match[1] or match[2]).rstrip(".")
+            if grade(token) is not Strength.WEAK:
+                yield "ACCESS_TOKEN", token
+    if "asic" in text or "ASIC" in text:
+        for match in _matches(_PAIR, text):
+            password = password_of_pair(match[1])
+            if grade(password) is not Strength.WEAK:
+                yield "AUTHORIZATION", match[1]
+                yield "PASSWORD", password
+    if "@" in text and ("://" in text or "\\/" in text):
+        for match in _matches(_USER_INFO, text):
+            for value in (match[1], match[2] or ""):
+                if grade(unquote(value)) is Strength.STRONG:
+                    yield "PASSWORD", unquote(value)
+
+
+def password_of_pair(written: str) -> str:
+    """Return the password of a pair in base64 (RFC 7617), or "" if the text is not a pair."""
+    core = written.rstrip("=").translate(_FOR_URLS)
+    try:
+        pair = base64.b64decode(core + "=" * (-len(core) % 4)).decode("utf-8")
+    except ValueError:
+        return ""
+    return pair.partition(":")[2] if pair.isprintable() else ""
+
+
+_FOR_URLS: Final = str.maketrans("-_", "+/")
+
+
+def _matches(pattern: str, text: str) -> Iterator[re.Match[str]]:
+    """Yield the matches in a text, slice by slice, since a regular expression blocks all other threads."""
+    done = 0
+    for start in range(0, len(text), _SLICE):
+        end = start + _SLICE
+        for match in compiled(pattern).finditer(text, max(start, done), end + _LONGEST):
+            if match.start() >= end:
+                break
+            yield match
+            done = match.end()
+
+
+def _private_keys(text: str) -> Iterator[tuple[str, str]]:
+    for match in _matches(_PRIVATE_KEY, text):
+        key = _ESCAPED_SLASH.sub("/", _ESCAPED_BREAK.sub(lambda sign: {"n": "\n", "r": "\r"}[sign[1]], match[0]))
+        if _KEY_LINE.search(match[1]):
+            yield "PRIVATE_KEY", key
