@@ -11,6 +11,7 @@ import gzip
 import io
 import json
 import lzma
+import random
 import string
 import textwrap
 import zipfile
@@ -30,7 +31,7 @@ from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scrubber import Scrubber
 
 CANARY = canaries.AWKWARD
-PLAIN = "fake-canary-4f9aQ7xKd8Lm"
+PLAIN = "".join(random.Random(11).choices(string.ascii_letters + string.digits, k=24))  # noqa: S311 - as machines make them
 HOST = "https://service.example"
 
 

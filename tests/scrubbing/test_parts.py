@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from toolkit.scrubbing.message_parts import cookie_values, parts_of, replace_cookies
+from toolkit.scrubbing.finding.parts import parts_of, replace_cookies
 
 
 @pytest.mark.parametrize(
@@ -23,32 +23,12 @@ from toolkit.scrubbing.message_parts import cookie_values, parts_of, replace_coo
         ("set-cookie", "a=; Max-Age=0", "a=; Max-Age=0"),
         ("set-cookie", "path=1; Path=/", "path=X; Path=/"),
         ("set-cookie", "a=1; odd=2", "a=X; odd=X"),
+        ("cookie", "a=1 ;  b=2 , c=3 ", "a=X ;  b=X , c=X "),
     ],
 )
 def test_replace_cookies(name, value, replaced):
     """Every value of a cookie is replaced, and everything around it stays."""
-    assert replace_cookies(name, value, lambda _: "X") == replaced
-
-
-@pytest.mark.parametrize(
-    ("value", "found"),
-    [
-        ("a=1234567a; b=123456a", ["1234567a"]),
-        ('a="quoted value"', ["quoted value"]),
-        ("seen=2026-05-12; at=2026-05-12T10:00:00Z; consent=accepted", []),
-        ("a=abcdefghijkl", ["abcdefghijkl"]),
-        ("seen=1716200000123; rate=0.00000000; account=12345678", []),
-        ("session=1234567890123456", ["1234567890123456"]),
-        ("tz=America/Argentina/Buenos_Aires; region=us-east-1; locale=zh-Hant-TW; choice=variant-b; at=California", []),
-        (
-            "a=aGVsbGb-WqhdkT; b=us-east-1-us-east-1; c=correct-horse7",
-            ["aGVsbGb-WqhdkT", "us-east-1-us-east-1", "correct-horse7"],
-        ),
-    ],
-)
-def test_cookie_values(value, found):
-    """Long values of cookies count as secrets, except dates, numbers and words."""
-    assert list(cookie_values("cookie", value)) == found
+    assert replace_cookies(name, value, lambda *_: "X") == replaced
 
 
 def parts(content_type, body):

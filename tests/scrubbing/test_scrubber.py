@@ -7,6 +7,7 @@ import gzip
 import json
 import string
 import zlib
+from random import Random
 from urllib.parse import quote, quote_plus, urlencode
 
 import canaries
@@ -121,7 +122,13 @@ def test_planted_elsewhere(interaction, secret):
     assert b"@" not in written.split(b"\n")[2]
 
 
-@given(PRINTABLE.filter(lambda text: not text.startswith("<")))
+# Texts as machines make them; hypothesis would prefer simple ones.
+STRONG = st.integers(0, 2**32).map(
+    lambda seed: "".join(Random(seed).choices(string.ascii_letters + string.digits, k=30))  # noqa: S311
+)
+
+
+@given(STRONG)
 def test_discovered_by_place(interaction, secret):
     """An unnamed secret is found in the places of credentials, and replaced wherever else it occurs."""
     forget_everything()
@@ -148,19 +155,20 @@ def test_placeholders_in_urls(interaction):
     ]
 
 
-def test_short_secrets_in_their_places(interaction):
-    """Short credentials are replaced in fields and headers of credentials."""
+def test_weak_credentials_in_their_places(interaction):
+    """Weak credentials are replaced in the places of a request where people type them, and nowhere else."""
     request = {
         "uri": "https://me:pw3@api.example.com/?api_key=pw2&a=pw1",
         "headers": (("X-Api-Key", "pw0"), ("Content-Type", "application/x-www-form-urlencoded")),
         "body": b"a=pw1&password=pw1",
     }
-    with pytest.warns(UserWarning, match="fewer than 8"):
-        scrubbed = as_recorded(scrubber(), interaction(request=request, body=b'{"access_token": "tok"}'))
-    assert scrubbed.request.uri == f"{symbolic_address('broker')}/?api_key=%3CAPI_KEY-2%3E&a=pw1"
+    learning = scrubber()
+    scrubbed = as_recorded(learning, interaction(request=request, body=b'{"access_token": "tok", "a": "pw1"}'))
+    assert scrubbed.request.uri == f"{symbolic_address('broker')}/?api_key=%3CAPI_KEY%3E&a=pw1"
     assert scrubbed.request.headers[0] == ("X-Api-Key", "<API_KEY>")
-    assert scrubbed.request.body == b"a=pw1&password=<PASSWORD-2>"
-    assert scrubbed.response.body == b'{"access_token": "<ACCESS_TOKEN>"}'
+    assert scrubbed.request.body == b"a=pw1&password=%3CPASSWORD%3E"
+    assert scrubbed.response.body == b'{"access_token": "tok", "a": "pw1"}'
+    assert len(learning.known) == 0
 
 
 def without_cookies(interaction):

@@ -21,6 +21,7 @@ from toolkit.scrubbing.finding.learning import learned
 from toolkit.scrubbing.finding.parts import replace_cookies
 from toolkit.scrubbing.finding.walking import content_type_of
 from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.leak_check import check_compressed, check_utf_16
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes, header_text
 from toolkit.scrubbing.rules.model import Rules
 from toolkit.scrubbing.rules.rewriting import keep_json
@@ -159,15 +160,7 @@ class Scrubber:
             self._learn(request, body, records=False)
             return self._request(request, body, self._change_for(_whole(request, body)), records=False)
         except SecretLeak:  # its body cannot be decompressed; recording it will say so
-            return self.request(request._replace(body=b""))._replace(body=request.body)
-
-    def request(self, request: RecordedRequest) -> RecordedRequest:
-        """Return the request as it would be recorded.
-
-        Raises:
-            SecretLeak: if its body cannot be decompressed, or holds a secret where it cannot be replaced.
-        """
-        return self._request(request, decompress_body(request.headers, request.body), self._scrub, records=True)
+            return self._lookup_request(request._replace(body=b""))._replace(body=request.body)
 
     def uri(self, uri: str) -> str:
         """Return a URI with a symbolic address and without secrets or userinfo."""
@@ -198,9 +191,7 @@ class Scrubber:
         return RecordedRequest(request.method, uri, headers, body)
 
     def _uri(self, uri: str, change: _Change) -> str:
-        parts = urlsplit(uri)
-        if parts.username is not None:
-            uri = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+        uri = _without_userinfo(uri)
         raw = uri.encode("utf-8", "surrogatepass")
         changed = change(raw, True)
         return uri if changed is raw else changed.decode("utf-8", "surrogatepass")
@@ -220,7 +211,9 @@ class Scrubber:
         if is_request:
             uri, body = self._weak.uri(uri), self._weak.body(content_type_of(headers), body) if body else body
         if body:
+            check_compressed(body, self.known)
             body = keep_json(body, change(body, False))
+            check_utf_16(body, self.known)
         uri = self._uri(uri, change) if uri else ""
         if body == plain_body:
             body = message.body
@@ -239,7 +232,7 @@ class Scrubber:
             return name, host if host in _SYMBOLIC_HOSTS else self._hosts[value]
         if is_request and lower not in COOKIE_HEADERS:
             kind = credential_kind(name, Place.HEADER)
-            if kind is not None:
+            if kind is not None and not self._has_rule(name):
                 return name, value if is_placeholder(value) else f"<{kind}>"
             value = self._weak.header(name, value)
         if change is not _unchanged:
@@ -271,9 +264,16 @@ def _unchanged(data: bytes, in_url: bool) -> bytes:  # noqa: ARG001 - part of _C
 
 def _whole(message: RecordedRequest | RecordedResponse, body: bytes) -> bytes:
     """Return everything in a message that may hold a secret or an address, as one text."""
-    first = message.uri if isinstance(message, RecordedRequest) else message.reason
+    first = _without_userinfo(message.uri) if isinstance(message, RecordedRequest) else message.reason
     texts = [header_bytes(value) for _, value in message.headers]
     return b"\n".join((first.encode("utf-8", "surrogatepass"), *texts, body))
+
+
+def _without_userinfo(uri: str) -> str:
+    if "@" not in uri:
+        return uri
+    parts = urlsplit(uri)
+    return uri if parts.username is None else parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def _address_patterns(addresses: Mapping[str, str]) -> tuple[tuple[bytes, re.Pattern[bytes], bytes], ...]:

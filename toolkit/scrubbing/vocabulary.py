@@ -219,6 +219,7 @@ _KINDS: Final = {
     *(kind for _, kind in (*_ENDINGS, *_KEY_HEADERS)),
     COOKIE,
     "CLIENT_ID",
+    "HEADER",  # of an unknown name, whose value looks random
     "SIGNED_TOKEN",
     "SECRET",
 }

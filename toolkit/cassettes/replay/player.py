@@ -48,6 +48,7 @@ class Player:
         self._play_counts: dict[int, int] = {}
         self._checked: set[int] = set()  # numbers of interactions whose bodies are known to be small enough
         self._index: Index | None = None
+        self._scrubbed_index: Index | None = None
         self._indexed_with = -1  # number of known secrets when the index was last rebuilt
         self._token_requests: dict[Authorization, int] | None = None
 
@@ -136,6 +137,8 @@ class Player:
         takes = self._filled_index().find(identity, request)
         if takes is None and self._rebuild_index():
             takes = self._filled_index().find(identity, request)
+        if takes is None and not self._contents.is_foreign:
+            takes = self._filled_scrubbed_index().find(identity, request)
         return takes
 
     def _next(self, takes: Takes) -> int | None:
@@ -157,9 +160,23 @@ class Player:
         return self._index
 
     def _head(self, number: int) -> RecordedRequest:
+        return self._scrubbed_head(number) if self._contents.is_foreign else self._contents.head(number)
+
+    def _scrubbed_head(self, number: int) -> RecordedRequest:
         head = self._contents.head(number)
-        is_foreign = self._contents.is_foreign
-        return self._scrubber.request(RecordedRequest(head.method, head.uri)) if is_foreign else head
+        return self._scrubber.lookup_request(RecordedRequest(head.method, head.uri))
+
+    def _filled_scrubbed_index(self) -> Index:
+        """Return an index of our own recordings as they would be recorded now.
+
+        An earlier version may have recorded in clear what is scrubbed today.
+        """
+        if self._scrubbed_index is None:
+            index = Index(self._matcher, self._as_recorded_now)
+            for number in range(len(self._contents)):
+                index.add(number, self._scrubbed_head(number))
+            self._scrubbed_index = index
+        return self._scrubbed_index
 
     def _rebuild_index(self) -> bool:
         """Index a foreign file again if more secrets have become known; return True if that was done.
@@ -179,7 +196,8 @@ class Player:
 
     def _as_matched(self, number: int) -> Interaction:
         """Return an interaction to compare with requests. The request of a foreign interaction is scrubbed first."""
+        return self._as_recorded_now(number) if self._contents.is_foreign else self._contents.interaction(number)
+
+    def _as_recorded_now(self, number: int) -> Interaction:
         interaction = self._contents.interaction(number)
-        if not self._contents.is_foreign:
-            return interaction
         return interaction._replace(request=self._scrubber.lookup_request(interaction.request))

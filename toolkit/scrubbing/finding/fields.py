@@ -25,7 +25,7 @@ _NAME_BACKWARDS: Final = (
 _ELEMENT_NAME: Final = r"<([\w.:\-]{1,80}+)"
 _ELEMENT: Final = r"<([\w.:\-]{1,80}+)(?:\s[^<>]{0,400}+)?>"
 _LONGEST_ELEMENT: Final = 500  # characters of the tag that opens it
-_CONTENT: Final = r"\s{0,40}+(?:<!\[CDATA\[)?((?:[^<\]]|\](?!\]>)){1,65536}+)"
+_CONTENT: Final = r"\s{0,40}+(?:<!\[CDATA\[)?((?:[^<\]]|\](?!\]>)){1,65536}+)(?=(?:\]\]>)?</)"
 _ESCAPED_BREAK: Final = r"\\[nrtbf]|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}"
 _BEFORE_VALUE: Final = r"[=>]?\s{0,40}+(?:data:\s{0,4}+)?"
 _QUOTED: Final = r"(?s)\"([^\"\\]*+(?:\\.[^\"\\]*+)*+)\""

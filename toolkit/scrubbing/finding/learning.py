@@ -9,8 +9,8 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import re
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
@@ -100,10 +100,8 @@ class Learner(Walker):
     def read(self, body: bytes, head: bytes = b"") -> str | None:
         """Return the text of a body in any encoding of Unicode, or None if it is binary."""
         if head and b"base64" in head.lower():
-            try:
+            with suppress(binascii.Error):
                 body = base64.b64decode(body)
-            except binascii.Error:
-                pass
         if body[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in body[:4]:
             return body.decode(json.detect_encoding(body[:4]), "replace")
         return None if b"\0" in body[:1024] else body.decode("utf-8", "replace")

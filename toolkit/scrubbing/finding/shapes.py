@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from toolkit.core.patterns import compiled
-from toolkit.core.secret import SHORTEST_SECRET
+from toolkit.scrubbing.provider_formats import provider_credentials
 from toolkit.scrubbing.strength import Strength, grade
 
 _SLICE: Final = 1 << 18  # characters
@@ -26,38 +26,70 @@ _KEY_LINE: Final = re.compile(r"[A-Za-z0-9+/]{16}")
 _ESCAPED_BREAK: Final = re.compile(r"\\{1,8}+([rn])")
 _ESCAPED_SLASH: Final = re.compile(r"\\{1,8}+/")
 # A literal text first, which is searched for quickly; then a check that a longer word does not end with it.
-_SIGNED_TOKEN: Final = (
+_SIGNED: Final = (
     r"eyJ(?<![A-Za-z0-9_-]eyJ)[A-Za-z0-9_-]{8,}+\.(?:eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+"
     r"|[A-Za-z0-9_-]*+(?:\.[A-Za-z0-9_-]{8,}+){3})"
 )
-_SCHEME: Final = r"earer[ +]{1,20}+([A-Za-z0-9._~+/=-]{16,}+)|EARER {1,20}+([A-Za-z0-9._~+/=-]{16,}+)"
-_PAIR: Final = r"(?:asic|ASIC)[ +]{1,20}+([A-Za-z0-9+/_=-]{8,}+)"
+_SCHEME: Final = (
+    r"earer(?<=[Bb]earer)(?<![A-Za-z0-9_]\wearer)[ +]{1,20}+([A-Za-z0-9._~+/=-]{16,}+)"
+    r"|EARER(?<=BEARER) {1,20}+([A-Za-z0-9._~+/=-]{16,}+)"
+)
+_PAIR: Final = r"(?:asic(?<=[Bb]asic)|ASIC(?<=BASIC))(?<!\w\w{5})[ +]{1,20}+([A-Za-z0-9+/_=-]{8,}+)"
 _USER_INFO: Final = r":(?:\\{0,8}+/){2}([^\s/?#@:\"'<>\\]{0,400}+)(?::([^\s/?#@\"'<>\\]{1,400}+))?@"
 
 
 def credentials_in(text: str) -> Iterator[tuple[str, str]]:
     """Yield the kind and the text of each credential that is recognized by its shape."""
-    if "PRIVATE KEY" in text:
-        yield from _private_keys(text)
-    if "eyJ" in text:
-        for match in _matches(_SIGNED_TOKEN, text):
-            yield "SIGNED_TOKEN", match[0]
-    if "earer" in text or "EARER" in text:
-        for match in _matches(_SCHEME, text):
-            token = (match[1] or match[2]).rstrip(".")
-            if grade(token) is not Strength.WEAK:
-                yield "ACCESS_TOKEN", token
-    if "asic" in text or "ASIC" in text:
-        for match in _matches(_PAIR, text):
-            password = password_of_pair(match[1])
-            if grade(password) is not Strength.WEAK:
-                yield "AUTHORIZATION", match[1]
-                yield "PASSWORD", password
-    if "@" in text and ("://" in text or "\\/" in text):
-        for match in _matches(_USER_INFO, text):
-            for value in (match[1], match[2] or ""):
-                if grade(unquote(value)) is Strength.STRONG:
-                    yield "PASSWORD", unquote(value)
+    for signs, find in _FINDERS:
+        if any(map(text.__contains__, signs)):
+            yield from find(text)
+    for credential in provider_credentials(text):
+        if credential.kind != "PRIVATE_KEY":  # only its first line
+            yield credential.kind, text[credential.start : credential.end]
+
+
+def _private_keys(text: str) -> Iterator[tuple[str, str]]:
+    for match in _matches(_PRIVATE_KEY, text):
+        key = _ESCAPED_SLASH.sub("/", _ESCAPED_BREAK.sub(lambda sign: {"n": "\n", "r": "\r"}[sign[1]], match[0]))
+        if _KEY_LINE.search(match[1]):
+            yield "PRIVATE_KEY", key
+
+
+def _bearers(text: str) -> Iterator[tuple[str, str]]:
+    for match in _matches(_SCHEME, text):
+        token = (match[1] or match[2]).rstrip(".")
+        if grade(token) is not Strength.WEAK:
+            yield "ACCESS_TOKEN", token
+
+
+def _signed_tokens(text: str) -> Iterator[tuple[str, str]]:
+    for match in _matches(_SIGNED, text):
+        yield "SIGNED_TOKEN", match[0]
+
+
+def _basic_pairs(text: str) -> Iterator[tuple[str, str]]:
+    for match in _matches(_PAIR, text):
+        password = password_of_pair(match[1])
+        if grade(password) is not Strength.WEAK:
+            yield "AUTHORIZATION", match[1]
+            yield "PASSWORD", password
+
+
+def _passwords_of_urls(text: str) -> Iterator[tuple[str, str]]:
+    for match in _matches(_USER_INFO, text):
+        for value in (match[1], match[2] or ""):
+            if grade(unquote(value)) is Strength.STRONG:
+                yield "PASSWORD", unquote(value)
+
+
+# Texts of which one occurs in every such credential, and are searched for quickly; and the search itself.
+_FINDERS: Final = (
+    (("PRIVATE KEY",), _private_keys),
+    (("earer", "EARER"), _bearers),
+    (("eyJ",), _signed_tokens),
+    (("asic", "ASIC"), _basic_pairs),
+    (("@",), _passwords_of_urls),
+)
 
 
 def password_of_pair(written: str) -> str:
@@ -83,10 +115,3 @@ def _matches(pattern: str, text: str) -> Iterator[re.Match[str]]:
                 break
             yield match
             done = match.end()
-
-
-def _private_keys(text: str) -> Iterator[tuple[str, str]]:
-    for match in _matches(_PRIVATE_KEY, text):
-        key = _ESCAPED_SLASH.sub("/", _ESCAPED_BREAK.sub(lambda sign: {"n": "\n", "r": "\r"}[sign[1]], match[0]))
-        if _KEY_LINE.search(match[1]):
-            yield "PRIVATE_KEY", key

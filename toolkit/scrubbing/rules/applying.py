@@ -13,12 +13,12 @@ from typing import Final
 from urllib.parse import quote, unquote, unquote_plus, urlsplit
 
 from toolkit.core.secret import SHORTEST_SECRET, Secret
-from toolkit.scrubbing.vocabulary import is_placeholder
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import HeaderList
 from toolkit.scrubbing.rules.model import STAND_IN, Rules
 from toolkit.scrubbing.rules.pseudonyms import Pseudonyms, user_key
 from toolkit.scrubbing.rules.rewriting import Replace, Rewriter
+from toolkit.scrubbing.vocabulary import is_placeholder
 
 _SHORTEST_PART: Final = 3  # characters of a part of a URL that is compared with short values
 

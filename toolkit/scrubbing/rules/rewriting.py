@@ -50,8 +50,8 @@ class Rewriter(Walker):
     def text(self, text: str) -> str:
         """Return a text with values replaced in JSON and XML, also for several of these in one text."""
         if self._rules.names and "<" in text:
-            text = compiled(_ELEMENT).sub(self._element, text)
             text = compiled(_ATTRIBUTE).sub(self._attribute, text)
+            text = compiled(_ELEMENT).sub(self._element, text)
         return self._json(text) if "{" in text or "[" in text or '"' in text else text
 
     def _element(self, match: re.Match[str]) -> str:

@@ -1,0 +1,6 @@
+"""Credentials found in a message, by the names beside them or by their shape.
+
+`walking` goes through the places of a message: URI, headers, forms, parts (with `parts`) and text. `fields` reads the
+fields in text of any format, and `shapes` recognizes credentials without a name. Two walkers use them: `learning`
+notes strong values, which are secret from then on, and `in_place` replaces weak ones in requests.
+"""
