@@ -10,22 +10,24 @@ from __future__ import annotations
 import logging
 import re
 from typing import Final
+from urllib.parse import unquote, unquote_plus
 
 from toolkit.core.patterns import compiled
-from toolkit.scrubbing.credential_names import COOKIE, COOKIE_HEADERS, FIELD_NAMES, header_kind
 from toolkit.scrubbing.known import PROCESS_SECRETS
+from toolkit.scrubbing.strength import Strength, grade
+from toolkit.scrubbing.vocabulary import COOKIE, COOKIE_HEADERS, Place, credential_kind, needs_strong_value
 
 _OWN_ATTRIBUTES: Final = frozenset({*vars(logging.makeLogRecord({})), "message", "asctime"})
 
 _REPR: Final = r"""b?(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")"""
 # A pair in a list of headers, and how hpack writes one.
 _HEADER: Final = rf"(?s)(\(|Adding |Evicting )({_REPR})(, |=|: )({_REPR})"
-_HEADER_NAMES: Final = re.compile("auth|cookie|-key", re.IGNORECASE)
+_BEFORE_HEADERS: Final = ("('", '("', "(b'", '(b"', "Adding ", "Evicting ")
 # A block of Huffman-coded headers (RFC 7541 section 5.2), in which a search by value cannot find a secret.
 _HEADER_BLOCK: Final = r"(?s)\A(Encoded header block to|Decoding) .*"
 _SOCKS_LOGIN: Final = rf"(?s)\bauth=\({_REPR}, {_REPR}\)"
-_USERINFO: Final = re.compile(r"(?<=://)[^\s/?#@'\"]*:[^\s/?#@'\"]*(?=@)")
-_URL_FIELD: Final = rf"(?i)([?&]{FIELD_NAMES.decode('ascii')}=)[^&#\s'\"]+"
+_USERINFO: Final = re.compile(r"(?<=://)[^\s/?#@:'\"]*+:[^\s/?#@'\"]*+(?=@)")
+_URL_FIELD: Final = r"([?&]([^=&?#\s'\"]{1,200}+)=)([^&#\s'\"]++)"
 _NOT_SHOWN: Final = "<not shown>"
 
 
@@ -77,16 +79,26 @@ def _masked(logger: str, message: str) -> str:
         message = compiled(_SOCKS_LOGIN).sub(f"auth={_NOT_SHOWN}", message)
     if "://" in message:
         message = _USERINFO.sub(_NOT_SHOWN, message)
-        message = compiled(_URL_FIELD).sub(rf"\1{_NOT_SHOWN}", message)
-    if _HEADER_NAMES.search(message):
+        message = compiled(_URL_FIELD).sub(_masked_field, message)
+    if any(map(message.__contains__, _BEFORE_HEADERS)):
         message = compiled(_HEADER).sub(_masked_header, message)
     return message
+
+
+def _masked_field(match: re.Match[str]) -> str:
+    before, name, value = match.groups()
+    name, value = unquote(name), unquote_plus(value)
+    if credential_kind(name, Place.QUERY) is None:
+        return match[0]
+    if needs_strong_value(name, Place.QUERY) and grade(value) is Strength.WEAK:
+        return match[0]
+    return f"{before}{_NOT_SHOWN}"
 
 
 def _masked_header(match: re.Match[str]) -> str:
     before, name, separator, value = match.groups()
     plain = name.removeprefix("b")[1:-1].lower()
-    kind = COOKIE if plain in COOKIE_HEADERS else header_kind(plain)
+    kind = COOKIE if plain in COOKIE_HEADERS else credential_kind(plain, Place.HEADER)
     if kind is None:
         return match[0]
     mark = "b" if value.startswith("b") else ""
