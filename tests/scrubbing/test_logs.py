@@ -137,15 +137,19 @@ def test_error(known, log, secret, is_async):
 
 def test_places(known, log):
     """Cookies and credentials that a server repeats in headers are masked even if their values are unknown."""
-    names = ["Set-Cookie", "Authorization", "SVC-API-KEY-ID", "svc-api-secret-key", "X-Api-Key"]
+    names = ["Set-Cookie", "Authorization", "SVC-API-KEY-ID", "svc-api-secret-key", "X-Api-Key", "DD-API-KEY"]
     values = {name: secrets.token_urlsafe(24) for name in names}
     with Server(answer("200 OK", *(f"{name}: {value}" for name, value in values.items()), "X-Plain: kept")) as server:
-        call(f"http://user:{values['Authorization']}@127.0.0.1:{server.port}/?access_token=abc123", is_async=False)
+        call(
+            f"http://user:{values['Authorization']}@127.0.0.1:{server.port}/?access_token=abc123&hapikey=abc123&key=shown",
+            is_async=False,
+        )
     text = log.getvalue()
     assert "(b'Set-Cookie', b'<COOKIE>')" in text
     assert "(b'SVC-API-KEY-ID', b'<API_KEY_ID>')" in text
     assert "(b'X-Plain', b'kept')" in text
     assert "abc123" not in text
+    assert "key=shown" in text
     assert not any(value in text for value in values.values())
 
 
