@@ -13,4 +13,5 @@ def forget_everything():
         of_register.clear()
     for built in (known._REGISTERED, known.PROCESS_SECRETS, masked_values._pieces):
         built.__init__()
-    masked_values._count = 0
+    masked_values._beginnings.clear()
+    masked_values._count = masked_values._longest_secret = 0

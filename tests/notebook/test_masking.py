@@ -9,14 +9,21 @@ import logging
 import secrets
 import sys
 import threading
+from itertools import pairwise
 
+import canaries
 import pytest
+from forgetting import forget_everything
+from hypothesis import given
+from hypothesis import strategies as st
 from IPython.core.interactiveshell import InteractiveShell
+from IPython.display import HTML
 
 from toolkit.auth.credentials import ClientSecret
 from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
-from toolkit.notebook.masking import Masking, mask_stream
+from toolkit.notebook.masked_streams import PieceByPiece, mask_stream
+from toolkit.notebook.masking import Masking
 
 MARK = "<ACCESS_TOKEN>"
 
@@ -117,7 +124,7 @@ def test_a_stream_in_c_is_replaced_and_put_back(known, secret, monkeypatch):
     """A stream in C is replaced by an object with its attributes that masks text and lines, and is put back."""
     below = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     monkeypatch.setattr(sys, "stdout", below)
-    undo = mask_stream("stdout")
+    undo = mask_stream("stdout").undo
     print(secret)
     sys.stdout.writelines([secret])
     assert sys.stdout.encoding == "utf-8"
@@ -174,3 +181,74 @@ def test_a_secret_is_masked_from_the_moment_credentials_exist(shell):
     del credentials
     gc.collect()
     assert shell.display_formatter.format(text)[0] == {"text/plain": "'<CLIENT_SECRET>'"}
+
+
+@given(
+    before=st.text(max_size=20),
+    after=st.text(max_size=20),
+    cuts=st.lists(st.integers(0, 80)),
+    repeats=st.integers(1, 2),
+)
+def test_text_in_pieces_is_masked(before, after, cuts, repeats):
+    """However a text is cut into pieces, at most the first three characters of a secret are shown."""
+    forget_everything()
+    secret = "Zx8Kq1-Vw5Nt3Bs7Hd2Lm9"
+    REGISTER.add("ACCESS_TOKEN", Secret(secret))
+    text = before + secret * repeats + after
+    pieces = PieceByPiece()
+    places = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
+    shown = []
+    for start, end in pairwise(places):
+        pieces.write(text[start:end], shown.append)
+    pieces.release(shown.append)
+    seen = "".join(shown)
+    assert not any(secret[at : at + 4] in seen for at in range(len(secret) - 3))
+    assert seen.startswith(before[:-3])
+    assert seen.endswith(after)
+    assert seen.count(MARK) == repeats
+
+
+def test_ordinary_text_in_pieces_is_complete(shell, secret, capsys):
+    """Text that begins like a secret and is not one is shown at the latest at the end of the cell."""
+    shell.masking.stop()
+    shell.masking.start()
+    shell.user_ns["start"] = secret[:8]
+    shell.run_cell("print('a', end=''); print(start, end='')").raise_error()
+    assert capsys.readouterr().out == f"a{secret[:8]}"
+    shell.run_cell("print(start, end=''); print('!', end='')").raise_error()
+    assert capsys.readouterr().out == f"{secret[:8]}!"
+    shell.user_ns["secret"] = secret
+    shell.run_cell("for letter in secret: print(letter, end='')").raise_error()
+    assert capsys.readouterr().out == f"{secret[:3]}{MARK}"
+
+
+def test_highlighted_text_is_masked(shell, secret, capsys):
+    """A highlighter that changes colours within a secret, in a terminal or in HTML, does not uncover it."""
+    shell.masking.stop()
+    shell.masking.start()
+    middle = len(secret) // 2
+    print(f"token \x1b[1m{secret[:5]}\x1b[1;36m{secret[5:middle]}\x1b[0m{secret[middle:]}\x1b[0m!")
+    assert capsys.readouterr().out == f"token {MARK}!\n"
+    spans = "".join(f"<span style='color: blue'>{html.escape(letter)}</span>" for letter in secret)
+    data, _ = shell.display_formatter.format(HTML(f"<p>{spans}</p>"))
+    assert data["text/html"] == MARK
+    coloured = "\x1b[1mno secret\x1b[0m <b>here</b>"
+    print(coloured)
+    assert capsys.readouterr().out == f"{coloured}\n"
+
+
+def test_exported_notebook_is_masked(shell, secret, tmp_path, monkeypatch):
+    """`%notebook` exports what a cell showed and what `%%capture` caught, without the secret."""
+    monkeypatch.chdir(tmp_path)
+    shell.user_ns["secret"] = secret
+    cells = [
+        "%%capture caught\nprint(secret); secret",
+        "print(secret[:9], end=''); print(secret[9:])",
+        "caught.show()",
+        "%notebook exported.ipynb",
+    ]
+    for cell in cells:
+        shell.run_cell(cell, store_history=True).raise_error()
+    exported = (tmp_path / "exported.ipynb").read_text()
+    assert MARK in exported
+    canaries.assert_absent(tmp_path / "exported.ipynb", secret)

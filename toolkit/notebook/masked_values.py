@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
 
+from toolkit.core.patterns import compiled
+from toolkit.core.secret import SHORTEST_SECRET
 from toolkit.scrubbing.known import PROCESS_SECRETS
 from toolkit.scrubbing.pieces import Pieces
 
@@ -19,7 +21,12 @@ UNCHECKED: Final = "<not shown: it could not be checked for secrets>"
 # first bytes with every key and its last bytes with its public half; each of its lines is a secret of its own.
 # Cookies hold ordinary words and dates.
 _MASKED_AS_A_WHOLE: Final = frozenset({"PRIVATE_KEY", "COOKIE"})
+_BEGINNING: Final = 4  # characters; a shorter end of a text says little
+_COLOUR: Final = r"\x1b\[[0-9;:?]{0,40}[@-~]|\x1b\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)"  # ECMA-48, and links in terminals
+_TAG: Final = r"</?[A-Za-z][^<>]{0,400}>"
 _pieces: Final = Pieces()
+_beginnings: Final[dict[str, list[str]]] = {}
+_longest_secret = 0  # characters
 _count = 0  # secrets whose pieces were added
 _adding: Final = threading.RLock()
 
@@ -58,8 +65,29 @@ def _masked(value: Any) -> Any:
     return value
 
 
+def secret_beginning(text: str) -> int:
+    """Return the length of the longest end of a text that is the beginning of a known secret, 0 below 4 characters."""
+    _all_pieces()
+    start = max(0, len(text) - _longest_secret)
+    for at in range(start, len(text) - _BEGINNING + 1):
+        secrets = _beginnings.get(text[at : at + _BEGINNING])
+        if secrets:
+            end = text[at:]
+            if any(len(secret) > len(end) and secret.startswith(end) for secret in secrets):
+                return len(end)
+    return 0
+
+
 def _masked_text(text: str) -> str:
-    return _all_pieces().replace_in(PROCESS_SECRETS.scrub_text(text))
+    shown = PROCESS_SECRETS.scrub_text(text)
+    for markup, sign in ((_COLOUR, "\x1b"), (_TAG, "<")):
+        # A highlighter such as rich's changes colours within a secret. Such text is shown without them.
+        if sign in shown:
+            plain = compiled(markup).sub("", shown)
+            without_secrets = PROCESS_SECRETS.scrub_text(plain)
+            if without_secrets != plain:
+                shown = without_secrets
+    return _all_pieces().replace_in(shown)
 
 
 def _texts_in(value: Any, texts: list[str] | None = None) -> list[str]:
@@ -81,13 +109,17 @@ def _texts_in(value: Any, texts: list[str] | None = None) -> list[str]:
 
 def _all_pieces() -> Pieces:
     """Return the pieces of all secrets that are known, including the latest."""
-    global _count  # noqa: PLW0603 - one for the process
+    global _count, _longest_secret  # noqa: PLW0603 - one for the process
     if _count != len(PROCESS_SECRETS):
         with _adding:
             count = _count
             new = PROCESS_SECRETS.since(count)
             for secret, kind in new:
+                text = secret.reveal()
                 if kind not in _MASKED_AS_A_WHOLE:
-                    _pieces.add(secret.reveal(), f"<{kind}>")
+                    _pieces.add(text, f"<{kind}>")
+                if len(text) >= SHORTEST_SECRET:
+                    _beginnings.setdefault(text[:_BEGINNING], []).append(text)
+                    _longest_secret = max(_longest_secret, len(text))
             _count = count + len(new)  # last, so that no other thread searches without the new pieces
     return _pieces

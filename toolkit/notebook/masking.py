@@ -3,18 +3,19 @@
 Methods of the shell's own objects are wrapped, so masking holds for threads and tasks alike. In a kernel the messages
 are masked once more when they are sent, because only there text that was written in pieces is complete.
 
-Deliberately absent: what a cell writes past Python, such as with `os.write`, which a kernel repeats in the server's
-log; and, in a plain terminal, what is written to a C stream that was stored earlier, such as by a log handler.
+Deliberately absent: what a cell or a subprocess writes past Python, such as with `os.write`. A kernel shows it masked,
+but repeats it in the server's log as it is, and a plain terminal shows it as it is. In a plain terminal the same goes
+for what is written to a C stream that was stored earlier, such as by a log handler.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
+from collections.abc import Callable, Mapping
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
 from toolkit.auth.cell_warning import remember_input
+from toolkit.notebook.masked_streams import mask_stream
 from toolkit.notebook.masked_values import UNCHECKED, masked
 
 if TYPE_CHECKING:
@@ -46,7 +47,24 @@ class Masking:
             self._wrap(kernel.session, "send", _masked_send)
         if kernel is not None and hasattr(kernel, "raw_input"):
             self._wrap(kernel, "raw_input", _remembered_input)
-        self._undo += [mask_stream("stdout"), mask_stream("stderr")]
+        for stream in (mask_stream("stdout"), mask_stream("stderr")):
+            self._on_end_of_cell(stream.release)
+            self._undo.append(stream.undo)
+        self._on_end_of_cell(self._mask_history)
+
+    def _on_end_of_cell(self, callback: Callable[[], None]) -> None:
+        self._shell.events.register("post_execute", callback)
+        self._undo.append(partial(self._shell.events.unregister, "post_execute", callback))
+
+    def _mask_history(self) -> None:
+        """Mask the outputs that IPython keeps for `%notebook`: those of `%%capture` too, which nothing has shown."""
+        kept = getattr(self._shell.history_manager, "outputs", {})  # from IPython 9 on
+        for count in (self._shell.execution_count - 1, self._shell.execution_count):
+            for output in kept.get(count, ()):
+                pieces = output.bundle.get("stream")
+                if isinstance(pieces, list) and all(isinstance(piece, str) for piece in pieces):
+                    output.bundle["stream"] = ["".join(pieces)]  # a secret may have been written in pieces
+                output.bundle = masked(output.bundle)
 
     def stop(self) -> None:
         """Undo everything that `start` did."""
@@ -160,81 +178,3 @@ def _remembered_input(inner: Callable[..., Any]) -> Callable[..., Any]:
         return answer
 
     return ask
-
-
-def mask_stream(name: str) -> Callable[[], None]:
-    """Mask what is written to `sys.stdout` or `sys.stderr`, and return a function that undoes it.
-
-    The stream object gets another class. This masks it for everything that holds a reference to it, such as a log
-    handler, and keeps `isinstance` working. A stream written in C cannot change its class and is replaced.
-
-    Args:
-        name: "stdout" or "stderr".
-    """
-    stream: Any = getattr(sys, name)
-    kind = type(stream)
-    if isinstance(stream, _Replacement | _MaskedWrite):
-        return lambda: None
-    try:
-        stream.__class__ = type(kind.__name__, (_MaskedWrite, kind), {"__module__": kind.__module__})
-    except TypeError:
-        replacement = _Replacement(stream)
-        setattr(sys, name, replacement)
-
-        def put_back() -> None:
-            if getattr(sys, name) is replacement:
-                setattr(sys, name, stream)
-
-        return put_back
-
-    def change_back() -> None:
-        stream.__class__ = kind
-
-    return change_back
-
-
-class _MaskedWrite:
-    """A base class put in front of the class of a stream that is written in Python.
-
-    `write` is a property: IPython assigns a function of its own to `stream.write` while a cell runs, and afterwards
-    assigns what was there before.
-    """
-
-    __slots__ = ()
-
-    @property
-    def write(self) -> Any:
-        return _Write(self, vars(self).get("write") or super().write)  # type: ignore[misc]
-
-    @write.setter
-    def write(self, function: Any) -> None:
-        while isinstance(function, _Write):
-            function = function.inner
-        vars(self)["write"] = function
-
-
-class _Write:
-    """The `write` of a stream, which masks for as long as the stream has the masking class."""
-
-    def __init__(self, stream: object, inner: Callable[[Any], Any]) -> None:
-        self._stream, self.inner = stream, inner
-
-    def __call__(self, text: Any) -> Any:
-        return self.inner(masked(text) if isinstance(self._stream, _MaskedWrite) else text)
-
-
-class _Replacement:
-    """A masking replacement for a stream that is written in C."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def write(self, text: Any) -> Any:
-        return self._stream.write(masked(text))
-
-    def writelines(self, lines: Iterable[Any]) -> None:
-        for line in lines:
-            self.write(line)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
