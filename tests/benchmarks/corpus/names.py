@@ -14,7 +14,7 @@ import json
 import random
 import re
 import string
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 HEADERS = """
@@ -471,12 +471,18 @@ TABLES = {"header": HEADERS, "query": QUERY, "JSON": JSON, "form": FORM, "cookie
 
 @dataclass(frozen=True)
 class Name:
-    """A credential's name in a place, as a service documents it."""
+    """A credential's name in a place, as a service documents it.
+
+    Attributes:
+        place: header, query, JSON, form or cookie.
+        number: of the case in its list; decides by turns where JSON and cookies stand.
+    """
 
     place: str
     name: str
     format: str
     service: str
+    number: int
 
     @property
     def looks_alike(self) -> bool:
@@ -484,14 +490,13 @@ class Name:
         return re.fullmatch(r"\{uuid\}|\{(hex|HEX):(32|40|56|64|96|128)\}", self.format) is not None
 
 
-def _cases() -> Iterator[Name]:
-    for place, table in TABLES.items():
-        for line in table.strip().splitlines():
-            name, form, service = line.split(" | ")
-            yield Name(place, name, form, service)
+def cases(tables: Mapping[str, str]) -> list[Name]:
+    """Return the cases of tables, by place."""
+    lines = [(place, line.split(" | ")) for place, table in tables.items() for line in table.strip().splitlines()]
+    return [Name(place, *parts, number) for number, (place, parts) in enumerate(lines)]
 
 
-CASES = list(_cases())
+CASES = cases(TABLES)
 
 
 def new_value(form: str, numbers: random.Random) -> tuple[str, list[str]]:
