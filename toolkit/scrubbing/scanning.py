@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,32 +10,16 @@ from pathlib import Path
 from typing import Final
 
 from toolkit.core.errors import ConfigurationError
+from toolkit.core.escaping import printable
 from toolkit.core.html import list_html, list_text, notice
 from toolkit.core.secret import Secret
 from toolkit.core.words import count_text
-from toolkit.scrubbing.credential_names import LOWER_CASE_NAMES
-from toolkit.scrubbing.find_in_text import BEARER, PRIVATE_KEY, SIGNED_TOKEN
 from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.unknown_secrets import places_in
 
 _COLUMNS: Final = ("file", "line", "what")
 _WHAT_TO_DO: Final = "check each place, remove the secrets, and change those in files that were shared."
 _NO_FINDINGS: Final = "No findings: nothing looks like a secret."
-# Parts of patterns that ignore case or search lower-case text. A value in angle brackets is a placeholder.
-_VALUE: Final = rb"(?!<|%3c)[a-z0-9._~+/=%-]{8,}"
-# In code, the names of variables, functions and attributes take the place of a value.
-_NO_CODE: Final = rb"(?![a-z_]+(?:\.[a-z_]+)+(?![a-z0-9._~+/=%-])|[a-z_]+\s*[,()\[])"
-_SEPARATOR: Final = rb"(?:\\*[\"'])?(?:\s*[=:]\s*)(?:\[\s*|-\s+)?(?:\\*[\"'])?"
-# Kind, text that every match contains in lower case, and pattern.
-_PLACES: Final = tuple(
-    (kind, stem, re.compile(pattern, re.IGNORECASE))
-    for kind, stem, pattern in (
-        ("private key", b"private key", PRIVATE_KEY.encode("ascii")),
-        ("bearer token", b"bearer ", BEARER.encode("ascii") + _VALUE),
-        ("basic credentials", b"basic ", rb"authorization" + _SEPARATOR + rb"basic +(?!<)[a-z0-9+/=]{8,}"),
-        ("signed token", b".eyj", SIGNED_TOKEN.encode("ascii")),
-    )
-)
-_SECRET_FIELD: Final = re.compile(LOWER_CASE_NAMES + _SEPARATOR + _NO_CODE + _VALUE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +37,7 @@ class Finding:
     kind: str
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.kind}"
+        return printable(f"{self.path}:{self.line}: {self.kind}").replace("\n", " ")
 
 
 class FindingList(list[Finding]):
@@ -134,16 +117,8 @@ def _scan_file(path: Path, known: KnownSecrets) -> list[Finding]:
         data = path.read_bytes()
     except OSError as error:
         raise _unreadable(path, error) from None
-    hits = _places_in(data) | _known_secrets_in(data, known)
+    hits = places_in(data) | _known_secrets_in(data, known)
     return [Finding(path, line, kind) for line, kind in sorted(hits)]
-
-
-def _places_in(data: bytes) -> set[tuple[int, str]]:
-    """Return the line and kind of every value in the place of a credential."""
-    lower = data.lower()
-    places = [(match.start(), kind) for kind, stem, place in _PLACES if stem in lower for match in place.finditer(data)]
-    places += [(match.start(), "secret field") for match in _SECRET_FIELD.finditer(lower)]
-    return {(data.count(b"\n", 0, start) + 1, kind) for start, kind in places}
 
 
 def _known_secrets_in(data: bytes, known: KnownSecrets) -> set[tuple[int, str]]:
