@@ -48,7 +48,8 @@ def test_settings_of_the_project(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name", ["", " ", "\n", 7, None, b"tour", "a\0b", "a/\0.yaml", "~nobody-of-that-name/tour.yaml"]
+    "name",
+    ["", " ", "\n", 7, None, b"tour", "a\0b", "a/\0.yaml", "\ud800", "\ud800.yaml", "~nobody-of-that-name/tour.yaml"],
 )
 def test_neither_name_nor_path(folder, name):
     """Anything that is neither a name nor a path is refused."""

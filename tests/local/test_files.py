@@ -17,13 +17,13 @@ from toolkit.local.files import (
     create_new,
     expanded,
     lies_in,
-    parse_toml,
     read_text,
     remove_partials,
     shown,
     write_atomically,
 )
 from toolkit.local.private_files import UnfitFile, read_private
+from toolkit.local.toml_text import parse_toml
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs permissions, pipes and owners of POSIX")
 

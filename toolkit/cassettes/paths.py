@@ -42,7 +42,7 @@ def find_cassette(cassette: str | Path, settings: Settings | None = None) -> Pat
     Raises:
         ConfigurationError: if it is empty, neither a name nor a path, or not a portable name.
     """
-    if not isinstance(cassette, str | os.PathLike) or not str(cassette).strip() or "\0" in str(cassette):
+    if not isinstance(cassette, str | os.PathLike) or not _is_path(str(cassette)):
         raise ConfigurationError("A cassette needs a name or a path.", 'Give a name such as "tour".', about="cassette")
     path = Path(cassette)
     if isinstance(cassette, str) and not path.suffix and path.parts in ((), (cassette,)) and not path.is_absolute():
@@ -62,6 +62,14 @@ def same_name_in_project(path: Path, settings: Settings | None = None) -> Path |
         return find_cassette(path.stem, settings)
     except ConfigurationError:
         return None
+
+
+def _is_path(text: str) -> bool:
+    """Return True if a text can name a file: it is not blank, has no null character and no half of a character."""
+    try:
+        return b"\0" not in os.fsencode(text) and bool(text.strip())
+    except UnicodeEncodeError:
+        return False
 
 
 def _quoted(name: str) -> str:

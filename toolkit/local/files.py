@@ -1,7 +1,7 @@
 """Write files whole or not at all, and read text that may hold secrets.
 
 Write with `write_atomically`, which replaces an existing file, or with `create_new`, which refuses to. Read with
-`read_text` and `parse_toml`: their errors do not quote the text. For files of one user see `private_files`.
+`read_text`: its errors do not quote the text. For files of one user see `private_files`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import stat
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, Final
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import printable
@@ -79,7 +79,7 @@ def partials(path: Path) -> list[Path]:
     try:
         with os.scandir(path.parent) as entries:
             return [path.with_name(entry.name) for entry in entries if partial.fullmatch(entry.name)]
-    except FileNotFoundError:
+    except OSError:  # there is no such folder, or it cannot be listed
         return []
 
 
@@ -119,21 +119,6 @@ def read_text(file: Path, what: str, next_step: str) -> str:
     if text is not None:
         return text.reveal()
     raise ConfigurationError(f"Cannot read {what}: {reason}.", next_step)
-
-
-def parse_toml(text: str, what: str, next_step: str) -> dict[str, Any]:
-    """Return the content of a TOML document that may hold secrets; `what` names it in an error.
-
-    Raises:
-        ConfigurationError: if it is not TOML. The parser's own error is dropped, because it keeps the text.
-    """
-    import tomllib
-
-    try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError):
-        del text
-    raise ConfigurationError(f"{what} is not valid TOML.", next_step)
 
 
 def expanded(path: str | Path, *, about: str = "") -> Path:

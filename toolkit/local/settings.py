@@ -22,16 +22,19 @@ from typing import Any, Final, NamedTuple
 from toolkit.core.addresses import Address
 from toolkit.core.document import ADDRESS_NAMES, DEFAULT_HEADER_PREFIX
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
+from toolkit.core.escaping import excerpt
 from toolkit.core.html import badge, card, code
 from toolkit.core.words import nearest
 from toolkit.local.files import expanded, lies_in
 from toolkit.local.folders import SETTINGS_FILE, find_project
+from toolkit.local.toml_text import read_toml
 
 _HEADER_PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*\Z")  # a subset of RFC 9110 section 5.6.2
 _PREFIX_VARIABLE: Final = "TOOLKIT_HEADER_PREFIX"
 _OTHER_VARIABLES = (_PREFIX_VARIABLE, "TOOLKIT_CASSETTES", "TOOLKIT_OFFLINE")
 _CREDENTIAL_WORD = re.compile("secret|key|client|token|password|credential", re.IGNORECASE)
 _RULES: Final = ("names", "json_paths", "patterns", "pseudonyms")
+_LONG_NUMBER: Final = 10**9  # whose digits are not shown; Python refuses to write very long ones
 _TRUE, _FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"", "0", "false", "no", "off"})
 
 
@@ -92,7 +95,7 @@ class Settings:
         object.__setattr__(self, "addresses", MappingProxyType(addresses))
         if not isinstance(self.header_prefix, str) or not _HEADER_PREFIX.match(self.header_prefix):
             raise ConfigurationError(
-                f"The header prefix {self.header_prefix!r} cannot start a header name.",
+                f"The header prefix {_quoted(self.header_prefix)} cannot start a header name.",
                 "Use letters, digits and single hyphens, such as SVC.",
                 about="header_prefix",
             )
@@ -107,7 +110,7 @@ class Settings:
 
     def __repr__(self) -> str:
         names = ", ".join(self.addresses) or "no addresses"
-        return f"<Settings {names}; headers {self.header_prefix}-*; cassettes in {self.cassettes}>"
+        return f"<Settings {names}; headers {self.header_prefix}-*; cassettes in {excerpt(str(self.cassettes))}>"
 
     def _repr_html_(self) -> str:
         rows = [(name, code(self.addresses[name]) if name in self.addresses else "not set") for name in ADDRESS_NAMES]
@@ -136,11 +139,11 @@ class Settings:
         environ = os.environ if environ is None else environ
         if path is not None:
             file = expanded(path, about="path").absolute()
-            values, project = _read_toml(file), file.parent
+            values, project = read_toml(file), file.parent
         else:
             project = find_project(Path.cwd())
             file = project / SETTINGS_FILE
-            values = _read_toml(file) if file.is_file() else {}
+            values = read_toml(file) if file.is_file() else {}
         for key in values:
             _refuse_credentials(key, file)
             _check_known(key, ("addresses", "header_prefix", "cassettes", "scrubbing"), "setting", where=f" in {file}")
@@ -198,7 +201,17 @@ class Settings:
 
     @property
     def cassettes_folder(self) -> Path:
-        """The cassettes folder as an absolute path."""
+        """The cassettes folder as an absolute path.
+
+        Raises:
+            ConfigurationError: if no folder can have that path.
+        """
+        if "\0" in str(self.cassettes):
+            raise ConfigurationError(
+                "The path of the cassettes folder has a null character.",
+                'Write cassettes = "cassettes".',
+                about="cassettes",
+            )
         return (self.project / expanded(self.cassettes, about="cassettes")).absolute()
 
 
@@ -281,23 +294,6 @@ def _addresses_from(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: environ[variable] for variable, name in names.items() if environ.get(variable)}
 
 
-def _read_toml(file: Path) -> dict[str, Any]:
-    import tomllib
-
-    try:
-        return tomllib.loads(file.read_text(encoding="utf-8-sig"))  # some Windows editors write a byte order mark
-    except FileNotFoundError:
-        raise ConfigurationError(
-            f"There is no settings file {file}.", "Create it, or leave the path out.", about="path"
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise ConfigurationError(f"Cannot read {file}: {reason}.", "Fix or remove the file.") from None
-    except tomllib.TOMLDecodeError as error:
-        # The parser's message names line and column, and quotes one character at most.
-        raise ConfigurationError(f"{file} is not valid TOML: {error}.", "Fix that line.") from None
-
-
 def _refuse_credentials(key: str, file: Path) -> None:
     """Refuse a setting that looks like a credential, without quoting it: even its name may be a secret."""
     if _CREDENTIAL_WORD.search(key):
@@ -316,6 +312,12 @@ def _check_known(name: str, names: Iterable[str], noun: str, *, where: str = "")
     meant = nearest(str(name), names)
     advice = f"Did you mean {meant}?" if meant else f"Known: {_listed(names)}."
     raise ConfigurationError(f"Unknown {noun} {name!r}{where}.", advice, about=str(name))
+
+
+def _quoted(value: Any) -> str:
+    """Return a short text or number as a literal, and for any other value its type."""
+    is_short = isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < _LONG_NUMBER)
+    return repr(excerpt(value)) if isinstance(value, str) else repr(value) if is_short else type(value).__name__
 
 
 def _listed(names: Iterable[str]) -> str:

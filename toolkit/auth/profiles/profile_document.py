@@ -19,7 +19,7 @@ from toolkit.core.addresses import Address
 from toolkit.core.document import ADDRESS_NAMES, CredentialKind
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
-from toolkit.local.files import parse_toml
+from toolkit.local.toml_text import parse_toml
 from toolkit.transport.tracebacks import frameless
 
 _DESTINATIONS: Final = "destinations"
