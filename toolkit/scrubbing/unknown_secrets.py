@@ -130,15 +130,25 @@ def _passwords_of_urls(text: str) -> Iterator[_Hit]:
 
 
 def _fields(text: str) -> Iterator[_Hit]:
-    def accepts(field: Field) -> bool:
-        return secret_kind(field.name, field.value, field.place) is not None
+    flat = compiled(_FIRST_ITEM).sub(_in_one_line, text) if "\n" in text else text
 
-    flat = compiled(_FIRST_ITEM).sub(lambda match: ":" + " " * (len(match[0]) - 1), text) if "\n" in text else text
-    for field in Fields(flat).accepted(accepts):
-        # The item of a list belongs to the line of its name.
+    def name_start(field: Field) -> int | None:
+        """Return the position after the name if the value is the first item of a list, or None."""
         first = max(0, field.start - _LONGEST_SIGN)
         item = compiled(_FIRST_ITEM + r"[\"'\\]{0,8}+\Z").search(text[first : field.start])
-        yield _Hit(field.start if item is None else first + item.start(), field.end, "secret field")
+        return None if item is None else first + item.start()
+
+    def accepts(field: Field) -> bool:
+        place = field.place if flat is text or name_start(field) is None else Place.HEADER
+        return secret_kind(field.name, field.value, place) is not None
+
+    for field in Fields(flat).accepted(accepts):
+        start = name_start(field)  # the finding belongs to the line of the name
+        yield _Hit(field.start if start is None else start, field.end, "secret field")
+
+
+def _in_one_line(item: re.Match[str]) -> str:
+    return ":" + " " * (len(item[0]) - 1)
 
 
 def _provider_keys(text: str) -> Iterator[_Hit]:

@@ -17,8 +17,8 @@ import httpx
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.replay.bodies import canonical_body, typed_requests
 from toolkit.core.errors import ConfigurationError
-from toolkit.scrubbing.credential_names import header_kind
 from toolkit.scrubbing.messages import RecordedRequest
+from toolkit.scrubbing.vocabulary import Place, credential_kind
 
 OURS: Final = ("identity", "method", "scheme", "host", "port", "path", "query", "body")
 VCRPY_DEFAULT: Final = ("method", "scheme", "host", "port", "path", "query")
@@ -83,7 +83,9 @@ def as_httpx_writes(path: str) -> str:
 
 def _headers(request: RecordedRequest) -> Hashable:
     # Recordings have placeholders in credential headers, and requests do not have these headers yet.
-    return tuple(sorted((name.lower(), value) for name, value in request.headers if header_kind(name) is None))
+    return tuple(
+        sorted((name.lower(), value) for name, value in request.headers if credential_kind(name, Place.HEADER) is None)
+    )
 
 
 # Parts of method and URI, which are known before an item is parsed.

@@ -13,8 +13,8 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from toolkit.core.errors import AccessError
 from toolkit.core.secret import SHORTEST_SECRET
-from toolkit.scrubbing.credential_names import is_placeholder
 from toolkit.scrubbing.messages import RecordedRequest
+from toolkit.scrubbing.vocabulary import is_placeholder
 
 _FORM: Final = "x-www-form-urlencoded"
 _SCHEMES: Final = ("basic ", "bearer ", "token ", "dpop ")
