@@ -746,7 +746,7 @@ def test_planted_secret(secret):
 
 
 @pytest.mark.parametrize("size", [1 << 10, 1 << 18])
-@pytest.mark.parametrize("direction", ["sent", "received"])
+@pytest.mark.parametrize("direction", ["sent", "received", "at hand"])
 def test_large_bodies_do_not_hold_up_an_event_loop(tmp_path, monkeypatch, size, direction):
     """A large body is searched for secrets on another thread; a small one is not worth the change of thread."""
     cassette = tk.Cassette(tmp_path / "c.yaml", "all")
@@ -763,10 +763,13 @@ def test_large_bodies_do_not_hold_up_an_event_loop(tmp_path, monkeypatch, size, 
     monkeypatch.setattr(cassette.scrubber, "lookup_request", noting(cassette.scrubber.lookup_request, "sent"))
 
     async def post():
-        transport = cassette.transport(served(reply(b"a b " * (size // 4) if direction == "received" else b"")))
+        body = b"a b " * (size // 4)
+        answer = {"sent": reply(b""), "received": reply(body), "at hand": httpx.Response(200, content=body)}[direction]
+        transport = cassette.transport(served(answer))
         async with httpx.AsyncClient(transport=transport) as client:
             await client.post(URL, content=b"c d " * (size // 4) if direction == "sent" else b"")
 
     asyncio.run(post())
-    assert (threading.get_ident() in threads[direction]) is (size < 1 << 16)
+    seen = threads["sent" if direction == "sent" else "received"]
+    assert (threading.get_ident() in seen) is (size < 1 << 16)
     assert len(cassette) == 1

@@ -142,7 +142,11 @@ def through(tape: Tape | None, outgoing: Outgoing) -> Flow[httpx.Response]:
         ledger.add(call)
     if tape is None or recorded is None:
         return observe(response, call, clock)
-    return observe(response, call, clock, _recorder(tape, _as_sent(recorded, outgoing), response, call))
+    recorder = _recorder(tape, _as_sent(recorded, outgoing), response, call)
+    observed = partial(observe, response, call, clock, recorder)
+    # A transport that has the whole body at hand, as in tests, is recorded at once.
+    is_long = response.is_stream_consumed and len(response.content) >= LARGE_BODY
+    return (yield Apart(observed)) if is_long else observed()
 
 
 def _note_replay(tape: Tape, outgoing: Outgoing, match: Interaction) -> None:
