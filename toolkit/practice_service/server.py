@@ -10,8 +10,10 @@ import os
 import socket
 import threading
 from concurrent.futures import Future
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -25,6 +27,7 @@ HOST: Final = "127.0.0.1"
 _TRANSPORT: Final = "transport"
 _KEEP_ALIVE: Final = 30  # seconds; longer than httpx keeps an idle connection, so that httpx closes it
 _START_TIMEOUT: Final = 30.0  # seconds
+_REQUEST_TIMEOUT: Final = 20.0  # seconds for a client to send one request; all clients are on this machine
 
 
 def listen(count: int, first_port: int) -> list[socket.socket]:
@@ -63,12 +66,15 @@ class ServerThread:
     Args:
         app: the application; if it raises ConnectionDroppedError, the connection is closed.
         sockets: listening sockets, which belong to the server from now on.
+        request_timeout: seconds in which a client must send a whole request; then the connection is closed.
     """
 
-    def __init__(self, app: ASGIApp, sockets: list[socket.socket]) -> None:
+    def __init__(
+        self, app: ASGIApp, sockets: list[socket.socket], *, request_timeout: float = _REQUEST_TIMEOUT
+    ) -> None:
         self._sockets = sockets
         self._started: Future[None] = Future()
-        self._server = _Server(_config(app), self._started)
+        self._server = _Server(_config(app, request_timeout), self._started)
         self._thread = threading.Thread(target=self._run, name="practice-service", daemon=True)
 
     def start(self) -> None:
@@ -118,17 +124,64 @@ class _Server(uvicorn.Server):
 
 
 class _Protocol(H11Protocol):
-    """HTTP/1.1 that passes the transport of a connection to the application."""
+    """HTTP/1.1 that passes the transport of a connection to the application, and ends requests that do not end.
+
+    The time for a request starts with its first byte, or with the connection. uvicorn itself limits only the pause
+    between two requests.
+    """
+
+    def __init__(self, *arguments: Any, request_timeout: float, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._request_timeout = request_timeout
+        self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.app_state = {**self.app_state, _TRANSPORT: transport}
+        self._start_timer()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def _watch(self) -> None:
+        """Let the timer run exactly while a request is on its way."""
+        state = self.conn.their_state
+        if state is h11.SEND_BODY or (state is h11.IDLE and self.conn.trailing_data[0]):
+            self._start_timer()
+        else:
+            self._stop_timer()
+
+    def _start_timer(self) -> None:
+        if self._timer is None:
+            self._timer = self.loop.call_later(self._request_timeout, self._time_out)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _time_out(self) -> None:
+        self._timer = None
+        if self.flow.read_paused:  # the application, not the client, is slow
+            self._start_timer()
+        else:
+            self.transport.abort()
 
 
-def _config(app: ASGIApp) -> uvicorn.Config:
+def _config(app: ASGIApp, request_timeout: float) -> uvicorn.Config:
+    protocol: Any = partial(_Protocol, request_timeout=request_timeout)
     return uvicorn.Config(
         _with_drops(app),
-        http=_Protocol,
+        http=protocol,
         ws="none",
         loop="asyncio",
         lifespan="off",
