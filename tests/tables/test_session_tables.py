@@ -190,3 +190,11 @@ def test_tokens_of_any_calls(tokens, chance, now):
     assert (table["remaining"] >= 0).all()
     assert not ((table["state"] == "valid") & (table["remaining"] == 0)).any()
     assert np.all(np.diff(table.index) >= 0)
+
+
+def test_text_from_a_recording_is_safe_to_print():
+    """Control and bidirectional characters in methods, paths and names do not reach a terminal."""
+    odd = "\x1b[2J\u202e\ud800\0"
+    call = make_call(0, make_token(1, profile=f"a{odd}"), method=f"GET{odd}", path=f"/a{odd}")
+    calls, tokens = calls_table([call]), tokens_table([call], call.sent_at)
+    assert (calls["method"].iloc[0], calls["path"].iloc[0], tokens["profile"].iloc[0]) == ("GET[2J", "/a[2J", "a[2J")

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from toolkit.core.escaping import printable
 from toolkit.core.ledger import Authorization, Call
 
 _INSTANT: Final = "datetime64[us, UTC]"
@@ -79,7 +80,9 @@ def tokens_table(calls: Iterable[Call], now: datetime) -> pd.DataFrame:
 
 
 def _series(dtype: str, values: Iterable[Any]) -> pd.Series[Any]:
-    return pd.Series(list(values), dtype=dtype)
+    # Methods, paths and names may come from a recording, and a table is printed as it is.
+    texts = (printable(value) if isinstance(value, str) else value for value in values)
+    return pd.Series(list(texts), dtype=dtype)
 
 
 def _token_order(token: Authorization) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import tracemalloc
 from datetime import timedelta
 
+import httpx
 import pytest
 import yaml
 from hypothesis import given
@@ -18,8 +20,10 @@ from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format import contents, vcrpy_files
 from toolkit.cassettes.format.interactions import HEADER, MARKER, encode
 from toolkit.cassettes.replay.matching import ANYONE
-from toolkit.core.errors import CassetteCorrupt
+from toolkit.core.errors import CassetteCorrupt, ToolkitError
+from toolkit.core.escaping import printable
 from toolkit.core.ledger import EPOCH
+from toolkit.scrubbing.messages import RecordedRequest
 
 FOREIGN = """\
 interactions:
@@ -214,3 +218,58 @@ def test_paths_in_uris(tmp_path):
     cassette = Cassette(path, "none")
     assert cassette.find(contents.read(path.read_bytes(), source="").head(0), ANYONE) is not None
     assert [file.name for file in tmp_path.iterdir()] == ["a.yaml"]
+
+
+@pytest.mark.parametrize("layout", ["ours", "foreign", "JSON"])
+@pytest.mark.parametrize("uri", ["http://h:99999/", "http://h:-1/", "http://[h/", f"http://h:{'9' * 5000}/"])
+def test_hostile_addresses(tmp_path, interaction, layout, uri):
+    """A request is looked up, or refused with the file's name, in a cassette with an impossible address."""
+    foreign = FOREIGN.replace("http://h/", uri)
+    data = {
+        "ours": HEADER + encode(interaction(request={"uri": uri})),
+        "foreign": foreign.encode(),
+        "JSON": json.dumps(yaml.safe_load(foreign)).encode(),
+    }
+    path = tmp_path / "a.yaml"
+    path.write_bytes(data[layout])
+    with pytest.raises(CassetteCorrupt, match=r"a URI is not valid") as caught:
+        Cassette(path, "none").find(RecordedRequest("GET", "http://h/"), ANYONE)
+    assert uri not in str(caught.value)
+
+
+ODD_TEXT = [
+    "\0",
+    "\n",
+    "\x1b[2J",
+    "\ud800",
+    "é",
+    "\u202e",
+    "x" * 9999,
+    "",
+    "-1",
+    "9" * 5000,
+    "http://[",
+    "a=b; Expires=\0",
+]
+
+
+@pytest.mark.parametrize("text", ODD_TEXT)
+def test_odd_text_is_replayed_and_shown(tmp_path, text):
+    """A cassette with odd text in any place is replayed and tabulated, or refused with a typed error."""
+    path = tmp_path / "a.json"
+    for place in ("method", "uri", "request headers", "response headers", "message", "body", "string", "code"):
+        item = yaml.safe_load(FOREIGN)["interactions"][0]
+        request, response = item["request"], item["response"]
+        if place.endswith("headers"):
+            (request if place.startswith("request") else response)["headers"] = {text: text, "Set-Cookie": [text]}
+        elif place in request:
+            request[place] = f"http://h/?{text}" if place == "uri" else text
+        else:
+            (response["body"] if place == "string" else response["status"])[place] = text
+        path.write_text(json.dumps({"version": 1, "interactions": [item]}))
+        with contextlib.suppress(ToolkitError, httpx.HTTPError):
+            cassette = Cassette(path, "none")
+            table = cassette.table().to_string()
+            assert printable(table) == table
+            with httpx.Client(transport=cassette.transport()) as client:
+                client.get("http://h/")

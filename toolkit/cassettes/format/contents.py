@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.cassettes.format import fast_items, interactions, layout, vcrpy_layout
 from toolkit.cassettes.format.interactions import Interaction, is_uri
+from toolkit.core.escaping import printable
 from toolkit.scrubbing.messages import RecordedRequest
 
 if TYPE_CHECKING:
@@ -57,15 +58,18 @@ class Contents(ABC):
         """Return one row per interaction; `Cassette.table` documents the columns."""
         import pandas as pd
 
+        def text(value: str | None) -> str | None:
+            return value if value is None else printable(value)
+
         rows = [self.interaction(number) for number in range(len(self))]
         columns: dict[str, Any] = {
             "recorded": pd.Series([row.recorded_at for row in rows], dtype="datetime64[us, UTC]"),
-            "method": pd.Series([row.request.method for row in rows], dtype="str"),
-            "uri": pd.Series([row.request.uri for row in rows], dtype="str"),
+            "method": pd.Series([text(row.request.method) for row in rows], dtype="str"),
+            "uri": pd.Series([text(row.request.uri) for row in rows], dtype="str"),
             "status": pd.Series([row.response.status for row in rows], dtype="int64"),
             "elapsed": pd.Series([row.elapsed and row.elapsed.total_seconds() for row in rows], dtype="float64"),
             "size": pd.Series([len(row.response.body) for row in rows], dtype="int64"),
-            "profile": pd.Series([row.authorized_by and row.authorized_by.profile for row in rows], dtype="str"),
+            "profile": pd.Series([text(row.authorized_by and row.authorized_by.profile) for row in rows], dtype="str"),
         }
         return pd.DataFrame(columns)
 

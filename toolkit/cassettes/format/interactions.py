@@ -244,7 +244,10 @@ def _survives_grouping(headers: HeaderList) -> bool:
 def _ungrouped(grouped: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name, values in grouped.items():
         for value in values if isinstance(values, list | tuple) else [values]:
-            yield str(name), header_text(value)
+            text = header_text(value)
+            if not text.isascii():
+                header_bytes(text)  # UnicodeEncodeError if replay could not send it
+            yield str(name), text
 
 
 def _flattened(grouped: Mapping[str, Any] | None, order: Sequence[str] | None) -> HeaderList:

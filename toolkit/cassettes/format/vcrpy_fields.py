@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 from toolkit.cassettes.format.decompression import NotEncoded, TooLarge, check_decompression
 from toolkit.cassettes.format.interactions import Interaction, checked_status, checked_uri
 from toolkit.core.ledger import EPOCH, parse_http_date
-from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_text
+from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes, header_text
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _SCALARS: Final = (str, int, float, bool, type(None))
@@ -176,7 +176,13 @@ def _grouped(headers: Any) -> list[tuple[str, list[str]]]:
 def _header_text(value: Any) -> str:
     if not isinstance(value, (*_SCALARS, bytes, date)):
         raise Unusable(f"a header {_NOT_TEXT}")
-    return "" if value is None else header_text(value)
+    text = "" if value is None else header_text(value)
+    if not text.isascii():
+        try:
+            header_bytes(text)
+        except UnicodeEncodeError:
+            raise Unusable("a header has a character that UTF-8 does not have") from None
+    return text
 
 
 def _corrected(headers: HeaderList, body: bytes) -> HeaderList:
