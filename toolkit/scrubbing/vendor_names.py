@@ -10,73 +10,67 @@ from typing import Final
 
 # Headers by kind. Under these exact names UUIDs and digests count as well.
 HEADERS: Final = {
-    "AUTHORIZATION": "Authorization X-Authorization X-Forwarded-Authorization X-Original-Authorization Authentication",
+    "AUTHORIZATION": "Authorization X-Authorization X-Forwarded-Authorization X-Original-Authorization"
+    " Authentication X-WSSE",
     "PROXY_AUTHORIZATION": "Proxy-Authorization",
     "DPOP_PROOF": "DPoP",
     "API_KEY_ID": "X-Api-Key-Id Api-Key-Id",
     "API_SECRET_KEY": "X-Api-Secret X-Api-Secret-Key Api-Secret Api-Secret-Key X-Secret-Key X-Signing-Secret"
-    " X-Hasura-Admin-Secret X-Hasura-Access-Key APCA-API-SECRET-KEY X-VTEX-API-AppKey X-Tuya-Secret"
-    " X-Zendesk-Webhook-Secret X-Hook-Secret X-Webhook-Secret X-Shared-Secret X-CS-Secret X-Wp-Secret",
+    " X-Hook-Secret X-Hasura-Admin-Secret X-Hasura-Access-Key APCA-API-SECRET-KEY X-EBAY-API-CERT-NAME",
     "CLIENT_SECRET": "X-Client-Secret Client-Secret CF-Access-Client-Secret X-IBM-Client-Secret PLAID-SECRET"
-    " X-Naver-Client-Secret X-NCP-APIGW-API-KEY",
+    " X-Naver-Client-Secret",
     "API_KEY": "X-Api-Key Api-Key ApiKey X-ApiKey X-Goog-Api-Key Ocp-Apim-Subscription-Key DD-API-KEY"
     " DD-APPLICATION-KEY X-RapidAPI-Key X-Mashape-Key X-CMC_PRO_API_KEY X-MBX-APIKEY X-Algolia-API-Key X-CoinAPI-Key"
     " X-Auth-Key X-Auth-User-Service-Key X-BAPI-API-KEY CB-ACCESS-KEY OK-ACCESS-KEY KC-API-KEY X-GEMINI-APIKEY"
-    " FTX-KEY X-Bfx-ApiKey bfx-apikey API-Key X-ELS-APIKey X-OpenAI-Api-Key X-Honeycomb-Team X-Insert-Key"
-    " X-Query-Key X-License-Key X-NewRelic-License-Key X-Redmine-API-Key X-Dynatrace X-TW-API-Key X-Master-Key"
-    " X-Access-Key X-JFrog-Art-Api X-Rollbar-Access-Token X-Parse-REST-API-Key X-Parse-Master-Key X-Parse-Client-Key"
-    " Fastly-Key AccessKey X-Typesense-API-Key X-MELI-API-Key X-Cassandra-Token X-Apollo-Key xi-api-key"
-    " X-Subscription-Token X-CG-Pro-API-Key X-CG-Demo-API-Key Aeg-Sas-Key X-Functions-Key X-Zumo-Master"
-    " X-Mailgun-Api-Key X-Riot-Token X-Yandex-API-Key X-IBM-Client-Key Tiingo-Api-Key X-Bungie-API-Key TRN-Api-Key"
-    " X-Ca-Key X-TBA-Auth-Key PRO-API-KEY X-API2CONVERT-Key X-DreamFactory-API-Key X-PAYMENT-API-KEY"
-    " X-Postmark-Server-Key X-Figma-API-Key X-Cisco-Meraki-API-Key X-QAPI-Key X-Circle-Key X-Webmethod-Key"
-    " X-Bigcommerce-Key",
+    " bfx-apikey X-ELS-APIKey X-Honeycomb-Team X-Insert-Key X-Query-Key X-License-Key X-Redmine-API-Key X-Master-Key"
+    " X-Access-Key X-JFrog-Art-Api X-Parse-REST-API-Key X-Parse-Master-Key Fastly-Key AccessKey X-Typesense-API-Key"
+    " xi-api-key X-CG-Pro-API-Key X-CG-Demo-API-Key aeg-sas-key X-Functions-Key X-ZUMO-MASTER X-Yandex-API-Key"
+    " TRN-Api-Key X-TBA-Auth-Key X-NCP-APIGW-API-KEY X-Cisco-Meraki-API-Key X-IG-API-KEY X-Ovh-Application"
+    " X-Ovh-Consumer X-Application X-AIO-Key X-LC-Key X-CKAN-API-Key X-Figma-API-Key X-Knack-REST-API-Key"
+    " X-Adyen-Api-Key MerchantKey X-Merchant-Key Zotero-API-Key X-Cloudmersive-Key Apikey X-VTEX-API-AppKey"
+    " X-PW-Application ApiIntegrationCode X-Appwrite-Key X-Meili-API-Key",
     "ACCESS_TOKEN": "X-Auth-Token X-Subject-Token X-Access-Token Private-Token X-Vault-Token Job-Token Deploy-Token"
     " X-Shopify-Access-Token X-Shopify-Storefront-Access-Token X-Finnhub-Token X-Cybozu-API-Token X-Plex-Token"
-    " X-Figma-Token X-TrackerToken X-Gitlab-Token X-Gitlab-Webhook-Token X-Storage-Token X-StorageApi-Token"
-    " X-Postmark-Server-Token X-Postmark-Account-Token X-Service-Token X-Angie-AuthApiToken X-Consul-Token"
-    " X-Nomad-Token X-Auth-Api-Token Circle-Token Travis-Token X-Cookie-Auth Access-Token Auth-Token X-Token Token"
-    " X-API-Token API-Token X-User-Token X-App-Token X-Application-Token X-Device-Token X-Secret-Token"
+    " X-Figma-Token X-TrackerToken X-Gitlab-Token X-StorageApi-Token X-Postmark-Server-Token"
+    " X-Postmark-Account-Token X-Consul-Token X-Nomad-Token X-Rollbar-Access-Token Circle-Token Access-Token"
+    " Auth-Token X-Token Token X-API-Token API-Token X-User-Token X-App-Token X-Secret-Token"
     " X-Telegram-Bot-Api-Secret-Token X-Amzn-Oidc-Data X-Amzn-Oidc-Accesstoken X-aws-ec2-metadata-token"
     " X-Goog-Iam-Authorization-Token X-Serverless-Authorization X-MS-TOKEN-AAD-ACCESS-TOKEN X-ZUMO-AUTH"
-    " X-Goog-Iap-Jwt-Assertion Cf-Access-Jwt-Assertion Cf-Access-Token X-Authentication-Token X-GitHub-Token"
-    " X-Sentry-Token X-Contentful-Token X-MSTR-AuthToken X-Tableau-Auth X-SDS-Auth-Token X-Rundeck-Auth-Token"
-    " X-Okta-Token X-JWT-Assertion X-WSSE X-Discourse-Token X-Square-Token X-Sonos-Token X-Bot-Token X-Hasura-Token"
-    " X-ClickUp-Token X-Toggl-Token X-Freshbooks-Token X-Yelp-Token X-Cloudtrax-Token X-Lokalise-Token"
-    " X-Avatax-Token X-Api-Token X-Tenant-Token X-Chef-Token X-Chkp-Sid X-VTEX-API-AppToken X-Kintone-Token"
-    " X-Box-Token X-Harness-Token X-Beamer-Token X-Emby-Token X-MediaBrowser-Token X-Pingdom-Token X-Mixpanel-Token",
+    " X-Goog-Iap-Jwt-Assertion Cf-Access-Jwt-Assertion Cf-Access-Token X-Authentication-Token X-MSTR-AuthToken"
+    " X-Tableau-Auth X-Rundeck-Auth-Token X-Okta-Token X-JWT-Assertion X-VTEX-API-AppToken X-Emby-Token"
+    " X-MediaBrowser-Token X-Riot-Token X-Cassandra-Token X-Subscription-Token X-Appwrite-JWT X-PW-AccessToken"
+    " X-EBAY-API-IAF-TOKEN developer-token X-ELS-Insttoken X-Goog-Channel-Token verif-hash",
     "REFRESH_TOKEN": "X-Refresh-Token Refresh-Token X-MS-TOKEN-AAD-REFRESH-TOKEN",
     "ID_TOKEN": "X-Id-Token Id-Token X-MS-TOKEN-AAD-ID-TOKEN",
     "SESSION_TOKEN": "X-Session-Token X-Session-Id Session-Token X-SessionID Session-Id X-Parse-Session-Token"
-    " X-Amz-Session-Token vmware-api-session-id X-Transmission-Session-Id X-Metabase-Session X-SS-ID"
-    " X-Openerp-Session-Id X-TM1-SessionId CST X-SECURITY-TOKEN",
-    "SECURITY_TOKEN": "X-Amz-Security-Token X-Obs-Security-Token X-Security-Token X-Acs-Security-Token",
-    "CSRF_TOKEN": "X-CSRF-Token X-CSRFToken X-XSRF-Token CSRF-Token Jenkins-Crumb .crumb X-Drupal-CSRF X-WP-Nonce"
-    " X-Atlassian-Token-Key RequestVerificationToken",
-    "PASSWORD": "X-Password X-Auth-Password X-Openstack-Password KC-API-PASSPHRASE CB-ACCESS-PASSPHRASE"
-    " X-Api-Password OK-ACCESS-PASSPHRASE X-ClickHouse-Key X-Influx-Password Password X-Passphrase",
+    " vmware-api-session-id X-Transmission-Session-Id X-Metabase-Session X-ArchivesSpace-Session"
+    " X-Openerp-Session-Id X-TM1-SessionId X-Chkp-Sid X-Appwrite-Session X-Authentication CST",
+    "SECURITY_TOKEN": "X-Amz-Security-Token X-Obs-Security-Token X-Acs-Security-Token X-SECURITY-TOKEN",
+    "CSRF_TOKEN": "X-CSRF-Token X-CSRFToken X-XSRF-Token CSRF-Token Jenkins-Crumb X-WP-Nonce RequestVerificationToken",
+    "PASSWORD": "Password X-Password X-Auth-Password X-Passphrase X-Sonar-Passcode KC-API-PASSPHRASE"
+    " CB-ACCESS-PASSPHRASE OK-ACCESS-PASSPHRASE X-ClickHouse-Key X-PAYPAL-SECURITY-PASSWORD",
     "SIGNATURE": "Signature X-Signature X-Hub-Signature X-Hub-Signature-256 Stripe-Signature X-Slack-Signature"
     " X-Twilio-Signature CB-ACCESS-SIGN OK-ACCESS-SIGN KC-API-SIGN X-BAPI-SIGN X-Shopify-Hmac-Sha256"
     " X-GEMINI-SIGNATURE X-Line-Signature Svix-Signature Webhook-Signature X-Square-HmacSha256-Signature"
     " Paypal-Transmission-Sig bfx-signature X-Ca-Signature Typeform-Signature X-Zm-Signature Linear-Signature"
-    " X-Razorpay-Signature X-Bunq-Client-Signature X-Signature-Ed25519 X-Airtable-Content-MAC X-Docusign-Signature-1"
-    " API-Sign X-Discourse-Event-Signature Sign X-Dropbox-Signature X-Intercom-Signature X-Asana-Signature"
-    " X-Hook-Signature X-Event-Signature X-Pay-Signature",
+    " X-Razorpay-Signature X-Bunq-Client-Signature X-Bunq-Client-Authentication X-Signature-Ed25519"
+    " X-Airtable-Content-MAC API-Sign X-Ovh-Signature X-Paystack-Signature X-WC-Webhook-Signature X-LC-Sign"
+    " X-Kraken-Sign",
 }
 # Names in the query of a URL; forms use them too.
 URL_FIELDS: Final = {
-    "API_KEY": "steamkey feedkey rsskey crtfc_key serviceKey key apikey appid hapikey subscription-key auth_key"
-    " authkey app_key appkey api-key wskey devkey userkey user_key license_key access_key accesskey access_key_id"
-    " AWSAccessKeyId api_token apitoken x-api-key apiKey sk X-Amz-Credential X-Goog-Credential GoogleAccessId"
-    " OSSAccessKeyId registration_key ak",
+    "API_KEY": "zws-id steamkey feedkey rsskey crtfc_key serviceKey key apikey appid hapikey subscription-key"
+    " auth_key authkey app_key appkey api-key wskey devkey userkey user_key license_key access_key accesskey"
+    " access_key_id AWSAccessKeyId api_token apitoken x-api-key apiKey sk X-Amz-Credential X-Goog-Credential"
+    " GoogleAccessId OSSAccessKeyId registration_key ak",
     "ACCESS_TOKEN": "token access_token auth auth_token oauth_token private_token job_token t_token tk jwt ticket"
     " input_token x-oauth-token bearer_token api_auth_token sas sastoken login_token verify_token accessToken"
     " tempauth",
-    "CODE": "code",
+    "CODE": "code oobCode",
     "SIGNATURE": "sig sign signature X-Amz-Signature X-Goog-Signature hmac api_sig hash_signature Policy_Signature"
     " st q-signature oauth_signature X-Tos-Signature X-Oss-Signature",
     "SECURITY_TOKEN": "X-Amz-Security-Token security-token X-Oss-Security-Token",
-    "SESSION_TOKEN": "sid sessionid session_id session_token session PHPSESSID JSESSIONID jsessionid _sid sess",
+    "SESSION_TOKEN": "sid sesskey sessionid session_id session_token session PHPSESSID JSESSIONID jsessionid _sid sess",
     "SECRET": "secret",
     "API_SECRET_KEY": "api_secret app_secret",
     "PASSWORD": "password passwd pwd pass pw",
@@ -122,7 +116,8 @@ FIELDS: Final = {
 DOUBTFUL_FIELDS: Final = {
     "ACCESS_TOKEN": "access bearer",
     "REFRESH_TOKEN": "refresh",
-    "CODE": "code",
+    "CODE": "code auth_code authorization_code verification_code activation_code reset_code confirmation_code"
+    " login_code invite_code sms_code",
     "API_KEY": "primaryKey secondaryKey key1 key2 primary_key secondary_key primary secondary apiKeyValue"
     " credential_value",
     "SECRET": "connectionString connection_string primaryConnectionString secondaryConnectionString dsn database_url"

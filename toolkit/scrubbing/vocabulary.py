@@ -45,6 +45,7 @@ _WORDS: Final = {
     "passcode": "PASSWORD",
     "passwort": "PASSWORD",
     "kennwort": "PASSWORD",
+    **dict.fromkeys(("contrasena", "senha", "motdepasse", "mdp", "wachtwoord", "salasana", "heslo"), "PASSWORD"),
     "pass": "PASSWORD",
     "pwd": "PASSWORD",
     "pw": "PASSWORD",
@@ -56,6 +57,7 @@ _WORDS: Final = {
     "auth": "TOKEN",
     "oauth": "TOKEN",
     "authorization": "AUTHORIZATION",
+    "authentication": "AUTHORIZATION",
     "sid": "SESSION_TOKEN",
     "sessid": "SESSION_TOKEN",
     "session": "SESSION_TOKEN",
@@ -75,15 +77,15 @@ _WORDS: Final = {
 }
 # Words that also mean something else: a name in which they are the only hint counts with a strong value only.
 _DOUBTFUL: Final = frozenset(
-    "key sign sig signature session sid auth oauth cookie hmac crumb sas pw bearer st sk ak tk sess".split()
+    "key code appid xapplication ticket authentication sign sig signature session sid auth oauth cookie hmac crumb sas pw bearer st sk ak tk sess".split()
 )
 _CERTAIN: Final = _WORDS.keys() - _DOUBTFUL
 # Names that end like this under any prefix are as good as exact names.
 _EXACT_ENDINGS: Final = tuple(
     (
-        "apikey apisecret apitoken accesstoken authtoken refreshtoken clientsecret secretkey secretaccesskey privatekey"
-        " sessiontoken password passwd passphrase bearertoken subscriptionkey apisecretkey oauthtoken privatetoken"
-        " accesskeyid webhooksecret signingsecret appsecret apikeyid consumersecret masterkey secret"
+        "apikey apisecret apitoken accesstoken authtoken refreshtoken clientsecret secretkey secretaccesskey"
+        " privatekey sessiontoken password passwd passphrase bearertoken subscriptionkey apisecretkey oauthtoken"
+        " privatetoken accesskeyid webhooksecret signingsecret appsecret apikeyid consumersecret masterkey secret"
     ).split()
 )
 _ENDINGS: Final = tuple(
