@@ -9,7 +9,7 @@ _PANEL = """<div class="toolkit-panel">
   <button>Connect</button>
 </div>
 <button>Elsewhere</button>"""
-_START = """async ([source, values]) => {
+_START = """async ([source, values, place]) => {
   const handlers = {}, sent = [];
   const model = {
     get: (name) => values[name],
@@ -27,7 +27,7 @@ _START = """async ([source, values]) => {
   const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
   const widget = (await import(url)).default();
   widget.initialize({ model });
-  widget.render({ model, el: document.getElementById("view"), signal: new AbortController().signal });
+  widget.render({ model, el: document.getElementById(place), signal: new AbortController().signal });
   window.widget = { emit, change, sent };
 }"""
 
@@ -44,7 +44,12 @@ class BareWidget:
     def __init__(self, page, kind, **values):
         self.page = page
         page.set_content(_PANEL)
-        page.evaluate(_START, [kind._esm, values])
+        page.evaluate(_START, [kind._esm, values, "view"])
+
+    def add_another(self, kind, **values):
+        """Show a second widget in the page, whose module is loaded anew, as anywidget does for each widget."""
+        self.page.evaluate("() => document.body.insertAdjacentHTML('beforeend', '<div id=\"another\"></div>')")
+        self.page.evaluate(_START, [kind._esm, values, "another"])
 
     @property
     def sent(self):

@@ -51,6 +51,18 @@ def test_texts_are_sent_once_for_each_question(open_fields):
     assert len(widget.sent) == 3
 
 
+def test_two_panels_share_no_ids(open_fields):
+    """A click on a label focuses the field of the same panel, because no two elements of the page share an id."""
+    widget = open_fields(KEY_PAIR)
+    widget.add_another(SecretInput, fields=KEY_PAIR, problems={})
+    ids = widget.page.evaluate("() => [...document.querySelectorAll('[id]')].map(({ id }) => id)")
+    assert len(ids) == len(set(ids)) == 2 + 8
+    for place in ("another", "view"):
+        widget.page.locator(f"#{place} label", has_text="Secret key").click()
+        inputs = f"[...document.querySelectorAll('#{place} input')]"
+        assert widget.page.evaluate(f"() => {inputs}.indexOf(document.activeElement)") == 1
+
+
 def test_fields_are_emptied_when_the_kernel_says_so(open_fields):
     """Fields are emptied when the kernel says so, when they are no longer shown, or with Escape."""
     widget = open_fields(KEY_PAIR)

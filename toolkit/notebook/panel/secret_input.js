@@ -1,6 +1,9 @@
 // Fields for secrets. What is typed stays in this closure (one per model) until the kernel asks for it.
 const LONGEST_FILE = 65536; // bytes
 const EMPTY_DELAY = 300; // milliseconds
+// Each panel loads this module anew, so a count alone would give the fields of two panels the same ids, and a click on
+// a label would focus the field of the other panel. `crypto.randomUUID` is missing on pages without TLS.
+const ID_PREFIX = `toolkit-field-${[...crypto.getRandomValues(new Uint32Array(4))].map((part) => part.toString(36)).join("-")}`;
 let lastId = 0;
 
 const make = (tag, attributes, ...children) => {
@@ -48,7 +51,7 @@ export default () => {
   };
 
   const inputRow = (model, field) => {
-    const id = `toolkit-field-${++lastId}`;
+    const id = `${ID_PREFIX}-${++lastId}`;
     const input = make("input", {
       id,
       type: field.masked ? "password" : "text",
