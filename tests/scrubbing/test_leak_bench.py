@@ -123,7 +123,7 @@ def test_in_wide_text(tmp_path, encoding, is_known):
     """A secret in UTF-16 or UTF-32 is refused; other text in it is recorded as it came."""
     path, kind = tmp_path / "a.yaml", {"Content-Type": f"application/json; charset={encoding}"}
     body = json.dumps({"access_token": PLAIN}).encode(encoding)
-    with pytest.raises(SecretLeak, match="UTF-16"):
+    with pytest.raises(SecretLeak, match="nothing was written"):
         record(path, {}, {"headers": kind, "content": body}, known=[PLAIN] if is_known else [])
     assert not path.exists()
     innocent = json.dumps({"name": "Ann Lee"}).encode(encoding)

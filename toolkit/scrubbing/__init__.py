@@ -8,8 +8,9 @@
 3. Secrets are replaced. `scrubber` replaces what is known in a request and its response, and applies the user's
    `rules`. `encoded_forms` describes the forms of a secret, and `prefilter` tells quickly which secrets a text
    may hold.
-4. The result is checked. `leak_check` searches the bytes that are about to be written, and the compressed data in
-   them. If it finds a secret, nothing is written. `scanning` does the same for existing files: `tk.scan`.
+4. The result is checked. `gate` decodes the bytes that are about to be written, in every way, and looks for the plain
+   secrets. If there is one, or the bytes cannot be checked, nothing is written. `scanning` looks at existing files:
+   `tk.scan`.
 
 `messages` has the types of requests and responses that are passed around.
 """

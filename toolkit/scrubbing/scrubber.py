@@ -21,7 +21,6 @@ from toolkit.scrubbing.finding.learning import learned
 from toolkit.scrubbing.finding.parts import replace_cookies
 from toolkit.scrubbing.finding.walking import content_type_of
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.leak_check import check_compressed, check_utf_16
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes, header_text
 from toolkit.scrubbing.rules.model import Rules
 from toolkit.scrubbing.rules.rewriting import keep_json
@@ -211,9 +210,7 @@ class Scrubber:
         if is_request:
             uri, body = self._weak.uri(uri), self._weak.body(content_type_of(headers), body) if body else body
         if body:
-            check_compressed(body, self.known)
             body = keep_json(body, change(body, False))
-            check_utf_16(body, self.known)
         uri = self._uri(uri, change) if uri else ""
         if body == plain_body:
             body = message.body

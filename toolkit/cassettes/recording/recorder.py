@@ -19,7 +19,7 @@ from toolkit.cassettes.recording.writer_lock import Claim
 from toolkit.core.errors import CassetteBusy, CassetteError, SecretLeak
 from toolkit.core.user_code import warn
 from toolkit.local.files import partials, remove_partials
-from toolkit.scrubbing import leak_check
+from toolkit.scrubbing import gate
 from toolkit.scrubbing.content_encodings import AFTER_THE_CALL
 from toolkit.scrubbing.scrubber import Scrubber
 
@@ -220,7 +220,7 @@ class Recorder:
             count = len(known)
             try:
                 item = repair.encode_scrubbed(interaction, self._scrubber)
-                leak_check.check(item, known, where=where)
+                gate.check(item, known, where=where)
             except SecretLeak:
                 if len(known) == count:
                     raise

@@ -17,7 +17,7 @@ from toolkit.cassettes.recording.journal import PendingSecret
 from toolkit.cassettes.recording.writer_lock import Claim
 from toolkit.core.errors import SecretLeak
 from toolkit.local.files import write_atomically
-from toolkit.scrubbing import leak_check
+from toolkit.scrubbing import gate
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scrubber import Scrubber
 
@@ -25,6 +25,7 @@ from toolkit.scrubbing.scrubber import Scrubber
 # occur as such. The rest of the file is checked for them once, at the end; otherwise each interaction would cost more
 # than the one before it.
 _FREQUENTLY_NEW: Final = frozenset({"COOKIE", ""})
+_BATCH: Final = 1 << 20  # bytes
 _LARGE: Final = 1 << 20  # bytes; a larger recording is checked at once only if it has doubled since the last check
 
 
@@ -63,17 +64,23 @@ def repaired(data: bytes, scrubber: Scrubber, *, source: str) -> bytes:
             result = _encoded_anew(opened, scrubber)
         if len(scrubber.known) == known_count:  # otherwise scrubbing an item revealed a secret that others may contain
             break
-    leak_check.check(result, scrubber.known, where=f"{source}, as it is rewritten,")
+    if result is not data:  # what is not changed was checked
+        gate.check(result, scrubber.known, where=f"{source}, as it is rewritten,")
     return result
 
 
 def holds_secret(data: bytes, known: KnownSecrets) -> bool:
-    """Return True if the bytes of a file contain a known secret."""
-    try:
-        leak_check.check(data, known, where="")
-    except SecretLeak:
-        return True
-    return False
+    """Return True if the bytes of a file contain a known secret, or cannot be checked for one."""
+    file_layout = layout.lay_out(data)
+    if file_layout is None or not file_layout.items:
+        return gate.holds_secret(data, known)
+    start = 0
+    for item in file_layout.items:  # several at a time, which is quicker, but not all, which takes memory
+        if item.end - start >= _BATCH:
+            if gate.holds_secret(data[start : item.end], known):
+                return True
+            start = item.end
+    return gate.holds_secret(data[start:], known)
 
 
 def _encoded_anew(opened: contents.Contents, scrubber: Scrubber) -> bytes:
@@ -89,9 +96,9 @@ def _repaired_items(opened: Unparsed, scrubber: Scrubber, source: str) -> bytes:
     pieces = [HEADER]
     for number, item in enumerate(items):
         piece = complete[item.start : item.end if number + 1 < len(items) else len(complete)]
-        if holds_secret(piece, scrubber.known):
+        if gate.holds_secret(piece, scrubber.known):
             piece = encode_scrubbed(opened.interaction(number), scrubber)
-            if holds_secret(piece, scrubber.known):
+            if gate.holds_secret(piece, scrubber.known):
                 raise SecretLeak(
                     f"{source}, line {item.line}: the interaction there contains a secret that cannot be removed.",
                     "Remove that interaction or the file, and change the secret if you have passed the file on.",

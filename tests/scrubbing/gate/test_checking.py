@@ -1,0 +1,287 @@
+"""The gate refuses bytes that hold a known secret in any form, and lets all others pass."""
+
+from __future__ import annotations
+
+import base64
+import bz2
+import gzip
+import html
+import io
+import json
+import lzma
+import quopri
+import random
+import string
+import uuid
+import zipfile
+import zlib
+from urllib.parse import quote
+
+import brotli
+import pytest
+import yaml
+import zstandard
+from forgetting import forget_everything
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.core.errors import SecretLeak
+from toolkit.core.secret import Secret
+from toolkit.scrubbing import gate
+from toolkit.scrubbing.known import KnownSecrets
+
+WORDS = b"the report of 2026 lists 12 accounts and their balances while others wait for approval".split()
+LETTERS = string.ascii_letters + string.digits
+
+
+def text_of(rng, letters, size):
+    return "".join(rng.choice(letters) for _ in range(size))
+
+
+SECRETS = {
+    "token": lambda rng: text_of(rng, LETTERS + "-_", 24),
+    "hex": lambda rng: rng.randbytes(16).hex(),
+    "UUID": lambda rng: str(uuid.UUID(int=rng.getrandbits(128))),
+    "base64": lambda rng: base64.b64encode(rng.randbytes(20)).decode(),
+    "password": lambda rng: text_of(rng, LETTERS, 7) + rng.choice("!#$%&\"'\\<>/") + text_of(rng, LETTERS, 7),
+    "short password": lambda rng: text_of(rng, LETTERS, 8) + rng.choice("!?*"),
+    "beyond ASCII": lambda rng: f"pä{text_of(rng, LETTERS, 6)}öß{text_of(rng, LETTERS, 6)}",
+    "words": lambda rng: f"development-key-{rng.choice(['alpha', 'beta'])}",
+}
+
+
+def raw_deflate(data):
+    compressor = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return compressor.compress(data) + compressor.flush()
+
+
+def zipped(data, method=zipfile.ZIP_DEFLATED):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as archive:
+        archive.writestr(zipfile.ZipInfo("first.txt"), b"nothing")
+        archive.writestr(zipfile.ZipInfo("second.txt"), data, method)
+    return file.getvalue()
+
+
+def each(form):
+    """Return an encoder that writes each byte in a form."""
+    return lambda data: "".join(form.format(byte) for byte in data).encode()
+
+
+TEXT_CODES = {
+    "percent": lambda data: quote(data, safe="").encode(),
+    "each byte in percent": each("%{:02x}"),
+    "JSON": lambda data: json.dumps({"a": data.decode("utf-8", "replace")}).encode() if data.isascii() else data,
+    "JSON escapes": each("\\u{:04x}"),
+    "JavaScript braces": each("\\u{{{:x}}}"),
+    "C escapes": each("\\x{:02X}"),
+    "octal escapes": each("\\{:03o}"),
+    "shell escapes": each("\\0{:03o}"),
+    "decimal entities": each("&#{};"),
+    "hex entities": each("&#x{:x};"),
+    "HTML": lambda data: html.escape(data.decode()).encode() if data.isascii() else data,
+    "base64": base64.b64encode,
+    "base64url": lambda data: base64.urlsafe_b64encode(b"??" + data).rstrip(b"="),
+    "base64 in lines": base64.encodebytes,
+    "base64 with CRLF": lambda data: base64.encodebytes(data).replace(b"\n", b"\r\n"),
+    "base32": base64.b32encode,
+    "lower base32": lambda data: base64.b32encode(data).lower().rstrip(b"="),
+    "hex": lambda data: data.hex().encode(),
+    "capital hex": lambda data: data.hex().upper().encode(),
+    "hex with colons": lambda data: data.hex(":").encode(),
+    "C array": lambda data: ", ".join(f"0x{byte:02x}" for byte in data).encode(),
+    "quoted-printable": quopri.encodestring,
+    "each byte quoted": each("={:02X}"),
+    "encoded word": lambda data: b"=?utf-8?B?" + base64.b64encode(data) + b"?=",
+    "array": lambda data: json.dumps(list(data)).encode(),
+    "signed array": lambda data: json.dumps([byte - 256 if byte > 127 else byte for byte in data]).encode(),
+    "numbered array": lambda data: json.dumps(dict(enumerate(data))).encode(),
+    "octal array": lambda data: " ".join(f"{byte:03o}" for byte in data).encode(),
+    "binary": lambda data: " ".join(f"{byte:08b}" for byte in data).encode(),
+    "brotli in base64": lambda data: base64.b64encode(brotli.compress(data)),
+    "raw deflate in base64": lambda data: base64.b64encode(raw_deflate(data)),
+    "YAML": lambda data: yaml.safe_dump({"a": data}).encode(),
+}
+BYTE_CODES = {
+    "gzip": lambda data: gzip.compress(data, mtime=0),
+    "zlib": zlib.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+    "LZMA": lambda data: lzma.compress(data, format=lzma.FORMAT_ALONE),
+    "zstd": lambda data: zstandard.ZstdCompressor().compress(data),
+    "zip": zipped,
+    "zip with bzip2": lambda data: zipped(data, zipfile.ZIP_BZIP2),
+    "zip with LZMA": lambda data: zipped(data, zipfile.ZIP_LZMA),
+    "UTF-16": lambda data: data.decode("ascii").encode("utf-16") if data.isascii() else data,
+    "UTF-32": lambda data: data.decode("ascii").encode("utf-32-be") if data.isascii() else data,
+}
+CODES = TEXT_CODES | BYTE_CODES
+
+
+def prose(rng, most=12):
+    return b" ".join(rng.choice(WORDS) for _ in range(rng.randint(1, most)))
+
+
+def encoded(secret, names, rng):
+    """Return a secret in several codes, one within the other, with other text around it, in an item of YAML."""
+    data = prose(rng) + b' "' + secret.encode() + b'" ' + prose(rng)
+    for name in names:
+        data = CODES[name](data)
+        if name in TEXT_CODES:
+            data = prose(rng) + b' "' + data + b'" ' + prose(rng)
+    body = data.decode() if data.isascii() else data
+    return yaml.safe_dump([{"request": {"method": "GET"}, "response": {"body": {"string": body}}}]).encode()
+
+
+def known_with(*secrets):
+    forget_everything()
+    return KnownSecrets([("API_KEY", Secret(secret)) for secret in secrets])
+
+
+def refused(data, known):
+    try:
+        gate.check(data, known, where="The recording of GET")
+    except SecretLeak as error:
+        return error.what
+    return ""
+
+
+@pytest.mark.parametrize("kind", SECRETS)
+@pytest.mark.parametrize("code", CODES)
+def test_each_code(code, kind):
+    """A secret of any kind is found in each code."""
+    rng = random.Random(f"{code} {kind}")  # noqa: S311
+    secret = SECRETS[kind](rng)
+    data = encoded(secret, [code], rng)
+    what = refused(data, known_with(secret))
+    assert "<API_KEY>" in what
+    assert secret not in what
+
+
+@given(st.sampled_from(sorted(SECRETS)), st.lists(st.sampled_from(sorted(CODES)), min_size=2, max_size=4), st.randoms())
+def test_codes_within_codes(kind, codes, rng):
+    """A secret is found in up to four codes within each other, or the data is refused as too large to check."""
+    secret = SECRETS[kind](rng)
+    assert refused(encoded(secret, codes, rng), known_with(secret))
+
+
+@given(st.lists(st.sampled_from(sorted(CODES)), max_size=3), st.sampled_from(sorted(SECRETS)), st.randoms())
+def test_other_data(codes, kind, rng):
+    """Data without a known secret passes, however it is encoded."""
+    others = [make(rng) for make in SECRETS.values() for _ in range(3)]
+    if kind == "words":
+        others = [other for other in others if "development" not in other]
+    data = encoded("another" + text_of(rng, LETTERS, 20), codes, rng)
+    assert "stands for" not in refused(data, known_with(*others))
+
+
+@given(st.binary(max_size=400))
+def test_any_bytes(data):
+    """Any bytes at all are checked without an error."""
+    assert not refused(data, known_with("fake-Canary4f9aQ7xKd8"))
+
+
+def test_forms_are_named():
+    """The message says in which form the secret is, innermost last."""
+    known = known_with("fake-Canary4f9aQ7xKd8")
+    plain = b"x fake-Canary4f9aQ7xKd8 y"
+    assert "as it is" in refused(plain, known)
+    assert "in gzip in base64" in refused(base64.b64encode(gzip.compress(plain)), known)
+
+
+def test_advice():
+    """No message says to repeat the call, which was made and may have been an order."""
+    known = known_with("fake-Canary4f9aQ7xKd8")
+    for data in (b"fake-Canary4f9aQ7xKd8", gzip.compress(bytes(1 << 29), 1)):
+        with pytest.raises(SecretLeak, match="nothing was written") as caught:
+            gate.check(data, known, where="The recording of GET")
+        assert "The call was made; the answer, if one came, is this error's `response`." in caught.value.next_step
+        assert "this call" not in caught.value.next_step
+
+
+def test_words_in_prose():
+    """A secret that consists of words is not found in prose, however it is written."""
+    known = known_with("development-key", "change me please")
+    prose = b"the development key; developmentKey, DEVELOPMENT_KEY: to change-me, please"
+    assert not refused(prose, known)
+    assert not refused(base64.b64encode(prose), known)
+    assert refused(b'{"key": "Development-Key"}', known)
+    assert refused(b"a=change+me+please", known)
+    assert refused(base64.b64encode(b"say change me please"), known)
+
+
+def test_other_spellings():
+    """Case and separators of a UUID or hex secret, and the alphabet of a base64 secret, make no difference."""
+    rng = random.Random(3)  # noqa: S311
+    number = uuid.UUID(int=rng.getrandbits(128))
+    key = base64.b64encode(b"\xff\xfe\xfb" * 3 + rng.randbytes(12)).decode()
+    known = known_with(str(number), key)
+    for form in (number.hex, number.hex.upper(), f"{{{str(number).upper()}}}", number.urn, ":".join(str(number))):
+        assert refused(form.encode(), known)
+    assert refused(key.replace("+", "-").replace("/", "_").rstrip("=").encode(), known)
+    for behind in (number.bytes, base64.b64decode(key)):
+        assert refused(b"\0\1" + behind + b"\2", known)
+        assert refused(base64.b64encode(b"x" + behind), known)
+        assert refused(json.dumps(list(behind)).encode(), known)
+
+
+def test_private_keys():
+    """A private key is found as a whole, by a line, and by its bytes in another format; its public half is not."""
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+    for key in (rsa.generate_private_key(65537, 2048), ec.generate_private_key(ec.SECP256R1())):
+        written = {
+            format_: key.private_bytes(serialization.Encoding.PEM, format_, serialization.NoEncryption())
+            for format_ in (serialization.PrivateFormat.PKCS8, serialization.PrivateFormat.TraditionalOpenSSL)
+        }
+        pem = written[serialization.PrivateFormat.PKCS8].decode()
+        public = key.public_key().public_bytes(
+            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
+        known = known_with(pem)
+        assert not refused(public, known)
+        assert not refused(json.dumps({"key": public.decode()}).encode(), known)
+        lines = pem.splitlines()
+        for form in (pem, json.dumps(pem), json.dumps(lines), "".join(lines[1:-1]), lines[len(lines) // 2 - 1]):
+            assert refused(form.encode(), known)
+        assert refused(base64.b64decode("".join(lines[1:-1])), known)
+        if isinstance(key, rsa.RSAPrivateKey):
+            assert refused(written[serialization.PrivateFormat.TraditionalOpenSSL], known)
+
+
+def test_secrets_that_become_known_later():
+    """A secret is found from the moment it is in the register, also when thousands are."""
+    known = known_with("fake-Canary4f9aQ7xKd8")
+    rng = random.Random(5)  # noqa: S311
+    many = [text_of(rng, LETTERS, 24) for _ in range(2000)]
+    last = many[-1].encode()
+    assert not refused(last, known)
+    known.add_texts(many)
+    assert refused(base64.b64encode(b"x" + last), known)
+    assert refused(base64.b64encode(prose(rng) * 5000 + last), known)
+
+
+def test_large_data():
+    """A secret is found in large data, also where pieces of the work meet."""
+    secret = "fake-Canary4f9aQ7xKd8"
+    known = known_with(secret)
+    rng = random.Random(7)  # noqa: S311
+    filler = base64.b64encode(rng.randbytes(1 << 18)) + b" " + prose(rng, 5000)
+    piece = 1 << 18
+    for code in ("base64", "hex", "base32", "each byte in percent", "array", "gzip"):
+        written = CODES[code](b"xyz" + secret.encode() + b"zyx")
+        for at in (piece - len(written) // 2, 2 * piece - 5, piece + 1):
+            data = (filler * 3)[:at] + b" " + written + b" " + filler
+            assert refused(data, known), (code, at)
+    assert not refused(filler * 3, known)
+
+
+def test_personal_data_belongs_to_one_recording():
+    """The personal data that rules replace is looked for in the recording that they belong to."""
+    known = known_with("fake-Canary4f9aQ7xKd8")
+    other = KnownSecrets()
+    known.add_stand_ins([(Secret("ann.lee.4f9aQ7x@mail.example"), "ann@mail.invalid")])
+    data = base64.b64encode(b"mail to ann.lee.4f9aQ7x@mail.example today")
+    assert gate.holds_secret(data, known)
+    assert not gate.holds_secret(data, other)

@@ -1,0 +1,41 @@
+"""The budget of one check: bytes that decoding may take and give.
+
+Time plays no part, so that every machine decides alike.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+CHUNK: Final = 1 << 18  # bytes of one call into C, which holds the interpreter's lock
+ATTEMPT: Final = 512  # bytes that each attempt to decompress costs at least: about as long as it takes to begin one
+
+_ALLOWANCE: Final = 96 << 20  # bytes: a source archive of 2 MB, or thousands of small members
+_MULTIPLE: Final = 24  # of the input: a large body in base64, with base64 in it, takes 10 to 15
+
+
+class TooMuchError(Exception):
+    """The data is too large or too deep to check."""
+
+
+class Budget:
+    """Counts the bytes of one check.
+
+    Args:
+        size: bytes of the input.
+    """
+
+    __slots__ = ("left",)
+
+    def __init__(self, size: int) -> None:
+        self.left = _ALLOWANCE + _MULTIPLE * size
+
+    def spend(self, size: int) -> None:
+        """Take bytes from the budget.
+
+        Raises:
+            TooMuchError: if it is used up.
+        """
+        self.left -= size
+        if self.left < 0:
+            raise TooMuchError

@@ -1,0 +1,147 @@
+"""The table of all decoders, and the choice of what to decode further."""
+
+from __future__ import annotations
+
+import binascii
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from toolkit.scrubbing.gate import compression, documents, escapes, text_codes
+from toolkit.scrubbing.gate.budget import CHUNK, Budget
+from toolkit.scrubbing.gate.text_codes import SHORTEST_RUN
+
+_Decoders = dict[str, Callable[[bytes], Iterator[bytes]]]
+
+_CONTROLS: Final = bytes(byte for byte in (*range(1, 32), 127) if byte not in b"\t\n\r")
+_PRINTABLE: Final = bytes(byte in b"\0\t\n\r" or 32 <= byte < 127 for byte in range(256))
+_FIRST: Final = 32  # bytes, which are not all ASCII in compressed data
+# A run of base64, hex or base32 in lines, long enough for compressed data with a secret in it.
+_SHORTEST: Final = 22
+_RUN: Final = re.compile(
+    rb"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{%d,}+(?:\r?\n[ \t]{0,40}+[A-Za-z0-9+/_-]++)*+" % _SHORTEST
+)
+_LOOKS_CODED: Final = re.compile(rb"(?=[\s\S]{0,40}?[A-Z])(?=[\s\S]{0,40}?[a-z])(?=[\s\S]{0,60}?[0-9+/_-])")
+_HEX: Final = re.compile(rb"[0-9a-f]+|[0-9A-F]+")
+_BASE32: Final = re.compile(rb"[A-Z2-7]+|[a-z2-7]+")
+_FOR_BASE64: Final = bytes.maketrans(b"-_", b"+/")
+# Magic numbers of compressed data, each byte a character in UTF-8.
+_MAGICS_AS_CHARACTERS: Final = tuple(
+    magic.decode("latin-1").encode()
+    for magic in (
+        *(b"\x1f\x8b", b"x\x01", b"x\x9c", b"x\xda", b"PK\x03\x04", b"BZh", b"\x89PNG", b"\x5d\x00\x00"),
+        *(b"\x28\xb5\x2f\xfd", b"\xfd7zXZ"),
+    )
+)
+
+
+def text_of(parts: Iterable[bytes]) -> bytes:
+    """Return what may be text: whole parts in UTF-8, and the printable runs of others; zeros of UTF-16 are left out."""
+    texts, others = [], []
+    for part in parts:
+        (texts if _is_text(part) else others).append(part)
+    texts.append(text_codes.dense_runs(b"\n".join(others), _PRINTABLE, SHORTEST_RUN))
+    text = b"\n".join(filter(None, texts)) if len(texts) > 1 else texts[0]
+    return text.replace(b"\0", b"") if b"\0" in text else text
+
+
+def _is_text(data: bytes) -> bool:
+    if not data.isascii():
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError:
+            return False
+    return len(data) > CHUNK or len(data.translate(None, _CONTROLS)) * 4 >= len(data) * 3
+
+
+def containers(data: bytes, budget: Budget) -> Iterator[tuple[str, bytes]]:
+    """Yield the format and the content of each kind of compressed data, archive and document in some data.
+
+    What has no magic number is tried at the beginning of the data only.
+    """
+    for opener in CONTAINERS:
+        yield from opener(data, budget)
+    if not data[:_FIRST].isascii():
+        yield from compression.headerless_opened(data, budget)
+    yield from bytes_as_characters(data)
+
+
+def bytes_as_characters(data: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield compressed data that was written as text, one character for each byte, as JavaScript does."""
+    if (b"\xc2" in data or b"\xc3" in data) and any(magic in data for magic in _MAGICS_AS_CHARACTERS):
+        try:
+            yield "characters", data.decode("utf-8").encode("latin-1", "replace")
+        except UnicodeDecodeError:
+            return
+
+
+def notations(text: bytes, budget: Budget) -> Iterator[tuple[str, bytes]]:
+    """Yield a text with each notation of mail and style sheets undone that it seems to have."""
+    yield from _all_decoded(NOTATIONS, text, budget)
+
+
+def codes(text: bytes, budget: Budget) -> Iterator[tuple[str, bytes]]:
+    """Yield the name of each code with what the text is in that code."""
+    yield from _all_decoded(CODES, text, budget)
+
+
+def _all_decoded(decoders: _Decoders, text: bytes, budget: Budget) -> Iterator[tuple[str, bytes]]:
+    for name, decoder in decoders.items():
+        for result in decoder(text):
+            budget.spend(len(result))
+            if len(result) >= 8:
+                yield name, result
+
+
+def headerless_opened(text: bytes, budget: Budget) -> Iterator[tuple[str, bytes]]:
+    """Yield what the runs of base64, hex and base32 in a text hold, compressed without a magic number."""
+    outputs: dict[str, list[bytes]] = {}
+    for found in _runs(text):
+        run = found.translate(None, b" \t\r\n\v\f")
+        if _LOOKS_CODED.match(run):
+            digits = run.translate(_FOR_BASE64)
+            digits = digits[: len(digits) - (len(digits) % 4 == 1)]
+            data = binascii.a2b_base64(digits + b"=" * (-len(digits) % 4))
+        elif _HEX.fullmatch(run):
+            data = binascii.unhexlify(run[: len(run) // 2 * 2])
+        elif _BASE32.fullmatch(run):
+            data = text_codes.of_base32(run)
+        else:
+            continue
+        for name, output in compression.headerless_opened(data, budget):
+            outputs.setdefault(name, []).append(output)
+    for name, parts in outputs.items():
+        yield name, b"\n".join(parts)
+
+
+def _runs(text: bytes) -> Iterator[bytes]:
+    at = 0
+    while at < len(text):
+        end = at + CHUNK
+        match = _RUN.search(text, at, end)
+        if match is None:
+            at = end - _SHORTEST if end < len(text) else end
+            continue
+        if match.end() == end:
+            match = _RUN.match(text, match.start()) or match
+        yield match[0]
+        at = match.end()
+
+
+CONTAINERS: Final[tuple[Callable[[bytes, Budget], Iterator[tuple[str, bytes]]], ...]] = (
+    compression.opened_in,
+    documents.pictures_opened,
+    documents.streams_opened,
+    documents.tables_opened,
+)
+NOTATIONS: Final[_Decoders] = {
+    "quoted-printable": escapes.unquoted,
+    "encoded words": escapes.words_of_mail,
+    "escapes": escapes.css_unescaped,
+}
+CODES: Final[_Decoders] = {
+    "base64": text_codes.base64_decoded,
+    "hex": text_codes.hex_decoded,
+    "base32": text_codes.base32_decoded,
+    "numbers": text_codes.numbers_decoded,
+}

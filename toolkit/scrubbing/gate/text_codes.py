@@ -1,0 +1,183 @@
+"""Undo the codes that write bytes as text: base64, base32, hex, and lists of numbers.
+
+Characters that are foreign to a code are deleted, and the whole is decoded at once, at each position at which a group
+of characters may begin. So neither line breaks nor separators matter, and all work is done by a few calls into C.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from toolkit.scrubbing.gate.budget import CHUNK
+
+SHORTEST_RUN: Final = 12  # characters: eight bytes in base64
+_FEWEST_NUMBERS: Final = 8
+_SHORTEST_BASE32: Final = 13  # characters: eight bytes
+_LARGE: Final = 1 << 15  # bytes of text for which numpy is loaded
+_MEDIUM: Final = 1 << 10
+
+_DIGITS64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_UPPER32: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+_DIGITS16: Final = b"0123456789ABCDEFabcdef"
+_FOR_URLS: Final = bytes.maketrans(b"-_", b"+/")
+_FOR_INT: Final = bytes.maketrans(_UPPER32 + _UPPER32.lower(), b"0123456789abcdefghijklmnopqrstuv" * 2)
+_RUN32: Final = re.compile(rb"[A-Z2-7]{%d,}+|[a-z2-7]{%d,}+" % (_SHORTEST_BASE32, _SHORTEST_BASE32))
+_NUMBER: Final = re.compile(rb"[0-9]+")
+_SIGNED: Final = re.compile(rb"-?[0-9]+")
+_NEGATIVE: Final = (b"[-", b",-", b", -")
+
+
+def _others(alphabet: bytes) -> bytes:
+    return bytes(byte for byte in range(256) if byte not in alphabet)
+
+
+def _flags(alphabet: bytes) -> bytes:
+    return bytes(byte in alphabet for byte in range(256))
+
+
+_NOT64: Final = _others(_DIGITS64 + b"-_")
+_NOT16: Final = _others(_DIGITS16)
+_IS_UPPER32: Final = _flags(_UPPER32)
+_IS_LOWER32: Final = _flags(_UPPER32.lower())
+_DECIMAL: Final = {b"%0*d" % (width, value): value for value in range(256) for width in (1, 2, 3)}
+_BINARY: Final = {format(value, f"0{width}b").encode(): value for value in range(256) for width in (7, 8)}
+_FROM_DECIMAL: Final = _DECIMAL | _BINARY
+_FROM_SIGNED: Final = _DECIMAL | {b"-%d" % -value: value & 0xFF for value in range(-128, 0)}
+_FROM_OCTAL: Final = {format(value, f"0{width}o").encode(): value for value in range(256) for width in (1, 3, 4)}
+
+
+def base64_decoded(text: bytes) -> Iterator[bytes]:
+    """Yield what a text is in base64 or base64url, for each position at which the first group may begin."""
+    digits = _kept(text, _FOR_URLS, _NOT64)
+    if len(digits) >= SHORTEST_RUN - 1:
+        for first in range(4):
+            yield b"".join(_groups_decoded(digits, first))
+
+
+def _groups_decoded(digits: bytes, first: int) -> Iterator[bytes]:
+    for start in range(first, len(digits), CHUNK):
+        piece = digits[start : start + CHUNK]
+        if len(piece) % 4 == 1:
+            piece = piece[:-1]
+        yield binascii.a2b_base64(piece + b"=" * (-len(piece) % 4))
+
+
+def hex_decoded(text: bytes) -> Iterator[bytes]:
+    """Yield what a text is in hex, for both positions at which the first byte may begin."""
+    if b"0x" in text:
+        text = text.replace(b"0x", b"")
+    digits = _kept(text, None, _NOT16)
+    if len(digits) >= 16:
+        for first in range(2):
+            end = first + (len(digits) - first) // 2 * 2
+            yield b"".join(
+                binascii.unhexlify(digits[start : min(start + CHUNK, end)]) for start in range(first, end, CHUNK)
+            )
+
+
+def base32_decoded(text: bytes) -> Iterator[bytes]:
+    """Yield what the long runs of a text are in base32, for each position at which the first group may begin."""
+    for flags in (_IS_UPPER32, _IS_LOWER32):
+        candidates = dense_runs(text, flags, _SHORTEST_BASE32)
+        # A run of hex digits alone is a hash.
+        runs = [run for chunk in _slices(candidates) for run in _RUN32.findall(chunk) if run.translate(None, _DIGITS16)]
+        digits = b"".join(run for run in runs if run.isupper() == (flags is _IS_UPPER32))
+        for first in range(8 if digits else 0):
+            yield b"".join(of_base32(digits[at : at + CHUNK]) for at in range(first, len(digits), CHUNK))
+
+
+def of_base32(digits: bytes) -> bytes:
+    """Decode base32 in upper or lower case, without padding; bits that make no whole byte are left out."""
+    bits = len(digits) * 5
+    return (int(digits.translate(_FOR_INT), 32) >> bits % 8).to_bytes(bits // 8, "big")
+
+
+def numbers_decoded(text: bytes) -> Iterator[bytes]:
+    """Yield the bytes that the numbers of a text stand for: decimal, binary or octal, every one or every second one.
+
+    JavaScript writes an array of bytes as an object, with each position before its byte.
+    """
+    numbers = _numbers(_NUMBER, text)
+    if len(numbers) < _FEWEST_NUMBERS:
+        return
+    values = list(map(_FROM_DECIMAL.get, numbers))
+    yield _joined(values)
+    for first in (0, 1):
+        yield _joined(values[first::2])
+    yield _joined(map(_FROM_OCTAL.get, numbers))
+    if any(sign in text for sign in _NEGATIVE):
+        numbers = _numbers(_SIGNED, text)
+        yield _joined(map(_FROM_SIGNED.get, numbers))
+    wide = [int(number) & 0xFFFF_FFFF for number in numbers if 8 <= len(number) <= 11]
+    yield b"".join(number.to_bytes(4, "big") for number in wide)
+    yield b"".join(number.to_bytes(4, "little") for number in wide)
+
+
+def _joined(values: Iterable[int | None]) -> bytes:
+    """Return values as bytes; None, for what is not a byte, is left out."""
+    return bytes([value for value in values if value is not None])
+
+
+def _numbers(pattern: re.Pattern[bytes], text: bytes) -> list[bytes]:
+    if len(text) <= CHUNK:
+        return pattern.findall(text)
+    numbers: list[bytes] = []
+    start = 0
+    while start < len(text):
+        end = start + CHUNK
+        while end < len(text) and end < start + CHUNK + 20 and text[end : end + 1].isdigit():
+            end += 1
+        numbers += pattern.findall(text, start, end)
+        start = end
+    return numbers
+
+
+def dense_runs(data: bytes, flags: bytes, shortest: int) -> bytes:
+    """Return the long runs of certain bytes, joined by line breaks.
+
+    A run may come with up to seven other bytes on either side.
+
+    Args:
+        flags: 256 flags, 1 for the bytes of a run.
+        shortest: bytes of the shortest run, 11 or more.
+    """
+    is_in = _kept(data, flags, b"")
+    return b"\n".join(_runs(data, is_in)) if b"\1" * shortest in is_in else b""
+
+
+def _runs(data: bytes, is_in: bytes) -> Iterator[bytes]:
+    count = len(data) // 4
+    if len(data) < (_MEDIUM if "numpy" in sys.modules else _LARGE):
+        yield from (data[match.start() : match.end()] for match in _ONES.finditer(is_in))
+        return
+    import numpy as np
+
+    # A run of eleven bytes holds two aligned groups of four.
+    is_whole = np.frombuffer(is_in, np.uint32, count) == 0x01010101
+    pairs = is_whole[:-1] & is_whole[1:]
+    covered = np.zeros(count + 2, np.int8)
+    covered[1:count] |= pairs
+    covered[2 : count + 1] |= pairs
+    edges = np.flatnonzero(np.diff(covered)).tolist()
+    for first, last in zip(edges[::2], edges[1::2], strict=True):
+        yield data[max(0, first * 4 - 4) : last * 4 + 4]
+
+
+_ONES: Final = re.compile(rb"\x01{11,}+")
+
+
+def _kept(text: bytes, table: bytes | None, deleted: bytes) -> bytes:
+    if len(text) <= CHUNK:
+        return text.translate(table, deleted)
+    return b"".join(piece.translate(table, deleted) for piece in _slices(text))
+
+
+def _slices(text: bytes) -> Iterator[bytes]:
+    if len(text) <= CHUNK:
+        yield text
+    else:
+        yield from (text[start : start + CHUNK] for start in range(0, len(text), CHUNK))
