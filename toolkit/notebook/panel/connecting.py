@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from toolkit.auth.credentials import Credentials
 from toolkit.auth.profiles.prompt import ask_secret, can_ask
 from toolkit.core.document import Environment
-from toolkit.core.errors import CassetteError, ConfigurationError, ToolkitError
+from toolkit.core.errors import CassetteError, ConfigurationError, ToolkitError, UnsafeAddress
 from toolkit.local.settings import Settings
 from toolkit.notebook.panel import choices, display, problems
 from toolkit.notebook.panel.choices import CredentialsChoice, Field, Mode, NewChoice, SavedChoice
@@ -18,6 +18,7 @@ from toolkit.notebook.panel.controls import Controls
 from toolkit.notebook.panel.problems import PanelProblem
 
 if TYPE_CHECKING:
+    from toolkit.auth.destinations import Change
     from toolkit.core.secret import Secret
 
 NOT_CONNECTED: Final = "Not connected."
@@ -89,6 +90,8 @@ class Connecting:
         """
         self.controls.clear()
         chosen = self.controls.credentials
+        if self.controls.untrusted and is_trusted(self.controls.untrusted):
+            self.controls.accept()
         if self._check_form():
             if isinstance(chosen, NewChoice):
                 self._connect_asking(chosen)
@@ -105,7 +108,7 @@ class Connecting:
             self.connection = connect(environment, mode, self.controls.cassette, credentials, self._settings)
         except ToolkitError as error:
             problem = problems.problem_of(error, mode=mode, fields=self.controls.fields)
-            is_about_files = isinstance(error, CassetteError | ConfigurationError)
+            is_about_files = isinstance(error, CassetteError | ConfigurationError | UnsafeAddress)
             self._fail(problems.without_paths(problem) if self._for_visitors and is_about_files else problem)
         except KeyboardInterrupt:
             self._fail(PanelProblem("connect", "Connecting was interrupted."))
@@ -154,6 +157,8 @@ class Connecting:
             problem = problems.wrong_name(name, self._settings)
         elif self.controls.mode is not Mode.LIVE and self.controls.cassette is None:
             problem = problems.UNNAMED_CASSETTE
+        elif isinstance(self.controls.credentials, NewChoice) and self.controls.untrusted:
+            problem = problems.NOT_TRUSTED
         if problem is not None:
             self._fail(problem)
         return problem is None
@@ -224,6 +229,23 @@ class Connecting:
     def _say_connected(self) -> None:
         if self.connection is not None:
             self._say(display.status_text(display.facts_of(self.connection)), "good")
+
+
+def is_trusted(new: Sequence[Change], prompt: Callable[[str], str] | None = None) -> bool:
+    """Ask below the cell whether texts may be sent to a new destination.
+
+    Args:
+        new: the destinations.
+        prompt: the function to ask with; by default `input`.
+
+    Raises:
+        ConfigurationError: if questions cannot be answered here.
+    """
+    problem = problems.untrusted(new)
+    if prompt is None and not can_ask():
+        raise ConfigurationError(problem.what, "Check the settings, or name saved credentials.", about="credentials")
+    answer = ask_secret(f"{problem.what} Do you trust it? Type yes or no: ", prompt or input)
+    return answer.reveal().strip().lower() in ("y", "yes")
 
 
 def ask(

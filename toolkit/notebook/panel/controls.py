@@ -18,6 +18,7 @@ from toolkit.notebook.panel.dropdowns import CassetteControl, CredentialsControl
 from toolkit.notebook.panel.problems import PanelProblem
 
 if TYPE_CHECKING:
+    from toolkit.auth.destinations import Change
     from toolkit.core.secret import Secret
 
 
@@ -133,6 +134,16 @@ class Controls:
     def fields(self) -> tuple[Field, ...]:
         """The fields that are shown to type credentials into."""
         return () if self.mode is Mode.REPLAY else self._credentials.fields
+
+    @property
+    def untrusted(self) -> list[Change]:
+        """The destinations that the user must trust before anything is typed."""
+        return [] if self.mode is Mode.REPLAY else self._credentials.untrusted
+
+    def accept(self) -> None:
+        """Trust the destinations, and show the fields."""
+        self._credentials.accept()
+        self._choice_changed()
 
     @property
     def choice(self) -> tuple[object, ...]:

@@ -21,7 +21,11 @@ from toolkit.notebook.panel.problems import PanelProblem
 from toolkit.session.card import KEY_PAIR_NOTE, caller_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
+
+    from toolkit.auth.destinations import Destination
 
 
 SHOWN: Final = 5  # calls in the table
@@ -151,6 +155,19 @@ def problem_html(problem: PanelProblem) -> str:
     """Return a problem and its next step; a screen reader announces them when they appear."""
     lines = "".join(f"<div>{as_html(line)}</div>" for line in (problem.what, problem.next_step) if line)
     return f'<div class="toolkit-problem" role="alert">{lines}</div>'
+
+
+def destinations_html(destinations: Sequence[Destination], *, with_places: bool = True) -> str:
+    """Return where typed texts are sent, one line each; nothing without destinations."""
+    if not destinations:
+        return ""
+    lines = [
+        f"<div>{as_html(destination.label)}: <code>{as_html(destination.text)}</code>"
+        + (f" ({as_html(destination.place_in_words)})" if with_places else "")
+        + "</div>"
+        for destination in destinations
+    ]
+    return f"<div>What you type is sent only to:{''.join(lines)}</div>"
 
 
 def _badges_html(facts: Facts) -> str:

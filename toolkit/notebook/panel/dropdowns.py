@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,15 +16,16 @@ import ipywidgets
 
 from toolkit.auth.credentials import Credentials
 from toolkit.core.document import Environment
-from toolkit.core.errors import ToolkitError
+from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.local.settings import Settings
 from toolkit.notebook.panel import choices, problems
 from toolkit.notebook.panel.choices import PASSPHRASE, CredentialsChoice, Field, Mode, NewChoice
-from toolkit.notebook.panel.display import problem_html
+from toolkit.notebook.panel.display import destinations_html, problem_html
 from toolkit.notebook.panel.problems import PanelProblem
 from toolkit.notebook.panel.secret_input import SecretInput
 
 if TYPE_CHECKING:
+    from toolkit.auth.destinations import Change, Destination
     from toolkit.auth.profiles.fields import Profile
 
 
@@ -192,6 +194,11 @@ class CredentialsControl(DropdownControl):
         submitted: called when Enter was pressed in a field.
         answered: called when the page has sent the typed texts.
         more: the look of a `DropdownControl`, and what it calls.
+
+    Attributes:
+        destinations: where typed texts would be sent, if a file of the project names one of these places.
+        untrusted: the destinations to trust first, because no credentials of the environment went there. Until then
+            there are no fields to type into.
     """
 
     def __init__(
@@ -214,6 +221,9 @@ class CredentialsControl(DropdownControl):
         self._answered = answered
         self._is_passphrase_needed = False
         self._profiles_problem: PanelProblem | None = None
+        self._trusted: set[tuple[Destination, ...]] = set()
+        self.destinations: list[Destination] = []
+        self.untrusted: list[Change] = []
 
     @property
     def value(self) -> CredentialsChoice:
@@ -223,8 +233,8 @@ class CredentialsControl(DropdownControl):
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """The fields for the chosen kind; empty unless new credentials are chosen."""
-        if not isinstance(self.value, NewChoice):
+        """The fields for the chosen kind; empty unless new credentials are chosen, and may go where they would."""
+        if not isinstance(self.value, NewChoice) or self.untrusted:
             return ()
         fields = choices.FIELDS[self.value.kind]
         takes_passphrase = self._is_passphrase_needed and any(field.is_key for field in fields)
@@ -236,11 +246,46 @@ class CredentialsControl(DropdownControl):
         if chosen not in [value for _, value in options]:
             chosen = choices.first_credentials(options, self._profile)
         self.offer(options, chosen)
+        self._look_where(environment)
         if self.fields:
             self.inputs.show(self.fields)
             self.slot.show(self.dropdown, self.inputs)
+        elif self.untrusted:
+            self.slot.show(self.dropdown, self.trust)
         else:
             self.slot.show(self.dropdown)
+
+    def _look_where(self, environment: Environment) -> None:
+        """Note where texts that are typed now would be sent."""
+        self._environment = environment
+        self.destinations, self.untrusted = [], []
+        chosen = self.value
+        if not isinstance(chosen, NewChoice):
+            return
+        from toolkit.auth.destination_memory import new_in_environment
+        from toolkit.auth.destinations import destinations_of, without_loopback
+
+        destinations = without_loopback(destinations_of(environment, chosen.kind, self._settings))
+        if any(isinstance(destination.place, Path) for destination in destinations):
+            self.destinations = destinations
+        # What the owner of the machine used before is not shown to visitors. A malformed memory is an error when
+        # something is sent.
+        if not self._for_visitors and tuple(destinations) not in self._trusted:
+            with suppress(ConfigurationError):
+                self.untrusted = new_in_environment(environment, chosen.kind, self._settings)
+
+    def accept(self) -> None:
+        """Trust the destinations of what is typed."""
+        from toolkit.auth.destination_memory import note_destinations
+
+        self._trusted.add(tuple(self.destinations))  # the folder may be read-only
+        note_destinations(self._environment, self.destinations)
+
+    def _ticked(self, change: Any) -> None:
+        if change["new"]:
+            self.accept()
+            self.trust.value = False
+            self._changed(change)
 
     def add(self, credentials: Credentials) -> None:
         """Offer credentials that were typed and accepted, until the kernel ends, and forget their text."""
@@ -282,7 +327,10 @@ class CredentialsControl(DropdownControl):
         if missing and self._for_visitors:
             missing = problems.NOT_FOR_VISITORS
         problem = self._profiles_problem or (missing if isinstance(self.value, NewChoice) else None)
-        return problem_html(problem) if problem else ""
+        if self.untrusted:
+            problem = problems.untrusted(self.untrusted)
+        words = destinations_html(self.destinations, with_places=not self._for_visitors) if self.fields else ""
+        return (problem_html(problem) if problem else "") + words
 
     @cached_property
     def profiles(self) -> list[Profile]:
@@ -298,6 +346,13 @@ class CredentialsControl(DropdownControl):
         except ToolkitError as error:
             self._profiles_problem = PanelProblem("credentials", error.what, error.next_step)
             return []
+
+    @cached_property
+    def trust(self) -> Any:
+        """The box to tick before secrets are typed for a new destination."""
+        box = ipywidgets.Checkbox(description=problems.TRUST, indent=False, layout=self._look["layout"])
+        box.observe(self._ticked, "value")
+        return box
 
     @cached_property
     def inputs(self) -> SecretInput:

@@ -28,6 +28,7 @@ from toolkit.notebook.panel.choices import HOW_TO_GIVE_A_KEY, PASSPHRASE, Field,
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from toolkit.auth.destinations import Change
     from toolkit.auth.profiles.fields import Profile
 
 _UNAUTHORIZED: Final = 401  # RFC 9110 section 15.5.2
@@ -52,6 +53,10 @@ class PanelProblem:
     next_step: str = ""
 
 
+TRUST: Final = "I trust this destination"
+NOT_TRUSTED: Final = PanelProblem(
+    "connect", "The destination of these credentials is new.", f"If you trust it, tick “{TRUST}” first."
+)
 UNNAMED_CASSETTE: Final = PanelProblem("cassette", "The cassette has no name.", "Type one, such as tour.")
 ENCRYPTED_KEY: Final = PanelProblem(PASSPHRASE.name, "This private key is encrypted.", "Type its passphrase.")
 NOT_FOR_VISITORS: Final = PanelProblem(
@@ -67,6 +72,14 @@ def missing_profile(environment: Environment, profiles: Iterable[Profile], named
     # The name is not quoted: a secret typed in its place would be saved with the notebook's widgets.
     what = f"The credentials that this notebook names are not saved here for {environment}."
     return PanelProblem("credentials", what, "Choose others, or type them.")
+
+
+def untrusted(new: Iterable[Change]) -> PanelProblem:
+    """Return the problem of a project that sends credentials where none of the environment went before."""
+    what = " ".join(change.in_words() for change in new)
+    return PanelProblem(
+        "credentials", what, f"Whoever wrote that would receive what you type. If you trust it, tick “{TRUST}”."
+    )
 
 
 def nearly_called(named: str | Path, settings: Settings) -> PanelProblem | None:

@@ -176,7 +176,8 @@ class _Automaton:
         if operator is sre.GROUPREF_EXISTS:
             return self._branches([argument[1], argument[2] or []], flags)
         if operator in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
-            return self._repeated(*argument, flags, is_possessive=operator is sre.POSSESSIVE_REPEAT)
+            least, most, items = argument
+            return self._repeated(least, most, items, flags, is_possessive=operator is sre.POSSESSIVE_REPEAT)
         return self._empty(operator, argument, flags)
 
     def _empty(self, operator: Any, argument: Any, flags: int) -> _Part:
@@ -202,8 +203,8 @@ class _Automaton:
         skipped = [part.skipped for part in parts if part.skipped]
         if len(skipped) > 1:
             raise _RunsLongError("several alternatives can be empty")
-        first, last = (_united(*(part[side] for part in parts)) for side in (0, 1))
-        return _Part(first, last, skipped[0] if skipped else 0)  # type: ignore[arg-type]
+        first = _united(*(part.first for part in parts))
+        return _Part(first, _united(*(part.last for part in parts)), skipped[0] if skipped else 0)
 
     def _repeated(self, least: int, most: int, items: Any, flags: int, *, is_possessive: bool) -> _Part:
         if most is not sre.MAXREPEAT and most > _LONGEST_LIMIT:
@@ -216,7 +217,8 @@ class _Automaton:
         copies = min(least, _LARGEST_COUNT) if least else 0
         is_loop = is_unlimited or most > _LARGEST_COUNT
         # A possessive repetition of one set takes all it can get, so another character must come next.
-        taken = self._set(*items[0], flags) if is_possessive and len(items) == 1 and items[0][0] in _SETS else 0
+        operator, argument = items[0] if is_possessive and len(items) == 1 else (None, None)
+        taken = self._set(operator, argument, flags) if operator in _SETS else 0
         part = _NOTHING
         for _ in range(copies):
             part = self._joined(part, self._item(items, flags))
@@ -263,7 +265,7 @@ class _Automaton:
         """
         edges = {characters for following in self._next for _, characters in following}
         samples = {tuple(bits >> place & 1 for bits in edges): place for place in range(len(self._characters))}
-        pending = [((start, 1),)]
+        pending: list[tuple[tuple[int, int], ...]] = [((start, 1),)]
         seen = set(pending)
         while pending:
             ways = pending.pop()

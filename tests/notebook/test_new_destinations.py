@@ -1,0 +1,143 @@
+"""The panel says where typed secrets go, and asks before anything is typed for a new destination."""
+
+from __future__ import annotations
+
+import pytest
+
+import toolkit as tk
+from toolkit.auth.destination_memory import DestinationMemory, note_destinations
+from toolkit.auth.destinations import destinations_of
+from toolkit.core.document import CredentialKind, Environment
+from toolkit.core.errors import ConfigurationError
+from toolkit.local.settings import Settings
+from toolkit.notebook.panel.connecting import is_trusted
+from toolkit.notebook.panel.problems import TRUST
+
+HERE = Environment.PAPER, CredentialKind.KEY_PAIR
+
+
+@pytest.fixture
+def project_of(tmp_path, monkeypatch):
+    """Return a function that writes a project with addresses of a host, and returns its settings."""
+    monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
+
+    def make(host):
+        folder = tmp_path / host
+        folder.mkdir(exist_ok=True)
+        (folder / "toolkit.toml").write_text(f'[addresses]\ntrading_paper = "https://{host}/v1"\n')
+        return Settings.load(folder / "toolkit.toml", environ={})
+
+    return make
+
+
+def use(settings):
+    note_destinations(HERE[0], destinations_of(*HERE, settings))
+
+
+def fields(user):
+    return [field.name for field in user.controls.fields]
+
+
+def test_first_use(open_panel, project_of):
+    """The panel says where typed texts go, and asks nothing if no credentials of the environment were used before."""
+    user = open_panel("paper", settings=project_of("a.example"))
+    user.choose("credentials", "new key pair")
+    assert fields(user) == ["key_id", "secret_key"]
+    assert "https://a.example/v1" in user.words("credentials")
+    assert "toolkit.toml" in user.words("credentials")
+
+
+def test_code_is_not_questioned(open_panel, settings):
+    """Addresses that code names need no words."""
+    user = open_panel("paper")
+    assert "sent only" not in user.words("credentials")
+
+
+def test_new_destination(open_panel, project_of):
+    """For a new destination there are no fields until the user ticks a box below both; it is asked once."""
+    use(project_of("a.example"))
+    user = open_panel("paper", settings=project_of("evil.example"))
+    user.choose("credentials", "new key pair")
+    assert fields(user) == []
+    for text in ("https://a.example/v1", "https://evil.example/v1", TRUST):
+        assert text in user.words("credentials")
+    user.press()
+    assert TRUST in user.words("connect")
+    assert user.panel.connected_session is None
+    box = user.controls._credentials.trust
+    assert box in user.controls.slots["credentials"].children
+    box.value = True
+    assert fields(user) == ["key_id", "secret_key"]
+    assert box not in user.controls.slots["credentials"].children
+    again = open_panel("paper", settings=project_of("evil.example"))
+    assert fields(again) == ["key_id", "secret_key"]
+
+
+def test_read_only_folder(open_panel, project_of, monkeypatch):
+    """Where the answer cannot be remembered, it holds for this panel."""
+    use(project_of("a.example"))
+    user = open_panel("paper", settings=project_of("evil.example"))
+
+    def refuse(*_):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(DestinationMemory, "note", refuse)
+    user.controls._credentials.trust.value = True
+    assert fields(user) == ["key_id", "secret_key"]
+    assert fields(open_panel("paper", settings=project_of("evil.example"))) == []
+
+
+def test_visitors_are_not_told(open_panel, project_of, monkeypatch):
+    """Visitors see the addresses, but neither the owner's paths nor where the owner's credentials went."""
+    use(project_of("a.example"))
+    monkeypatch.setenv("VOILA_BASE_URL", "/")
+    user = open_panel("paper", settings=project_of("evil.example"))
+    assert fields(user) == ["key_id", "secret_key"]
+    words = user.words("credentials")
+    assert "https://evil.example/v1" in words
+    assert "a.example" not in words
+    assert "toolkit.toml" not in words
+
+
+@pytest.mark.parametrize(("answer", "trusts"), [("yes", True), (" Y ", True), ("no", False), ("", False)])
+def test_question_below_the_cell(open_panel, project_of, monkeypatch, answer, trusts):
+    """`panel.connect()` asks about the destination before it asks for texts."""
+    use(project_of("a.example"))
+    asked = []
+    monkeypatch.setattr("toolkit.notebook.panel.connecting.can_ask", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda question: asked.append(question) or answer)
+
+    def interrupt(_):
+        raise EOFError
+
+    monkeypatch.setattr("getpass.getpass", interrupt)
+    user = open_panel("paper", settings=project_of("evil.example"))
+    with pytest.raises(ConfigurationError, match="Key ID" if trusts else "destination of these credentials is new"):
+        user.panel.connect()
+    (question,) = asked
+    assert "https://evil.example/v1" in question
+
+
+def test_nobody_to_ask(project_of, monkeypatch):
+    """Where nobody can answer, the error names both destinations."""
+    monkeypatch.setattr("toolkit.notebook.panel.connecting.can_ask", lambda: False)
+    use(project_of("a.example"))
+    from toolkit.auth.destination_memory import new_in_environment
+
+    with pytest.raises(ConfigurationError, match=r"evil\.example.*a\.example"):
+        is_trusted(new_in_environment(*HERE, project_of("evil.example")))
+
+
+def test_refused_credentials(open_panel, project_of, monkeypatch):
+    """Credentials from variables that went elsewhere are refused on the panel, with the command that allows it."""
+    monkeypatch.setenv("TOOLKIT_PAPER_KEY_ID", "fake-key-id-1")
+    monkeypatch.setenv("TOOLKIT_PAPER_SECRET_KEY", "fake-Canary-41aB8Qx9")
+    here = project_of("a.example")
+    credentials = tk.KeyPair("fake-key-id-1", "fake-Canary-41aB8Qx9", environment="paper")
+    DestinationMemory().add(credentials, destinations_of(*HERE, here))
+    user = open_panel("paper", settings=project_of("evil.example"))
+    user.choose("credentials", "default")
+    user.press()
+    words = user.words("environment")
+    for text in ("https://a.example/v1", "https://evil.example/v1", "toolkit credentials allow default"):
+        assert text in words
