@@ -10,9 +10,9 @@ import json
 import secrets
 
 from tests.benchmarks.measuring import Table, microseconds, time_in_turn
+from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
 from toolkit.notebook.masked_values import masked
-from toolkit.scrubbing.known import SESSION_SECRETS, KnownSecrets
 
 ROWS = "".join(f"<tr><td>{row}</td><td>Account {row}</td><td>{row * 3.7:.2f}</td></tr>" for row in range(20_000))
 NAMES = [f"name_{number}" for number in range(400)]
@@ -24,20 +24,18 @@ MESSAGES = {
 }
 
 
-def session_secrets() -> KnownSecrets:
+def session_secrets() -> list[tuple[str, Secret]]:
     """Return what a broker partner's session knows after eight hours: its secret, and a token for each 15 minutes."""
     tokens = [("ACCESS_TOKEN", Secret(secrets.token_urlsafe(32))) for _ in range(32)]
-    return KnownSecrets([("CLIENT_SECRET", Secret(secrets.token_urlsafe(32))), *tokens])
+    return [("CLIENT_SECRET", Secret(secrets.token_urlsafe(32))), *tokens]
 
 
 def main() -> None:
     """Measure each message, with the secrets of 1 and of 30 sessions."""
     table = Table("one message", "characters", "sessions", "json.dumps", "masking", "ratio")
-    sessions: list[KnownSecrets] = []  # `SESSION_SECRETS` keeps weak references only
-    for count in (1, 30):
-        while len(sessions) < count:
-            sessions.append(session_secrets())
-            SESSION_SECRETS.add(sessions[-1])
+    for sessions, count in ((1, 1), (29, 30)):
+        for _ in range(sessions):
+            REGISTER.add_all(session_secrets())
         for name, message in MESSAGES.items():
             ways = {
                 "json": lambda message=message: json.dumps(message),

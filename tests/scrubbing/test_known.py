@@ -15,7 +15,6 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
-from toolkit.scrubbing.encoded_forms import Forms
 from toolkit.scrubbing.known import PROCESS_SECRETS, KnownSecrets
 
 TOKEN = "obviously-fake-token-1"
@@ -81,26 +80,14 @@ def test_odd_text(text):
     assert known(TOKEN).scrub_text(text) == text.replace(TOKEN, "<ACCESS_TOKEN>")
 
 
-def test_the_first_of_many_is_not_forgotten(monkeypatch):
-    """Each of thousands of secrets is found, and only candidates are searched for exactly."""
+def test_the_first_of_many_is_not_forgotten():
+    """Each of thousands of secrets is found."""
     texts = [f"fake-{hashlib.sha256(b'%d' % number).hexdigest()}" for number in range(1000)]
     many = known(*texts)
-    searched = []
-    monkeypatch.setattr(Forms, "replace_in", counted(searched, Forms.replace_in))
     assert many.scrub(b"nothing of interest " * 50) == b"nothing of interest " * 50
-    assert len(searched) < 5
     encoded = base64.b64encode(b"x" + texts[0].encode())
     # The e is what base64 makes of the x.
     assert many.scrub(texts[999].encode() + b" " + encoded) == b"<ACCESS_TOKEN-1000> e<ACCESS_TOKEN>"
-    assert len(searched) < 50
-
-
-def counted(calls, function):
-    def wrapper(*arguments):
-        calls.append(1)
-        return function(*arguments)
-
-    return wrapper
 
 
 class Listener:
@@ -186,7 +173,7 @@ def test_a_short_secret_is_warned_about_once():
 def test_a_private_key_in_lines_of_any_length(data):
     """The text of a private key is found however it is broken into lines."""
     key = KnownSecrets([("PRIVATE_KEY", Secret(PEM))])
-    assert key.find_across_lines(data.encode())
+    assert key.find(data.encode())
     assert "obviouslyfake" not in key.scrub(data.encode()).decode()
 
 

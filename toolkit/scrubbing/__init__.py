@@ -6,8 +6,10 @@
 2. More secrets are found. `find_in_messages` and `find_in_text` find secrets by the place where they stand, with the
    help of `credential_names` and `message_parts`; `content_encodings` decompresses bodies first.
 3. Secrets are replaced. `scrubber` replaces what is known in a request and its response, and applies the user's
-   `rules`. `encoded_forms` describes the forms of a secret, and `prefilter` tells quickly which secrets a text
-   may hold.
+   `rules`. `spellings` finds a secret however it is written: `codes` says what it looks like in base64, hex and the
+   like (a new code goes there), `escapes` undoes what URLs, JSON, HTML and mail put around it (a new escape goes
+   there), `window_index` makes it quick, and `splicing` puts the placeholder in its place. `pem` and `short_secrets`
+   are for private keys and for secrets of a few characters.
 4. The result is checked. `gate` decodes the bytes that are about to be written, in every way, and looks for the plain
    secrets. If there is one, or the bytes cannot be checked, nothing is written. `scanning` looks at existing files:
    `tk.scan`.

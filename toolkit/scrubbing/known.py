@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import re
 import threading
-from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Final, Self
 from urllib.parse import quote
 from weakref import WeakMethod
 
-from toolkit.core.patterns import compiled
 from toolkit.core.register import REGISTER
 from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.core.user_code import warn
-from toolkit.scrubbing.credential_names import FIELD_NAMES, is_placeholder
-from toolkit.scrubbing.encoded_forms import Forms, PlacedForms, PlainForms, replace_across_lines, without_whitespace
-from toolkit.scrubbing.prefilter import Prefilter
+from toolkit.scrubbing.spellings import Searcher
+from toolkit.scrubbing.splicing import spans_of, spliced
+from toolkit.scrubbing.vocabulary import is_placeholder
 
-_FIELD: Final = b"(?i)" + FIELD_NAMES
-_MOST_COMPILED: Final = 64
-_SHORTEST_LINE: Final = 32  # characters of base64; the last line of a key may be short and give nothing away
-_PEM: Final = re.compile(r"-----BEGIN [A-Z ]+-----(.+?)-----END [A-Z ]+-----", re.DOTALL)
+_ROUNDS: Final = 4  # a secret may stand in what is left of another
 
 
 class KnownSecrets:
@@ -132,61 +126,43 @@ class KnownSecrets:
         return any(searcher.may_hold(data) for searcher in self._searchers())
 
     def scrub(self, data: bytes, *, in_url: bool = False) -> bytes:
-        """Return `data` with a placeholder for every known secret, in any form, even broken into lines.
+        """Return `data` with a placeholder for every known secret, in every spelling that can be rewritten.
 
         Args:
             data: bytes of any kind.
             in_url: True to percent-encode the placeholders, as in a URL.
         """
-        if not len(REGISTER) and not self._stand_ins:
-            return data
-        for entry in self._candidates(data):
-            forms = entry.forms()
-            if forms.found_in(data) is not None:  # only then does it get a placeholder
-                data = forms.replace_in(data, self._written(entry, in_url=in_url))
-        for entry in self._candidates(without_whitespace(data), with_placed=False):
-            forms = entry.forms()
-            spans = list(forms.spans_in(without_whitespace(data))) if isinstance(forms, Forms) else []
-            if spans:
-                data = replace_across_lines(data, spans, self._written(entry, in_url=in_url))
+        for _ in range(_ROUNDS):
+            spans = spans_of(data, (hit for searcher in self._searchers() for hit in searcher.spellings_in(data)))
+            if not spans:
+                break
+            data = spliced(
+                data, ((span, self._written(span.secret, in_url=in_url, codec=span.codec)) for span in spans)
+            )
         return data
 
     def scrub_text(self, text: str) -> str:
-        """Return a text with a placeholder for every known secret, in any form."""
-        if not len(REGISTER) and not self._stand_ins:
+        """Return a text with a placeholder for every known secret."""
+        if not any(map(bool, self._searchers())):
             return text
         data = text.encode("utf-8", "surrogatepass")
-        return self.scrub(data).decode("utf-8", "surrogatepass") if self.may_hold(data) else text
+        scrubbed = self.scrub(data)
+        return text if scrubbed is data else scrubbed.decode("utf-8", "surrogatepass")
 
     def find(self, data: bytes) -> tuple[str, str] | None:
         """Return the placeholder and the form of a known secret in `data`, or None if there is none."""
-        return self._find(data, with_placed=True)
-
-    def find_across_lines(self, data: bytes) -> tuple[str, str] | None:
-        """Search like `find`, and also for secrets that are broken into lines."""
-        return self._find(data, with_placed=True) or self._find(without_whitespace(data), with_placed=False)
-
-    def _find(self, data: bytes, *, with_placed: bool) -> tuple[str, str] | None:
-        for entry in self._candidates(data, with_placed=with_placed):
-            form = entry.forms().found_in(data)
-            if form is not None:
-                return self.placeholder_of(entry.owner) or "<SECRET>", form
+        for searcher in self._searchers():
+            for hit in searcher.spellings_in(data):
+                return self.placeholder_of(hit.secret) or "<SECRET>", hit.form
         return None
 
     def _searchers(self) -> tuple[Searcher, ...]:
-        registered = registered_secrets()
+        registered = _REGISTERED.up_to_date()
         return (registered, self._stand_ins) if self._stand_ins else (registered,)
 
-    def _candidates(self, data: bytes, *, with_placed: bool = True) -> Iterable[Entry]:
-        entries = [
-            entry for searcher in self._searchers() for entry in searcher.candidates(data, with_placed=with_placed)
-        ]
-        # A secret that contains another is replaced as a whole.
-        return sorted(entries, key=lambda entry: -entry.length) if len(entries) > 1 else entries
-
-    def _written(self, entry: Entry, *, in_url: bool) -> bytes:
-        placeholder = self.placeholder_of(entry.owner) or "<SECRET>"
-        return (quote(placeholder, safe=":@") if in_url else placeholder).encode()
+    def _written(self, secret: Secret, *, in_url: bool, codec: str) -> bytes:
+        placeholder = self.placeholder_of(secret) or "<SECRET>"
+        return (quote(placeholder, safe=":@") if in_url else placeholder).encode(codec)
 
     def __len__(self) -> int:
         self._take_over()
@@ -202,122 +178,26 @@ def is_secret(secret: Secret) -> bool:
     return bool(text) and not is_placeholder(text)
 
 
-class Entry:
-    """A text to look for; a PEM key has several."""
-
-    __slots__ = ("_kind", "_text", "by_place", "length", "number", "owner", "searcher")
-
-    def __init__(self, searcher: Searcher, number: int, owner: Secret, text: Secret, kind: type[Forms]) -> None:
-        self.searcher, self.number, self.owner, self._text, self._kind = searcher, number, owner, text, kind
-        self.length = len(text.reveal())
-        # True if the text is too short to be replaced elsewhere than in the field of a credential.
-        self.by_place = len(owner.reveal()) < SHORTEST_SECRET
-
-    def forms(self) -> Forms | PlacedForms:
-        """Return the forms of the text, which are kept for a while."""
-        cache = self.searcher.compiled
-        forms = cache.get(self.number)
-        if forms is None:
-            if len(cache) >= _MOST_COMPILED:
-                cache.clear()
-            text = self._text.reveal()
-            forms = cache[self.number] = PlacedForms(text, FIELD_NAMES) if self.by_place else self._kind(text)
-        return forms
-
-
-class Searcher:
-    """Secrets to look for, in every form. Adding is safe while another thread searches."""
-
-    def __init__(self) -> None:
-        self._entries: list[Entry] = []
-        self._placed: list[Entry] = []
-        self._prefilter = Prefilter()
-        self.compiled: dict[int, Forms | PlacedForms] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._entries)
-
-    def add(self, secret: Secret) -> None:
-        """Add a secret to look for."""
-        for part, kind in ((secret, Forms), *_other_texts(secret.reveal())):
-            entry = Entry(self, len(self._entries), secret, part, kind)
-            # The entry first, then its number, because another thread may search at any time.
-            self._entries.append(entry)
-            if entry.by_place:
-                self._placed.append(entry)
-            else:
-                self._prefilter.add(entry.number, kind(part.reveal()))
-
-    def may_hold(self, data: bytes) -> bool:
-        """Check quickly whether `data` may hold a secret; False means that it does not."""
-        if not self._entries:
-            return False
-        return bool(self.candidates(data) or self._prefilter.candidates(without_whitespace(data)))
-
-    def candidates(self, data: bytes, *, with_placed: bool = True) -> list[Entry]:
-        """Return what may be in `data`, in the order in which it was added."""
-        entries = [self._entries[number] for number in sorted(self._prefilter.candidates(data))]
-        if with_placed and self._placed and compiled(_FIELD).search(data):
-            entries += self._placed
-        return entries
-
-
 class _RegisteredSecrets(Searcher):
-    """The secrets of the register."""
+    """A searcher for every secret of the register; the whole process shares it."""
 
     def __init__(self) -> None:
         super().__init__()
         self._lock = threading.RLock()
         self._count = 0
 
-    def take_over(self) -> Self:
+    def up_to_date(self) -> Self:
         """Add what is new in the register."""
         if self._count != len(REGISTER):
             with self._lock:
-                for _, secret in REGISTER.since(self._count):
+                for kind, secret in REGISTER.since(self._count):
                     self._count += 1
                     if is_secret(secret):
-                        self.add(secret)
+                        self.add(secret, kind)
         return self
 
 
 _REGISTERED: Final = _RegisteredSecrets()
-
-
-def registered_secrets() -> Searcher:
-    """Return a searcher for every secret of the register; the whole process shares it."""
-    return _REGISTERED.take_over()
-
-
-def _other_texts(text: str) -> Iterator[tuple[Secret, type[Forms]]]:
-    """Yield the base64 of each PEM as one line, as other formats write it, and each line of a private key."""
-    for match in _PEM.finditer(text):
-        body = "".join(match[1].split())
-        if len(body) < SHORTEST_SECRET:
-            continue
-        yield Secret(body), Forms
-        if "PRIVATE KEY-----" not in match[0]:  # a certificate beside it
-            continue
-        # In a list or in quotes, the lines are separated by more than white space.
-        public = _public_part(match[0])
-        for line in match[1].split():
-            if len(line) >= _SHORTEST_LINE and line != body and line not in public:
-                yield Secret(line), PlainForms
-
-
-def _public_part(pem: str) -> str:
-    """Return the base64 of the public key, which repeats some lines of older private key formats."""
-    from cryptography.hazmat.primitives import serialization
-
-    try:
-        key = serialization.load_pem_private_key(
-            pem.encode(), password=None, unsafe_skip_rsa_key_validation=True
-        ).public_key()
-        der = key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
-    except Exception:  # noqa: BLE001 - encrypted, or not a key: all of its lines are secret
-        return ""
-    return b64encode(der).decode("ascii")
-
 
 # For logs and displays, which show the secrets of the whole process.
 PROCESS_SECRETS: Final = KnownSecrets()

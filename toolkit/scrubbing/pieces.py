@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from toolkit.scrubbing.prefilter import WIDTH, GroupIndex, group_at
+from toolkit.scrubbing.window_index import WIDTH, WindowIndex, group_at
 
 SHORTEST_PIECE: Final = 12  # bytes; ordinary text has shorter runs in common with a secret by chance
 _MOST_PLACES: Final = 16  # for the same four bytes; tokens that begin alike differ in what follows
@@ -30,7 +30,7 @@ class Pieces:
     def __init__(self) -> None:
         self._known: set[bytes] = set()
         self._secrets: list[tuple[bytes, bytes]] = []
-        self._places: GroupIndex[tuple[tuple[int, int], ...]] = GroupIndex()  # numbers of secrets, and positions
+        self._places: WindowIndex[tuple[tuple[int, int], ...]] = WindowIndex()  # numbers of secrets, and positions
 
     def add(self, secret: str, stand_in: str) -> None:
         """Add a secret, and what is shown in place of its pieces."""

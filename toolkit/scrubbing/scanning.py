@@ -123,7 +123,7 @@ def _scan_file(path: Path, known: KnownSecrets) -> list[Finding]:
 
 def _known_secrets_in(data: bytes, known: KnownSecrets) -> set[tuple[int, str]]:
     """Return the line and kind of every known secret; for a key in several lines, its first line."""
-    anywhere = known.find_across_lines(data)
+    anywhere = known.find(data)
     if anywhere is None:
         return set()
     keys = {known.placeholder_of(secret) for secret, _ in known.since(0) if "\n" in secret.reveal().strip()}

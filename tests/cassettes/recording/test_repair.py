@@ -24,7 +24,7 @@ from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scrubber import Scrubber
 
 SECRET = "a-fake-secret-of-a-test"
-LATE = "a-fake-token-known-late"
+LATE = "4F9Aq7XkD8" + "lM2zP0vT5w"  # strong enough to be found by its place
 
 
 @pytest.fixture

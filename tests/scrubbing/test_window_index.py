@@ -1,43 +1,17 @@
-"""The prefilter misses no secret in a text, and returns few other candidates."""
+"""An index of windows misses no pattern in a text."""
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import html
-import json
-import string
 import threading
-from urllib.parse import quote
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.scrubbing import prefilter as module
-from toolkit.scrubbing.encoded_forms import Forms
-from toolkit.scrubbing.prefilter import WIDTH, GroupIndex, Prefilter, group_at
+from toolkit.scrubbing import window_index as module
+from toolkit.scrubbing.window_index import STEP, WIDE, WIDTH, WindowIndex, group_at
 
-# Lists of characters rather than st.text, which likes constants from the code; those are not secret.
-PRINTABLE = st.lists(
-    st.sampled_from(string.ascii_letters + string.digits + string.punctuation), min_size=8, max_size=50
-).map("".join)
-WAYS = {
-    "as it is": str.encode,
-    "URL": lambda text: quote(text, safe="").encode(),
-    "URL in a URL, every character": lambda text: "".join(f"%25{byte:02x}" for byte in text.encode()).encode(),
-    "JSON": lambda text: json.dumps(json.dumps(text)).encode(),
-    "JSON, every character": lambda text: "".join(f"\\u{ord(letter):04x}" for letter in text).encode(),
-    "that in a URL": lambda text: quote("".join(f"\\u{ord(letter):04x}" for letter in text), safe="").encode(),
-    "that in JSON": lambda text: json.dumps("".join(f"\\u{ord(letter):04x}" for letter in text)).encode(),
-    "HTML": lambda text: html.escape(text).encode(),
-    "HTML, every character": lambda text: "".join(f"&#{ord(letter)};" for letter in text).encode(),
-    "base64": lambda text: base64.b64encode(text.encode()),
-    "base64 for URLs": lambda text: base64.urlsafe_b64encode(b"a" + text.encode() + b"??"),
-    "base64 of JSON in a URL": lambda text: quote(base64.b64encode(json.dumps(text).encode()), safe="").encode(),
-    "hex": lambda text: text.encode().hex().encode(),
-    "capital hex": lambda text: text.encode().hex().upper().encode(),
-}
 FILLER = b"<td>1234</td>" * 2600  # makes a text large enough for the lookup table
 NUMBERS = st.integers(0, (1 << 32) - 1)
 
@@ -48,7 +22,7 @@ def noise(seed, length):
 
 
 def index_of(owners):
-    index = GroupIndex()
+    index = WindowIndex()
     for group, owner in owners.items():
         index.put(group, owner)
     return index
@@ -60,37 +34,36 @@ def matches_one_by_one(data, owners):
     return [(at, owners[group_at(data, at)]) for at in places if group_at(data, at) in owners]
 
 
-@settings(max_examples=2 * settings().max_examples)
-@given(PRINTABLE, st.binary(max_size=9), st.binary(max_size=5))
-def test_a_text_with_a_secret_passes(secret, before, after):
-    """The secret is a candidate in every form, at every offset and in texts of every size."""
-    prefilter, forms = Prefilter(), Forms(secret)
-    prefilter.add(7, forms)
-    for write in WAYS.values():
-        data = before + b"." + write(secret) + b"." + after
-        if forms.found_in(data):
-            assert 7 in prefilter.candidates(data)
-            assert 7 in prefilter.candidates(FILLER + data)
+@pytest.mark.parametrize("width", [WIDTH, WIDE])
+@given(st.binary(min_size=11, max_size=30), st.binary(max_size=20), st.binary(max_size=20))
+def test_a_pattern_is_found_wherever_it_stands(width, pattern, before, after):
+    """A pattern whose windows at four positions in a row are in the index matches at every offset, in every size."""
+    index = WindowIndex(width)
+    for at in range(STEP):
+        index.put(group_at(pattern, at, width), "owner")
+    for filler in (b"", FILLER):
+        data = filler + before + pattern + after
+        start = len(filler) + len(before)
+        assert any(start <= at < start + STEP for at, _ in index.matches_in(data))
+        assert index.may_match(data)
 
 
-def test_few_other_secrets_are_candidates():
-    """Of thousands of secrets, those in a text are candidates, and hardly any others."""
-    secrets = [hashlib.sha256(b"obviously fake %d" % number).hexdigest()[:40] for number in range(1500)]
-    prefilter = Prefilter()
-    for number, secret in enumerate(secrets):
-        prefilter.add(number, Forms(secret))
-    text = json.dumps({"rows": [{"id": number, "name": f"Account {number}"} for number in range(200)]})
-    assert prefilter.candidates(text.encode()) == set()
-    assert prefilter.candidates(f"{text} {secrets[41]} {secrets[1499]}".encode()) == {41, 1499}
-    assert prefilter.candidates(b"") == set()
-
-
-@pytest.mark.parametrize("secret", ["!!!!!!!!!!!!", "пароль-и-ещё", "a%41b%42c%43defghijk", "abc-def-ghi"])
-def test_a_secret_without_anchor_is_always_a_candidate(secret):
-    """A secret without a long run of letters and digits, or changed by undoing escapes, is always a candidate."""
-    prefilter = Prefilter()
-    prefilter.add(1, Forms(secret))
-    assert prefilter.candidates(b"x") == {1}
+@given(st.dictionaries(st.binary(min_size=WIDE, max_size=WIDE), st.integers()), st.data())
+def test_wide_windows_are_read_at_every_fourth_position(owners, data):
+    """Small and large texts, which are searched differently, give the same matches in order."""
+    index = WindowIndex(WIDE)
+    for window, owner in owners.items():
+        index.put(group_at(window, 0, WIDE), owner)
+    piece = st.binary(min_size=4, max_size=4) | st.sampled_from([*owners] or [b"nothing."])
+    text = b"".join(data.draw(st.lists(piece, max_size=20))) + data.draw(st.binary(max_size=3))
+    expected = [
+        (at, owners[text[at : at + WIDE]]) for at in range(0, len(text), STEP) if text[at : at + WIDE] in owners
+    ]
+    for large in (1 << 30, 0):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "_LARGE", large)
+            assert index.matches_in(text) == expected
+            assert index.may_match(text) == bool(expected)
 
 
 @given(st.dictionaries(NUMBERS, st.text(max_size=3)), st.data())
@@ -128,7 +101,7 @@ def test_a_group_has_one_owner(monkeypatch, large):
     index.put(group_at(b"abcd", 0), "last")
     assert index.get(group_at(b"abcd", 0)) == "last"
     assert index.matches_in(b"abcdabcd") == [(0, "last"), (4, "last")]
-    assert GroupIndex().matches_in(b"abcd") == []
+    assert WindowIndex().matches_in(b"abcd") == []
 
 
 @pytest.mark.parametrize("searches", [False, True], ids=["added", "searched and added"])
@@ -159,7 +132,7 @@ def test_a_group_is_added_while_the_table_is_made(searches):
 def test_groups_are_added_while_threads_search():
     """Every search finds the groups that were added before it began, while tables are replaced."""
     text, other = noise(b"a text", 1 << 16), noise(b"another", 1 << 17)
-    index = GroupIndex()
+    index = WindowIndex()
     added, missed, is_over = [], [], threading.Event()
 
     def search():
