@@ -23,6 +23,9 @@ _NAME_BACKWARDS: Final = r"(?a)[:=]\s{0,20}+([\"']\\{0,8}+[^\"'\\\n]{1,80}+[\"']
 _ELEMENT: Final = r"<([\w.:\-]{1,80}+)(?:\s[^<>]{0,400}+)?>"
 _LONGEST_ELEMENT: Final = 500  # characters of the tag that opens it
 _CONTENT: Final = r"\s{0,40}+(?:<!\[CDATA\[)?((?:[^<\]]|\](?!\]>)){1,65536}+)(?=(?:\]\]>)?</)"
+# A text with more names than these has data as names, and the rest is judged by their last word only.
+_MOST_NAMES: Final = 4_096
+_ENDING: Final = r"(?i)(?:token|secret|password|passwd|passphrase|api_?key|signature|credential|cookie|jwt)s?\Z"
 _ESCAPED_BREAK: Final = r"\\[nrtbf]|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}"
 _BEFORE_VALUE: Final = r"[=>]?\s{0,40}+(?:data:\s{0,4}+)?"
 _QUOTED: Final = r"(?s)\"([^\"\\]*+(?:\\.[^\"\\]*+)*+)\""
@@ -68,12 +71,13 @@ class _Name(NamedTuple):
     """A name of credentials, or one that may be the head of a pair.
 
     Attributes:
-        kinds: the kind of credential that it means outside queries, and in queries.
+        kind: the kind of credential that it means.
         is_quoted: True if it is in double quotes, as in JSON, so that a bare value is not text.
     """
 
     name: str
-    kinds: tuple[str | None, str | None]
+    kind: str | None
+    place: Place
     is_quoted: bool
 
 
@@ -87,7 +91,8 @@ class Fields:
     def __init__(self, text: str) -> None:
         self.keys: set[str] = set()
         self._text = text
-        self._names: dict[str, _Name | None] = {}  # as written and reversed, with the name if it is of interest
+        # Names as written and reversed, elsewhere and in queries, each with the name if it is of interest.
+        self._names: tuple[dict[str, _Name | None], dict[str, _Name | None]] = ({}, {})
         self._has_pairs = False
 
     def accepted(self, accepts: Callable[[Field], bool]) -> list[Field]:
@@ -95,8 +100,8 @@ class Fields:
         fields: list[Field] = []
         done = 0
         for start in range(0, len(self._text), _SLICE):
-            for name, is_in_query, position in self._signs(start):
-                for field in self._fields_after(name, is_in_query, position) if position >= done else ():
+            for name, position in self._signs(start):
+                for field in self._fields_after(name, position) if position >= done else ():
                     if accepts(field):
                         fields.append(field)
                         done = field.end
@@ -105,38 +110,43 @@ class Fields:
         elements = [field for field in self._fields_of_elements() if accepts(field)] if "<" in self._text else []
         return _without_overlaps(fields + elements) if elements else fields
 
-    def _signs(self, start: int) -> list[tuple[_Name, bool, int]]:
-        """Return the names of interest in a slice, whether each is in a query, and where the sign after it ends."""
-        names = self._names
+    def _signs(self, start: int) -> list[tuple[_Name, int]]:
+        """Return the names of interest in a slice, each with the position after the sign that follows it."""
         end = min(start + _SLICE, len(self._text))
         backwards = self._text[max(0, start - _OVERLAP) : end][::-1]
+        elsewhere, in_queries = self._names
         signs = []
         for match in compiled(_NAME_BACKWARDS).finditer(backwards):
             written = match[1]
+            before = match.end()
+            names = in_queries if backwards[before : before + 1] in _BEFORE_QUERY_FIELDS else elsewhere
             if written not in names:
-                names[written] = self._noted(written)
+                names[written] = self._noted(written, Place.QUERY if names is in_queries else Place.JSON)
             name = names[written]
             if name is not None and end - match.start() > start:
-                is_in_query = backwards[match.end() : match.end() + 1] in _BEFORE_QUERY_FIELDS
-                signs.append((name, is_in_query, end - match.start()))
+                signs.append((name, end - match.start()))
         return signs[::-1]
 
-    def _noted(self, written: str) -> _Name | None:
+    def _noted(self, written: str, place: Place) -> _Name | None:
         """Note a name that is written like this, reversed; return it if credentials or heads of pairs have it."""
         is_quoted = written[0] in "\"'"
         name = _forwards(written.strip("\"'") if is_quoted else written.lstrip("])"))
         if written[0] == '"':
             self.keys.add(name)
-        self._has_pairs = self._has_pairs or name in _PAIR_VALUES
-        kinds = credential_kind(name, Place.JSON), None if is_quoted else credential_kind(name, Place.QUERY)
-        return _Name(name, kinds, written[0] == '"') if any(kinds) or name in _PAIR_HEADS else None
+        if len(self._names[0]) + len(self._names[1]) > _MOST_NAMES:
+            ending = compiled(_ENDING).search(name)
+            if ending is None:
+                return None
+            name = ending[0].lower()
+        self._has_pairs = self._has_pairs or name in _PAIR_VALUES or (name in _PAIR_HEADS and not is_quoted)
+        kind = credential_kind(name, place)
+        return _Name(name, kind, place, written[0] == '"') if kind is not None or name in _PAIR_HEADS else None
 
-    def _fields_after(self, named: _Name, is_in_query: bool, position: int) -> Iterator[Field]:
-        name, place = named.name, Place.QUERY if is_in_query else Place.JSON
-        kind = named.kinds[is_in_query]
+    def _fields_after(self, named: _Name, position: int) -> Iterator[Field]:
+        name, kind, place, is_quoted = named
         if kind is None and not self._has_pairs:
             return
-        values = self._values_at(position, named.is_quoted)
+        values = self._values_at(position, is_quoted)
         if name in _PAIR_HEADS and len(values) == 1 and len(values[0][0]) <= _LONGEST_NAME:
             kind_of_pair = credential_kind(values[0][0], place)
             match = compiled(_PAIR_VALUE).match(self._text, values[0][2]) if kind_of_pair is not None else None
@@ -184,9 +194,9 @@ class Fields:
         for start in range(0, len(self._text), _SLICE):
             for match in compiled(_ELEMENT).finditer(self._text, start, start + _SLICE + _LONGEST_ELEMENT):
                 name = match[1]
-                if name not in kinds:
+                if name not in kinds and len(kinds) < _MOST_NAMES:
                     kinds[name] = credential_kind(_local(name), Place.JSON)
-                kind = kinds[name]
+                kind = kinds.get(name)
                 if kind is not None and match.start() < start + _SLICE:
                     for value, first, end in self._texts_at(match.end()):
                         yield Field(_local(name), kind, Place.JSON, value, first, end)
@@ -200,7 +210,7 @@ def _forwards(backwards: str) -> str:
     """Return a name that was read backwards, without the rest of an escape before it."""
     name = backwards[::-1]
     escape = compiled(_ESCAPED_BREAK).match(name)
-    return name[escape.end() :] if escape is not None else name.lstrip("\\")
+    return (name[escape.end() :] if escape is not None else name).strip("\\")
 
 
 def _quoted_at(text: str, position: int) -> re.Match[str] | None:

@@ -18,10 +18,11 @@ from toolkit.core.patterns import compiled
 from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.scrubbing.finding.fields import Field, Fields
 from toolkit.scrubbing.finding.parts import replace_cookies
-from toolkit.scrubbing.finding.shapes import credentials_in
+from toolkit.scrubbing.finding.shapes import credentials_in, password_of_pair
 from toolkit.scrubbing.finding.walking import Walker, content_type_of
 from toolkit.scrubbing.grading import secret_kind
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
+from toolkit.scrubbing.strength import Strength, grade
 from toolkit.scrubbing.vocabulary import COOKIE, COOKIE_HEADERS, Place, credential_kind, is_placeholder
 
 _LEVELS: Final = 3  # of texts within texts, such as URLs in URLs
@@ -41,6 +42,7 @@ class Learner(Walker):
 
     def __init__(self, others: Collection[str] = ()) -> None:
         self._others = set(others)
+        self._weak: set[tuple[str, str]] = set()  # names and values that are not secret
         self._found: dict[tuple[str, str], bool] = {}  # kind and text; True if others do not count
 
     def secrets(self) -> list[tuple[str, Secret]]:
@@ -67,7 +69,7 @@ class Learner(Walker):
             return value
         scheme = compiled(_SCHEME).match(value)
         text = value[scheme.end() :] if scheme is not None else value
-        if secret_kind(name, text, Place.HEADER):
+        if secret_kind(name, text, Place.HEADER) and not _is_weak_pair(text):
             self._found[kind, text] = True
         self.text(value)
         return value
@@ -90,8 +92,8 @@ class Learner(Walker):
         for level in _levels(text):
             if any(map(level.__contains__, _SIGNS)):
                 fields = Fields(level)
-                self._others |= fields.keys
                 fields.accepted(self._accepts)
+                self._others |= fields.keys
             for kind, credential in credentials_in(level):
                 if not is_placeholder(credential):
                     self._found.setdefault((kind, credential), True)
@@ -110,7 +112,10 @@ class Learner(Walker):
         return self._note(field.name, field.kind, field.place, field.value)
 
     def _note(self, name: str, kind: str, place: Place, value: str) -> bool:
-        if secret_kind(name, value, place) is None:
+        if len(value) < SHORTEST_SECRET or (name, value) in self._weak:
+            return False
+        if secret_kind(name, value, place) is None or (kind == "AUTHORIZATION" and _is_weak_pair(value)):
+            self._weak.add((name, value))
             return False
         self._found.setdefault((kind, value), False)
         return True
@@ -147,6 +152,12 @@ def learned(
     if body:
         learner.body(content_type_of(message.headers), body)
     return learner.secrets()
+
+
+def _is_weak_pair(value: str) -> bool:
+    """Check whether a value is a name and a weak password in base64, which looks random and is not."""
+    password = password_of_pair(value)
+    return bool(password) and grade(password) is Strength.WEAK
 
 
 def _levels(text: str) -> Iterator[str]:

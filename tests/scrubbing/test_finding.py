@@ -1,0 +1,314 @@
+"""Credentials are found by name and graded by value: strong ones everywhere, weak ones in their places in requests."""
+
+from __future__ import annotations
+
+import base64
+import json
+import string
+from random import Random
+from urllib.parse import quote, urlencode
+
+import canaries
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import toolkit as tk
+from toolkit.scrubbing.finding.fields import Fields
+from toolkit.scrubbing.finding.in_place import WeakCredentials
+from toolkit.scrubbing.finding.learning import learned
+from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
+from toolkit.scrubbing.scrubber import Scrubber
+
+URL = "https://h.example/v2/accounts"
+
+
+def strong(seed=0):
+    """Return a text as machines make them."""
+    return "".join(Random(seed).choices(string.ascii_letters + string.digits, k=28))  # noqa: S311
+
+
+SECRETS = st.integers(0, 2**32).map(strong)
+NAMES = st.sampled_from(
+    ["access_token", "apiKey", "API-SECRET_KEY", "client secret", "x-shop-access-token", "user_password", "authToken"]
+)
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=12),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def multipart(name, value):
+    return f'--x\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n--x--\r\n'
+
+
+PLACES = {
+    "JSON": lambda name, value: json.dumps({"a": [{"b": 1, name: value}]}),
+    "pretty JSON": lambda name, value: json.dumps({"a": {name: value}}, indent=4),
+    "list in JSON": lambda name, value: json.dumps({name: ["x", value]}),
+    "JSON in JSON": lambda name, value: json.dumps({"a": json.dumps({"b": json.dumps([{name: value}])})}),
+    "escaped letters": lambda name, value: json.dumps({name: value}).replace(name[0], f"\\u{ord(name[0]):04x}", 1),
+    "lines of JSON": lambda name, value: '{"a": 1}\n' + json.dumps({name: value}) + "\n",
+    "broken JSON": lambda name, value: '{"a": ' * 1000 + json.dumps({name: value}),
+    "pair": lambda name, value: json.dumps([{"name": name, "value": value}]),
+    "pair in JSON in JSON": lambda name, value: json.dumps(
+        json.dumps([{"key": name, "enabled": True, "value": value}])
+    ),
+    "events": lambda name, value: f"event: a\ndata: {json.dumps({name: value})}\n\n",
+    "form": lambda name, value: urlencode({"a": 1, name: value}),
+    "JSON in a form": lambda name, value: urlencode({"payload": json.dumps({name: value})}),
+    "link": lambda name, value: json.dumps({"next": f"https://h.example/?a=1&{quote(name)}={value}"}),
+    "link in a link": lambda name, value: f"/login?next={quote(f'/cb?a=1&{quote(name)}={value}', safe='')}",
+    "escaped link": lambda name, value: json.dumps({"next": f"/?a=1&{quote(name)}={value}"}).replace("&", "\\u0026"),
+    "multipart": multipart,
+    "JSON in HTML": lambda name, value: f"<div data-x='{json.dumps({name: value})}'>".replace('"', "&quot;"),
+}
+# Where names do not hold spaces.
+WORD_PLACES = {
+    "settings": lambda name, value: f"[a]\nuser = me\n{name} = {value}\n",
+    "quoted settings": lambda name, value: f"a:\n  {name}: '{value}'\n",
+    "settings in JSON": lambda name, value: json.dumps({"file": f"A=1\n{name}={value}\nB=2"}),
+    "XML": lambda name, value: f"<o:r><o:{name} type='a'>{value}</o:{name}></o:r>",
+    "CDATA": lambda name, value: f"<{name}><![CDATA[{value}]]></{name}>",
+    "attribute": lambda name, value: f'<client id="1" {name}="{value}"/>',
+    "pair in XML": lambda name, value: f'<add key="{name}" value="{value}"/>',
+    "element with a name": lambda name, value: f'<param name="{name}">{value}</param>',
+    "code": lambda name, value: f'client = Client({name}="{value}")',
+    "hash in Ruby": lambda name, value: f"{{:{name} => '{value}'}}",
+}
+CONTENT_TYPES = {"form": "application/x-www-form-urlencoded", "JSON in a form": "application/x-www-form-urlencoded"}
+CONTENT_TYPES |= {"multipart": "multipart/form-data; boundary=x"}
+
+
+def found(message):
+    return [secret.reveal() for _, secret in learned(message, message.body)]
+
+
+@pytest.mark.parametrize("in_request", [True, False])
+@pytest.mark.parametrize("place", [*PLACES, *WORD_PLACES])
+@given(name=NAMES, secret=SECRETS)
+def test_strong_values_are_learned(place, in_request, name, secret):
+    """A strong value beside the name of a credential is a secret, wherever fields stand."""
+    write = PLACES.get(place) or WORD_PLACES[place]
+    body = write(name if place in PLACES else name.replace(" ", "_"), secret).encode()
+    headers = (("Content-Type", CONTENT_TYPES.get(place, "text/plain")),)
+    message = RecordedRequest("POST", URL, headers, body) if in_request else RecordedResponse(200, "", headers, body)
+    assert secret in found(message)
+
+
+@given(name=NAMES, secret=SECRETS)
+def test_strong_values_in_heads(name, secret):
+    """A strong value in a header, a cookie or any part of a URL is learned."""
+    header = name.replace(" ", "-")
+    assert found(RecordedRequest("GET", URL, ((header, secret),))) == [secret]
+    assert found(RecordedRequest("GET", URL, ((header, f"Token {secret}"),))) == [secret]
+    assert found(RecordedRequest("GET", URL, (("Cookie", f"a=1; b={secret}"),))) == [secret]
+    assert found(RecordedResponse(200, "", (("Set-Cookie", f"b={secret}; Path=/"),))) == [secret]
+    assert found(RecordedResponse(200, "", (("Location", f"/a#{quote(name)}={secret}"),))) == [secret]
+    for uri in (f"?a=1&{quote(name)}={secret}", f"#{quote(name)}={secret}", f"?u={quote(f'/?{quote(name)}={secret}')}"):
+        assert found(RecordedRequest("GET", URL + uri)) == [secret]
+    assert found(RecordedRequest("GET", f"https://me:{secret}@h.example/")) == [secret]
+
+
+def scrubbed(request=None, response=None, *, scrubber=None):
+    request, response = request or RecordedRequest("POST", URL), response or RecordedResponse(200)
+    return (scrubber or Scrubber(KnownSecrets())).exchange(request, response)
+
+
+@given(NAMES, SECRETS, JSON_VALUES)
+def test_no_strong_value_is_recorded(name, secret, value):
+    """A strong value beside the name of a credential does not survive, whatever else the message says."""
+    body = json.dumps({"a": value, name: secret, "b": [value, {"echo": f"it is {secret}"}]}).encode()
+    request, response = scrubbed(RecordedRequest("POST", URL, (), body), RecordedResponse(200, "", (), body))
+    for message in (request, response):
+        canaries.assert_absent(message.body, secret)
+        assert json.loads(message.body)["a"] == value
+
+
+WORDS = st.text(string.ascii_lowercase + " äöüé漢字", max_size=15)
+
+
+@given(st.dictionaries(NAMES | WORDS, WORDS | st.integers() | st.booleans() | st.none(), max_size=6), WORDS)
+def test_weak_values_stay_in_responses(fields, text):
+    """A response without strong values stays as it is, byte for byte."""
+    for body in (json.dumps(fields), json.dumps({"errors": [fields], text: text}), f"{fields}", urlencode(fields)):
+        response = RecordedResponse(422, "", (("Content-Type", "application/json"),), body.encode())
+        assert scrubbed(response=response)[1] == response
+
+
+def test_ordinary_words_are_not_secret():
+    """An error about a password and the name of a resource are recorded as they came, and the path stays."""
+    body = b'{"errors": {"password": "required"}, "required": 1, "api_key": "accounts", "token": 12345678901234567890}'
+    request, response = scrubbed(response=RecordedResponse(200, "", (), body))
+    assert request.uri == URL
+    assert response.body == body
+
+
+def test_values_with_another_use_stay():
+    """A value that is also a key of the JSON or a segment of the path is weak, whatever it looks like."""
+    key, segment = strong(1), strong(2)
+    body = json.dumps({"token": key, "items": {key: 1}, "secret": segment}).encode()
+    request, response = scrubbed(RecordedRequest("GET", f"{URL}/{segment}"), RecordedResponse(200, "", (), body))
+    assert response.body == body
+    assert request.uri.endswith(segment)
+
+
+REQUESTS = {
+    "query": lambda value: RecordedRequest("GET", f"{URL}?a=1&password={quote(value)}"),
+    "form": lambda value: RecordedRequest("POST", URL, (), urlencode({"user": "me", "password": value}).encode()),
+    "JSON": lambda value: RecordedRequest("POST", URL, (), json.dumps({"a": [{"password": value}]}).encode()),
+    "JSON in JSON": lambda value: RecordedRequest(
+        "POST", URL, (), json.dumps({"a": json.dumps({"password": value})}).encode()
+    ),
+    "JSON in a form": lambda value: RecordedRequest(
+        "POST", URL, (), urlencode({"a": json.dumps({"password": value})}).encode()
+    ),
+    "XML": lambda value: RecordedRequest("POST", URL, (), f"<a><password>{value}</password></a>".encode()),
+    "attribute": lambda value: RecordedRequest("POST", URL, (), f'<a password="{value}"/>'.encode()),
+    "settings": lambda value: RecordedRequest("PUT", URL, (), f"user: me\npassword: {value}\n".encode()),
+    "multipart": lambda value: RecordedRequest(
+        "POST", URL, (("Content-Type", "multipart/form-data; boundary=x"),), multipart("password", value).encode()
+    ),
+}
+
+
+@pytest.mark.parametrize("place", REQUESTS)
+def test_weak_values_in_requests(place):
+    """Weak values are replaced in their places, stay distinct, and are not searched for elsewhere."""
+    scrubber = Scrubber(KnownSecrets())
+    make = REQUESTS[place]
+    request, response = scrubbed(make("hunter2"), RecordedResponse(200, "", (), b"hunter2"), scrubber=scrubber)
+    assert response.body == b"hunter2"
+    assert "hunter2" not in f"{request}"
+    first, second = scrubber.lookup_request(make("hunter2")), scrubber.lookup_request(make("swordfish"))
+    assert first == request
+    assert second != first
+    assert scrubber.lookup_request(make("swordfish")) == second
+    assert scrubber.lookup_request(second) == second
+    fresh = Scrubber(KnownSecrets())  # as in a replay
+    assert [fresh.lookup_request(make(value)) for value in ("hunter2", "swordfish")] == [first, second]
+    assert Scrubber(KnownSecrets()).lookup_request(make("anything")) == first
+    assert len(scrubber.known) == 0
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"note": "password: please change it"}',
+        b"Hello, your password: see below. It is new.",
+        b'{"password": null, "pin": 1234, "otp": true, "secret": ""}',
+        b'{"page_token": "next", "token_type": "bearer", "key": "value", "author": "me"}',
+    ],
+)
+def test_ordinary_requests_stay(body):
+    """Sentences, numbers and other fields in a request stay."""
+    request = RecordedRequest("POST", URL, (), body)
+    assert scrubbed(request)[0] == request
+
+
+def test_headers_of_unknown_names():
+    """A value that looks random is replaced in place, except in headers where such values are usual."""
+    usual = (
+        ("X-Request-Id", strong(1)),
+        ("If-None-Match", f'"{strong(2)}"'),
+        ("Idempotency-Key", strong(3)),
+        ("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
+        ("User-Agent", "python-httpx/0.28.1"),
+        ("X-Tenant", "550e8400-e29b-41d4-a716-446655440000"),
+    )
+    request = RecordedRequest("GET", URL, (*usual, ("X-Frobnicate", strong(4)), ("X-Signed-By", "Ann Lee")))
+    echo = RecordedResponse(200, "", (("X-Frobnicate", strong(4)),), strong(4).encode())
+    changed, response = scrubbed(request, echo)
+    assert changed.headers == (*usual, ("X-Frobnicate", "<HEADER>"), ("X-Signed-By", "Ann Lee"))
+    assert response == echo
+    assert scrubbed(changed)[0] == changed
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('"a": "x", "password": "pw", "api_key" : "k"', ["pw", "k"]),
+        (r"{\"password\":\"a\/b\\\"c\"}", ["a/b"]),
+        ("password='it''s'", ["it"]),
+        ('{"password": "a\\"b\\u00e9"}', ['a"bé']),
+        ("password = a=b;password=c", ["a=b", "c"]),
+        ("?a=1&password=x%20y#z", ["x y#z"]),
+        ('"password": 12, "password": true, "password": null', []),
+        ("words: x, author= y", []),
+        ("<password/><password></password><password>a&amp;b</password>", ["a&b"]),
+        ("the word <PASSWORD> and more", []),
+        ('{"name": "a", "value": "b", "name": "password", "value": "c"}', ["c"]),
+    ],
+)
+def test_fields(text, expected):
+    """Values are decoded, and what is not a field is not one."""
+    assert [field.value for field in Fields(text).accepted(lambda _: True)] == expected
+
+
+def test_fields_across_slices():
+    """A field is read wherever a slice ends."""
+    for shift in range(-60, 60, 7):
+        text = "x " * ((1 << 17) + shift) + '"access_token": "value-of-it"' + " y" * 1000
+        assert [field.value for field in Fields(text).accepted(lambda _: True)] == ["value-of-it"]
+
+
+def repeated(piece, size=200_000):
+    return piece * (size // len(piece))
+
+
+HOSTILE = [
+    "\\", '"', "?token=", '{"password":"', '\\"password\\":\\"', "password='", "bearer ", "bearer a.b", "eyJaaaaaaaaa.",
+    "-eyJ", "-----BEGIN PRIVATE KEY-----" + "a" * 30, "://a:b", "<token ", "<token>x", "<token><![CDATA[", "a=b;", ":",
+    "%253D", "&amp;quot;", "\\u0061", '{"a":', "[", '"tokens":["a",', '{"name":"password","x":"value', "Basic YWFh",
+    "; ", "name=", "--x\r\n", 'name="password"\r\n\r\n', "a",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_hostile_text(piece):
+    """No text takes quadratic time in any place; the test would not end otherwise."""
+    text = repeated(piece)
+    body, headers = text.encode(), (("Content-Type", "multipart/form-data; boundary=x"),)
+    for message in (RecordedResponse(200, "", (), body), RecordedResponse(200, "", headers, body)):
+        learned(message, body)
+    learned(RecordedResponse(200, "", (("Set-Cookie", text), ("X-A", text)), b""), b"")
+    weak = WeakCredentials(KnownSecrets(), lambda _: False)
+    weak.body("", body)
+    weak.uri(f"{URL}?{text}")
+    one = Scrubber(KnownSecrets(), rules=tk.Rules(names=("pin",)))
+    one.exchange(RecordedRequest("GET", URL), RecordedResponse(200, "", (), repeated(piece, 20_000).encode()))
+
+
+def test_many_names():
+    """Data in the place of names does not make each name cost."""
+    text = json.dumps({f"key{number}": "value" for number in range(30_000)} | {"new_password": strong()})
+    assert found(RecordedResponse(200, "", (), text.encode())) == [strong()]
+
+
+def test_replay_of_weak_and_strong_values(tmp_path):
+    """Requests that differ only in a password get their own answers in a replay, without any secret known."""
+    path = tmp_path / "a.yaml"
+    values = ["hunter2", strong(7), "swordfish"]
+
+    def answer(request):
+        return httpx.Response(200, json={"answer": values.index(json.loads(request.content)["password"])})
+
+    def calls(cassette):
+        with httpx.Client(transport=cassette.transport(httpx.MockTransport(answer)), base_url=URL) as client:
+            return [client.post("/login", json={"password": value}).json()["answer"] for value in values]
+
+    assert calls(tk.Cassette(path)) == [0, 1, 2]
+    canaries.assert_absent(path.read_bytes(), values)
+    assert calls(tk.Cassette(path, "none")) == [0, 1, 2]
+
+
+def test_basic_credentials():
+    """Basic credentials are secret as a pair, and a strong password is also secret by itself."""
+    pair = base64.b64encode(f"me:{strong()}".encode()).decode()
+    assert set(found(RecordedRequest("GET", URL, (("Authorization", f"Basic {pair}"),)))) == {pair, strong()}
+    assert strong() in found(RecordedResponse(200, "", (), f"curl -H 'Authorization: Basic {pair}'".encode()))
+    weak = base64.b64encode(b"me:secret").decode()
+    assert found(RecordedResponse(200, "", (), f"Authorization: Basic {weak}".encode())) == []
