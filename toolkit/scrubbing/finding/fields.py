@@ -35,15 +35,16 @@ _BARE: Final = (
     r"(?i)(?:(?:bearer|basic|token|apikey|api-key|key|bot|dpop|oauth|jwt) {1,8}+)?([^\s\"'<>&,;\\{}\[\]()|]{1,65536}+)"
 )
 _ITEM: Final = r"\s{0,40}+,?\s{0,40}+"
-_LONGEST_NAME: Final = 80  # characters
 _ESCAPE: Final = r"\\++([\"'/\\nrt])"
 _BREAKS: Final = {"n": "\n", "r": "\r", "t": "\t"}
 _MOST_ITEMS: Final = 100  # of a list under the name of a credential
 _LONGEST_RETRY: Final = 512  # characters of a value that is not accepted, and is searched for fields itself
+_MOST_RETRIED: Final = 4  # items of a list
 # Settings as pairs: {"name": "client_secret", "value": "..."}, <add key="client_secret" value="..."/>.
 _PAIR_HEADS: Final = frozenset({"name", "key", "id", "header", "parameter", "field", "variable", "Name", "Key"})
 _BEFORE_QUERY_FIELDS: Final = frozenset("?&;#")
 _PAIR_VALUES: Final = frozenset({"value", "Value"})
+_PAIR_HEAD: Final = r"\s{0,20}+\\{0,8}+[\"']([^\"'\\<>]{1,80}+)(?=\\{0,8}+[\"'])"
 _PAIR_VALUE: Final = r"\\{0,8}+[\"'][^<>{}]{0,200}?(?:(?i:\bvalue)\\{0,8}+[\"']?\s{0,20}+[:=]|>(?=[^<\s]))"
 
 
@@ -97,18 +98,17 @@ class Fields:
 
     def accepted(self, accepts: Callable[[Field], bool]) -> list[Field]:
         """Return the fields that a function accepts, in their order and without overlaps."""
-        fields: list[Field] = []
+        result: list[Field] = []
         done = 0
         for start in range(0, len(self._text), _SLICE):
             for name, position in self._signs(start):
-                for field in self._fields_after(name, position) if position >= done else ():
-                    if accepts(field):
-                        fields.append(field)
-                        done = field.end
-                    elif field.end - field.start > _LONGEST_RETRY:
-                        done = field.end
+                fields = self._fields_after(name, position) if position >= done else []
+                accepted = [field for field in fields if accepts(field)]
+                result += accepted
+                if accepted or len(fields) > _MOST_RETRIED or (fields and fields[-1].end > position + _LONGEST_RETRY):
+                    done = fields[-1].end
         elements = [field for field in self._fields_of_elements() if accepts(field)] if "<" in self._text else []
-        return _without_overlaps(fields + elements) if elements else fields
+        return _without_overlaps(result + elements) if elements else result
 
     def _signs(self, start: int) -> list[tuple[_Name, int]]:
         """Return the names of interest in a slice, each with the position after the sign that follows it."""
@@ -142,22 +142,21 @@ class Fields:
         kind = credential_kind(name, place)
         return _Name(name, kind, place, written[0] == '"') if kind is not None or name in _PAIR_HEADS else None
 
-    def _fields_after(self, named: _Name, position: int) -> Iterator[Field]:
+    def _fields_after(self, named: _Name, position: int) -> list[Field]:
         name, kind, place, is_quoted = named
-        if kind is None and not self._has_pairs:
-            return
-        values = self._values_at(position, is_quoted)
-        if name in _PAIR_HEADS and len(values) == 1 and len(values[0][0]) <= _LONGEST_NAME:
-            kind_of_pair = credential_kind(values[0][0], place)
-            match = compiled(_PAIR_VALUE).match(self._text, values[0][2]) if kind_of_pair is not None else None
-            if match is not None:
-                name, kind = values[0][0], kind_of_pair
-                values = self._texts_at(match.end()) if match[0][-1] == ">" else self._values_at(match.end(), False)
-        if kind is not None:
-            for value, start, end in values:
-                yield Field(name, kind, place, value, start, end)
+        if name in _PAIR_HEADS and self._has_pairs:
+            head = compiled(_PAIR_HEAD).match(self._text, position)
+            kind_of_pair = credential_kind(head[1], place) if head is not None else None
+            match = compiled(_PAIR_VALUE).match(self._text, head.end()) if head is not None and kind_of_pair else None
+            if head is not None and kind_of_pair is not None and match is not None:
+                is_element = match[0][-1] == ">"
+                values = self._texts_at(match.end()) if is_element else self._values_at(match.end(), is_quoted=False)
+                return [Field(head[1], kind_of_pair, place, *value) for value in values]
+        if kind is None:
+            return []
+        return [Field(name, kind, place, *value) for value in self._values_at(position, is_quoted=is_quoted)]
 
-    def _values_at(self, position: int, is_quoted: bool) -> list[tuple[str, int, int]]:
+    def _values_at(self, position: int, *, is_quoted: bool) -> list[tuple[str, int, int]]:
         """Return the text or the list of texts at a position, each with its start and end."""
         text = self._text
         after_sign, position = position, compiled(_BEFORE_VALUE).match(text, position).end()  # type: ignore[union-attr]
