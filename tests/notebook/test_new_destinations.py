@@ -47,6 +47,18 @@ def test_first_use(open_panel, project_of):
     assert "toolkit.toml" in user.words("credentials")
 
 
+def test_typed_credentials_are_a_first_use(open_panel, project_of, monkeypatch):
+    """Where typed credentials were accepted is known from then on, so that another project is asked about."""
+    monkeypatch.setattr("toolkit.session.session.Session.accounts", lambda _: [])
+    user = open_panel("paper", settings=project_of("a.example"))
+    user.choose("credentials", "new key pair")
+    user.connect("fake-key-id-1", "fake-Canary-41aB8Qx9")
+    assert user.panel.connected_session is not None
+    other = open_panel("paper", settings=project_of("evil.example"))
+    other.choose("credentials", "new key pair")
+    assert fields(other) == []
+
+
 def test_code_is_not_questioned(open_panel, settings):
     """Addresses that code names need no words."""
     user = open_panel("paper")

@@ -46,6 +46,7 @@ LONG = [
     *(r"(a+)+b", r"(a*)*b", r"(a|aa)+$", r"(?:a|ab|b)*c", r"(x+x+)+y", r"([a-z]+)*\d", r"(?>(a+)+)b", r"(a{1,9}){9}b"),
     *(r"\S+@\S+b", r"\w+\s*\w+x", r"x*x*y", r"(.*)(.*)(.*)x", r"(?:.*,){5}x", r"(?:\w+\s?)*x", r".*[a-z]{64}y"),
     *(r"(\w*)\1x", r"(?=.*a)b", r"a(?!\d*x)b", r"(?:a?){30}a{30}", "a?" * 25 + "a" * 25, r"(?:(?:a?)?){30}b"),
+    *(r"(?:\b?){30}x", r"(?:\b|(?=a)){30}ax", r"(?:\b|(?=a))" * 30 + "ax"),
     *(r"x{0,60000}y", r"(?:x{0,900},){0,900}y", r"(?i)(?:K|\u212a)*(?:k|s)*x", r"(?:a*|b*)(?:a*|b*)c"),
 ]
 
@@ -85,6 +86,7 @@ def test_limit():
     assert compile_linear("a[^b]*?b[^c]{0,9000}c|d").pattern == "a[^b]{0,300}?b[^c]{0,9000}c|d"
     assert compile_linear(r"(?:\w+-)*-[*+]\+(.+)").pattern == r"(?:\w{1,64}-){0,64}-[*+]\+(.+)"
     assert compile_linear("a{3,}b").pattern == "a{3,300}b"
+    assert compile_linear(r"key=(\S+)\b").pattern == r"key=(\S{1,2000})\b"
     assert compile_linear("a++b").pattern == "a{1,300}+b"
     for unchanged in (r"\bkey=(\S+)", "key=(.*?)", "[*]{2}", r"a\*{2}", "x{}y", "x{2}", "ab?c"):
         assert compile_linear(unchanged).pattern == unchanged

@@ -202,6 +202,8 @@ class Connecting:
         else:
             self.connect_as(environment, credentials)
             if self.connection is not None:
+                if not self._for_visitors:
+                    self.controls.note_destinations()
                 self.controls.add(credentials)
                 self._connected_choice = self.controls.choice
 

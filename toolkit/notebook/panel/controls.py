@@ -140,9 +140,13 @@ class Controls:
         """The destinations that the user must trust before anything is typed."""
         return [] if self.mode is Mode.REPLAY else self._credentials.untrusted
 
+    def note_destinations(self) -> None:
+        """Remember where the typed texts went."""
+        self._credentials.accept()
+
     def accept(self) -> None:
         """Trust the destinations, and show the fields."""
-        self._credentials.accept()
+        self.note_destinations()
         self._choice_changed()
 
     @property
