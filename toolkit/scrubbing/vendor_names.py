@@ -59,18 +59,19 @@ HEADERS: Final = {
 }
 # Names in the query of a URL; forms use them too.
 URL_FIELDS: Final = {
-    "API_KEY": "zws-id steamkey feedkey rsskey crtfc_key serviceKey key apikey appid hapikey subscription-key"
-    " auth_key authkey app_key appkey api-key wskey devkey userkey user_key license_key access_key accesskey"
-    " access_key_id AWSAccessKeyId api_token apitoken x-api-key apiKey sk X-Amz-Credential X-Goog-Credential"
-    " GoogleAccessId OSSAccessKeyId registration_key ak",
-    "ACCESS_TOKEN": "token access_token auth auth_token oauth_token private_token job_token t_token tk jwt ticket"
+    "API_KEY": "zws-id skey crtfc_key serviceKey key apikey appid hapikey subscription-key auth_key authkey app_key"
+    " appkey api-key wskey devkey userkey user_key license_key access_key accesskey access_key_id AWSAccessKeyId"
+    " api_token apitoken x-api-key apiKey sk X-Amz-Credential X-Goog-Credential GoogleAccessId OSSAccessKeyId"
+    " registration_key ak",
+    "ACCESS_TOKEN": "token access_token auth auth_token oauth_token private_token job_token tk jwt ticket"
     " input_token x-oauth-token bearer_token api_auth_token sas sastoken login_token verify_token accessToken"
     " tempauth",
     "CODE": "code oobCode",
-    "SIGNATURE": "sig sign signature X-Amz-Signature X-Goog-Signature hmac api_sig hash_signature Policy_Signature"
+    "SIGNATURE": "sig sign signature X-Amz-Signature X-Goog-Signature hmac api_sig"
     " st q-signature oauth_signature X-Tos-Signature X-Oss-Signature",
     "SECURITY_TOKEN": "X-Amz-Security-Token security-token X-Oss-Security-Token",
-    "SESSION_TOKEN": "sid sesskey sessionid session_id session_token session PHPSESSID JSESSIONID jsessionid _sid sess",
+    "SESSION_TOKEN": "sid pass_ticket wxsid zak sesskey sessionid session_id session_token session PHPSESSID"
+    " JSESSIONID jsessionid _sid sess",
     "SECRET": "secret",
     "API_SECRET_KEY": "api_secret app_secret",
     "PASSWORD": "password passwd pwd pass pw",
@@ -81,35 +82,38 @@ URL_FIELDS: Final = {
 FIELDS: Final = {
     "ACCESS_TOKEN": "access_token auth_token bearer_token subject_token actor_token registration_access_token token"
     " oauth_token user_token app_token api_token bot_token personal_access_token page_access_token"
-    " authentication_token access_jwt accessJwt id_jwt gitlab_token github_token slack_token service_token"
-    " installation_token storefrontAccessToken device_token pushToken authenticity_token_value webhook_token",
+    " authentication_token access_jwt accessJwt gitlab_token github_token slack_token service_token"
+    " installation_token storefrontAccessToken device_token pushToken webhook_token",
     "TOKEN": "registration_token invite_token reset_token confirmation_token upload_token share_token wrapping_token"
     " root_token sas_token verification_token unsubscribe_token recovery_token activation_token password_reset_token"
     " email_token signup_token magic_token deploy_token project_token workspace_token admin_token",
     "REFRESH_TOKEN": "refresh_token refreshJwt",
     "ID_TOKEN": "id_token id_token_hint",
-    "SESSION_TOKEN": "session_token session_id sessionid session_key sessionSecret",
+    "SESSION_TOKEN": "session_token session_key sessionSecret",
     "SECURITY_TOKEN": "security_token x_amz_security_token",
     "SIGNATURE": "x_amz_signature x_goog_signature",
-    "CSRF_TOKEN": "csrf_token xsrf_token csrfmiddlewaretoken authenticity_token __RequestVerificationToken _csrf",
+    "CSRF_TOKEN": "csrf_token xsrf_token csrfmiddlewaretoken authenticity_token _wpnonce _ajax_nonce"
+    " __RequestVerificationToken _csrf",
     "DEVICE_CODE": "device_code",
     "CODE_VERIFIER": "code_verifier",
     "AUTH_REQ_ID": "auth_req_id",
     "CLIENT_SECRET": "client_secret consumer_secret oauth_client_secret",
     "CLIENT_ASSERTION": "client_assertion",
-    "ASSERTION": "assertion SAMLResponse SAMLRequest RelayAssertion",
+    "ASSERTION": "assertion SAMLResponse SAMLRequest SAMLart wresult g-recaptcha-response h-captcha-response"
+    " cf-turnstile-response",
     "PASSWORD": "password passwd passphrase new_password old_password current_password password_confirmation"
     " user_password db_password login_password root_password admin_password secretPassword master_password passcode"
-    " plaintext_password passwordConfirm pwd userPassword smtp_password proxy_password j_password",
-    "API_KEY": "api_key apikey subscription_key application_key app_key license_key publishable_secret"
-    " service_role_key admin_api_key rest_api_key server_key write_key read_key integration_key routing_key writeKey"
+    " plaintext_password passwordConfirm pwd userPassword smtp_password proxy_password dbpass userpass ftppass"
+    " mailpass smtppass j_password",
+    "API_KEY": "api_key apikey subscription_key application_key app_key license_key"
+    " service_role_key admin_api_key rest_api_key server_key write_key read_key writeKey"
     " serverKey primaryMasterKey primaryReadonlyMasterKey secondaryMasterKey secondaryReadonlyMasterKey",
     "API_KEY_ID": "api_key_id",
     "API_SECRET_KEY": "api_secret secret_key api_secret_key secret_access_key aws_secret_access_key app_secret"
     " shared_secret signing_secret webhook_secret SecretAccessKey consumerSecret secretKey encryption_key"
     " signing_key",
     "PRIVATE_KEY": "private_key privateKeyPem private_key_pem ssh_private_key rsa_private_key",
-    "SECRET": "secret secret_value SecretString secretString SecretBinary client_secret_value totp_secret otp_secret"
+    "SECRET": "secret secret_value SecretString secretString SecretBinary totp_secret otp_secret"
     " account_key storage_account_key hmac_secret token_secret oauth_token_secret unseal_key stream_key rtmp_key",
 }
 # Fields of JSON that mean a credential with a strong value only.
@@ -117,15 +121,13 @@ DOUBTFUL_FIELDS: Final = {
     "ACCESS_TOKEN": "access bearer",
     "REFRESH_TOKEN": "refresh",
     "CODE": "code auth_code authorization_code verification_code activation_code reset_code confirmation_code"
-    " login_code invite_code sms_code",
-    "API_KEY": "primaryKey secondaryKey key1 key2 primary_key secondary_key primary secondary apiKeyValue"
-    " credential_value",
+    " login_code invite_code sms_code access_code pairing_code email_code",
+    "API_KEY": "primaryKey secondaryKey key1 key2 primary_key secondary_key primary secondary apiKeyValue",
     "SECRET": "connectionString connection_string primaryConnectionString secondaryConnectionString dsn database_url"
-    " psk pre_shared_key snmp_community connection_uri ticket tgt otpauth webhook_url webhookUrl"
+    " plaintext psk pre_shared_key snmp_community connection_uri ticket tgt otpauth webhook_url webhookUrl"
     " incoming_webhook_url seed mnemonic seed_phrase recovery_phrase recovery_code recovery_codes backup_code"
-    " backup_codes secret_id SecretId magic_link kubeconfig otpauth_url primaryConnectionKey sas_url sasUrl"
-    " uploadUrl_sas",
-    "PRIVATE_KEY": "d jwk_private pem",
+    " backup_codes secret_id SecretId magic_link kubeconfig otpauth_url primaryConnectionKey sas_url sasUrl",
+    "PRIVATE_KEY": "d pem",
 }
 # Ordinary things whose names hold a word of a credential.
 ORDINARY: Final = frozenset(

@@ -77,7 +77,8 @@ _WORDS: Final = {
 }
 # Words that also mean something else: a name in which they are the only hint counts with a strong value only.
 _DOUBTFUL: Final = frozenset(
-    "key code appid xapplication ticket authentication sign sig signature session sid auth oauth cookie hmac crumb sas pw bearer st sk ak tk sess".split()
+    "key code appid xapplication ticket authentication sign sig signature session sid auth oauth cookie hmac"
+    " crumb sas pw bearer st sk ak tk sess".split()
 )
 _CERTAIN: Final = _WORDS.keys() - _DOUBTFUL
 # Names that end like this under any prefix are as good as exact names.
@@ -127,9 +128,11 @@ _COMPOUNDS: Final = {
     "licensekey": ("license", "key"),
     "masterkey": ("master", "key"),
     "publickey": ("public", "key"),
+    "passkey": ("pass", "key"),
+    "privkey": ("private", "key"),
     "apikey": ("apikey",),
     "apisecret": ("api", "secret"),
-    **{word: (word,) for word in "token secret password passwd passphrase passcode signature sessid".split()},
+    **{word: (word,) for word in "token secret password passwd passphrase passcode signature sessid pwd".split()},
     **{word: (word,) for word in "credential assertion jwt csrf".split()},
 }
 _COMPOUND: Final = re.compile(f"(?:{'|'.join(_COMPOUNDS)})\\Z")
@@ -176,8 +179,14 @@ _NOT_KEYS: Final = frozenset(
     " team league player trace span correlation".split()
 )
 _CONSTANT_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_KEYS_IN_WORDS: Final = frozenset(
+    "monkey turkey donkey hockey jockey whiskey lackey hotkey latchkey turnkey mickey".split()
+)
 _PLURALS: Final = {
-    f"{word}s": word for word in ("token", "secret", "password", "key", "cookie", "credential", "signature", "apikey")
+    **{f"{word}s": word for word in ("token", "secret", "password", "key", "cookie", "credential", "signature")},
+    "apikeys": "apikey",
+    "creds": "credential",
+    "cred": "credential",
 }
 _NOT_JOINED: Final = re.compile(r"[^a-z0-9]+")
 
@@ -203,6 +212,8 @@ def _table(*groups: Mapping[str, str]) -> dict[str, str]:
 
 
 _HEADERS: Final = _table(vendor_names.HEADERS)
+# In documents these mean something else, or count with a strong value only.
+_HEADERS_ONLY: Final = frozenset({"signature", "sign", "cst", "authentication", "xapplication", "accesskey", "dpop"})
 _URL_FIELDS: Final = _table(vendor_names.URL_FIELDS)
 _FIELDS: Final = _table(vendor_names.FIELDS)
 _DOUBTFUL_FIELDS: Final = _table(vendor_names.DOUBTFUL_FIELDS)
@@ -211,8 +222,7 @@ _EXACT: Final[Mapping[Place, Mapping[str, str]]] = {
     Place.HEADER: {**_FIELDS, **_HEADERS},
     Place.QUERY: {**_HEADERS, **_FIELDS, **_URL_FIELDS},
     Place.FORM: {**_HEADERS, **_URL_FIELDS, **_FIELDS},
-    # A signature in a document is published more often than not, and counts with a strong value only.
-    Place.JSON: {**{name: kind for name, kind in _HEADERS.items() if kind != "SIGNATURE" and len(name) > 4}, **_FIELDS},
+    Place.JSON: {**{name: kind for name, kind in _HEADERS.items() if name not in _HEADERS_ONLY}, **_FIELDS},
     Place.COOKIE: {**_FIELDS, **_URL_FIELDS},
 }
 # Placeholders have one of these names; other text in angle brackets may be a secret.
@@ -236,7 +246,9 @@ def words_of(name: str) -> tuple[str, ...]:
         lower = word.lower()
         lower = _PLURALS.get(lower, lower)
         ending = None if lower in _WORDS else _COMPOUND.search(lower)
-        if ending is None:
+        if ending is None and lower.endswith("key") and len(lower) > len("key") and lower not in _KEYS_IN_WORDS:
+            words += [lower[: -len("key")], "key"]
+        elif ending is None:
             words.append(lower)
         else:
             words += [lower[: ending.start()], *_COMPOUNDS[ending[0]]]
