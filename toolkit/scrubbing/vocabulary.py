@@ -213,7 +213,9 @@ def _table(*groups: Mapping[str, str]) -> dict[str, str]:
 
 _HEADERS: Final = _table(vendor_names.HEADERS)
 # In documents these mean something else, or count with a strong value only.
-_HEADERS_ONLY: Final = frozenset({"signature", "sign", "cst", "authentication", "xapplication", "accesskey", "dpop"})
+_HEADERS_ONLY: Final = frozenset(
+    {"sessionid", "signature", "sign", "cst", "authentication", "xapplication", "accesskey", "dpop"}
+)
 _URL_FIELDS: Final = _table(vendor_names.URL_FIELDS)
 _FIELDS: Final = _table(vendor_names.FIELDS)
 _DOUBTFUL_FIELDS: Final = _table(vendor_names.DOUBTFUL_FIELDS)
