@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
-from collections.abc import Mapping
 from enum import Enum
 from functools import cache
-from operator import add
+from itertools import pairwise
 from typing import Final
 
 from toolkit.core.secret import SHORTEST_SECRET
@@ -104,20 +102,8 @@ _DUMMY: Final = re.compile(
     r"|\$[({]|\$\$?[A-Za-z_]+(?:[:/.]|\Z)|%[({]|%[A-Za-z_]*%?\Z|[*#]{2}|<"
     r"|_{0,2}[A-Z]{1,20}[0-9]{0,4}(?:[_-]{1,2}(?:[A-Z]{1,20}[0-9]{0,4}|[0-9]{1,4}))+\Z"  # OPENAI_API_KEY
 )
-_DUMMY_WORDS: Final = (
-    "example",
-    "redacted",
-    "placeholder",
-    "changeme",
-    "dummy",
-    "your-",
-    "your_",
-    "fake-",
-    "fake_",
-    "xxxx",
-    "abcdefghij",
-    "0123456789",
-    "1234567890",
+_DUMMY_WORD: Final = re.compile(
+    r"0123456789|1234567890|abcdefghij|changeme|dummy|example|fake-|fake_|placeholder|redacted|xxxx|your-|your_"
 )
 
 
@@ -159,16 +145,16 @@ def _is_dummy(value: str) -> bool:
     """Check whether a value is a stand-in such as `your-api-key`, `changeme`, `$TOKEN`, `%s` or `xxxxxxxx`."""
     if _DUMMY.match(value) or len(set(value[:64])) <= 4 + len(value) // 64:
         return True
-    lower = value[:64].lower()
-    return any(word in lower for word in _DUMMY_WORDS)
+    return _DUMMY_WORD.search(value[:64].lower()) is not None
 
 
 def _is_random(value: str) -> bool:
     length = len(value)
     text = value.rstrip("=")[-_LOOKED_AT:]
     size, classes = _alphabet_of(text)
-    prices = _prices()
-    surprise = sum(map(prices.__getitem__, map(add, text, text[1:])))
+    table, prices = _prices()
+    numbers = text.encode("ascii", "replace").translate(table)
+    surprise = sum([prices[first][second] for first, second in pairwise(numbers)])
     excess = surprise - (len(text) - 1) * math.log2(size)
     if length >= _LONG_ENOUGH:
         return excess > (_BITS if classes > 1 else _BITS_FOR_LETTERS)
@@ -187,8 +173,8 @@ def _alphabet_of(text: str) -> tuple[int, int]:
 
 
 @cache
-def _prices() -> Mapping[str, float]:
-    """Return the price in bits of each pair of characters."""
+def _prices() -> tuple[bytes, list[list[float]]]:
+    """Return a table that numbers characters, and the price in bits of each pair of their numbers."""
     following = [row for group in _FOLLOWING for row in group]
     characters = (
         [(letter, _LOWER) for letter in _ALPHABET]
@@ -196,10 +182,12 @@ def _prices() -> Mapping[str, float]:
         + [(digit, _DIGIT) for digit in "0123456789"]
         + [(mark, _MARK) for mark in _MARKS]
     )
-    prices: defaultdict[str, float] = defaultdict(lambda: _PRICE_OF_PUNCTUATION)
-    for first, from_class in characters:
+    numbers = bytearray([len(characters)] * 256)  # any other character is punctuation
+    prices = [[_PRICE_OF_PUNCTUATION] * (len(characters) + 1) for _ in range(len(characters) + 1)]
+    for number, (first, from_class) in enumerate(characters):
+        numbers[ord(first)] = number
         row = following[_ALPHABET.index(first.lower())] if from_class in (_LOWER, _UPPER) else _FIRST
-        for second, to_class in characters:
+        for other, (second, to_class) in enumerate(characters):
             price = _CLASS_PRICES[from_class][to_class]
             if to_class in (_LOWER, _UPPER):
                 starts_word = from_class in (_DIGIT, _MARK) or (from_class == _LOWER and to_class == _UPPER)
@@ -209,5 +197,5 @@ def _prices() -> Mapping[str, float]:
                 price += math.log2(10)
             else:
                 price += 1.5
-            prices[first + second] = price
-    return prices
+            prices[number][other] = price
+    return bytes(numbers), prices

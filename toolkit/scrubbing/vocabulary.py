@@ -11,10 +11,10 @@ themselves.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
-from functools import lru_cache
-from typing import Final
+from functools import lru_cache, wraps
+from typing import Final, TypeVar
 
 from toolkit.core.document import Placeholder
 from toolkit.scrubbing import vendor_names
@@ -30,6 +30,7 @@ class Place(Enum):
     COOKIE = "cookie"
 
 
+_Answer = TypeVar("_Answer")
 COOKIE_HEADERS: Final = frozenset({"cookie", "set-cookie", "cookie2", "set-cookie2"})
 COOKIE: Final = "COOKIE"
 _LONGEST_NAME: Final = 200  # characters; the end of a longer name is looked at
@@ -244,7 +245,7 @@ _SCHEME: Final = re.compile(r"\A(?:basic|bearer|token|dpop) +", re.IGNORECASE)
 def words_of(name: str) -> tuple[str, ...]:
     """Return the words of a name in lower case: `X-APIKey`, `x_api_key` and `xApiKey` have the same."""
     words: list[str] = []
-    for word in _CONSTANT_PARTS.findall(name[-_LONGEST_NAME:]):
+    for word in _CONSTANT_PARTS.findall(name):
         lower = word.lower()
         lower = _PLURALS.get(lower, lower)
         ending = None if lower in _WORDS else _COMPOUND.search(lower)
@@ -257,7 +258,18 @@ def words_of(name: str) -> tuple[str, ...]:
     return tuple(filter(None, words))
 
 
-@lru_cache(maxsize=8192)
+def _cached(function: Callable[[str, Place], _Answer]) -> Callable[[str, Place], _Answer]:
+    """Remember the answers for names; of a long name only the end is looked at and remembered."""
+    remembered = lru_cache(maxsize=8192)(function)
+
+    @wraps(function)
+    def answer(name: str, place: Place) -> _Answer:
+        return remembered(name if len(name) <= _LONGEST_NAME else name[-_LONGEST_NAME:], place)
+
+    return answer
+
+
+@_cached
 def credential_kind(name: str, place: Place) -> str | None:
     """Return the kind of credential that a value of this name holds, such as "API_KEY", or None.
 
@@ -277,12 +289,8 @@ def credential_kind(name: str, place: Place) -> str | None:
         return exact[joined]
     if joined in _ORDINARY or last in _ORDINARY:
         return None
-    kind = _kind_of_ending(joined) or exact.get(last)
-    if kind is not None:
-        return kind
-    if place is not Place.HEADER and (last in _DOUBTFUL_FIELDS):
-        return _DOUBTFUL_FIELDS[last]
-    return _kind_by_words(words_of(name), joined)
+    listed = exact.get(last) or (None if place is Place.HEADER else _DOUBTFUL_FIELDS.get(last))
+    return _kind_of_ending(joined) or listed or _kind_by_words(words_of(name), joined)
 
 
 def _kind_by_words(words: tuple[str, ...], joined: str) -> str | None:
@@ -312,7 +320,7 @@ def _kind_of_ending(joined: str) -> str | None:
     return next((kind for ending, kind in _ENDINGS if joined.endswith(ending)), None)
 
 
-@lru_cache(maxsize=8192)
+@_cached
 def is_core_name(name: str, place: Place) -> bool:
     """Check whether a name is one under which UUIDs and digests count too.
 
@@ -328,7 +336,7 @@ def is_core_name(name: str, place: Place) -> bool:
     return _is_exact(name, place)
 
 
-@lru_cache(maxsize=8192)
+@_cached
 def needs_strong_value(name: str, place: Place) -> bool:
     """Check whether a weak value under the name of a credential stays as it is, also in a request.
 
