@@ -16,7 +16,7 @@ from toolkit.scrubbing.gate.text_codes import SHORTEST_RUN
 from toolkit.scrubbing.known import KnownSecrets
 
 DEEPEST: Final = 5  # layers below the bytes: one for the file, in which a body may be base64, and four in the body
-_BY_CHANCE: Final = 32  # bytes that random data may give when it is decompressed
+_BY_CHANCE: Final = 200  # bytes that random data may give when it is decompressed
 
 
 class _View(NamedTuple):
@@ -106,12 +106,12 @@ def _inner(view: _View, sought: Known, budget: Budget, *, is_joined: bool) -> It
     """
     is_last = len(view.forms) >= DEEPEST
     for name, result in decoders.containers(view.data, budget):
-        if not is_last:
-            yield view.decoded(name, result)
-        elif len(result) >= _BY_CHANCE:
+        if is_last and len(result) >= _BY_CHANCE:
             raise TooMuchError
+        yield view.decoded(name, result)
     if is_last:
         return
+    yield from (view.decoded(name, result) for name, result in decoders.beginnings(view.data, budget))
     text = decoders.text_of(view.parts or (view.data,))
     if len(text) < SHORTEST_RUN:
         return

@@ -19,6 +19,7 @@ from toolkit.scrubbing.gate.budget import ATTEMPT, CHUNK, Budget, TooMuchError
 _LARGE: Final = 1 << 15  # bytes of data for which numpy is loaded
 _FIRST: Final = 512  # bytes of input in the first piece, which most false beginnings do not survive
 _PIECE: Final = 1 << 12  # bytes of input in the following pieces; deflate makes at most a thousand times as much of it
+_SHORT_ATTEMPT: Final = 256  # bytes that an attempt costs that is made once for each run of text, not each position
 _MOST: Final = 1 << 18  # bytes of output at a time, where a library takes a limit
 _LARGEST_WINDOW: Final = 1 << 27
 _SHORTEST: Final = 8  # bytes of output that can hold a secret
@@ -56,7 +57,7 @@ def opened_in(data: bytes, budget: Budget) -> Iterator[tuple[str, bytes]]:
 
 def headerless_opened(data: bytes, budget: Budget) -> Iterator[tuple[str, bytes]]:
     """Yield what data without a magic number is, decompressed as raw deflate and as brotli."""
-    budget.spend(ATTEMPT)
+    budget.spend(_SHORT_ATTEMPT)
     if data and (data[0] >> 1) & 3 != 3:  # a block type of deflate
         output, _ = inflate(data, 0, budget)
         if len(output) >= _SHORTEST:

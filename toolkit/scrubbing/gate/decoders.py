@@ -22,6 +22,7 @@ _RUN: Final = re.compile(
     rb"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{%d,}+(?:\r?\n[ \t]{0,40}+[A-Za-z0-9+/_-]++)*+" % _SHORTEST
 )
 _LOOKS_CODED: Final = re.compile(rb"(?=[\s\S]{0,40}?[A-Z])(?=[\s\S]{0,40}?[a-z])(?=[\s\S]{0,60}?[0-9+/_-])")
+_HASHES: Final = frozenset({32, 40, 56, 64, 96, 128})  # hex digits of MD5 and SHA
 _HEX: Final = re.compile(rb"[0-9a-f]+|[0-9A-F]+")
 _BASE32: Final = re.compile(rb"[A-Z2-7]+|[a-z2-7]+")
 _FOR_BASE64: Final = bytes.maketrans(b"-_", b"+/")
@@ -55,12 +56,13 @@ def _is_text(data: bytes) -> bool:
 
 
 def containers(data: bytes, budget: Budget) -> Iterator[tuple[str, bytes]]:
-    """Yield the format and the content of each kind of compressed data, archive and document in some data.
-
-    What has no magic number is tried at the beginning of the data only.
-    """
+    """Yield the format and the content of each kind of compressed data, archive and document in some data."""
     for opener in CONTAINERS:
         yield from opener(data, budget)
+
+
+def beginnings(data: bytes, budget: Budget) -> Iterator[tuple[str, bytes]]:
+    """Yield what some data is as a whole, compressed without a magic number or written as characters."""
     if not data[:_FIRST].isascii():
         yield from compression.headerless_opened(data, budget)
     yield from bytes_as_characters(data)
@@ -102,7 +104,7 @@ def headerless_opened(text: bytes, budget: Budget) -> Iterator[tuple[str, bytes]
             digits = run.translate(_FOR_BASE64)
             digits = digits[: len(digits) - (len(digits) % 4 == 1)]
             data = binascii.a2b_base64(digits + b"=" * (-len(digits) % 4))
-        elif _HEX.fullmatch(run):
+        elif _HEX.fullmatch(run) and len(run) not in _HASHES:
             data = binascii.unhexlify(run[: len(run) // 2 * 2])
         elif _BASE32.fullmatch(run):
             data = text_codes.of_base32(run)

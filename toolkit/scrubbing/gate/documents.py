@@ -13,8 +13,8 @@ from toolkit.scrubbing.gate.compression import zlib_opened
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
 _LARGEST_PICTURE: Final = 16 << 20  # bytes of pixels; a larger picture is opaque
 _STREAM: Final = re.compile(rb"stream\r?\n")
-_STREAM_OF_ARROW: Final = b"\xff\xff\xff\xff"
-_LARGEST_SCHEMA: Final = 1 << 20  # bytes
+# Four bytes that mark a message, the size of the schema, and where it begins.
+_ARROW: Final = re.compile(rb"\xff\xff\xff\xff[\x00-\xff]{2}[\x00-\x0f]\x00[\x04-\xff]\x00\x00\x00")
 _NOT_ASCII85: Final = bytes(byte for byte in range(256) if not 33 <= byte <= 117 and byte != 122)
 
 
@@ -27,8 +27,10 @@ def pictures_opened(data: bytes, budget: Budget) -> Iterator[tuple[str, bytes]]:
         size = 0
         while at + 12 <= len(data):
             length, kind = int.from_bytes(data[at : at + 4], "big"), data[at + 4 : at + 8]
+            if kind == b"IEND" or not kind.isalpha() or at + 8 + length > len(data):
+                break
             content = data[at + 8 : at + 8 + length]
-            budget.spend(64)
+            budget.spend(64 + length)
             if kind == b"IHDR":
                 width, height = (int.from_bytes(content[k : k + 4], "big") for k in (0, 4))
                 size = width * height * 8
@@ -36,8 +38,6 @@ def pictures_opened(data: bytes, budget: Budget) -> Iterator[tuple[str, bytes]]:
                 pixels.append(content)
             elif kind in (b"zTXt", b"iTXt", b"iCCP"):
                 yield from _text_of_picture(kind, content, budget)
-            elif kind == b"IEND" or not kind.isalpha():
-                break
             at += 12 + length
         if pixels and size <= 2 * _LARGEST_PICTURE:
             yield "PNG", zlib_opened(b"".join(pixels), 0, budget)[0]
@@ -99,13 +99,9 @@ def tables_opened(data: bytes, budget: Budget) -> Iterator[tuple[str, bytes]]:
         if end - start > 12 and int.from_bytes(data[end - 4 : end], "little") <= end - start - 8:
             yield from _columns("Parquet", _parquet, memoryview(data)[start : end + 4], budget)
         start = end
-    at = data.find(_STREAM_OF_ARROW)
-    while at >= 0:
-        size, root = (int.from_bytes(data[at + k : at + k + 4], "little") for k in (4, 8))
-        if 16 <= size <= _LARGEST_SCHEMA and size % 8 == 0 and root < size:
-            budget.spend(ATTEMPT)
-            yield from _columns("Arrow", _arrow, memoryview(data)[at:], budget)
-        at = data.find(_STREAM_OF_ARROW, at + 4)
+    for match in _ARROW.finditer(data):
+        budget.spend(ATTEMPT)
+        yield from _columns("Arrow", _arrow, memoryview(data)[match.start() :], budget)
 
 
 def _columns(name: str, read: Any, data: memoryview, budget: Budget) -> Iterator[tuple[str, bytes]]:

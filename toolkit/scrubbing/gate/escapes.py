@@ -9,11 +9,11 @@ import binascii
 import re
 from collections.abc import Callable, Iterator
 from html.entities import html5
-from typing import Final
+from typing import Any, Final
 
 from toolkit.scrubbing.gate.budget import CHUNK, Budget
 
-_LEVELS: Final = 12  # of escapes within escapes
+_LEVELS: Final = 4  # of escapes within escapes that are one layer together
 _LONGEST: Final = 40  # bytes of one escape
 # Each pattern begins with a sign or a few, which the regex engine can jump to.
 _ESCAPE: Final = re.compile(
@@ -27,7 +27,8 @@ _ESCAPE: Final = re.compile(
     rb"|U(?P<point>[0-9A-Fa-f]{8})"
     rb"|0(?P<shell>[0-3][0-7]{2}(?:\\0[0-3][0-7]{2}){3,}+)"
     rb"|(?P<octal>[0-3][0-7]{2}|[1-7][0-7]?)"
-    rb"|(?P<sign>\r?\n[ \t]{0,80}+|.))"
+    rb"|(?P<line>\r?\n[ \t]{0,80}+)"
+    rb"|(?P<sign>.))"
     rb"|(?<=&)(?:"
     rb"#(?P<decimal>[0-9]{1,8}+);?"
     rb"|#[xX](?P<hex>[0-9A-Fa-f]{1,8}+);?"
@@ -39,19 +40,10 @@ _OF_LETTERS: Final = re.compile(
     rb"[%\\&](?:(?<=%)[0-9A-Fa-fu]|(?<=\\)[^\\\"'/ \r\n]|(?<=&)(?:#|[A-Za-z][A-Za-z0-9]{1,31}+;))"
 )
 _SIGN: Final = re.compile(rb"[%\\&=]")
-_CODES: Final = {
-    b"0": b"\0",
-    b"n": b"\n",
-    b"r": b"\r",
-    b"t": b"\t",
-    b"b": b"\b",
-    b"f": b"\f",
-    b"v": b"\v",
-    b"a": b"\a",
-    b"e": b"\x1b",
+_CODES: Final = {bytes([byte]): bytes([byte]) for byte in range(256)} | {
+    letter.encode(): code.encode() for letter, code in zip("0nrtbfvae", "\0\n\r\t\b\f\v\a\x1b", strict=True)
 }
 _CSS: Final = re.compile(rb"\\0{0,4}[2-7][0-9A-Fa-f] ?(?:\\0{0,4}[2-7][0-9A-Fa-f] ?){3,}+")
-_CSS_CODE: Final = re.compile(rb"\\0{0,4}([2-7][0-9A-Fa-f]) ?")
 
 _QUOTED: Final = re.compile(rb"=(?:([0-9A-Fa-f]{2}(?:=[0-9A-Fa-f]{2})*+)|[ \t]{0,20}+\r?\n\s{0,80}+)")
 _MAY_BE_QUOTED: Final = re.compile(rb"=(?:3D|[0-9A-Fa-f]{2}=[0-9A-Fa-f]{2}|[89A-F][0-9A-F]|(?<!==)[ \t]{0,20}+\r?\n)")
@@ -78,12 +70,11 @@ def unescaped(text: bytes, budget: Budget, *, with_signs: bool) -> Iterator[byte
 def css_unescaped(text: bytes) -> Iterator[bytes]:
     """Yield a text with escapes of style sheets undone, in which the code is hex."""
     if b"\\" in text and _may_hold(_CSS, text):
-        yield _in_chunks(
-            lambda chunk: _CSS.sub(
-                lambda run: _CSS_CODE.sub(lambda match: binascii.unhexlify(match[1]), run[0]), chunk
-            ),
-            text,
-        )
+        yield _in_chunks(lambda chunk: _CSS.sub(_of_css, chunk), text)
+
+
+def _of_css(match: re.Match[bytes]) -> bytes:
+    return binascii.unhexlify(b"".join(code.rstrip()[-2:] for code in match[0].split(b"\\")))
 
 
 def unquoted(text: bytes) -> Iterator[bytes]:
@@ -116,9 +107,8 @@ def _decoded_word(match: re.Match[bytes]) -> bytes:
 
 
 def _plain(match: re.Match[bytes]) -> bytes:
-    kind = match.lastgroup
-    code = match[kind] if kind else b""
-    return _PLAIN[kind or ""](code)
+    kind: Any = match.lastindex
+    return _PLAIN[kind](match[kind])
 
 
 def _character(point: int) -> bytes:
@@ -130,11 +120,7 @@ def _units(code: bytes) -> bytes:
     return data.decode("utf-16-be", "surrogatepass").encode("utf-8", "surrogatepass")
 
 
-def _sign(code: bytes) -> bytes:
-    return b"" if code[:1] in b"\r\n" else _CODES.get(code, code)
-
-
-_PLAIN: Final[dict[str, Callable[[bytes], bytes]]] = {
+_UNDONE: Final[dict[str, Callable[[bytes], bytes]]] = {
     "percent": lambda code: binascii.unhexlify(code.translate(None, b"%")),
     "backslashes": lambda code: code[len(code) // 2 :],
     "bytes": lambda code: binascii.unhexlify(code.translate(None, b"\\x")),
@@ -143,11 +129,13 @@ _PLAIN: Final[dict[str, Callable[[bytes], bytes]]] = {
     "point": lambda code: _character(int(code, 16)),
     "shell": lambda code: bytes(int(digits, 8) for digits in code.split(b"\\0")),
     "octal": lambda code: bytes([int(code, 8) & 0xFF]),
-    "sign": _sign,
+    "line": lambda code: b"",  # noqa: ARG005 - the line goes on
+    "sign": _CODES.__getitem__,
     "decimal": lambda code: _character(int(code)),
     "hex": lambda code: _character(int(code, 16)),
     "name": lambda code: html5.get(code.decode("ascii"), f"&{code.decode('ascii')}").encode(),
 }
+_PLAIN: Final = {_ESCAPE.groupindex[name]: undo for name, undo in _UNDONE.items()}
 
 
 def chunks_of(text: bytes, most: int = _LONGEST) -> Iterator[bytes]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import binascii
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from toolkit.scrubbing.gate.budget import CHUNK
 
 SHORTEST_RUN: Final = 12  # characters: eight bytes in base64
 _FEWEST_NUMBERS: Final = 8
+_LONGEST_NUMBER: Final = 12  # characters
 _SHORTEST_BASE32: Final = 13  # characters: eight bytes
 _LARGE: Final = 1 << 15  # bytes of text for which numpy is loaded
 _MEDIUM: Final = 1 << 10
@@ -26,8 +27,8 @@ _DIGITS16: Final = b"0123456789ABCDEFabcdef"
 _FOR_URLS: Final = bytes.maketrans(b"-_", b"+/")
 _FOR_INT: Final = bytes.maketrans(_UPPER32 + _UPPER32.lower(), b"0123456789abcdefghijklmnopqrstuv" * 2)
 _RUN32: Final = re.compile(rb"[A-Z2-7]{%d,}+|[a-z2-7]{%d,}+" % (_SHORTEST_BASE32, _SHORTEST_BASE32))
-_NUMBER: Final = re.compile(rb"[0-9]+")
 _SIGNED: Final = re.compile(rb"-?[0-9]+")
+_NUMBERED: Final = (b'"0"', b"[0]", b"{0:")
 _NEGATIVE: Final = (b"[-", b",-", b", -")
 
 
@@ -40,6 +41,7 @@ def _flags(alphabet: bytes) -> bytes:
 
 
 _NOT64: Final = _others(_DIGITS64 + b"-_")
+_ONLY_DIGITS: Final = bytes(byte if 48 <= byte < 58 else 32 for byte in range(256))
 _NOT16: Final = _others(_DIGITS16)
 _IS_UPPER32: Final = _flags(_UPPER32)
 _IS_LOWER32: Final = _flags(_UPPER32.lower())
@@ -97,43 +99,26 @@ def of_base32(digits: bytes) -> bytes:
 
 
 def numbers_decoded(text: bytes) -> Iterator[bytes]:
-    """Yield the bytes that the numbers of a text stand for: decimal, binary or octal, every one or every second one.
-
-    JavaScript writes an array of bytes as an object, with each position before its byte.
-    """
-    numbers = _numbers(_NUMBER, text)
+    """Yield the bytes that the numbers of a text stand for: decimal, binary or octal."""
+    numbers = [number for chunk in _slices(text) for number in chunk.translate(_ONLY_DIGITS).split()]
     if len(numbers) < _FEWEST_NUMBERS:
         return
-    values = list(map(_FROM_DECIMAL.get, numbers))
-    yield _joined(values)
-    for first in (0, 1):
-        yield _joined(values[first::2])
-    yield _joined(map(_FROM_OCTAL.get, numbers))
+    yield _values(numbers, _FROM_DECIMAL)
+    yield _values(numbers, _FROM_OCTAL)
     if any(sign in text for sign in _NEGATIVE):
-        numbers = _numbers(_SIGNED, text)
-        yield _joined(map(_FROM_SIGNED.get, numbers))
-    wide = [int(number) & 0xFFFF_FFFF for number in numbers if 8 <= len(number) <= 11]
-    yield b"".join(number.to_bytes(4, "big") for number in wide)
-    yield b"".join(number.to_bytes(4, "little") for number in wide)
+        numbers = [number for chunk in _slices(text) for number in _SIGNED.findall(chunk)]
+        yield _values(numbers, _FROM_SIGNED)
+    if any(sign in text for sign in _NUMBERED):  # every second number is the position of a byte
+        for first in (0, 1):
+            yield _values(numbers[first::2], _FROM_DECIMAL)
+    if b"words" in text:  # JavaScript's word arrays, of 32 bits
+        words = [int(number) & 0xFFFF_FFFF for number in numbers if len(number) <= 11]
+        yield b"".join(word.to_bytes(4, "big") for word in words)
 
 
-def _joined(values: Iterable[int | None]) -> bytes:
-    """Return values as bytes; None, for what is not a byte, is left out."""
-    return bytes([value for value in values if value is not None])
-
-
-def _numbers(pattern: re.Pattern[bytes], text: bytes) -> list[bytes]:
-    if len(text) <= CHUNK:
-        return pattern.findall(text)
-    numbers: list[bytes] = []
-    start = 0
-    while start < len(text):
-        end = start + CHUNK
-        while end < len(text) and end < start + CHUNK + 20 and text[end : end + 1].isdigit():
-            end += 1
-        numbers += pattern.findall(text, start, end)
-        start = end
-    return numbers
+def _values(numbers: list[bytes], table: dict[bytes, int]) -> bytes:
+    """Return numbers as bytes; what is not a byte is left out."""
+    return bytes([table[number] for number in numbers if number in table])
 
 
 def dense_runs(data: bytes, flags: bytes, shortest: int) -> bytes:
@@ -177,7 +162,12 @@ def _kept(text: bytes, table: bytes | None, deleted: bytes) -> bytes:
 
 
 def _slices(text: bytes) -> Iterator[bytes]:
-    if len(text) <= CHUNK:
-        yield text
-    else:
-        yield from (text[start : start + CHUNK] for start in range(0, len(text), CHUNK))
+    """Yield a text in pieces, none of which ends between two digits of a number."""
+    start = 0
+    while len(text) - start > CHUNK:
+        end = start + CHUNK
+        while text[end - 1 : end].isdigit() and end > start + CHUNK - _LONGEST_NUMBER:
+            end -= 1
+        yield text[start:end]
+        start = end
+    yield text[start:] if start else text
