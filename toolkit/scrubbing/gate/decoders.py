@@ -18,9 +18,9 @@ _PRINTABLE: Final = bytes(byte in b"\0\t\n\r" or 32 <= byte < 127 for byte in ra
 _FIRST: Final = 32  # bytes, which are not all ASCII in compressed data
 # A run of base64, hex or base32 in lines, long enough for compressed data with a secret in it.
 _SHORTEST: Final = 22
-_RUN: Final = re.compile(
-    rb"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{%d,}+(?:\r?\n[ \t]{0,40}+[A-Za-z0-9+/_-]++)*+" % _SHORTEST
-)
+_RUN: Final = re.compile(rb"\x01" * _SHORTEST + rb"\x01*+")
+_MORE_LINES: Final = re.compile(rb"(?:\r?\n[ \t]{0,40}+[A-Za-z0-9+/_-]++)*+")
+_IS_CODED: Final = bytes((chr(byte).isalnum() and byte < 128) or byte in b"+/_-" for byte in range(256))
 _LOOKS_CODED: Final = re.compile(rb"(?=[\s\S]{0,40}?[A-Z])(?=[\s\S]{0,40}?[a-z])(?=[\s\S]{0,60}?[0-9+/_-])")
 _HASHES: Final = frozenset({32, 40, 56, 64, 96, 128})  # hex digits of MD5 and SHA
 _HEX: Final = re.compile(rb"[0-9a-f]+|[0-9A-F]+")
@@ -70,11 +70,13 @@ def beginnings(data: bytes, budget: Budget) -> Iterator[tuple[str, bytes]]:
 
 def bytes_as_characters(data: bytes) -> Iterator[tuple[str, bytes]]:
     """Yield compressed data that was written as text, one character for each byte, as JavaScript does."""
-    if (b"\xc2" in data or b"\xc3" in data) and any(magic in data for magic in _MAGICS_AS_CHARACTERS):
+    if b"\xc2" in data or b"\xc3" in data:
         try:
-            yield "characters", data.decode("utf-8").encode("latin-1", "replace")
+            text = data.decode("utf-8")
         except UnicodeDecodeError:
             return
+        if any(magic in data for magic in _MAGICS_AS_CHARACTERS):
+            yield "characters", text.encode("latin-1", "replace")
 
 
 def notations(text: bytes, budget: Budget) -> Iterator[tuple[str, bytes]]:
@@ -117,17 +119,20 @@ def headerless_opened(text: bytes, budget: Budget) -> Iterator[tuple[str, bytes]
 
 
 def _runs(text: bytes) -> Iterator[bytes]:
+    """Yield each long run of base64, base32 or hex with the lines that go on after it."""
+    flags = text_codes.flagged(text, _IS_CODED)
     at = 0
-    while at < len(text):
+    while at < len(flags):
         end = at + CHUNK
-        match = _RUN.search(text, at, end)
+        match = _RUN.search(flags, at, end)
         if match is None:
-            at = end - _SHORTEST if end < len(text) else end
+            at = end - _SHORTEST if end < len(flags) else end
             continue
         if match.end() == end:
-            match = _RUN.match(text, match.start()) or match
-        yield match[0]
-        at = match.end()
+            match = _RUN.match(flags, match.start()) or match
+        more = _MORE_LINES.match(text, match.end())
+        at = more.end() if more else match.end()
+        yield text[match.start() : at]
 
 
 CONTAINERS: Final[tuple[Callable[[bytes, Budget], Iterator[tuple[str, bytes]]], ...]] = (

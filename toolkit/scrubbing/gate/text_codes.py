@@ -130,8 +130,13 @@ def dense_runs(data: bytes, flags: bytes, shortest: int) -> bytes:
         flags: 256 flags, 1 for the bytes of a run.
         shortest: bytes of the shortest run, 11 or more.
     """
-    is_in = _kept(data, flags, b"")
+    is_in = flagged(data, flags)
     return b"\n".join(_runs(data, is_in)) if b"\1" * shortest in is_in else b""
+
+
+def flagged(data: bytes, flags: bytes) -> bytes:
+    """Return the flag of each byte, given 256 flags."""
+    return _kept(data, flags, b"")
 
 
 def _runs(data: bytes, is_in: bytes) -> Iterator[bytes]:
