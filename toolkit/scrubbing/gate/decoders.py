@@ -38,7 +38,8 @@ _MAGICS_AS_CHARACTERS: Final = tuple(
 
 def text_of(parts: Iterable[bytes]) -> bytes:
     """Return what may be text: whole parts in UTF-8, and the printable runs of others; zeros of UTF-16 are left out."""
-    texts, others = [], []
+    texts: list[bytes] = []
+    others: list[bytes] = []
     for part in parts:
         (texts if _is_text(part) else others).append(part)
     texts.append(text_codes.dense_runs(b"\n".join(others), _PRINTABLE, SHORTEST_RUN))
