@@ -32,6 +32,8 @@ _LETTERS_ONLY: Final = ((b"%", _PERCENT), (b"\\", _BACKSLASH_LETTER), (b"&", _EN
 # Quoted-printable (RFC 2045 section 6.7), with the gap between two encoded words of a header (RFC 2047 section 2).
 _MAIL_QUOTED: Final = re.compile(rb"=(?:[0-9A-Fa-f]{2}|[ \t]{0,8}\r?\n)")
 _MAIL_GAP: Final = re.compile(rb"\?=[ \t\r\n]{0,8}=\?[A-Za-z0-9*_-]{1,40}\?[QqBb]\?")
+# What mail certainly has where a secret is escaped; a single escape stands in many a URL.
+_IS_MAIL: Final = re.compile(rb"=(?:3[Dd]|\?|[ \t]{0,8}\r?\n|[0-9A-Fa-f]{2}=[0-9A-Fa-f]{2})")
 _MAIL_WORD: Final = re.compile(rb"=\?[A-Za-z0-9*_-]{1,40}\?[Qq]\?")
 _LETTERS: Final = {
     bytes((letter,)): bytes((code,)) for letter, code in zip(b"abtnvfre", b"\a\b\t\n\v\f\r\x1b", strict=True)
@@ -154,7 +156,7 @@ def levels(data: bytes, *, letters_only: bool = False) -> Iterator[Level]:
     yield first
     patterns = _LETTERS_ONLY if letters_only else _ALL
     yield from _deeper(first, patterns)
-    if b"=" in data:
+    if b"=" in data and _IS_MAIL.search(data):
         plainer = _MAIL_QUOTED.sub(_undone, data)
         if plainer != data:
             if _MAIL_WORD.search(data):

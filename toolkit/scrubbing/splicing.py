@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.spellings import Spelling
 
+_BACKSLASH: Final = ord("\\")
 _CODECS: Final = {(1, True): "utf-16-le", (1, False): "utf-16-be", (3, True): "utf-32-le", (3, False): "utf-32-be"}
 
 
@@ -92,5 +93,7 @@ def _fitted(data: bytes, span: Span) -> Span:
                     if is_little:
                         return Span(start, end + zeros, span.secret, codec)
                     return Span(start - zeros, end, span.secret, codec)
-    run = len(data[:start]) - len(data[:start].rstrip(b"\\")) if data[start - 1 : start] == b"\\" else 0
-    return span._replace(start=start - run) if run % 2 else span
+    run = 0
+    while run < start and data[start - run - 1] == _BACKSLASH:
+        run += 1
+    return span._replace(start=start - run) if run % 2 else span  # the last one escapes the first character
