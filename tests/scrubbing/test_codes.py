@@ -70,6 +70,31 @@ def test_a_random_secret_in_any_code(write, offset):
     assert known.find(result) is None
 
 
+def dumped(data, line):
+    """Return a hex dump, with a line for 16 bytes."""
+    parts = [(at, data[at : at + 16]) for at in range(0, len(data), 16)]
+    return "".join(line(at, part.hex(" "), part.decode()) for at, part in parts).encode()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        lambda at, digits, text: f"{at:08x}  {digits:47}  |{text}|\n",
+        lambda at, digits, text: f"{at:08x}: {digits.replace(' ', ''):32}  {text}\n",
+    ],
+    ids=["hexdump -C", "xxd"],
+)
+def test_a_hex_dump(line):
+    """A secret in a hex dump is replaced with the text beside it; the lines before and after stay."""
+    secret = fake("dump", 40)
+    data = dumped(f"{'-' * 24}{secret}{'+' * 24}".encode(), line)
+    result = scrubbed(secret, data).decode()
+    assert result.startswith("00000000")
+    assert result.count("<SECRET>") == 1
+    assert result.endswith(data.decode()[-30:])
+    assert not any(secret[at : at + 4] in result for at in range(len(secret) - 3))
+
+
 @pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
 def test_wide_text_stays_wide_text(codec):
     """The placeholder is written in the encoding of the text around it."""

@@ -34,6 +34,8 @@ _MAIL_QUOTED: Final = re.compile(rb"=(?:[0-9A-Fa-f]{2}|[ \t]{0,8}\r?\n)")
 _MAIL_GAP: Final = re.compile(rb"\?=[ \t\r\n]{0,8}=\?[A-Za-z0-9*_-]{1,40}\?[QqBb]\?")
 # What mail certainly has where a secret is escaped; a single escape stands in many a URL.
 _IS_MAIL: Final = re.compile(rb"=(?:3[Dd]|\?|[ \t]{0,8}\r?\n|[0-9A-Fa-f]{2}=[0-9A-Fa-f]{2})")
+# From the end of the numbers in one line of a hex dump (hexdump -C, xxd) to those in the next: the text and an address.
+_DUMP_GAP: Final = re.compile(rb"  (?:\|[^\n]{0,64}\||[^\n]{1,17})\r?\n[0-9A-Fa-f]{7,8}:? {1,2}")
 _MAIL_WORD: Final = re.compile(rb"=\?[A-Za-z0-9*_-]{1,40}\?[Qq]\?")
 _LETTERS: Final = {
     bytes((letter,)): bytes((code,)) for letter, code in zip(b"abtnvfre", b"\a\b\t\n\v\f\r\x1b", strict=True)
@@ -114,7 +116,11 @@ class Level:
         level: Level | None = self
         while level is not None and level.outer is not None:
             first, last = level._outer_span(start), level._outer_span(end - 1)  # noqa: SLF001 - of this class
-            start, end, level = first[0], last[1], level.outer
+            start, end = first[0], last[1]
+            if level._pattern is _DUMP_GAP:  # noqa: SLF001
+                line_end = level.outer.data.find(b"\n", end)
+                end = len(level.outer.data) if line_end < 0 else line_end  # with the text beside the numbers
+            level = level.outer
         return start, end
 
     def _outer_span(self, at: int) -> tuple[int, int]:
@@ -146,7 +152,7 @@ class Level:
 
 
 def levels(data: bytes, *, letters_only: bool = False) -> Iterator[Level]:
-    """Yield `data`, then with its escapes undone again and again while that changes it, then those of mail.
+    """Yield `data`, then with its escapes undone again and again while that changes it, then those of mail and dumps.
 
     Args:
         data: a text of any kind.
@@ -168,6 +174,10 @@ def levels(data: bytes, *, letters_only: bool = False) -> Iterator[Level]:
             joined = _MAIL_GAP.sub(b"", data)
             if joined != data:
                 yield Level(joined, first, _MAIL_GAP)
+    if b"\n00000" in data:  # the address in the second line of a dump
+        joined = _DUMP_GAP.sub(b"", data)
+        if joined != data:
+            yield Level(joined, first, _DUMP_GAP)
 
 
 def _deeper(level: Level, patterns: tuple[tuple[bytes, re.Pattern[bytes]], ...]) -> Iterator[Level]:
