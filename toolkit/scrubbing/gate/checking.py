@@ -111,7 +111,9 @@ def _inner(view: _View, sought: Known, budget: Budget, *, is_joined: bool) -> It
         yield view.decoded(name, result)
     if is_last:
         return
-    yield from (view.decoded(name, result) for name, result in decoders.beginnings(view.data, budget))
+    is_unescaped = view.forms[-1:] == ("escapes",)
+    for name, result in decoders.beginnings(view.data, budget, is_unescaped=is_unescaped):
+        yield view.decoded(name, result)
     text = decoders.text_of(view.parts or (view.data,))
     if len(text) < SHORTEST_RUN:
         return

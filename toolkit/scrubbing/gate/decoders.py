@@ -62,18 +62,19 @@ def containers(data: bytes, budget: Budget) -> Iterator[tuple[str, bytes]]:
         yield from opener(data, budget)
 
 
-def beginnings(data: bytes, budget: Budget) -> Iterator[tuple[str, bytes]]:
-    """Yield what some data is as a whole, compressed without a magic number or written as characters."""
+def beginnings(data: bytes, budget: Budget, *, is_unescaped: bool) -> Iterator[tuple[str, bytes]]:
+    """Yield what some data is as a whole, compressed without a magic number or written as characters.
+
+    JavaScript writes bytes as text, with one character for each.
+
+    Args:
+        is_unescaped: True for text from which escapes were removed; some may have been bytes that are not UTF-8.
+    """
     if not data[:_FIRST].isascii():
         yield from compression.headerless_opened(data, budget)
-    yield from bytes_as_characters(data)
-
-
-def bytes_as_characters(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield compressed data that was written as text, one character for each byte, as JavaScript does."""
     if b"\xc2" in data or b"\xc3" in data:
         try:
-            text = data.decode("utf-8")
+            text = data.decode("utf-8", "replace" if is_unescaped else "strict")
         except UnicodeDecodeError:
             return
         if any(magic in data for magic in _MAGICS_AS_CHARACTERS):

@@ -28,7 +28,7 @@ _FOR_URLS: Final = bytes.maketrans(b"-_", b"+/")
 _FOR_INT: Final = bytes.maketrans(_UPPER32 + _UPPER32.lower(), b"0123456789abcdefghijklmnopqrstuv" * 2)
 _RUN32: Final = re.compile(rb"[A-Z2-7]{%d,}+|[a-z2-7]{%d,}+" % (_SHORTEST_BASE32, _SHORTEST_BASE32))
 _SIGNED: Final = re.compile(rb"-?[0-9]+")
-_NUMBERED: Final = (b'"0"', b"[0]", b"{0:")
+_NUMBERED: Final = (b'"0', b"[0]", b"{0:")
 _NEGATIVE: Final = (b"[-", b",-", b", -")
 
 
