@@ -21,6 +21,7 @@ from toolkit.scrubbing.finding.learning import learned
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
 from toolkit.scrubbing.scrubber import Scrubber
+from toolkit.scrubbing.strength import Strength, grade
 
 URL = "https://h.example/v2/accounts"
 
@@ -30,7 +31,7 @@ def strong(seed=0):
     return "".join(Random(seed).choices(string.ascii_letters + string.digits, k=28))  # noqa: S311
 
 
-SECRETS = st.integers(0, 2**32).map(strong)
+SECRETS = st.integers(0, 2**32).map(strong).filter(lambda text: grade(text) is Strength.STRONG)
 NAMES = st.sampled_from(
     ["access_token", "apiKey", "API-SECRET_KEY", "client secret", "x-shop-access-token", "user_password", "authToken"]
 )
@@ -303,6 +304,14 @@ def test_replay_of_weak_and_strong_values(tmp_path):
     assert calls(tk.Cassette(path)) == [0, 1, 2]
     canaries.assert_absent(path.read_bytes(), values)
     assert calls(tk.Cassette(path, "none")) == [0, 1, 2]
+
+
+def test_credentials_in_paths():
+    """A bot's token and the key of a webhook are found in the path of a request and in links."""
+    bot, hook = f"1234567890:{strong(1)}{strong(2)[:7]}", f"/services/T0AAAAAAA/B0AAAAAAA/{strong(3)[:24]}"
+    assert found(RecordedRequest("GET", f"https://h.example/bot{bot}/getMe")) == [bot]
+    assert found(RecordedRequest("POST", f"https://h.example{hook}")) == [strong(3)[:24]]
+    assert found(RecordedResponse(200, "", (), json.dumps({"url": f"https://h.example{hook}"}).encode()))
 
 
 def test_basic_credentials():

@@ -124,7 +124,7 @@ def test_planted_elsewhere(interaction, secret):
 
 # Texts as machines make them; hypothesis would prefer simple ones.
 STRONG = st.integers(0, 2**32).map(
-    lambda seed: "".join(Random(seed).choices(string.ascii_letters + string.digits, k=30))  # noqa: S311
+    lambda seed: "".join(Random(seed).choices(string.ascii_letters + string.digits, k=30)) + "7-x"  # noqa: S311
 )
 
 

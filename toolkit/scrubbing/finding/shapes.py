@@ -1,7 +1,7 @@
 """Credentials that are recognized by their shape, wherever they stand in a text.
 
 These are PEM keys (RFC 7468), signed tokens (RFC 7519), what follows `Bearer` (RFC 6750) or `Basic` (RFC 7617), the
-password in a URL, and keys in the formats of providers.
+password in a URL, credentials that are a part of a path, and keys in the formats of providers.
 """
 
 from __future__ import annotations
@@ -35,6 +35,12 @@ _SCHEME: Final = (
     r"|EARER(?<=BEARER) {1,20}+([A-Za-z0-9._~+/=-]{16,}+)"
 )
 _PAIR: Final = r"(?:asic(?<=[Bb]asic)|ASIC(?<=BASIC))(?<!\w\w{5})[ +]{1,20}+([A-Za-z0-9+/_=-]{8,}+)"
+# Services whose credentials are a part of a path: bots of Telegram, incoming webhooks of Slack and Discord.
+_PATH: Final = (
+    r"/(?:bot([0-9]{8,10}:[A-Za-z0-9_-]{35})"
+    r"|services/T[A-Z0-9]{6,14}/B[A-Z0-9]{6,14}/([A-Za-z0-9]{16,40}+)"
+    r"|webhooks/[0-9]{15,22}+/([A-Za-z0-9_-]{60,90}+))"
+)
 _USER_INFO: Final = r":(?:\\{0,8}+/){2}([^\s/?#@:\"'<>\\]{0,400}+)(?::([^\s/?#@\"'<>\\]{1,400}+))?@"
 
 
@@ -82,6 +88,11 @@ def _passwords_of_urls(text: str) -> Iterator[tuple[str, str]]:
                 yield "PASSWORD", unquote(value)
 
 
+def _parts_of_paths(text: str) -> Iterator[tuple[str, str]]:
+    for match in _matches(_PATH, text):
+        yield "ACCESS_TOKEN", match[1] or match[2] or match[3]
+
+
 # Texts of which one occurs in every such credential, and are searched for quickly; and the search itself.
 _FINDERS: Final = (
     (("PRIVATE KEY",), _private_keys),
@@ -89,6 +100,7 @@ _FINDERS: Final = (
     (("eyJ",), _signed_tokens),
     (("asic", "ASIC"), _basic_pairs),
     (("@",), _passwords_of_urls),
+    (("/bot", "/services/T", "/webhooks/"), _parts_of_paths),
 )
 
 

@@ -22,6 +22,7 @@ _STEP: Final = (
     r"|(?P<star>\*)|(?P<name>[^.\[\]\s*'\"]+))"
 )
 _SEPARATORS: Final = re.compile(r"[-_]")
+_MOST_REMEMBERED: Final = 1_024  # names whose treatment was looked up
 _NOT_IN_KIND: Final = re.compile(r"[^A-Z0-9]+")
 
 
@@ -120,6 +121,7 @@ class CompiledRules:
     def __init__(self, rules: Rules) -> None:
         self._names = {_normal(name): STAND_IN for name in rules.pseudonyms if not name.startswith("$")}
         self._names.update((_normal(name), _kind_of(name)) for name in rules.names)
+        self._treatments: dict[str, str | None] = {}
         paths = [(path, _kind_of_path(path)) for path in rules.json_paths]
         paths += [(path, STAND_IN) for path in rules.pseudonyms if path.startswith("$")]
         self._paths = [(_steps(path), treatment) for path, treatment in paths]
@@ -139,8 +141,13 @@ class CompiledRules:
         """Return the treatment of a field or header of this name, or None."""
         if not self._names:
             return None
-        treatment = self._names.get(_normal(name))
-        return self._names.get(_normal(last_name(name))) if treatment is None else treatment
+        treatments = self._treatments
+        if name not in treatments:
+            if len(treatments) >= _MOST_REMEMBERED:
+                treatments = self._treatments = {}  # not emptied, because another thread may be reading the old one
+            treatment = self._names.get(_normal(name))
+            treatments[name] = self._names.get(_normal(last_name(name))) if treatment is None else treatment
+        return treatments[name]
 
     def of_path(self, path: KeyPath) -> str | None:
         """Return the treatment of the scalar at this place in JSON, or None."""
@@ -202,15 +209,27 @@ def _steps(path: str) -> tuple[_Step, ...]:
     return tuple(steps)
 
 
-def _leads_to(steps: tuple[_Step, ...], path: KeyPath, start: int = 0) -> bool:
+def _leads_to(steps: tuple[_Step, ...], path: KeyPath) -> bool:
     """Check whether the steps lead to a place, or to something that contains it."""
-    if not steps:
-        return True
-    wanted, is_deep = steps[0]
-    for position in range(start, len(path) if is_deep else min(start + 1, len(path))):
-        if (wanted is None or path[position] == wanted) and _leads_to(steps[1:], path, position + 1):
-            return True
-    return False
+    if any(step.wanted is not None and step.wanted not in path for step in steps):
+        return False
+    position = 0
+    while steps:
+        # A deep step and those after it, up to the next deep one, stand side by side; the first such place will do.
+        count = next((number for number, step in enumerate(steps) if step.is_deep and number), len(steps))
+        last = len(path) - count if steps[0].is_deep else position
+        starts = range(position, last + 1)
+        start = next((start for start in starts if _fits(steps[:count], path[start : start + count])), None)
+        if start is None:
+            return False
+        steps, position = steps[count:], start + count
+    return True
+
+
+def _fits(steps: tuple[_Step, ...], parts: KeyPath) -> bool:
+    return len(parts) == len(steps) and all(
+        step.wanted is None or step.wanted == part for step, part in zip(steps, parts, strict=True)
+    )
 
 
 def _pattern(text: str) -> tuple[re.Pattern[str], int, str]:

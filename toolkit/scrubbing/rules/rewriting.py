@@ -21,6 +21,9 @@ from toolkit.scrubbing.vocabulary import Place
 # Takes the treatment, the value, and whether it is a JSON number; returns what to write instead.
 Replace = Callable[[str, str, bool], str]
 
+# Of the path of a value that lies deeper, the outer and the inner parts are compared with rules.
+_OUTER: Final = 20
+_INNER: Final = 6
 # A text that is not closed reaches to the end.
 _TOKEN: Final = re.compile(r'([{}\[\],:])|("[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z))|([^\s{}\[\],:"]++)', re.DOTALL)
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
@@ -121,7 +124,8 @@ def _scalars(text: str, above: KeyPath) -> Iterator[tuple[KeyPath, int, int]]:
         elif within and within[-1].awaits_name:
             within[-1].part = _name(match[0])
         elif within or above or match[2]:
-            yield (*above, *(each.part for each in within)), match.start(), match.end()
+            deepest = within if len(within) <= _OUTER + _INNER else (*within[:_OUTER], *within[-_INNER:])
+            yield (*above, *(each.part for each in deepest)), match.start(), match.end()
 
 
 def _step(sign: str, within: list[_Open]) -> None:
