@@ -93,6 +93,7 @@ def test_lines():
         "Cookie: theme=dark; lang=en; consent=2026-11-22",
         "we set a cookie: it remembers your choices",
         "SharedAccessKey=<your key>;Password=********;",
+        "a file that begins with -----BEGIN PRIVATE KEY----- and ends with -----END PRIVATE KEY-----",
     ],
 )
 def test_ordinary_text(text):

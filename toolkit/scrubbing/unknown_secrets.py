@@ -23,7 +23,11 @@ from toolkit.scrubbing.vocabulary import Place, is_placeholder
 
 _SLICE: Final = 1 << 18  # characters that one search reads, since a search blocks all other threads
 _LONGEST: Final = 1 << 13  # characters of a match that begins at the end of a slice
-_PRIVATE_KEY: Final = r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+# The first line, and the beginning of what is in the key: examples in prose have dots there.
+_PRIVATE_KEY: Final = (
+    r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----(?:\\{1,8}+[nr]|[^A-Za-z0-9+/\\]){0,60}+"
+    r"(?:[A-Za-z0-9+/]{16}|Proc-Type:|DEK-Info:|Version:|Comment:)"
+)
 _SIGNED: Final = (
     r"eyJ(?<![A-Za-z0-9_-]eyJ)[A-Za-z0-9_-]{8,}+\.(?:eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+"
     r"|[A-Za-z0-9_-]*+(?:\.[A-Za-z0-9_-]{8,}+){3})"
