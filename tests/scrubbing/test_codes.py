@@ -100,6 +100,7 @@ def test_wide_text_stays_wide_text(codec):
     """The placeholder is written in the encoding of the text around it."""
     secret = fake(codec)
     assert scrubbed(secret, f'{{"a": "{secret}"}}'.encode(codec)).decode(codec) == '{"a": "<SECRET>"}'
+    assert scrubbed(secret, secret.encode(codec)).decode(codec) == "<SECRET>"
 
 
 def test_a_secret_that_is_hex_or_base64_itself():

@@ -147,6 +147,9 @@ def test_personal_data_stays_in_its_recording():
     REGISTER.add("SECRET", Secret("4711000815"))
     assert first.scrub_text("4711000815") == "1234567890"
     assert second.scrub_text("4711000815") == "<SECRET>"
+    REGISTER.add("PASSWORD", Secret("of-another-session"))
+    first.add_stand_ins([(Secret("of-another-session"), "a-name")])
+    assert first.scrub_text("of-another-session") == "<PASSWORD>"
 
 
 def test_a_short_secret_is_warned_about_once():

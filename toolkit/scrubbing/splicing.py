@@ -9,6 +9,7 @@ from toolkit.core.secret import Secret
 from toolkit.scrubbing.spellings import Spelling
 
 _BACKSLASH: Final = ord("\\")
+# By the number of null bytes beside a character, and whether they follow it.
 _CODECS: Final = {(1, True): "utf-16-le", (1, False): "utf-16-be", (3, True): "utf-32-le", (3, False): "utf-32-be"}
 
 
@@ -86,13 +87,10 @@ def _fitted(data: bytes, span: Span) -> Span:
     if b"\0" in data[start : end + 3]:
         for zeros in (3, 1):
             beside = b"\0" * zeros
-            for is_little in (True, False):
-                first = data[start + 1 : start + 1 + zeros] if is_little else data[max(0, start - zeros) : start]
-                if first == beside and end - start > zeros:
-                    codec = _CODECS[zeros, is_little]
-                    if is_little:
-                        return Span(start, end + zeros, span.secret, codec)
-                    return Span(start - zeros, end, span.secret, codec)
+            if start % (zeros + 1) == zeros and data[start - zeros : start] == beside:
+                return Span(start - zeros, end, span.secret, _CODECS[zeros, False])
+            if data[start + 1 : start + 1 + zeros] == beside and data[end : end + zeros] == beside:
+                return Span(start, end + zeros, span.secret, _CODECS[zeros, True])
     run = 0
     while run < start and data[start - run - 1] == _BACKSLASH:
         run += 1
