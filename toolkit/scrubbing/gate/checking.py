@@ -124,7 +124,8 @@ def _inner(view: _View, sought: Known, budget: Budget, *, is_joined: bool) -> It
     levels = list(escapes.unescaped(text, budget, with_signs=sought.has_signs))
     for level in levels:
         yield view.decoded("escapes", level)._replace(is_final=level is levels[-1])
-    if not levels:  # otherwise the codes are undone in the last level
+    # In text, the codes are undone after the escapes. Printable runs of other data may look escaped by chance.
+    if not levels or len(text) < len(view.data):
         yield from _codes(view, text, budget, is_joined=is_joined)
 
 
