@@ -42,6 +42,7 @@ _LONGEST_RETRY: Final = 512  # characters of a value that is not accepted, and i
 _MOST_RETRIED: Final = 4  # items of a list
 # Settings as pairs: {"name": "client_secret", "value": "..."}, <add key="client_secret" value="..."/>.
 _PAIR_HEADS: Final = frozenset({"name", "key", "id", "header", "parameter", "field", "variable", "Name", "Key"})
+_QUOTES: Final = "\"'"
 _BEFORE_QUERY_FIELDS: Final = frozenset("?&;#")
 _PAIR_VALUES: Final = frozenset({"value", "Value"})
 _PAIR_HEAD: Final = r"\s{0,20}+\\{0,8}+[\"']([^\"'\\<>]{1,80}+)(?=\\{0,8}+[\"'])"
@@ -117,9 +118,9 @@ class Fields:
         elsewhere, in_queries = self._names
         signs = []
         for match in compiled(_NAME_BACKWARDS).finditer(backwards):
-            written = match[1]
-            before = match.end()
-            names = in_queries if backwards[before : before + 1] in _BEFORE_QUERY_FIELDS else elsewhere
+            written, names = match[1], elsewhere
+            if written[0] not in _QUOTES and backwards[match.end() : match.end() + 1] in _BEFORE_QUERY_FIELDS:
+                names = in_queries
             if written not in names:
                 names[written] = self._noted(written, Place.QUERY if names is in_queries else Place.JSON)
             name = names[written]
@@ -129,7 +130,7 @@ class Fields:
 
     def _noted(self, written: str, place: Place) -> _Name | None:
         """Note a name that is written like this, reversed; return it if credentials or heads of pairs have it."""
-        is_quoted = written[0] in "\"'"
+        is_quoted = written[0] in _QUOTES
         name = _forwards(written.strip("\"'") if is_quoted else written.lstrip("])"))
         if written[0] == '"':
             self.keys.add(name)
