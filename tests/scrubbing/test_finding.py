@@ -201,6 +201,7 @@ def test_weak_values_in_requests(place):
         b'{"note": "password: please change it"}',
         b"Hello, your password: see below. It is new.",
         b'{"password": null, "pin": 1234, "otp": true, "secret": ""}',
+        b'{"tokens": ["good", "morning"], "token": "USDC", "key": 5}',
         b'{"page_token": "next", "token_type": "bearer", "key": "value", "author": "me"}',
     ],
 )
@@ -208,6 +209,12 @@ def test_ordinary_requests_stay(body):
     """Sentences, numbers and other fields in a request stay."""
     request = RecordedRequest("POST", URL, (), body)
     assert scrubbed(request)[0] == request
+
+
+def test_ordinary_queries_stay():
+    """Currencies, orders, cursors and numbers in a query stay, so that a replay may ask in another order."""
+    uri = f"{URL}?key=1&code=EUR&token=USDC&sid=abc&sign=asc&sort_key=name&auth=true&next_page_token=abcd1234&state=x"
+    assert Scrubber(KnownSecrets()).lookup_request(RecordedRequest("GET", uri)).uri == uri
 
 
 def test_headers_of_unknown_names():

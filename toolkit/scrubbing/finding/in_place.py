@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Final
 
 from toolkit.core.patterns import compiled
-from toolkit.core.secret import Secret
+from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.scrubbing.finding.fields import Field, Fields
 from toolkit.scrubbing.finding.walking import Walker
 from toolkit.scrubbing.grading import secret_kind
@@ -114,7 +114,9 @@ def _counts(name: str, kind: str, place: Place, value: str) -> bool:
         return True
     if _NUMBER.fullmatch(value) and kind not in _DIGITS_COUNT:
         return False
-    return not needs_strong_value(name, place)
+    # A token may also be a currency or a word.
+    is_word = name.lower() == "tokens" or (name.lower() == "token" and len(value) < SHORTEST_SECRET)
+    return not is_word and not needs_strong_value(name, place)
 
 
 def _is_line(text: str, field: Field) -> bool:
