@@ -26,6 +26,7 @@ class Register:
         self._lock = threading.RLock()  # reentrant: a finalizer may run inside, and add or read
         self._entries: list[tuple[str, Secret]] = []
         self._kinds: dict[Secret, str] = {}
+        self._met: set[Secret] = set()
         self._listeners: list[WeakMethod[Callable[[], None]]] = []
         self._with_first: Callable[[], None] | None = None
 
@@ -42,14 +43,22 @@ class Register:
         """Add a secret of a kind such as "ACCESS_TOKEN"; an empty secret and one that is known already are ignored."""
         self.add_all([(kind, secret)])
 
-    def add_all(self, secrets: Iterable[tuple[str, Secret]]) -> None:
-        """Add several secrets, each with its kind; listeners are called once, and only if one of them is new."""
+    def add_all(self, secrets: Iterable[tuple[str, Secret]], *, are_met: bool = False) -> None:
+        """Add several secrets, each with its kind; listeners are called once, and only if one of them is new.
+
+        Args:
+            secrets: kind and secret of each.
+            are_met: True for values that were met in the place of a credential, of which a service may send thousands.
+                They are looked for in fewer codes.
+        """
         with self._lock:
             count = len(self._entries)
             for kind, secret in secrets:
-                if secret and secret not in self._kinds:
+                is_new = secret not in self._kinds
+                if secret and (is_new or (secret in self._met and not are_met)):
                     self._kinds[secret] = kind
                     self._entries.append((kind, secret))
+                    (self._met.add if are_met else self._met.discard)(secret)
             if len(self._entries) == count:
                 return
             self._listeners = [each for each in self._listeners if each() is not None]
@@ -67,6 +76,10 @@ class Register:
     def kind_of(self, secret: Secret) -> str | None:
         """Return the kind of a secret, or None if it is not known."""
         return self._kinds.get(secret)
+
+    def is_met(self, secret: Secret) -> bool:
+        """Check whether a secret was only met in the place of a credential, and nobody has named it."""
+        return secret in self._met
 
     def with_first(self, call: Callable[[], None]) -> None:
         """Call a function as soon as there is a secret."""

@@ -17,6 +17,8 @@ from toolkit.scrubbing.vocabulary import is_placeholder
 
 _ROUNDS: Final = 4  # a secret may stand in what is left of another
 
+_FEWER: Final = frozenset({"CLIENT_ASSERTION"})  # each token request has another
+
 
 class KnownSecrets:
     """The secrets of the process's register, each with the placeholder that stands for it in one recording.
@@ -41,10 +43,15 @@ class KnownSecrets:
         """Add a secret of a kind such as "ACCESS_TOKEN" to the register, and give it its placeholder here."""
         self.add_all([(kind, secret)])
 
-    def add_all(self, secrets: Iterable[tuple[str, Secret]]) -> None:
-        """Add several secrets, each with its kind; listeners are called once. Warn about short secrets."""
+    def add_all(self, secrets: Iterable[tuple[str, Secret]], *, are_met: bool = False) -> None:
+        """Add several secrets, each with its kind; listeners are called once. Warn about short secrets.
+
+        Args:
+            secrets: kind and secret of each.
+            are_met: True for values that were met in the place of a credential, as in `Register.add_all`.
+        """
         new = [(kind, secret) for kind, secret in secrets if self._name(secret, kind)]
-        REGISTER.add_all(new)
+        REGISTER.add_all(new, are_met=are_met)
         for kind, secret in new:
             if len(secret.reveal()) < SHORTEST_SECRET:
                 warn(
@@ -193,7 +200,7 @@ class _RegisteredSecrets(Searcher):
                 for kind, secret in REGISTER.since(self._count):
                     self._count += 1
                     if is_secret(secret):
-                        self.add(secret, kind)
+                        self.add(secret, fewer=kind in _FEWER or REGISTER.is_met(secret))
         return self
 
 

@@ -173,7 +173,7 @@ class Scrubber:
         request: RecordedRequest | None = None,
         records: bool = True,
     ) -> None:
-        self.known.add_all(learned(message, body, request=request))
+        self.known.add_all(learned(message, body, request=request), are_met=True)
         if self._rules is not None:
             uri = message.uri if isinstance(message, RecordedRequest) else ""
             self._rules.learn(uri, message.headers, body, is_request=bool(uri), records=records)

@@ -21,7 +21,6 @@ from toolkit.scrubbing.pem import other_texts
 from toolkit.scrubbing.short_secrets import ShortSecrets
 from toolkit.scrubbing.window_index import STEP, WIDE, WIDTH, WindowIndex, group_at
 
-_FEWER: Final = frozenset({"COOKIE", "CLIENT_ASSERTION"})  # kinds that come in numbers; some codes are left out
 _MOST_KEPT: Final = 32  # secrets whose patterns are kept after a match
 _VARIED: Final = 3  # different bytes; windows of fewer may be in a text by chance, and often
 _SHORTEST_EXACT: Final = 4  # bytes
@@ -74,13 +73,13 @@ class Searcher:
     def __bool__(self) -> bool:
         return bool(self._entries or self._short)
 
-    def add(self, secret: Secret, kind: str = "") -> None:
-        """Add a secret to look for."""
+    def add(self, secret: Secret, *, fewer: bool = False) -> None:
+        """Add a secret to look for, in all codes or, of secrets that come in thousands, in fewer."""
         text = secret.reveal()
         if len(text) < SHORTEST_SECRET:
             self._short.add(secret)
             return
-        self._enter(_Entry(secret, secret, kind in _FEWER, plain_only=False))
+        self._enter(_Entry(secret, secret, fewer, plain_only=False))
         for other, plain_only in other_texts(text):
             self._enter(_Entry(secret, other, fewer=False, plain_only=plain_only))
 
