@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from toolkit.core.document import ADDRESS_NAMES, DEFAULT_HEADER_PREFIX, symbolic_address
@@ -43,6 +43,18 @@ def _symbolic_host(address_name: str) -> str:
 
 
 _SYMBOLIC_HOSTS: Final = frozenset(map(_symbolic_host, ADDRESS_NAMES))
+
+
+class ScrubbedExchange(NamedTuple):
+    """A request and its response in a form that is safe to record.
+
+    Attributes:
+        known_count: the number of known secrets that were looked for.
+    """
+
+    request: RecordedRequest
+    response: RecordedResponse
+    known_count: int
 
 
 class Scrubber:
@@ -117,9 +129,7 @@ class Scrubber:
         # the result.
         self._last_headers: tuple[HeaderList, int, str, HeaderList] = ((), -1, "", ())
 
-    def exchange(
-        self, request: RecordedRequest, response: RecordedResponse
-    ) -> tuple[RecordedRequest, RecordedResponse]:
+    def exchange(self, request: RecordedRequest, response: RecordedResponse) -> ScrubbedExchange:
         """Return a request and its response in a form that is safe to record.
 
         Raises:
@@ -130,12 +140,14 @@ class Scrubber:
         response_body = decompress_body(response.headers, response.body)
         self._learn(request, request_body)
         self._learn(response, response_body, request=request)
+        known_count = len(self.known)
         change = self._change_for(_whole(request, request_body), _whole(response, response_body))
         headers, body, _ = self._message(response, response_body, change, records=True)
         reason = self.known.scrub_text(response.reason)
-        return (
+        return ScrubbedExchange(
             self._request(request, request_body, change, records=True),
             response._replace(reason=reason, headers=headers, body=body),
+            known_count,
         )
 
     def lookup_request(self, request: RecordedRequest) -> RecordedRequest:

@@ -21,7 +21,7 @@ from toolkit.scrubbing.pem import other_texts
 from toolkit.scrubbing.short_secrets import ShortSecrets
 from toolkit.scrubbing.window_index import STEP, WIDE, WIDTH, WindowIndex, group_at
 
-_MOST_KEPT: Final = 32  # secrets whose patterns are kept after a match
+_MOST_KEPT: Final = 1 << 20  # characters of secrets whose patterns are kept after a match
 _VARIED: Final = 3  # different bytes; windows of fewer may be in a text by chance, and often
 _SHORTEST_EXACT: Final = 4  # bytes
 _IN_BASE64: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
@@ -69,6 +69,7 @@ class Searcher:
         self._odd: list[tuple[int, CodePattern]] = []  # too few letters and digits for a window
         self._short = ShortSecrets()
         self._kept: dict[int, list[CodePattern]] = {}
+        self._kept_length = 0
 
     def __bool__(self) -> bool:
         return bool(self._entries or self._short)
@@ -86,7 +87,7 @@ class Searcher:
     def _enter(self, entry: _Entry) -> None:
         number = len(self._entries)
         self._entries.append(entry)  # first, because another thread may search at any time
-        for order, pattern in enumerate(entry.patterns()):
+        for order, pattern in enumerate(self._patterns(number)):
             normal = pattern.normal
             index = self._wide if len(normal) >= WIDE + STEP - 1 else self._narrow
             width = WIDE if index is self._wide else WIDTH
@@ -170,9 +171,11 @@ class Searcher:
     def _patterns(self, number: int) -> list[CodePattern]:
         patterns = self._kept.get(number)
         if patterns is None:
-            if len(self._kept) >= _MOST_KEPT:
-                self._kept = {}
-            patterns = self._kept[number] = self._entries[number].patterns()
+            patterns = self._entries[number].patterns()
+            self._kept_length += len(patterns[0].literal)
+            if self._kept_length > _MOST_KEPT:
+                self._kept, self._kept_length = {}, len(patterns[0].literal)
+            self._kept[number] = patterns
         return patterns
 
     def _spelling(self, number: int, pattern: CodePattern, level: Level, span: tuple[int, int]) -> Spelling:

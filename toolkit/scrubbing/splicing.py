@@ -33,12 +33,17 @@ def spans_of(data: bytes, spellings: Iterable[Spelling]) -> list[Span]:
 
     Where secrets overlap, the longest stands for all of them.
     """
-    by_secret: dict[tuple[int, Secret], list[tuple[int, int]]] = {}
-    for spelling in spellings:
-        by_secret.setdefault((-spelling.length, spelling.secret), []).append((spelling.start, spelling.end))
     spans: list[Span] = []
-    for (_, secret), places in sorted(by_secret.items(), key=lambda item: item[0][0]):
-        spans = _merged(spans, [Span(*place, secret) for place in _unions(places)])
+    longest = 0
+    for spelling in sorted(spellings, key=_place):
+        if spans and spelling.start < spans[-1].end:
+            before = spans[-1]
+            secret = spelling.secret if spelling.length > longest else before.secret
+            spans[-1] = Span(before.start, max(before.end, spelling.end), secret)
+            longest = max(longest, spelling.length)
+        else:
+            spans.append(Span(spelling.start, spelling.end, spelling.secret))
+            longest = spelling.length
     return [_fitted(data, span) for span in spans]
 
 
@@ -51,34 +56,8 @@ def spliced(data: bytes, replacements: Iterable[tuple[Span, bytes]]) -> bytes:
     return b"".join((*parts, data[done:]))
 
 
-def _unions(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return spans that overlap as one."""
-    result: list[tuple[int, int]] = []
-    for start, end in sorted(places):
-        if result and start < result[-1][1]:
-            result[-1] = result[-1][0], max(end, result[-1][1])
-        else:
-            result.append((start, end))
-    return result
-
-
-def _merged(longer: list[Span], shorter: list[Span]) -> list[Span]:
-    """Return both in order; a longer secret takes over what overlaps with it."""
-    if not longer:
-        return shorter
-    result: list[Span] = []
-    ranked = [*((span, True) for span in longer), *((span, False) for span in shorter)]
-    has_longer = False
-    for span, is_longer in sorted(ranked, key=lambda pair: pair[0][:2]):
-        if result and span.start < result[-1].end:
-            before = result[-1]
-            secret = span.secret if is_longer and not has_longer else before.secret
-            result[-1] = before._replace(end=max(before.end, span.end), secret=secret)
-            has_longer = has_longer or is_longer
-        else:
-            result.append(span)
-            has_longer = is_longer
-    return result
+def _place(spelling: Spelling) -> tuple[int, int]:
+    return spelling.start, spelling.end
 
 
 def _fitted(data: bytes, span: Span) -> Span:

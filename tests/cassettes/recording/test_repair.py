@@ -48,7 +48,7 @@ def test_other_layouts_are_encoded_anew(interaction, knowing):
     """A file of another layout becomes one of ours, without the secret."""
     recorded = interaction(body=SECRET.encode())
     flow = MARKER + yaml.safe_dump(yaml.safe_load(HEADER + encode(recorded)), default_flow_style=True).encode()
-    assert repaired(flow, knowing, source="x.yaml") == HEADER + encode_scrubbed(recorded, knowing)
+    assert repaired(flow, knowing, source="x.yaml") == HEADER + encode_scrubbed(recorded, knowing)[0]
 
 
 @pytest.mark.parametrize("data", [b"", b"\n", HEADER, HEADER + b"- req"])
@@ -66,7 +66,7 @@ def test_other_files_are_refused(knowing):
 def test_messages_of_failures_are_scrubbed(interaction, knowing):
     """The message of a recorded error is scrubbed like a body."""
     failed = interaction(failure=RecordedFailure("ConnectError", f"no route for {SECRET}"), response={"status": 599})
-    written = decode(encode_scrubbed(failed, knowing), source="")
+    written = decode(encode_scrubbed(failed, knowing)[0], source="")
     assert written.failure == RecordedFailure("ConnectError", "no route for <SECRET>")
     assert written.response.status == NO_ANSWER.status
 

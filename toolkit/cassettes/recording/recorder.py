@@ -219,7 +219,7 @@ class Recorder:
         while True:
             count = len(known)
             try:
-                item = repair.encode_scrubbed(interaction, self._scrubber)
+                item, count = repair.encode_scrubbed(interaction, self._scrubber)
                 gate.check(item, known, where=where)
             except SecretLeak:
                 if len(known) == count:

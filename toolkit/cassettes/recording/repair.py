@@ -29,21 +29,21 @@ _BATCH: Final = 1 << 20  # bytes
 _LARGE: Final = 1 << 20  # bytes; a larger recording is checked at once only if it has doubled since the last check
 
 
-def encode_scrubbed(interaction: Interaction, scrubber: Scrubber) -> bytes:
-    """Scrub an interaction, and return it as a block item.
+def encode_scrubbed(interaction: Interaction, scrubber: Scrubber) -> tuple[bytes, int]:
+    """Scrub an interaction; return it as a block item, and the number of known secrets that were looked for.
 
     Raises:
         SecretLeak: if it cannot be checked for secrets.
     """
     failure = interaction.failure
     if failure is None:
-        request, response = scrubber.exchange(interaction.request, interaction.response)
-        return interactions.encode(interaction._replace(request=request, response=response))
+        request, response, known_count = scrubber.exchange(interaction.request, interaction.response)
+        return interactions.encode(interaction._replace(request=request, response=response)), known_count
     # The message of an error may contain an address or a secret, so it is scrubbed like a body.
     as_body = interaction.response._replace(headers=(), body=failure.message.encode("utf-8", "replace"))
-    request, scrubbed = scrubber.exchange(interaction.request, as_body)
-    message = scrubbed.body.decode("utf-8", "replace")
-    return interactions.encode(interaction._replace(request=request, failure=replace(failure, message=message)))
+    request, scrubbed, known_count = scrubber.exchange(interaction.request, as_body)
+    failure = replace(failure, message=scrubbed.body.decode("utf-8", "replace"))
+    return interactions.encode(interaction._replace(request=request, failure=failure)), known_count
 
 
 def repaired(data: bytes, scrubber: Scrubber, *, source: str) -> bytes:
@@ -84,7 +84,7 @@ def holds_secret(data: bytes, known: KnownSecrets) -> bool:
 
 
 def _encoded_anew(opened: contents.Contents, scrubber: Scrubber) -> bytes:
-    items = [encode_scrubbed(opened.interaction(number), scrubber) for number in range(len(opened))]
+    items = [encode_scrubbed(opened.interaction(number), scrubber)[0] for number in range(len(opened))]
     return HEADER + b"".join(items) if items else b""
 
 
@@ -97,7 +97,7 @@ def _repaired_items(opened: Unparsed, scrubber: Scrubber, source: str) -> bytes:
     for number, item in enumerate(items):
         piece = complete[item.start : item.end if number + 1 < len(items) else len(complete)]
         if gate.holds_secret(piece, scrubber.known):
-            piece = encode_scrubbed(opened.interaction(number), scrubber)
+            piece, _ = encode_scrubbed(opened.interaction(number), scrubber)
             if gate.holds_secret(piece, scrubber.known):
                 raise SecretLeak(
                     f"{source}, line {item.line}: the interaction there contains a secret that cannot be removed.",
