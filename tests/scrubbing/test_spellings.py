@@ -43,7 +43,10 @@ def texts(alphabet):
     return st.lists(st.sampled_from(alphabet), min_size=8, max_size=40).map("".join).filter(has_content)
 
 
-PRINTABLE = texts(" " + string.ascii_letters + string.digits + string.punctuation)
+# Credentials have no white space around them.
+PRINTABLE = texts(" " + string.ascii_letters + string.digits + string.punctuation).filter(
+    lambda text: text == text.strip()
+)
 ALPHANUMERIC = texts(string.ascii_letters + string.digits)
 
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from toolkit.core.patterns import compiled
-from toolkit.scrubbing.finding.fields import Field, Fields
+from toolkit.scrubbing.finding.fields import Fields, NamedValue
 from toolkit.scrubbing.finding.parts import replace_cookies
 from toolkit.scrubbing.finding.shapes import password_of_pair
 from toolkit.scrubbing.grading import secret_kind
@@ -136,13 +136,13 @@ def _passwords_of_urls(text: str) -> Iterator[_Hit]:
 def _fields(text: str) -> Iterator[_Hit]:
     flat = compiled(_FIRST_ITEM).sub(_in_one_line, text) if "\n" in text else text
 
-    def name_start(field: Field) -> int | None:
+    def name_start(field: NamedValue) -> int | None:
         """Return the position after the name if the value is the first item of a list, or None."""
         first = max(0, field.start - _LONGEST_SIGN)
         item = compiled(_FIRST_ITEM + r"[\"'\\]{0,8}+\Z").search(text[first : field.start])
         return None if item is None else first + item.start()
 
-    def accepts(field: Field) -> bool:
+    def accepts(field: NamedValue) -> bool:
         place = field.place if flat is text or name_start(field) is None else Place.HEADER
         return secret_kind(field.name, field.value, place) is not None
 

@@ -19,7 +19,7 @@ _CREDENTIAL_HEADERS: Final = ("Authorization", "Proxy-Authorization")
 _SLASHES: Final = re.compile(rb"[/\\]+")
 
 
-class Place(NamedTuple):
+class ComparedAddress(NamedTuple):
     """An address in the form in which httpx compares URLs.
 
     Attributes:
@@ -31,7 +31,7 @@ class Place(NamedTuple):
     prefix: bytes
 
     @classmethod
-    def of(cls, address: Address | str) -> Place:
+    def of(cls, address: Address | str) -> ComparedAddress:
         url = httpx.URL(str(address))
         return cls((url.raw_scheme, url.raw_host, url.port), url.raw_path.rstrip(b"/"))
 
@@ -73,8 +73,8 @@ class Scope:
         others: Iterable[Address] = (),
     ) -> None:
         self.interface = interface
-        self.symbolic = Place.of(symbolic)
-        self.own = None if own is None else Place.of(own)
+        self.symbolic = ComparedAddress.of(symbolic)
+        self.own = None if own is None else ComparedAddress.of(own)
         self._places = (self.symbolic,) if self.own is None else (self.own, self.symbolic)
         self._foreign_prefixes = [
             _segments(other.prefix.encode("ascii"))

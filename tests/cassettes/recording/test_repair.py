@@ -37,7 +37,7 @@ def test_clean_items_keep_their_bytes(interaction, knowing):
     items = [encode(interaction("/0")), encode(interaction("/1", SECRET.encode())), encode(interaction("/2"))]
     edited = items[2].replace(b"  elapsed", b"  # slow\n  elapsed")
     result = repaired(HEADER + items[0] + items[1] + edited + b"- req", knowing, source="x.yaml")
-    clean = encode_scrubbed(interaction("/1", SECRET.encode()), knowing)
+    clean, _ = encode_scrubbed(interaction("/1", SECRET.encode()), knowing)
     assert decode(clean, source="").response.body == b"<SECRET>"
     assert result == HEADER + items[0] + clean + edited
     assert not holds_secret(result, knowing.known)
@@ -216,7 +216,7 @@ def test_failed_rewrite(path, scrubber, interaction, monkeypatch, step):
 def test_secret_that_cannot_be_removed(path, interaction, monkeypatch):
     """If scrubbing does not remove a secret, the warning and later errors name the line until somebody does."""
     scrubber = Scrubber(KnownSecrets())
-    monkeypatch.setattr(scrubber, "exchange", lambda request, response: (request, response))
+    monkeypatch.setattr(scrubber, "exchange", lambda request, response: (request, response, len(scrubber.known)))
     recorder = Recorder(path, scrubber)
     recorder.append(interaction("/0"))
     before = path.read_bytes()

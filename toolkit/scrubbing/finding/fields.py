@@ -49,7 +49,7 @@ _PAIR_HEAD: Final = r"\s{0,20}+\\{0,8}+[\"']([^\"'\\<>]{1,80}+)(?=\\{0,8}+[\"'])
 _PAIR_VALUE: Final = r"\\{0,8}+[\"'][^<>{}]{0,200}?(?:(?i:\bvalue)\\{0,8}+[\"']?\s{0,20}+[:=]|>(?=[^<\s]))"
 
 
-class Field(NamedTuple):
+class NamedValue(NamedTuple):
     """A value beside the name of a credential.
 
     Attributes:
@@ -97,9 +97,9 @@ class Fields:
         self._names: tuple[dict[str, _Name | None], dict[str, _Name | None]] = ({}, {})
         self._has_pairs = False
 
-    def accepted(self, accepts: Callable[[Field], bool]) -> list[Field]:
+    def accepted(self, accepts: Callable[[NamedValue], bool]) -> list[NamedValue]:
         """Return the fields that a function accepts, in their order and without overlaps."""
-        result: list[Field] = []
+        result: list[NamedValue] = []
         done = 0
         for start in range(0, len(self._text), _SLICE):
             for name, position in self._signs(start):
@@ -143,7 +143,7 @@ class Fields:
         kind = credential_kind(name, place)
         return _Name(name, kind, place, written[0] == '"') if kind is not None or name in _PAIR_HEADS else None
 
-    def _fields_after(self, named: _Name, position: int) -> list[Field]:
+    def _fields_after(self, named: _Name, position: int) -> list[NamedValue]:
         name, kind, place, is_quoted = named
         if name in _PAIR_HEADS and self._has_pairs:
             head = compiled(_PAIR_HEAD).match(self._text, position)
@@ -152,10 +152,10 @@ class Fields:
             if head is not None and kind_of_pair is not None and match is not None:
                 is_element = match[0][-1] == ">"
                 values = self._texts_at(match.end()) if is_element else self._values_at(match.end(), is_quoted=False)
-                return [Field(head[1], kind_of_pair, place, *value) for value in values]
+                return [NamedValue(head[1], kind_of_pair, place, *value) for value in values]
         if kind is None:
             return []
-        return [Field(name, kind, place, *value) for value in self._values_at(position, is_quoted=is_quoted)]
+        return [NamedValue(name, kind, place, *value) for value in self._values_at(position, is_quoted=is_quoted)]
 
     def _values_at(self, position: int, *, is_quoted: bool) -> list[tuple[str, int, int]]:
         """Return the text or the list of texts at a position, each with its start and end."""
@@ -188,7 +188,7 @@ class Fields:
         match = compiled(_CONTENT).match(self._text, position)
         return [(html.unescape(match[1]).strip(), match.start(1), match.end(1))] if match is not None else []
 
-    def _fields_of_elements(self) -> Iterator[Field]:
+    def _fields_of_elements(self) -> Iterator[NamedValue]:
         """Yield the contents of XML elements with names of credentials."""
         kinds: dict[str, str | None] = {}
         for start in range(0, len(self._text), _SLICE):
@@ -199,7 +199,7 @@ class Fields:
                 kind = kinds.get(name)
                 if kind is not None and match.start() < start + _SLICE:
                     for value, first, end in self._texts_at(match.end()):
-                        yield Field(_local(name), kind, Place.JSON, value, first, end)
+                        yield NamedValue(_local(name), kind, Place.JSON, value, first, end)
 
 
 def _local(name: str) -> str:
@@ -232,8 +232,8 @@ def _decoded(match: re.Match[str]) -> str:
     return html.unescape(written) if "&" in written else written
 
 
-def _without_overlaps(fields: list[Field]) -> list[Field]:
-    result: list[Field] = []
+def _without_overlaps(fields: list[NamedValue]) -> list[NamedValue]:
+    result: list[NamedValue] = []
     for field in sorted(fields, key=lambda field: (field.start, -field.end)):
         if not result or field.start >= result[-1].end:
             result.append(field)

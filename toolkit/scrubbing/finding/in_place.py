@@ -14,7 +14,7 @@ from typing import Final
 
 from toolkit.core.patterns import compiled
 from toolkit.core.secret import SHORTEST_SECRET, Secret
-from toolkit.scrubbing.finding.fields import Field, Fields
+from toolkit.scrubbing.finding.fields import Fields, NamedValue
 from toolkit.scrubbing.finding.walking import Walker
 from toolkit.scrubbing.grading import secret_kind
 from toolkit.scrubbing.known import KnownSecrets
@@ -82,7 +82,7 @@ class WeakCredentials(Walker):
             return text
         is_json, is_markup = text.lstrip()[:1] in ("{", "[", '"'), text.lstrip()[:1] == "<"
 
-        def accepts(field: Field) -> bool:
+        def accepts(field: NamedValue) -> bool:
             if self._has_rule(field.name) or not _counts(field.name, field.kind, field.place, field.value):
                 return False
             before = text[field.start - 1 : field.start]
@@ -119,7 +119,7 @@ def _counts(name: str, kind: str, place: Place, value: str) -> bool:
     return not is_word and not needs_strong_value(name, place)
 
 
-def _is_line(text: str, field: Field) -> bool:
+def _is_line(text: str, field: NamedValue) -> bool:
     """Check whether a field is a line of settings by itself, rather than a part of a sentence."""
     first = max(0, field.start - _LONGEST_START)
     start = text.rfind("\n", first, field.start) + 1 or first

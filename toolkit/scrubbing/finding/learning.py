@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from toolkit.core.patterns import compiled
 from toolkit.core.secret import SHORTEST_SECRET, Secret
-from toolkit.scrubbing.finding.fields import Field, Fields
+from toolkit.scrubbing.finding.fields import Fields, NamedValue
 from toolkit.scrubbing.finding.parts import replace_cookies
 from toolkit.scrubbing.finding.shapes import credentials_in, password_of_pair
 from toolkit.scrubbing.finding.walking import Walker, content_type_of
@@ -108,7 +108,7 @@ class Learner(Walker):
             return body.decode(json.detect_encoding(body[:4]), "replace")
         return None if b"\0" in body[:1024] else body.decode("utf-8", "replace")
 
-    def _accepts(self, field: Field) -> bool:
+    def _accepts(self, field: NamedValue) -> bool:
         return self._note(field.name, field.kind, field.place, field.value)
 
     def _note(self, name: str, kind: str, place: Place, value: str) -> bool:

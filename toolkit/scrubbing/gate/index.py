@@ -17,7 +17,7 @@ from toolkit.scrubbing.known import KnownSecrets, is_secret
 _AROUND: Final = 4096  # bytes before a chunk in which the words of a match may begin
 
 
-class Index:
+class SecretIndex:
     """The patterns of some secrets. Adding is safe while another thread searches.
 
     Attributes:
@@ -48,7 +48,7 @@ class Index:
 class Known:
     """What one check looks for: the register of the process, and the personal data of one recording."""
 
-    def __init__(self, indexes: tuple[Index, ...]) -> None:
+    def __init__(self, indexes: tuple[SecretIndex, ...]) -> None:
         self._normal = [index for index in indexes if len(index.normal)]
         self._exact = [index for index in indexes if len(index.exact)]
         self._longest = max(index.longest for index in indexes)
@@ -80,7 +80,7 @@ class Known:
         return None
 
 
-def _number_in(normal: bytes, index: Index, data: bytes, start: int) -> int | None:
+def _number_in(normal: bytes, index: SecretIndex, data: bytes, start: int) -> int | None:
     """Return the number of a secret in a chunk that begins at `start`, given in normal form, or None."""
     wrong: set[Pattern] = set()
     words = b""
@@ -95,8 +95,8 @@ def _number_in(normal: bytes, index: Index, data: bytes, start: int) -> int | No
     return None
 
 
-_REGISTERED: Final = Index()
-_PERSONAL: Final[WeakKeyDictionary[KnownSecrets, Index]] = WeakKeyDictionary()
+_REGISTERED: Final = SecretIndex()
+_PERSONAL: Final[WeakKeyDictionary[KnownSecrets, SecretIndex]] = WeakKeyDictionary()
 _LOCK: Final = threading.RLock()
 
 
@@ -110,7 +110,7 @@ def known_of(known: KnownSecrets) -> Known:
     personal = _PERSONAL.get(known)
     if personal is None:
         with _LOCK:
-            personal = _PERSONAL.setdefault(known, Index())
+            personal = _PERSONAL.setdefault(known, SecretIndex())
     if personal.count != len(known):
         with personal.lock:
             entries = known.since(personal.count)
