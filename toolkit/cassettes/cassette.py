@@ -102,9 +102,7 @@ class Cassette:
         self.scrubber.known.add_texts(secrets)
         self.scrubber.add_rules(_checked(rules))
         self._settings = settings
-        self._part = part_of(self.path)
-        self._is_scheduled = False
-        finishing.finish_now(self._part)
+        finishing.finish_now(part_of(self.path))
         if Recorder(self.path, self.scrubber).finish_interrupted():
             warn(f"An interrupted recording left a secret in {self.path}; it was removed.")
         data = self._read()
@@ -132,10 +130,10 @@ class Cassette:
     def _open_for_recording(self) -> None:
         self.records = self.mode in ("new_episodes", "all") or (self.mode == "once" and not self._loaded)
         self.replays = self._loaded > 0 and self.mode != "all"
-        real = Path(os.path.realpath(self.path))
-        if self._part.exists() and not writer_lock.is_held_elsewhere(real):
+        real, part = Path(os.path.realpath(self.path)), part_of(self.path)
+        if part.exists() and not writer_lock.is_held_elsewhere(real):
             warn(
-                f"{self._part} is left from an interrupted recording with mode all. "
+                f"{part} is left from an interrupted recording with mode all. "
                 f"To use it, rename it to {real.name}; the next such recording replaces it."
             )
         if not self.records:
@@ -254,9 +252,6 @@ class Cassette:
                 f"{self.path.name} is not being recorded.", f"It was opened with mode {self.mode}.", about="mode"
             )
         self._recorder.append(interaction)
-        if self._recorder.needs_finishing or (self.mode == "all" and not self._is_scheduled):
-            self._is_scheduled = True
-            finishing.finish_later(self._part, self.finish)
 
     def transport(self, inner: httpx.BaseTransport | httpx.AsyncBaseTransport | None = None) -> CassetteTransport:
         """Return a transport for an httpx.Client or httpx.AsyncClient that replays from and records to this cassette.
@@ -287,7 +282,6 @@ class Cassette:
         """
         if self._recorder is not None:
             self._recorder.finish()
-        finishing.cancel(self.finish)
 
     def close(self) -> None:
         """Finish the recording and let other processes record to the file. A later call locks the file again.
@@ -307,10 +301,8 @@ class Cassette:
 
     def abandon(self) -> None:
         """End the recording after a failure: with mode `all` the old file stays, and the new one beside it."""
-        self._is_scheduled = True  # so that nothing schedules it again
-        finishing.cancel(self.finish)
         if self._recorder is not None:
-            self._recorder.release()
+            self._recorder.abandon()
 
     def __enter__(self) -> Self:
         return self

@@ -5,22 +5,30 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from toolkit.core.errors import CassetteError
 from toolkit.core.user_code import shell, warn
 
-_parts_by_finish: dict[Callable[[], None], Path] = {}
+
+class Finish(Protocol):
+    """A function that ends a recording for now: it removes late secrets, and moves the file into place."""
+
+    def __call__(self, *, replaces: bool = True) -> None: ...
+
+
+_parts_by_finish: dict[Finish, Path] = {}
 _shells: list[Any] = []
 
 
-def finish_later(part: Path, finish: Callable[[], None]) -> None:
-    """Call `finish` after each cell that succeeds, and at a normal interpreter exit, until `cancel`.
+def finish_later(part: Path, finish: Finish) -> None:
+    """Call `finish` after each cell that succeeds, and at interpreter exit, until `cancel`.
 
-    `finish` ends the recording of the file `part` for now, for example by moving the file into place.
+    `part` is the file that is recorded. After a script that failed, it is not moved into place.
     """
+    if finish in _parts_by_finish:
+        return
     running = shell()
     if running is not None and not any(running is known for known in _shells):
         running.events.register("post_run_cell", _after_cell)
@@ -34,11 +42,11 @@ def finish_now(part: Path) -> None:
     """Finish what this process still records to a file, because the cell that opened it is running again."""
     for finish, other in tuple(_parts_by_finish.items()):
         if other == part:
-            finish()
+            finish_or_warn(finish)
             cancel(finish)
 
 
-def cancel(finish: Callable[[], None]) -> None:
+def cancel(finish: Finish) -> None:
     """Undo `finish_later`."""
     _parts_by_finish.pop(finish, None)
 
@@ -50,16 +58,20 @@ def _after_cell(result: Any) -> None:
 
 def _at_exit() -> None:
     # `last_value` is set if a script ended in an exception; in a notebook any failed cell sets it.
-    if _shells or getattr(sys, "last_value", None) is None:
-        _finish_all()
+    _finish_all(replaces=bool(_shells) or getattr(sys, "last_value", None) is None)
 
 
-def _finish_all() -> None:
+def _finish_all(*, replaces: bool = True) -> None:
     for finish in tuple(_parts_by_finish):
-        try:
-            finish()
-        except CassetteError as error:  # nobody could catch it here, and the others must finish too
-            warn(str(error))
+        finish_or_warn(finish, replaces=replaces)
+
+
+def finish_or_warn(finish: Finish, *, replaces: bool = True) -> None:
+    """Call `finish` where nobody could catch its error, and where others must be finished too."""
+    try:
+        finish(replaces=replaces)
+    except CassetteError as error:
+        warn(str(error))
 
 
 if hasattr(os, "register_at_fork"):

@@ -6,14 +6,14 @@ This is the only way to the disk, and recording is append-only: interaction 10,0
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from toolkit.cassettes.format import layout
 from toolkit.cassettes.format.interactions import HEADER, Interaction
-from toolkit.cassettes.recording import appending, repair, writer_lock
-from toolkit.cassettes.recording.journal import Journal
+from toolkit.cassettes.recording import appending, finishing, repair, writer_lock
+from toolkit.cassettes.recording.journal import Journal, PendingSecret
 from toolkit.cassettes.recording.repair import PendingCheck
 from toolkit.cassettes.recording.writer_lock import Claim
 from toolkit.core.errors import CassetteBusy, CassetteError, SecretLeak
@@ -50,6 +50,7 @@ class Recorder:
         self.count = 0
         self._scrubber = scrubber
         self._anew = anew
+        self._is_abandoned = False
         self._claim: Claim | None = None
         self._new_folders: list[Path] = []  # made for the file, and empty until the first append succeeds
         self._pending = PendingCheck(scrubber)
@@ -96,14 +97,21 @@ class Recorder:
 
     def release(self) -> None:
         """Let other processes record to the file. The next append claims it again."""
+        finishing.cancel(self.finish)
         claim, self._claim = self._claim, None
         self._pending.is_due = False
         if claim is not None:
             with claim.lock:  # wait until other threads have finished writing
                 writer_lock.release(claim, self)
 
+    def abandon(self) -> None:
+        """Release the file after a failure: a new recording of it stays beside it, without late secrets."""
+        self._is_abandoned = True
+        finishing.finish_or_warn(self.finish)
+        self.release()
+
     def append(self, interaction: Interaction) -> None:
-        """Scrub an interaction and write it.
+        """Scrub an interaction and write it. It is finished at the end of the cell or at interpreter exit if need be.
 
         Raises:
             CassetteBusy: if another process records to the file.
@@ -113,6 +121,8 @@ class Recorder:
         """
         while not self._append(*self._encode_checked(interaction)):
             pass  # a secret became known in the meantime
+        if self._anew and not self._is_abandoned:
+            finishing.finish_later(self.part, self.finish)
 
     def finish_interrupted(self) -> bool:
         """Do what a killed process had still to do: remove late secrets, and the temporary files of its writes.
@@ -120,8 +130,9 @@ class Recorder:
         Returns:
             True if secrets were removed.
         """
-        files = [file for file in (self.path, self.part) if Journal(file).file.exists()]
-        if not files and not any(partials(file) for file in (self.path, self.part)):
+        files = (self.path, self.part)
+        journals = [journal for journal in map(Journal, files) if journal.file.exists()]
+        if not journals and not any(map(partials, files)):
             return False
         try:
             claim = self.claim()
@@ -131,9 +142,12 @@ class Recorder:
             with claim.lock:
                 if claim.prepared or not claim.is_locked:  # a recorder of this process is using the file
                     return False
-                for file in (self.path, self.part):
+                for file in files:
                     remove_partials(file)
-                results = [self._removed_late_secrets(file) for file in files]
+                self._learn(entry for journal in journals for entry in journal.read())
+                results = [self._is_changed_by_repair(file) for file in files if journals and file.exists()]
+                for journal in journals:
+                    journal.clear()
                 return any(results)
         except (OSError, CassetteError) as error:
             why = error.what if isinstance(error, CassetteError) else f"{error.strerror or error}."
@@ -142,15 +156,18 @@ class Recorder:
         finally:
             self.release()
 
-    def _removed_late_secrets(self, file: Path) -> bool:
-        journal, known = Journal(file), self._scrubber.known
-        entries = journal.read()
-        known.add_all((entry.kind, entry.secret) for entry in entries if entry.kind)
-        known.add_stand_ins((entry.secret, entry.stand_in) for entry in entries if entry.stand_in)
-        before = file.read_bytes() if file.exists() else b""
+    def _learn(self, entries: Iterable[PendingSecret]) -> None:
+        known = self._scrubber.known
+        for entry in entries:
+            if entry.kind:
+                known.add(entry.kind, entry.secret)
+            elif entry.stand_in:
+                known.add_stand_ins([(entry.secret, entry.stand_in)])
+
+    def _is_changed_by_repair(self, file: Path) -> bool:
+        before = file.read_bytes()
         after = repair.repaired(before, self._scrubber, source=str(file))
         appending.change_to(after, before, file)
-        journal.clear()
         return after != before
 
     def cut_torn_tail(self) -> bool:
@@ -182,22 +199,28 @@ class Recorder:
                 self.path.unlink()
         return True
 
-    def finish(self) -> None:
+    def finish(self, *, replaces: bool = True) -> None:
         """Make the checks that were left for the end, and replace the file if a new recording of it was made.
 
         The file stays claimed until `release`.
+
+        Args:
+            replaces: False after a failure: then the file is not replaced.
 
         Raises:
             CassetteBusy: if it was released, and another process now records to it.
             CassetteError: if the recording cannot be moved; it stays where it was recorded.
         """
-        if self._pending.is_due_at_finish and self._claim is not None:
-            self._pending.is_due, self._pending.is_due_at_finish = True, False
-        if self._pending.is_due or (self._anew and self.count):
-            with self.claim().lock, self._as_cassette_errors():
-                self._pending.run(self.claim())
-                if self._anew and self.count:
-                    self._move_into_place(self.claim())
+        replaces = replaces and self._anew and self.count > 0 and not self._is_abandoned
+        if replaces or (self._claim is not None and self._pending.is_due_at_finish):
+            claim = self.claim()
+            with claim.lock, self._as_cassette_errors():
+                if replaces and self.part not in claim.prepared:  # it was released before it could be finished
+                    self._prepare(claim)
+                self._pending.run(claim)
+                if replaces:
+                    self._move_into_place(claim)
+        finishing.cancel(self.finish)
 
     def _move_into_place(self, claim: Claim) -> None:
         try:
@@ -207,7 +230,7 @@ class Recorder:
             next_step = "Rename it by hand." if self.part.exists() else "It is gone: record it again."
             raise CassetteError(what, next_step, about="cassette") from None
         claim.is_anew = False
-        claim.prepared.clear()
+        claim.prepared = {self.path: appending.stamp_of(self.path)}
         for recorder in claim.recorders:
             if recorder.count:  # its interactions were in the part too
                 recorder._anew = False  # noqa: SLF001 - of this class
@@ -251,18 +274,21 @@ class Recorder:
         claim.is_anew = claim.is_anew or self._anew
         file = self.part if claim.is_anew else self.path
         if file in claim.prepared and claim.prepared[file] == appending.stamp_of(file):
-            self._pending.run(claim)
+            if self._pending.is_due:
+                self._pending.run(claim)
             return file
         if file not in claim.prepared:  # once; a folder that vanishes later is reported, not made again
             self._new_folders = [folder for folder in (file.parent, *file.parent.parents) if not folder.exists()]
             file.parent.mkdir(parents=True, exist_ok=True)
             remove_partials(file)
+        known_count, others = len(self._scrubber.known), [other for other in claim.prepared if other != file]
         data = b"" if appending.stamp_of(file) is None else file.read_bytes()
         # A part that an interrupted recording left is overwritten; what we recorded ourselves is kept.
         is_kept = file == self.path or file in claim.prepared or self.count > 0
         appending.change_to(repair.repaired(data, self._scrubber, source=str(file)) if is_kept else b"", data, file)
-        self._pending.is_due = False
         claim.prepared[file] = appending.stamp_of(file)
+        # Secrets that became known in the meantime are noted only for files that are prepared.
+        self._pending.is_due = bool(others) or len(self._scrubber.known) != known_count
         return file
 
     def _write(self, claim: Claim, file: Path, item: bytes) -> None:
@@ -310,16 +336,14 @@ class Recorder:
     def _on_new_secrets(self) -> None:
         """Remove secrets that have just become known from what was already written."""
         claim = self._claim if self._claim is not None and self._claim.is_held else None
-        can_wait = self._pending.note_new_secrets(claim)
+        self._pending.note_new_secrets(claim)
         if claim is None or not claim.prepared:
             return  # nothing was written yet, and `_prepare` checks what others wrote
-        if can_wait:
-            self._pending.is_due_at_finish = True
-            return
-        self._pending.is_due = True
         # Whoever holds the lock may be waiting for a lock of ours, such as that of a recorder whose check revealed this
         # secret. `_check_late` follows each write, so the check is made in any case.
         self._check_late(claim)
+        if self._pending.is_due_at_finish:
+            finishing.finish_later(self.part, self.finish)
 
     def _check_late(self, claim: Claim) -> None:
         """Make the check that became due while another thread held the lock."""

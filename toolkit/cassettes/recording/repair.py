@@ -26,7 +26,7 @@ from toolkit.scrubbing.scrubber import Scrubber
 # than the one before it.
 _FREQUENTLY_NEW: Final = frozenset({"COOKIE", ""})
 _BATCH: Final = 1 << 20  # bytes
-_LARGE: Final = 1 << 20  # bytes; a larger recording is checked at once only if it has doubled since the last check
+_LARGE: Final = 1 << 16  # bytes; a larger recording is checked at once only if it has doubled since the last check
 
 
 def encode_scrubbed(interaction: Interaction, scrubber: Scrubber) -> tuple[bytes, int]:
@@ -113,7 +113,7 @@ class PendingCheck:
 
     Attributes:
         is_due: check before anything else is appended.
-        is_due_at_finish: check when the recording finishes.
+        is_due_at_finish: check when the recording finishes, if not before.
         is_running: a check is being made.
     """
 
@@ -125,29 +125,31 @@ class PendingCheck:
         self._known_count = len(scrubber.known)
         self._checked_size = 0  # bytes
 
-    def note_new_secrets(self, claim: Claim | None) -> bool:
-        """Note the new secrets in the journals of the files of a claim; return True if the check can wait.
+    def note_new_secrets(self, claim: Claim | None) -> None:
+        """Note the new secrets in the journals of the files of a claim, for which a check becomes due.
 
         Args:
             claim: the claim, or None if nothing was written.
         """
-        known = self._scrubber.known
-        new = known.since(self._known_count)
-        self._known_count += len(new)
+        known, count = self._scrubber.known, self._known_count
+        new = known.since(count)
+        self._known_count = count + len(new)  # not +=, because another thread may do the same
         if claim is None or not claim.prepared:
-            return True
+            return
         entries = [
             PendingSecret(kind, secret, "" if kind else known.placeholder_of(secret) or "") for secret, kind in new
         ]
-        for file in tuple(claim.prepared):
-            claim.journal_of(file).note(entries)
-        if {entry.kind for entry in entries} <= _FREQUENTLY_NEW:
-            return True
+        with claim.journal_lock:
+            self.is_due_at_finish = True
+            for file in tuple(claim.prepared):
+                claim.journal_of(file).note(entries)
         size = _size_of(claim)
-        return size > _LARGE and size < 2 * self._checked_size
+        is_frequent = {entry.kind for entry in entries} <= _FREQUENTLY_NEW
+        if not is_frequent and (size <= _LARGE or size >= 2 * self._checked_size):
+            self.is_due = True
 
     def run(self, claim: Claim) -> None:
-        """Check the files of a claim, if a check is due. The caller holds the claim's lock.
+        """Check the files of a claim, if a check is due now or at the end. The caller holds the claim's lock.
 
         Raises:
             OSError: if a file cannot be read or written; it stays as it is, and the check stays due.
@@ -157,19 +159,18 @@ class PendingCheck:
             return
         self.is_running = True
         try:
-            while self.is_due:
-                self.is_due = False
+            while self.is_due or self.is_due_at_finish:
+                self.is_due = self.is_due_at_finish = False
                 try:
                     for file in tuple(claim.prepared):
                         self._check(file, claim)
                 except BaseException:
-                    self.is_due = True
+                    self.is_due = self.is_due_at_finish = True
                     raise
         finally:
             self.is_running = False
         self._checked_size = _size_of(claim)
-        if not self.is_due_at_finish:
-            claim.clear_journals()
+        claim.clear_journals()
 
     def _check(self, file: Path, claim: Claim) -> None:
         try:

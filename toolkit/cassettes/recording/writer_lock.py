@@ -28,6 +28,7 @@ class Claim:
 
     Attributes:
         lock: hold it while the file is read, written or replaced.
+        journal_lock: hold it while journals are written or removed; no other lock is acquired in the meantime.
         is_anew: True while a recording that will replace the file is in progress beside it.
         prepared: files that can be appended to, each with its stamp after our last write.
         recorders: the recorders that use the claim. It ends when the last of them releases it or is garbage-collected.
@@ -37,6 +38,7 @@ class Claim:
 
     def __init__(self, file_lock: FileLock | None, lock_file: Path | None) -> None:
         self.lock = threading.RLock()
+        self.journal_lock = threading.RLock()  # reentrant, because a finalizer may run inside
         self.is_anew = False
         self.prepared: dict[Path, Stamp] = {}
         self.recorders: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -51,10 +53,11 @@ class Claim:
 
     def clear_journals(self) -> None:
         """Remove the journals of this claim's files, unless another recorder has yet to check them."""
-        if not any(recorder.needs_finishing for recorder in self.recorders):
-            for journal in self._journals.values():
-                journal.clear()
-            self._journals = {}
+        with self.journal_lock:
+            if not any(recorder.needs_finishing for recorder in self.recorders):
+                for journal in self._journals.values():
+                    journal.clear()
+                self._journals = {}
 
     @property
     def is_held(self) -> bool:
