@@ -138,3 +138,12 @@ def test_formats(text):
 def test_any_text(text):
     """Any text has a grade, and the same each time."""
     assert grade(text) is grade(text)
+
+
+@pytest.mark.parametrize("start", ["fake-", "test_", "my-test-", "example.", "your_"])
+def test_words_before_a_random_value(start):
+    """A word of samples in front does not make a random value weak; a sample after it stays one."""
+    value = "".join(random.Random(7).choices(string.ascii_letters + string.digits, k=24))
+    assert grade(start + value) is Strength.STRONG
+    assert grade(f"{start}token-for-the-docs") is Strength.WEAK
+    assert grade("AKIA" + "IOSFODNN7" + "EXAMPLE") is Strength.WEAK

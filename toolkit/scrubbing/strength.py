@@ -96,14 +96,18 @@ _FILE: Final = re.compile(
 _SEGMENT: Final = re.compile(
     r"[A-Za-z]?[a-z]*(?:[_.-][a-z]+)*[_.-]?[0-9]{0,8}|[A-Z]{1,12}|[0-9a-fA-F-]{32,64}|[0-9._:-]{0,24}"
 )
+# Words in front of a value that people make up. What follows them may be random all the same.
+_DUMMY_START: Final = re.compile(
+    r"(?:(?:your|my|some|the|an?|enter|insert|replace|change|put|add|test|fake|dummy|sample|example|placeholder|redacted"
+    r"|filtered|masked|hidden|removed|scrubbed|sanitized|invalid|undefined|null|none|todo)(?:[-_ .:]++|\Z)){1,8}+",
+    re.IGNORECASE,
+)
 _DUMMY: Final = re.compile(
-    r"(?i:(?:your|my|some|the|an?|enter|insert|replace|change|put|add|test|fake|dummy|sample|example|placeholder|redacted"
-    r"|filtered|masked|hidden|removed|scrubbed|sanitized|invalid|undefined|null|none|todo)(?:[-_ .:]|\Z))"
-    r"|\$[({]|\$\$?[A-Za-z_]+(?:[:/.]|\Z)|%[({]|%[A-Za-z_]*%?\Z|[*#]{2}|<"
+    r"\$[({]|\$\$?[A-Za-z_]+(?:[:/.]|\Z)|%[({]|%[A-Za-z_]*%?\Z|[*#]{2}|<"
     r"|_{0,2}[A-Z]{1,20}[0-9]{0,4}(?:[_-]{1,2}(?:[A-Z]{1,20}[0-9]{0,4}|[0-9]{1,4}))+\Z"  # OPENAI_API_KEY
 )
 _DUMMY_WORD: Final = re.compile(
-    r"0123456789|1234567890|abcdefghij|changeme|dummy|example|fake-|fake_|placeholder|redacted|xxxx|your-|your_"
+    r"0123456789|1234567890|abcdefghij|changeme|dummy|example|placeholder|redacted|xxxx|your-|your_"
 )
 
 
@@ -113,11 +117,14 @@ def grade(value: str) -> Strength:
     if length < SHORTEST_SECRET or length > _LONGEST:
         return Strength.STRONG if length > _LONGEST and has_provider_format(value) else Strength.WEAK
     if has_provider_format(value):
-        return Strength.STRONG
+        is_sample = "://" not in value and _DUMMY_WORD.search(value[:64].lower()) is not None
+        return Strength.WEAK if is_sample else Strength.STRONG
     value = value.strip()
     scheme = _SCHEME.match(value)
     if scheme is not None and len(value) - scheme.end() >= SHORTEST_SECRET:
         value = value[scheme.end() :].strip()
+    if value.isdecimal():
+        return Strength.WEAK
     if _LOOKALIKE.fullmatch(value):
         return Strength.WEAK if _is_dummy(value) else Strength.LOOKALIKE
     if not value.isascii() or _TEXT.search(value) or not _RANDOM_ALPHABET.fullmatch(value):
@@ -143,6 +150,11 @@ def _names_something(value: str) -> bool:
 
 def _is_dummy(value: str) -> bool:
     """Check whether a value is a stand-in such as `your-api-key`, `changeme`, `$TOKEN`, `%s` or `xxxxxxxx`."""
+    start = _DUMMY_START.match(value)
+    if start is not None:
+        value = value[start.end() :]
+        if len(value) < _LONG_ENOUGH or not _is_random(value):
+            return True
     if _DUMMY.match(value) or len(set(value[:64])) <= 4 + len(value) // 64:
         return True
     return _DUMMY_WORD.search(value[:64].lower()) is not None
