@@ -23,6 +23,7 @@ import yaml
 import toolkit as tk
 from tests.benchmarks.measuring import IS_QUICK, Table
 from tests.error_messages import Message, message
+from tests.forgetting import forget_everything
 
 ADDRESS = "https://api.service.example/v1/things"
 Interaction = dict[str, Any]
@@ -33,6 +34,7 @@ def recorded(exchanges: Sequence[tuple[httpx.Request, httpx.Response]], folder: 
     answers = iter([answer for _, answer in exchanges])
     path = Path(tempfile.mkdtemp(dir=folder)) / "recorded.yaml"
     refused = set()
+    forget_everything()  # otherwise the secrets of one file would be replaced in the next
     with tk.Cassette(path, "all") as cassette:
         transport = cassette.transport(httpx.MockTransport(lambda _: next(answers)))
         with httpx.Client(transport=transport) as client:

@@ -114,12 +114,15 @@ _DUMMY_WORD: Final = re.compile(
 def grade(value: str) -> Strength:
     """Return the strength of a value."""
     length = len(value)
-    if length < SHORTEST_SECRET or length > _LONGEST:
-        return Strength.STRONG if length > _LONGEST and has_provider_format(value) else Strength.WEAK
+    if length < SHORTEST_SECRET:
+        return Strength.WEAK
     if has_provider_format(value):
         is_sample = "://" not in value and _DUMMY_WORD.search(value[:64].lower()) is not None
         return Strength.WEAK if is_sample else Strength.STRONG
-    value = value.strip()
+    return Strength.WEAK if length > _LONGEST else _grade_of_text(value.strip())
+
+
+def _grade_of_text(value: str) -> Strength:
     scheme = _SCHEME.match(value)
     if scheme is not None and len(value) - scheme.end() >= SHORTEST_SECRET:
         value = value[scheme.end() :].strip()

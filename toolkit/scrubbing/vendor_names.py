@@ -2,7 +2,7 @@
 
 All from public API documentation and standards. Written as documented; casing and separators do not matter. A new
 vendor name goes into `HEADERS`, `URL_FIELDS` or `FIELDS`, a new exception into `ORDINARY`.
-"""
+"idempotency_token creation_token lock_token http_tokens ""
 
 from __future__ import annotations
 

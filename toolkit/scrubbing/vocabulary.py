@@ -139,7 +139,7 @@ _COMPOUNDS: Final = {
 _COMPOUND: Final = re.compile(f"(?:{'|'.join(_COMPOUNDS)})\\Z")
 # The last word of names of things around a credential: its type, its lifetime, where to get it.
 _AROUND: Final = frozenset(
-    "type types count counts total totals limit limits max min url uri urls uris href link links endpoint"
+    "type types strategy count counts total totals limit limits max min url uri urls uris href link links endpoint"
     " endpoints path name names label title description desc text message messages error errors hint help"
     " status state states expires expiry expiration expired expire exp in at ttl lifetime duration age time"
     " timestamp date created updated issued seconds minutes hours days length size bytes policy policies rule"
