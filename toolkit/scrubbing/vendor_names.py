@@ -2,7 +2,7 @@
 
 All from public API documentation and standards. Written as documented; casing and separators do not matter. A new
 vendor name goes into `HEADERS`, `URL_FIELDS` or `FIELDS`, a new exception into `ORDINARY`.
-"idempotency_token creation_token lock_token http_tokens ""
+"""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ ORDINARY: Final = frozenset(
         " Idempotency-Key X-Idempotency-Key Sec-WebSocket-Key Surrogate-Key X-Surrogate-Key X-Cache-Key Cache-Key"
         " Signature-Input Sec-Session-ID X-Amz-SignedHeaders X-Goog-SignedHeaders X-Amz-Algorithm Public-Key-Pins"
         " Access-Control-Allow-Credentials Access-Control-Request-Headers X-Client-Session-Id X-Session-Affinity"
-        " X-Correlation-Token"
+        " X-Correlation-Token idempotency_token creation_token lock_token http_tokens"
         # pages
         " continuation_token continue_token cursor_token sync_token token_sync delta_token skip_token watch_token"
         " marker_token pagination_token paging_token page_token next_token previous_token prev_token start_token"
