@@ -13,7 +13,7 @@ from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.contents import Contents, Parsed
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.paths import as_mode, find_cassette, same_name_in_project
-from toolkit.cassettes.recording import finishing, writer_lock
+from toolkit.cassettes.recording import finishing, recovery, writer_lock
 from toolkit.cassettes.recording.recorder import Recorder, part_of
 from toolkit.cassettes.replay import misses
 from toolkit.cassettes.replay.matching import ANYONE, Identity
@@ -103,13 +103,12 @@ class Cassette:
         self.scrubber.add_rules(_checked(rules))
         self._settings = settings
         finishing.finish_now(part_of(self.path))
-        if Recorder(self.path, self.scrubber).finish_interrupted():
-            warn(f"An interrupted recording left a secret in {self.path}; it was removed.")
+        recovery.remove_late_secrets(self.path, self.scrubber)
         data = self._read()
         self.scrubber.recall(data)
         self._contents = contents.read(data, source=str(self.path))
         self.is_foreign = self._contents.is_foreign
-        if self._contents.is_torn and Recorder(self.path, self.scrubber).cut_torn_tail():
+        if self._contents.is_torn and recovery.cut_torn_tail(self.path, self.scrubber):
             complete = f"the {self._loaded} before it are complete"
             warn(f"{self.path} ends in an incomplete interaction; {complete}.")
         self._player = Player(self._contents, self.scrubber, file_name=self.path.name, match_on=match_on, strict=strict)

@@ -6,19 +6,17 @@ This is the only way to the disk, and recording is append-only: interaction 10,0
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from toolkit.cassettes.format import layout
 from toolkit.cassettes.format.interactions import HEADER, Interaction
 from toolkit.cassettes.recording import appending, finishing, repair, writer_lock
-from toolkit.cassettes.recording.journal import Journal, PendingSecret
 from toolkit.cassettes.recording.repair import PendingCheck
 from toolkit.cassettes.recording.writer_lock import Claim
 from toolkit.core.errors import CassetteBusy, CassetteError, SecretLeak
 from toolkit.core.user_code import warn
-from toolkit.local.files import partials, remove_partials
+from toolkit.local.files import remove_partials
 from toolkit.scrubbing import gate
 from toolkit.scrubbing.content_encodings import AFTER_THE_CALL
 from toolkit.scrubbing.scrubber import Scrubber
@@ -123,81 +121,6 @@ class Recorder:
             pass  # a secret became known in the meantime
         if self._anew and not self._is_abandoned:
             finishing.finish_later(self.part, self.finish)
-
-    def finish_interrupted(self) -> bool:
-        """Do what a killed process had still to do: remove late secrets, and the temporary files of its writes.
-
-        Returns:
-            True if secrets were removed.
-        """
-        files = (self.path, self.part)
-        journals = [journal for journal in map(Journal, files) if journal.file.exists()]
-        if not journals and not any(map(partials, files)):
-            return False
-        try:
-            claim = self.claim()
-        except CassetteBusy:
-            return False
-        try:
-            with claim.lock:
-                if claim.prepared or not claim.is_locked:  # a recorder of this process is using the file
-                    return False
-                for file in files:
-                    remove_partials(file)
-                self._learn(entry for journal in journals for entry in journal.read())
-                results = [self._is_changed_by_repair(file) for file in files if journals and file.exists()]
-                for journal in journals:
-                    journal.clear()
-                return any(results)
-        except (OSError, CassetteError) as error:
-            why = error.what if isinstance(error, CassetteError) else f"{error.strerror or error}."
-            warn(f"{self.path} contains a secret of an interrupted recording, and could not be rewritten: {why}")
-            return False
-        finally:
-            self.release()
-
-    def _learn(self, entries: Iterable[PendingSecret]) -> None:
-        known = self._scrubber.known
-        for entry in entries:
-            if entry.kind:
-                known.add(entry.kind, entry.secret)
-            elif entry.stand_in:
-                known.add_stand_ins([(entry.secret, entry.stand_in)])
-
-    def _is_changed_by_repair(self, file: Path) -> bool:
-        before = file.read_bytes()
-        after = repair.repaired(before, self._scrubber, source=str(file))
-        appending.change_to(after, before, file)
-        return after != before
-
-    def cut_torn_tail(self) -> bool:
-        """Cut off an incomplete last interaction, and remove the file if there is no other.
-
-        Returns:
-            False if the file is not torn after all: another process is recording to it, or has just ended a write.
-        """
-        try:
-            claim = self.claim()
-        except CassetteBusy:
-            return False
-        try:
-            with claim.lock:
-                return self._cut_torn_tail(claim)
-        except OSError:  # the next append will report it
-            return True
-        finally:
-            self.release()
-
-    def _cut_torn_tail(self, claim: Claim) -> bool:
-        data = self.path.read_bytes()
-        file_layout = layout.lay_out(data)
-        if file_layout is None or not file_layout.is_torn:
-            return False
-        if claim.is_locked:
-            appending.change_to(layout.appendable(file_layout), data, self.path)
-            if not file_layout.items:
-                self.path.unlink()
-        return True
 
     def finish(self, *, replaces: bool = True) -> None:
         """Make the checks that were left for the end, and replace the file if a new recording of it was made.
