@@ -25,7 +25,7 @@ from toolkit.core.errors import CassetteCorrupt, CassetteError, SecretLeak
 from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.scrubber import Scrubber
+from toolkit.scrubbing.scrubber import ScrubbedExchange, Scrubber
 
 
 @pytest.fixture
@@ -197,7 +197,7 @@ class LeakyScrubber(Scrubber):
     """A scrubber that changes nothing."""
 
     def exchange(self, request, response):
-        return request, response
+        return ScrubbedExchange(request, response, len(self.known))
 
 
 def test_leak_is_refused(path, interaction):
