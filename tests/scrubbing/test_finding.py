@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolkit as tk
+from toolkit.core.errors import SecretLeak
 from toolkit.scrubbing.finding.fields import Fields
 from toolkit.scrubbing.finding.in_place import WeakCredentials
 from toolkit.scrubbing.finding.learning import learned
@@ -328,3 +329,11 @@ def test_basic_credentials():
     assert strong() in found(RecordedResponse(200, "", (), f"curl -H 'Authorization: Basic {pair}'".encode()))
     weak = base64.b64encode(b"me:secret").decode()
     assert found(RecordedResponse(200, "", (), f"Authorization: Basic {weak}".encode())) == []
+
+
+def test_too_many_credentials():
+    """A body of nothing but credentials is refused, since looking for each of them would take long."""
+    letters = Random(5)  # noqa: S311
+    tokens = [{"token": f"{letters.getrandbits(160):x}Zx"} for _ in range(6_000)]
+    with pytest.raises(SecretLeak, match="more than 5,000 different values"):
+        scrubbed(response=RecordedResponse(200, "", (), json.dumps(tokens).encode()))

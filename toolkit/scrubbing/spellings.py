@@ -189,8 +189,11 @@ class Searcher:
 def _window_place(normal: bytes, width: int) -> int:
     """Return where the windows of a pattern begin: where it varies, rather at its end, which tokens do not share."""
     last, extent = len(normal) - width - STEP + 1, width + STEP - 1
-    places = [min(last, len(normal) * share // 8) for share in (7, 6, 5, 3, 0)]
-    return next((place for place in places if len(set(normal[place : place + extent])) > _VARIED), places[0])
+    for share in (7, 6, 5, 3, 0):
+        place = min(last, len(normal) * share // 8)
+        if len(set(normal[place : place + extent])) > _VARIED:
+            return place
+    return min(last, len(normal) * 7 // 8)
 
 
 def _span(data: bytes, start: int, end: int, pattern: CodePattern) -> tuple[int, int] | None:

@@ -14,8 +14,10 @@ from contextlib import suppress
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
+from toolkit.core.errors import SecretLeak
 from toolkit.core.patterns import compiled
 from toolkit.core.secret import SHORTEST_SECRET, Secret
+from toolkit.scrubbing.content_encodings import AFTER_THE_CALL
 from toolkit.scrubbing.finding.fields import Fields, NamedValue
 from toolkit.scrubbing.finding.parts import replace_cookies
 from toolkit.scrubbing.finding.shapes import credentials_in, password_of_pair
@@ -25,6 +27,7 @@ from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
 from toolkit.scrubbing.strength import Strength, grade
 from toolkit.scrubbing.vocabulary import COOKIE, COOKIE_HEADERS, Place, credential_kind, is_placeholder
 
+_MOST_FOUND: Final = 5_000  # in one message
 _LEVELS: Final = 3  # of texts within texts, such as URLs in URLs
 _PERCENT_SIGNS: Final = ("%3D", "%3d", "%22", "%3A", "%3a", "%40")
 _QUOTES_OF_HTML: Final = (("&quot;", '"'), ("&#34;", '"'), ("&#x22;", '"'), ("&#39;", "'"), ("&amp;", "&"))
@@ -118,6 +121,12 @@ class Learner(Walker):
             self._weak.add((name, value))
             return False
         self._found.setdefault((kind, value), False)
+        if len(self._found) > _MOST_FOUND:
+            raise SecretLeak(
+                f"A message has more than {_MOST_FOUND:,} different values in the places of credentials, too many to "
+                "look for; nothing was written.",
+                f"{AFTER_THE_CALL} ask for less at a time, or make it without a cassette.",
+            )
         return True
 
 
@@ -129,7 +138,10 @@ def learned(
     Args:
         message: a request or a response.
         body: its body, decompressed.
-        request: the request of a response, whose path is no place for credentials.
+        request: the request of a response, whose path is not a place for credentials.
+
+    Raises:
+        SecretLeak: if there are too many to look for.
     """
     request = message if isinstance(message, RecordedRequest) else request
     parts = urlsplit(request.uri) if request is not None else None
