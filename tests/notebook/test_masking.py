@@ -10,8 +10,10 @@ import secrets
 import sys
 import threading
 from itertools import pairwise
+from types import SimpleNamespace
 
 import canaries
+import pandas as pd
 import pytest
 from forgetting import forget_everything
 from hypothesis import given
@@ -252,3 +254,33 @@ def test_exported_notebook_is_masked(shell, secret, tmp_path, monkeypatch):
     exported = (tmp_path / "exported.ipynb").read_text()
     assert MARK in exported
     canaries.assert_absent(tmp_path / "exported.ipynb", secret)
+
+
+def test_tables_are_shown_without_control_characters(shell):
+    """A table of pandas moves no cursor and reorders no line, as text or HTML; its data stay as they are."""
+    hostile = "a\x1b]0;title\x07b\u202ec"
+    table = pd.DataFrame({"name": [hostile]})
+    for shown in (table, table["name"], table.set_index("name").index):
+        data, _ = shell.display_formatter.format(shown)
+        assert not {"\x1b", "\x07", "\u202e"} & set("".join(data.values()))
+        assert all("a]0;titlebc" in text for text in data.values())
+    assert table.loc[0, "name"] == hostile
+    assert "\\u202e" in shell.display_formatter.format(hostile)[0]["text/plain"]
+
+
+def test_text_that_waits_is_shown_at_exit_and_before_a_question(shell, secret, capsys):
+    """Text of a thread that looks like the beginning of a secret does not wait for a cell that never comes."""
+    ends = []
+    shell.kernel = SimpleNamespace(raw_input=lambda prompt: capsys.readouterr().out + prompt)
+    shell.masking.stop()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("toolkit.notebook.masking.atexit", SimpleNamespace(register=ends.append, unregister=ends.remove))
+        shell.masking.start()
+        print(f"a{secret[:8]}", end="")
+        assert shell.kernel.raw_input("name? ") == f"a{secret[:8]}name? "
+        print(f"b{secret[:8]}", end="")
+        for end in ends:
+            end()
+        assert capsys.readouterr().out == f"b{secret[:8]}"
+        shell.masking.stop()
+    assert ends == []

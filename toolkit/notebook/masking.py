@@ -3,6 +3,9 @@
 Methods of the shell's own objects are wrapped, so masking holds for threads and tasks alike. In a kernel the messages
 are masked once more when they are sent, because only there text that was written in pieces is complete.
 
+Tables of pandas are also shown without the control and bidirectional characters that a service may have put into them.
+Their data stay as they are, and so does what `print` writes.
+
 Deliberately absent: what a cell or a subprocess writes past Python, such as with `os.write`. A kernel shows it masked,
 but repeats it in the server's log as it is, and a plain terminal shows it as it is. In a plain terminal the same goes
 for what is written to a C stream that was stored earlier, such as by a log handler.
@@ -10,12 +13,14 @@ for what is written to a C stream that was stored earlier, such as by a log hand
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import atexit
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
 from toolkit.auth.cell_warning import remember_input
-from toolkit.notebook.masked_streams import mask_stream
+from toolkit.core.escaping import printable
+from toolkit.notebook.masked_streams import MaskedStream, mask_stream
 from toolkit.notebook.masked_values import UNCHECKED, masked
 
 if TYPE_CHECKING:
@@ -34,7 +39,7 @@ class Masking:
         if self._undo:
             return
         shell = self._shell
-        self._wrap(shell.display_formatter, "format", _masked_result)
+        self._wrap(shell.display_formatter, "format", _safe_display)
         self._wrap(shell.display_pub, "publish", _masked_publish)
         self._wrap(shell, "_showtraceback", _masked_traceback)
         self._wrap(shell.payload_manager, "write_payload", _masked_payload)
@@ -45,11 +50,13 @@ class Masking:
         if kernel is not None and getattr(kernel, "session", None) is not None:
             self._wrap(kernel.session, "msg", _masked_message)
             self._wrap(kernel.session, "send", _masked_send)
-        if kernel is not None and hasattr(kernel, "raw_input"):
-            self._wrap(kernel, "raw_input", _remembered_input)
-        for stream in (mask_stream("stdout"), mask_stream("stderr")):
+        streams = [mask_stream("stdout"), mask_stream("stderr")]
+        for stream in streams:
             self._on_end_of_cell(stream.release)
-            self._undo.append(stream.undo)
+            atexit.register(stream.release)  # a thread may have written after the last cell
+            self._undo += [partial(atexit.unregister, stream.release), stream.undo]
+        if kernel is not None and hasattr(kernel, "raw_input"):
+            self._wrap(kernel, "raw_input", partial(_input, streams))
         self._on_end_of_cell(self._mask_history)
 
     def _on_end_of_cell(self, callback: Callable[[], None]) -> None:
@@ -86,6 +93,17 @@ class Masking:
                 setattr(owner, name, own)
 
         self._undo.append(undo)
+
+
+def _safe_display(inner: Callable[..., Any]) -> Callable[..., Any]:
+    def shown(value: Any, *args: Any, **more: Any) -> Any:
+        data, metadata = masked(inner(value, *args, **more))
+        if any(kind.__module__.partition(".")[0] == "pandas" for kind in type(value).__mro__):
+            texts = {kind: printable(text) for kind, text in data.items() if isinstance(text, str)}
+            data = {**data, **texts}
+        return data, metadata
+
+    return shown
 
 
 def _masked_result(inner: Callable[..., Any]) -> Callable[..., Any]:
@@ -169,10 +187,12 @@ def _masked_buffer(buffer: Any) -> Any:
     return buffer if shown == data else shown if isinstance(shown, bytes) else b""
 
 
-def _remembered_input(inner: Callable[..., Any]) -> Callable[..., Any]:
-    """Remember what is typed at `input()`, so that making credentials from it can warn."""
+def _input(streams: Sequence[MaskedStream], inner: Callable[..., Any]) -> Callable[..., Any]:
+    """Show all text before `input()` asks, and remember the answer, so that making credentials from it can warn."""
 
     def ask(*args: Any, **more: Any) -> Any:
+        for stream in streams:
+            stream.release()
         answer = inner(*args, **more)
         remember_input(answer)
         return answer
