@@ -229,7 +229,8 @@ class Cassette:
         if not self._loaded:
             return
         if self._stand_ins is None:
-            interactions = (self._contents.interaction(number) for number in range(self._loaded))
+            count = self._loaded if self.scrubber.has_rules else 0  # only rules make pseudonyms
+            interactions = map(self._contents.interaction, range(count))
             messages = (message for each in interactions for message in (each.request, each.response))
             self._stand_ins = frozenset().union(*map(self.scrubber.stand_ins_in, messages))
         refuse_recorded_values(request, self.scrubber.recorded, self._stand_ins, file=self.path.name)

@@ -115,9 +115,10 @@ def through(tape: Tape | None, outgoing: Outgoing) -> Flow[httpx.Response]:
         scrubbed = tape.scrubbed.get(written)
         if scrubbed is None:
             recorded = RecordedRequest(request.method, uri, header_list(request.headers), body)
+            state = tape.scrubber.state
             look_up = partial(tape.scrubber.lookup_request, recorded)
             scrubbed = look_up() if len(body) < LARGE_BODY else (yield Apart(look_up))
-            tape.scrubbed.put(written, scrubbed)
+            tape.scrubbed.put(written, scrubbed, state)
         match = tape.find(scrubbed, outgoing.identity)
         if match is not None:
             _note_replay(tape, outgoing, match)

@@ -88,6 +88,11 @@ class Scrubber:
         self.add_rules(rules)
 
     @property
+    def has_rules(self) -> bool:
+        """True if there are rules of the user's own."""
+        return self._rules is not None
+
+    @property
     def state(self) -> tuple[int, int] | None:
         """What a scrubbed request depends on besides the request; None with rules, whose stand-ins depend on more."""
         return (len(self.known), self._changes) if self._rules is None else None

@@ -23,23 +23,27 @@ def test_forgotten_with_what_it_depends_on():
         lambda: scrubber.use_addresses({"broker": "https://api.example.com"}, "SVC"),
         lambda: scrubber.add_rules(tk.Rules(names=["nickname"])),
     ):
-        remembered.put(WRITTEN, SCRUBBED)
+        state = scrubber.state
+        remembered.put(WRITTEN, SCRUBBED, state)
         assert remembered.get(WRITTEN) is SCRUBBED
         change()
         assert remembered.get(WRITTEN) is None
-    remembered.put(WRITTEN, SCRUBBED)
+        remembered.put(WRITTEN, SCRUBBED, state)  # scrubbed before the change, by another thread
+        assert remembered.get(WRITTEN) is None
+    remembered.put(WRITTEN, SCRUBBED, scrubber.state)
     assert remembered.get(WRITTEN) is None  # with rules
 
 
 def test_bounded():
     """Many requests and large bodies are not kept in memory."""
-    remembered = ScrubbedRequests(Scrubber(KnownSecrets()))
+    scrubber = Scrubber(KnownSecrets())
+    remembered = ScrubbedRequests(scrubber)
     for number in range(5_000):
-        remembered.put((*WRITTEN[:3], b"%d" % number), SCRUBBED)
+        remembered.put((*WRITTEN[:3], b"%d" % number), SCRUBBED, scrubber.state)
     kept = sum(remembered.get((*WRITTEN[:3], b"%d" % number)) is SCRUBBED for number in range(5_000))
     assert 0 < kept <= 1_024
     large = (*WRITTEN[:3], b"x" * 100_000)
-    remembered.put(large, SCRUBBED)
+    remembered.put(large, SCRUBBED, scrubber.state)
     assert remembered.get(large) is None
 
 

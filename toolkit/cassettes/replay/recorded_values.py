@@ -30,7 +30,7 @@ def refuse_recorded_values(request: RecordedRequest, recorded: bytes, stand_ins:
         file: name of the recording, for the message.
 
     Raises:
-        AccessError: if a header, a path segment, or a value of the query, form or JSON is such a value.
+        AccessError: if a header, cookie, path segment, or value of the query, form or JSON is such a value.
     """
     replaced = frozenset(stand_in for stand_in in stand_ins if len(stand_in) >= SHORTEST_SECRET)
     if not replaced and not _may_have_placeholder(request):
@@ -43,7 +43,8 @@ def refuse_recorded_values(request: RecordedRequest, recorded: bytes, stand_ins:
             kind = "a pseudonym" if is_stand_in else f"the placeholder {_without_scheme(value)}"
             raise AccessError(
                 f"{place} is {kind} from the recording {file}, which stands for a value that was not recorded.",
-                "Nothing was sent. Ask the live service for the value, or replay only recorded calls.",
+                "Nothing was sent. Ask the live service for the value, or replay only recorded calls. "
+                "A client that has replayed a cookie forgets it with client.cookies.clear().",
                 about="cassette",
             )
 
@@ -63,6 +64,9 @@ def _values_of(request: RecordedRequest) -> Iterator[tuple[str, str]]:
     """Yield each value of a request that a caller fills in, with a description of its place."""
     for name, value in request.headers:
         yield f"The header {name}", value
+        for pair in value.split(";") if name.lower() == "cookie" else ():
+            cookie, _, content = pair.partition("=")
+            yield f"The cookie {cookie.strip()}", content.strip(' "')
     parts = urlsplit(request.uri)
     for segment in parts.path.split("/"):
         yield "A segment of the path", unquote(segment)

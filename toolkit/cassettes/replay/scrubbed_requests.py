@@ -27,23 +27,23 @@ class ScrubbedRequests:
         scrubber: scrubs the requests; only its `state` is read.
     """
 
-    __slots__ = ("_requests", "_scrubber", "_state")
+    __slots__ = ("_remembered", "_scrubber")
 
     def __init__(self, scrubber: Scrubber) -> None:
         self._scrubber = scrubber
-        self._state: Hashable = None
-        self._requests: dict[WrittenRequest, RecordedRequest] = {}
+        # One object, because another thread may replace both at any time.
+        self._remembered: tuple[Hashable, dict[WrittenRequest, RecordedRequest]] = (None, {})
 
     def get(self, written: WrittenRequest) -> RecordedRequest | None:
         """Return the scrubbed form of a request, or None if it is not remembered."""
-        return self._requests.get(written) if self._state == self._scrubber.state else None
+        state, requests = self._remembered
+        return requests.get(written) if state == self._scrubber.state else None
 
-    def put(self, written: WrittenRequest, scrubbed: RecordedRequest) -> None:
-        """Remember the scrubbed form of a request."""
-        state = self._scrubber.state
+    def put(self, written: WrittenRequest, scrubbed: RecordedRequest, state: Hashable) -> None:
+        """Remember the scrubbed form of a request, and the `state` of the scrubber before it was scrubbed."""
         if state is None or len(written[3]) > _LARGEST:
             return
-        if state != self._state or len(self._requests) >= _MOST:
-            # A new dictionary, because another thread may be reading the old one.
-            self._requests, self._state = {}, state
-        self._requests[written] = scrubbed
+        remembered = self._remembered
+        if state != remembered[0] or len(remembered[1]) >= _MOST:
+            remembered = self._remembered = (state, {})
+        remembered[1][written] = scrubbed
