@@ -18,7 +18,7 @@ from toolkit.cassettes.recording.recorder import Recorder, part_of
 from toolkit.cassettes.replay import misses
 from toolkit.cassettes.replay.matching import ANYONE, Identity
 from toolkit.cassettes.replay.player import Player
-from toolkit.cassettes.replay.recorded_values import refuse_recorded_values
+from toolkit.cassettes.replay.recorded_values import RecordedValues
 from toolkit.cassettes.replay.scrubbed_requests import ScrubbedRequests
 from toolkit.core.errors import CassetteError, ConfigurationError
 from toolkit.core.ledger import TRAFFIC, Authorization
@@ -80,7 +80,6 @@ class Cassette:
     records = replays = False
     _contents: Contents = Parsed((), is_foreign=False)
     _recorder: Recorder | None = None
-    _stand_ins: frozenset[str] | None = None  # in the file when it was opened; None until they are needed
 
     def __init__(
         self,
@@ -111,6 +110,7 @@ class Cassette:
         if self._contents.is_torn and recovery.cut_torn_tail(self.path, self.scrubber):
             complete = f"the {self._loaded} before it are complete"
             warn(f"{self.path} ends in an incomplete interaction; {complete}.")
+        self._recorded_values = RecordedValues(self._contents, self.scrubber, file_name=self.path.name)
         self._player = Player(self._contents, self.scrubber, file_name=self.path.name, match_on=match_on, strict=strict)
         self._open_for_recording()
 
@@ -226,14 +226,8 @@ class Cassette:
         Raises:
             AccessError: if there is such a value.
         """
-        if not self._loaded:
-            return
-        if self._stand_ins is None:
-            count = self._loaded if self.scrubber.has_rules else 0  # only rules make pseudonyms
-            interactions = map(self._contents.interaction, range(count))
-            messages = (message for each in interactions for message in (each.request, each.response))
-            self._stand_ins = frozenset().union(*map(self.scrubber.stand_ins_in, messages))
-        refuse_recorded_values(request, self.scrubber.recorded, self._stand_ins, file=self.path.name)
+        if self._loaded:
+            self._recorded_values.refuse_in(request)
 
     def token_request_of(self, authorization: Authorization) -> Interaction | None:
         """Return the recorded token request whose token authorized a call: once, for the first such call."""

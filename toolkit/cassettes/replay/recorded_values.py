@@ -7,46 +7,69 @@ request that is not recorded. The service would get a value that it never issued
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from toolkit.cassettes.format.contents import Contents
 from toolkit.core.errors import AccessError
 from toolkit.core.secret import SHORTEST_SECRET
 from toolkit.scrubbing.messages import RecordedRequest
+from toolkit.scrubbing.scrubber import Scrubber
 from toolkit.scrubbing.vocabulary import is_placeholder
 
 _FORM: Final = "x-www-form-urlencoded"
 _SCHEMES: Final = ("basic ", "bearer ", "token ", "dpop ")
 
 
-def refuse_recorded_values(request: RecordedRequest, recorded: bytes, stand_ins: Iterable[str], *, file: str) -> None:
-    """Refuse a request that is about to be sent with a placeholder or stand-in of a recording as a value.
+class RecordedValues:
+    """The placeholders and pseudonyms of one recording.
 
     Args:
-        request: the request as the caller made it.
-        recorded: the bytes of the recording.
-        stand_ins: the pseudonyms in the recording.
-        file: name of the recording, for the message.
-
-    Raises:
-        AccessError: if a header, cookie, path segment, or value of the query, form or JSON is such a value.
+        contents: the interactions that the file held when it was opened.
+        scrubber: the scrubber of the cassette, which has the bytes of the file.
+        file_name: name of the file, for messages.
     """
-    replaced = frozenset(stand_in for stand_in in stand_ins if len(stand_in) >= SHORTEST_SECRET)
-    if not replaced and not _may_have_placeholder(request):
-        return
-    for place, value in _values_of(request):
-        if len(value) < SHORTEST_SECRET:
-            continue
-        is_stand_in = value in replaced
-        if is_stand_in or (is_placeholder(value) and _without_scheme(value).encode() in recorded):
-            kind = "a pseudonym" if is_stand_in else f"the placeholder {_without_scheme(value)}"
+
+    def __init__(self, contents: Contents, scrubber: Scrubber, *, file_name: str) -> None:
+        self._contents = contents
+        self._scrubber = scrubber
+        self._file_name = file_name
+
+    @cached_property
+    def _stand_ins(self) -> frozenset[str]:
+        """The pseudonyms in the file, for which all of it is parsed if there are rules, which make pseudonyms."""
+        numbers = range(len(self._contents)) if self._scrubber.has_rules else ()
+        messages = (message for each in map(self._contents.interaction, numbers) for message in each[:2])
+        stand_ins = set[str]().union(*map(self._scrubber.stand_ins_in, messages))
+        return frozenset(stand_in for stand_in in stand_ins if len(stand_in) >= SHORTEST_SECRET)
+
+    def refuse_in(self, request: RecordedRequest) -> None:
+        """Refuse a request, as the caller made it, that is about to be sent with such a value.
+
+        Raises:
+            AccessError: if a header, cookie, path segment, or value of the query, form or JSON is such a value.
+        """
+        if not self._stand_ins and not _may_have_placeholder(request):
+            return
+        for place, value in _values_of(request):
+            if value in self._stand_ins:
+                kind = "a pseudonym"
+            elif len(value) >= SHORTEST_SECRET and self._holds_placeholder(value):
+                kind = f"the placeholder {_without_scheme(value)}"
+            else:
+                continue
             raise AccessError(
-                f"{place} is {kind} from the recording {file}, which stands for a value that was not recorded.",
+                f"{place} is {kind} from the recording {self._file_name}, which stands for a value that was not "
+                "recorded.",
                 "Nothing was sent. Ask the live service for the value, or replay only recorded calls. "
                 "A client that has replayed a cookie forgets it with client.cookies.clear().",
                 about="cassette",
             )
+
+    def _holds_placeholder(self, value: str) -> bool:
+        return is_placeholder(value) and _without_scheme(value).encode() in self._scrubber.recorded
 
 
 def _may_have_placeholder(request: RecordedRequest) -> bool:
