@@ -28,6 +28,7 @@ _ESCAPE: Final = re.compile(
     rb"|0(?P<shell>[0-3][0-7]{2}(?:\\0[0-3][0-7]{2}){3,}+)"
     rb"|(?P<octal>[0-3][0-7]{2}|[1-7][0-7]?)"
     rb"|(?P<line>\r?\n[ \t]{0,80}+)"
+    rb"|(?P<signs>[^0-7A-Za-z\\\r\n](?:\\[^0-7A-Za-z\\\r\n])*+)"
     rb"|(?P<sign>.))"
     rb"|(?<=&)(?:"
     rb"#(?P<decimal>[0-9]{1,8}+);?"
@@ -45,8 +46,13 @@ _CODES: Final = {bytes([byte]): bytes([byte]) for byte in range(256)} | {
 }
 _CSS: Final = re.compile(rb"\\0{0,4}[2-7][0-9A-Fa-f] ?(?:\\0{0,4}[2-7][0-9A-Fa-f] ?){3,}+")
 
-_QUOTED: Final = re.compile(rb"=(?:([0-9A-Fa-f]{2}(?:=[0-9A-Fa-f]{2})*+)|[ \t]{0,20}+\r?\n\s{0,80}+)")
-_MAY_BE_QUOTED: Final = re.compile(rb"=(?:3D|[0-9A-Fa-f]{2}=[0-9A-Fa-f]{2}|[89A-F][0-9A-F]|(?<!==)[ \t]{0,20}+\r?\n)")
+_QUOTED: Final = re.compile(rb"=(?:([0-9A-Fa-f]{2}(?:=[0-9A-Fa-f]{2})*+)|[ \t]{0,20}+\r?\n)")
+_INDENTED: Final = re.compile(rb"(=[ \t]{0,20}+\r?\n)\s{1,80}+")
+# A sign at the end of a line that goes on; at the end of a body it is the padding of base64.
+_MAY_BE_QUOTED: Final = re.compile(
+    rb"=(?:3D|[0-9A-Fa-f]{2}=[0-9A-Fa-f]{2}|[89A-F][0-9A-F]"
+    rb"|(?<!==)[ \t]{0,20}+\r?\n(?!\s{0,80}+(?:\Z|[a-z_]{1,20}+:|- )))"
+)
 _WORD: Final = re.compile(rb"=\?[^?\s]{1,60}+\?([BbQq])\?([^?\s]*+)\?=(?:\s{1,40}+(?==\?))?")
 
 
@@ -78,14 +84,15 @@ def _of_css(match: re.Match[bytes]) -> bytes:
 
 
 def unquoted(text: bytes) -> Iterator[bytes]:
-    """Yield a text with quoted-printable undone (RFC 2045 section 6.7)."""
+    """Yield a text with quoted-printable undone (RFC 2045 section 6.7), also as if its lines had been indented."""
     if b"=" in text and _may_hold(_MAY_BE_QUOTED, text):
-        yield _in_chunks(
-            lambda chunk: _QUOTED.sub(
-                lambda match: binascii.unhexlify(match[1].replace(b"=", b"")) if match[1] else b"", chunk
-            ),
-            text,
-        )
+        yield _in_chunks(_plain_of_quoted, text)
+        if _may_hold(_INDENTED, text):
+            yield _in_chunks(lambda chunk: _plain_of_quoted(_INDENTED.sub(rb"\1", chunk)), text)
+
+
+def _plain_of_quoted(text: bytes) -> bytes:
+    return _QUOTED.sub(lambda code: binascii.unhexlify(code[1].replace(b"=", b"")) if code[1] else b"", text)
 
 
 def words_of_mail(text: bytes) -> Iterator[bytes]:
@@ -98,7 +105,7 @@ def words_of_mail(text: bytes) -> Iterator[bytes]:
 
 def _decoded_word(match: re.Match[bytes]) -> bytes:
     if match[1] in b"Qq":
-        return _QUOTED.sub(lambda code: binascii.unhexlify(code[1].replace(b"=", b"")) if code[1] else b"", match[2])
+        return _plain_of_quoted(match[2])
     digits = match[2].rstrip(b"=")
     try:
         return binascii.a2b_base64(digits + b"=" * (-len(digits) % 4))
@@ -130,6 +137,7 @@ _UNDONE: Final[dict[str, Callable[[bytes], bytes]]] = {
     "shell": lambda code: bytes(int(digits, 8) for digits in code.split(b"\\0")),
     "octal": lambda code: bytes([int(code, 8) & 0xFF]),
     "line": lambda code: b"",  # noqa: ARG005 - the line goes on
+    "signs": lambda code: code[::2],
     "sign": _CODES.__getitem__,
     "decimal": lambda code: _character(int(code)),
     "hex": lambda code: _character(int(code, 16)),

@@ -27,7 +27,6 @@ _DIGITS16: Final = b"0123456789ABCDEFabcdef"
 _FOR_URLS: Final = bytes.maketrans(b"-_", b"+/")
 _FOR_INT: Final = bytes.maketrans(_UPPER32 + _UPPER32.lower(), b"0123456789abcdefghijklmnopqrstuv" * 2)
 _RUN32: Final = re.compile(rb"[A-Z2-7]{%d,}+|[a-z2-7]{%d,}+" % (_SHORTEST_BASE32, _SHORTEST_BASE32))
-_SIGNED: Final = re.compile(rb"-?[0-9]+")
 _NUMBERED: Final = (b'"0', b"[0]", b"{0:")
 _NEGATIVE: Final = (b"[-", b",-", b", -")
 
@@ -41,7 +40,12 @@ def _flags(alphabet: bytes) -> bytes:
 
 
 _NOT64: Final = _others(_DIGITS64 + b"-_")
-_ONLY_DIGITS: Final = bytes(byte if 48 <= byte < 58 else 32 for byte in range(256))
+# Digits beside letters are no number of their own; the letters of 0b11 and 0o17 are no part of it.
+_NUMBERS: Final = bytes(
+    byte if 48 <= byte < 58 else 97 if chr(byte).isalpha() and byte < 128 else 32 for byte in range(256)
+)
+_SIGNED: Final = _NUMBERS[:45] + b"-" + _NUMBERS[46:]
+_PREFIX: Final = re.compile(rb"\b0[bBoO](?=[0-7])")
 _NOT16: Final = _others(_DIGITS16)
 _IS_UPPER32: Final = _flags(_UPPER32)
 _IS_LOWER32: Final = _flags(_UPPER32.lower())
@@ -100,25 +104,33 @@ def of_base32(digits: bytes) -> bytes:
 
 def numbers_decoded(text: bytes) -> Iterator[bytes]:
     """Yield the bytes that the numbers of a text stand for: decimal, binary or octal."""
-    numbers = [number for chunk in _slices(text) for number in chunk.translate(_ONLY_DIGITS).split()]
+    if b"0b" in text or b"0o" in text:
+        text = b"".join(_PREFIX.sub(b"", chunk) for chunk in _slices(text))
+    numbers = _words(text, _NUMBERS)
     if len(numbers) < _FEWEST_NUMBERS:
         return
     yield _values(numbers, _FROM_DECIMAL)
     yield _values(numbers, _FROM_OCTAL)
     if any(sign in text for sign in _NEGATIVE):
-        numbers = [number for chunk in _slices(text) for number in _SIGNED.findall(chunk)]
+        numbers = _words(text, _SIGNED)
         yield _values(numbers, _FROM_SIGNED)
     if any(sign in text for sign in _NUMBERED):  # every second number is the position of a byte
         for first in (0, 1):
             yield _values(numbers[first::2], _FROM_DECIMAL)
     if b"words" in text:  # JavaScript's word arrays, of 32 bits
-        words = [int(number) & 0xFFFF_FFFF for number in numbers if len(number) <= 11]
+        words = [
+            int(number) & 0xFFFF_FFFF for number in numbers if len(number) <= 11 and number.removeprefix(b"-").isdigit()
+        ]
         yield b"".join(word.to_bytes(4, "big") for word in words)
+
+
+def _words(text: bytes, table: bytes) -> list[bytes]:
+    return [word for chunk in _slices(text) for word in chunk.translate(table).split()]
 
 
 def _values(numbers: list[bytes], table: dict[bytes, int]) -> bytes:
     """Return numbers as bytes; what is not a byte is left out."""
-    return bytes([table[number] for number in numbers if number in table])
+    return bytes(map(table.__getitem__, filter(table.__contains__, numbers)))
 
 
 def dense_runs(data: bytes, flags: bytes, shortest: int) -> bytes:
