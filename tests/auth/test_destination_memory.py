@@ -40,7 +40,9 @@ def in_project(home):
     def make(host, name="project", **environ):
         folder = home / name
         folder.mkdir(exist_ok=True)
-        lines = [f'{address} = "https://{host}/{address}"' for address in ("trading_paper", "auth", "broker")]
+        lines = [
+            f'{address} = "https://{host}/{address}"' for address in ("trading_paper", "auth", "broker", "auth_sandbox")
+        ]
         (folder / "toolkit.toml").write_text("\n".join(["[addresses]", *lines, ""]))
         return Settings.load(folder / "toolkit.toml", environ=environ)
 
@@ -109,6 +111,21 @@ def test_a_variable_of_the_project_is_questioned(in_project, home):
     (home / "project" / ".env").write_text("TOOLKIT_AUTH_URL=https://evil.example/\n")
     with pytest.raises(UnsafeAddress, match=r"~/project/\.env"):
         check_destinations(credentials, in_project("a.example", **environ))
+
+
+def test_options_do_not_make_another_secret(in_project):
+    """The same secret under another ID, option or environment is not at its first use."""
+    check_destinations(from_variables(), in_project("a.example"))
+    others = [
+        ClientSecret("another", "not-a-real-secret", environment="broker-live"),
+        ClientSecret("client", "not-a-real-secret", environment="broker-live", form_fields={"scope": "x"}),
+        ClientSecret("client", "not-a-real-secret", environment="broker-sandbox"),
+        KeyPair("another", "not-a-real-secret", environment="paper", scheme="basic"),
+    ]
+    for credentials in others:
+        credentials.note_source("environment variables")
+        with pytest.raises(UnsafeAddress):
+            check_destinations(credentials, in_project("evil.example", "clone"))
 
 
 def test_credentials_in_code(in_project):

@@ -15,6 +15,7 @@ from toolkit.auth.destinations import (
     without_loopback,
 )
 from toolkit.core.document import ADDRESS_NAMES, CredentialKind, Environment
+from toolkit.core.errors import ConfigurationError
 from toolkit.local.settings import Settings
 
 TEXTS = ["https://a.example", "https://a.example/v1", "https://b.example", "https://a.example:444"]
@@ -67,15 +68,28 @@ def test_places(project):
     assert {item.place_in_words for item in found} == {"code"}
 
 
-@pytest.mark.parametrize("text", ["https://c.example", "https://c.example/"])
-def test_variable_of_the_project(project, text):
-    """A variable that an editor took from the project's .env is the project's word, not the user's."""
-    (project / ".env").write_text(f"TOOLKIT_AUTH_URL={text}\nTOOLKIT_HEADER_PREFIX=ACME\n")
-    (project / "toolkit.toml").touch()
+@pytest.mark.parametrize("text", ["https://c.example/", "https://${NOTHING:-c.example}"])
+@pytest.mark.parametrize("folder", [".", ".."])
+def test_variable_of_the_project(project, text, folder):
+    """A variable that a .env of the repository sets is not the user's word, however an editor expanded its text."""
+    (project / "sub").mkdir()
+    settings_file = project / "sub" / "toolkit.toml"
+    settings_file.touch()
+    dotenv = (settings_file.parent / folder).resolve() / ".env"
+    dotenv.write_text(f"TOOLKIT_AUTH_URL={text}\nTOOLKIT_HEADER_PREFIX=ACME\n")
     environ = {"TOOLKIT_AUTH_URL": "https://c.example", "TOOLKIT_BROKER_URL": "https://d.example"}
-    settings = Settings.load(project / "toolkit.toml", environ=environ)
+    settings = Settings.load(settings_file, environ=environ)
     found = destinations_of(Environment.BROKER_LIVE, CredentialKind.CLIENT_SECRET, settings)
-    assert [item.place for item in found] == ["TOOLKIT_BROKER_URL", project / ".env"]
+    assert [item.place for item in found] == ["TOOLKIT_BROKER_URL", dotenv]
+
+
+def test_unreadable_dotenv(project):
+    """If a .env cannot be read, nobody knows whether an editor took the variables from there."""
+    (project / ".env").write_bytes(b"TOOLKIT_AUTH_URL=https://c.example\n# caf\xe9\n")
+    (project / "toolkit.toml").touch()
+    settings = Settings.load(project / "toolkit.toml", environ={"TOOLKIT_AUTH_URL": "https://c.example"})
+    with pytest.raises(ConfigurationError, match=r"~/project/\.env"):
+        destinations_of(Environment.BROKER_LIVE, CredentialKind.CLIENT_SECRET, settings)
 
 
 def test_loopback():
@@ -100,8 +114,9 @@ def test_refusal(project):
 
 
 def test_refusal_of_code():
-    """A command does not know what code says, so the error for an address in code offers to save again."""
-    new = changes([Destination("auth", "https://a.example")], {})
+    """A command does not know what code says, so the error says how to tell it."""
+    new = changes([Destination("auth", "https://a.example"), Destination(HEADER_PREFIX, "ACME")], {})
     error = refusal(new, name="fund", environment=Environment.BROKER_LIVE, source="keyring")
     assert "not set" in error.what
-    assert "save_credentials()" in error.next_step
+    for text in ("TOOLKIT_AUTH_URL=https://a.example", "TOOLKIT_HEADER_PREFIX=ACME", "save_credentials()"):
+        assert text in error.next_step

@@ -95,6 +95,10 @@ class Credentials(ABC):
         """Return all secrets, each with the name of its placeholder in recordings."""
 
     @abstractmethod
+    def proof(self) -> str:
+        """Return the secret that proves who calls, in one form, without the IDs and options that go with it."""
+
+    @abstractmethod
     def _identity(self) -> tuple[str, ...]:
         """Return the texts that tell these credentials from others of their kind and environment, secrets included."""
 
@@ -163,8 +167,11 @@ class KeyPair(Credentials):
     def secrets(self) -> tuple[tuple[str, Secret], ...]:
         return ("API_KEY_ID", self.key_id), ("API_SECRET_KEY", self.secret_key)
 
+    def proof(self) -> str:
+        return self.secret_key.reveal()
+
     def _identity(self) -> tuple[str, ...]:
-        return self.key_id.reveal(), self.secret_key.reveal()
+        return self.key_id.reveal(), self.proof()
 
 
 class ClientSecret(Credentials):
@@ -205,8 +212,11 @@ class ClientSecret(Credentials):
     def secrets(self) -> tuple[tuple[str, Secret], ...]:
         return (("CLIENT_SECRET", self.client_secret),)
 
+    def proof(self) -> str:
+        return self.client_secret.reveal()
+
     def _identity(self) -> tuple[str, ...]:
-        return self.client_id, self.client_secret.reveal(), *_in_order(self.form_fields)
+        return self.client_id, self.proof(), *_in_order(self.form_fields)
 
 
 class ClientKey(Credentials):
@@ -272,10 +282,12 @@ class ClientKey(Credentials):
 
         return self.private_key.secrets() if isinstance(self.private_key, LocalKey) else ()
 
+    def proof(self) -> str:
+        return _key_identity(self.private_key)
+
     def _identity(self) -> tuple[str, ...]:
-        key = _key_identity(self.private_key)
         fields = _in_order(self.form_fields)
-        return self.client_id, self.audience, self.algorithm, self.key_id or "", key, *fields
+        return self.client_id, self.audience, self.algorithm, self.key_id or "", self.proof(), *fields
 
     def token_identity(self) -> bytes | None:
         from toolkit.auth.keys import LocalKey

@@ -1,8 +1,9 @@
 """The destinations that credentials were used with, remembered in the user's configuration folder.
 
 The file `destinations.json` has, for each credentials, the destinations and the places that named them. Credentials
-stand there as a fingerprint under the key in `destinations.key` (HMAC), so that nobody can test guesses of a secret
-against the file. What any credentials of an environment were used with stands under its name: the terminal and the
+stand there as a fingerprint of their secret under the key in `destinations.key` (HMAC), so that nobody can test guesses
+of a secret against the file. IDs and options do not count: editors export the `.env` of a project, which could set a
+client ID beside a secret in the user's own variables, and would make a first use of it. What any credentials of an environment were used with stands under its name: the terminal and the
 panel compare with it before a secret is typed.
 
 Without a file, or in a folder that cannot be written, as in CI, every use is a first use: it is allowed, and
@@ -244,4 +245,4 @@ def _is_table(value: Any) -> bool:
 
 def _fingerprint(credentials: Credentials, key: bytes | None) -> str:
     assert key is not None  # noqa: S101 - it was made just now
-    return hmac.digest(key, credentials.fingerprint().encode(), "sha256").hex()
+    return hmac.digest(key, credentials.proof().encode("utf-8", "surrogatepass"), "sha256").hex()

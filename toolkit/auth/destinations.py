@@ -9,7 +9,8 @@ could name an address of its own and would be sent the user's secrets.
   (`toolkit.auth.destination_memory`). From then on they may also go where the user's own word sends them: code, and
   the variables TOOLKIT_*_URL and TOOLKIT_HEADER_PREFIX. The user's word is remembered like the first use.
 - A `.env` file belongs to its project: a clone brings one along, and editors export it into the process. So a variable
-  whose text also stands in the project's `.env` is the project's word, like a line of `toolkit.toml`.
+  that a `.env` sets, in the project or a folder above it in the repository, is the project's word, like a line of
+  `toolkit.toml`. Its text there does not matter, because editors expand references in it.
 - Credentials that code holds go where the code says. If the same credentials are remembered, they are compared too.
 - Loopback is neither compared nor remembered, except for saved profiles: the practice service is there.
 
@@ -26,8 +27,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolkit.core.addresses import Address, is_loopback
 from toolkit.core.document import CredentialKind
-from toolkit.core.errors import ToolkitError, UnsafeAddress
+from toolkit.core.errors import UnsafeAddress
 from toolkit.local.files import shown
+from toolkit.local.settings import variable_name
 
 if TYPE_CHECKING:
     from toolkit.core.document import Environment
@@ -111,37 +113,19 @@ def destinations_of(environment: Environment, kind: CredentialKind, settings: Se
     texts = {name: settings.addresses.get(name, "") for name in environment.rules.addresses.values()}
     if kind is CredentialKind.KEY_PAIR and any(texts.values()):
         texts[HEADER_PREFIX] = settings.header_prefix
-    exported = _Exported(settings.project)
-    return [
-        Destination(name, text, exported.place_of(settings.place_of(name), text))
-        for name, text in texts.items()
-        if text
-    ]
+    places = {name: settings.place_of(name) for name, text in texts.items() if text}
+    if any(isinstance(place, str) and place for place in places.values()):
+        from toolkit.auth.profiles.variables import settings_in_dotenv
+
+        exported = settings_in_dotenv(settings.project)
+        places = {name: exported.get(str(place), place) for name, place in places.items()}
+    return [Destination(name, texts[name], place) for name, place in places.items()]
 
 
 def without_loopback(destinations: list[Destination]) -> list[Destination]:
     """Return the destinations beyond this machine."""
     remote = [destination for destination in destinations if not destination.is_loopback]
     return remote if any(destination.name != HEADER_PREFIX for destination in remote) else []
-
-
-class _Exported:
-    """The settings in the `.env` of a project, which editors export as variables. It is read when it is needed."""
-
-    def __init__(self, project: Path) -> None:
-        self._project = project
-        self._texts: Mapping[str, str] | None = None
-
-    def place_of(self, place: Path | str, text: str) -> Path | str:
-        """Return the `.env` in place of a variable whose text it has."""
-        if not isinstance(place, str) or not place:
-            return place
-        if self._texts is None:
-            from toolkit.auth.profiles.variables import settings_in_dotenv
-
-            self._texts = settings_in_dotenv(self._project)
-        written = self._texts.get(place)
-        return self._project / ".env" if written is not None and _normal(written) == text else place
 
 
 def changes(destinations: list[Destination], uses: Uses) -> list[Change]:
@@ -165,26 +149,21 @@ def refusal(found: list[Change], *, name: str, environment: Environment, source:
     differences = " ".join(change.in_words() for change in found)
     places = " and ".join(dict.fromkeys(change.destination.place_in_words for change in found))
     command = f"toolkit credentials allow {shlex.quote(name)} --environment {environment}"
-    if all(change.destination.place for change in found):
-        allow = f"run `{command}` in that project"
-    else:  # a command does not know what code says
+    in_code = [change.destination for change in found if not change.destination.place]
+    if in_code:  # the command does not know what code says
+        variables = " and ".join(f"{variable_name(item.name)}={item.text}" for item in in_code)
         allow = (
-            f"save the credentials again with save_credentials(), or run `{command}` in a project with these settings"
+            f"run `{command}` with {variables} in the environment, or save the credentials again with "
+            "save_credentials()"
         )
+    else:
+        allow = f"run `{command}` in that project"
     return UnsafeAddress(
         f"Nothing was sent, because the credentials {name} for {environment} ({source}) would go elsewhere. "
         f"{differences}",
         f"Check {places}: whoever wrote that would receive the credentials. If you trust it, {allow}.",
         about=found[0].destination.name,
     )
-
-
-def _normal(text: str) -> str:
-    """Return an address as settings have it; any other text as it is."""
-    try:
-        return str(_address(text))
-    except ToolkitError:
-        return text
 
 
 def _address(text: str) -> Address:

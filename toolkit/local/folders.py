@@ -8,6 +8,7 @@ That owner is trusted already, because Python runs modules from the working fold
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from stat import S_IWOTH
 from typing import Final
@@ -33,10 +34,7 @@ def find_project(start: Path) -> Path:
         ConfigurationError: if `start` itself has a `toolkit.toml` of another user.
     """
     start = Path(os.path.abspath(start))  # noqa: PTH100 - removes "..", and keeps links
-    homes = _homes()
-    for folder in (start, *start.parents):
-        if folder in homes and folder != start:
-            break
+    for folder in folders_upward(start):
         file = next((folder / name for name in _MARKERS if (folder / name).is_file()), None)
         if file is not None and folder == start:
             if file.name == SETTINGS_FILE:
@@ -47,9 +45,18 @@ def find_project(start: Path) -> Path:
             if objection is None:
                 return folder
             warn(f"Ignored {file}: {objection}. {_if_trusted(file)}")
-        if folder in homes or (folder / ".git").exists():
-            break
     return start
+
+
+def folders_upward(start: Path) -> Iterator[Path]:
+    """Yield a folder and those above it, up to the root of a git repository and below the home folder."""
+    homes = _homes()
+    for folder in (start, *start.parents):
+        if folder in homes and folder != start:
+            return
+        yield folder
+        if folder in homes or (folder / ".git").exists():
+            return
 
 
 def cache_folder() -> Path:

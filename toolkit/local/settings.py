@@ -38,9 +38,9 @@ _LONG_NUMBER: Final = 10**9  # whose digits are not shown; Python refuses to wri
 _TRUE, _FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"", "0", "false", "no", "off"})
 
 
-def variable_name(address_name: str) -> str:
-    """Return the environment variable of an address: TOOLKIT_AUTH_SANDBOX_URL for `auth_sandbox`."""
-    return f"TOOLKIT_{address_name.upper()}_URL"
+def variable_name(setting: str) -> str:
+    """Return the environment variable of an address or `header_prefix`: TOOLKIT_AUTH_URL for `auth`."""
+    return _PREFIX_VARIABLE if setting == "header_prefix" else f"TOOLKIT_{setting.upper()}_URL"
 
 
 class Source(NamedTuple):
@@ -154,9 +154,8 @@ class Settings:
             )
         places: dict[str, Path | str] = dict.fromkeys([*addresses, "header_prefix"] if values else (), file)
         own = _addresses_from(environ)
-        places |= {name: variable_name(name) for name in own}
-        if environ.get(_PREFIX_VARIABLE):
-            places["header_prefix"] = _PREFIX_VARIABLE
+        named = [*own, "header_prefix"] if environ.get(_PREFIX_VARIABLE) else own
+        places |= {name: variable_name(name) for name in named}
         cassettes = environ.get("TOOLKIT_CASSETTES")
         try:
             settings = cls(

@@ -18,7 +18,7 @@ from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 from toolkit.local.files import lies_in, read_text, shown
-from toolkit.local.folders import belongs_to_stranger
+from toolkit.local.folders import belongs_to_stranger, folders_upward
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -122,19 +122,22 @@ def fields_in_dotenv(project: Path) -> list[ProfileFields]:
     return fields_in_variables(variables, FILE_NAME, project, confined=True)
 
 
-def settings_in_dotenv(project: Path) -> dict[str, str]:
-    """Return the variables in the `.env` of a folder that name settings rather than credentials; none if it is unfit.
+def settings_in_dotenv(project: Path) -> dict[str, Path]:
+    """Return the names of settings that the `.env` of a project sets, or of a folder above it in the repository.
 
-    The toolkit does not take settings from `.env`, but editors export them into the process.
+    Each has the file that sets it. The toolkit does not take settings from there, but editors export them into the
+    process.
+
+    Raises:
+        ConfigurationError: if a file cannot be read, so that nobody knows what it sets.
     """
-    file = project / FILE_NAME
-    if not file.is_file():
-        return {}
-    try:
-        text = read_text(file, FILE_NAME, "")
-    except ConfigurationError:
-        return {}
-    return {name: value for name, value in _variables(text) if not _parse(name)}
+    places: dict[str, Path] = {}
+    for folder in folders_upward(project):
+        file = folder / FILE_NAME
+        if file.is_file():
+            text = read_text(file, shown(file), "Fix or remove the file.")
+            places |= {name: file for name, _ in _variables(text) if name not in places and not _parse(name)}
+    return places
 
 
 def _credential_variables(text: str) -> dict[str, Secret]:
