@@ -3,8 +3,8 @@
 The file `destinations.json` has, for each credentials, the destinations and the places that named them. Credentials
 stand there as a fingerprint of their secret under the key in `destinations.key` (HMAC), so that nobody can test guesses
 of a secret against the file. IDs and options do not count: editors export the `.env` of a project, which could set a
-client ID beside a secret in the user's own variables, and would make a first use of it. What any credentials of an environment were used with stands under its name: the terminal and the
-panel compare with it before a secret is typed.
+client ID beside a secret in the user's own variables, and would make a first use of it. What any credentials of an
+environment were used with stands under its name: the terminal and the panel compare with it before a secret is typed.
 
 Without a file, or in a folder that cannot be written, as in CI, every use is a first use: it is allowed, and
 remembered where that is possible.

@@ -6,7 +6,6 @@ Then `apply` replaces the values where the rules find them, short ones included.
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Iterator
 from typing import Final
@@ -85,7 +84,7 @@ class AppliedRules:
 
     def _matches_in(self, text: str) -> Iterator[tuple[str, Secret]]:
         for pattern, group, kind in self._compiled.patterns:
-            for match in pattern.finditer(text):
+            for match in pattern.matches(text):
                 if match[group] and not self._is_placeholder(match[group]):
                     yield kind, Secret(match[group])
 
@@ -142,16 +141,16 @@ class AppliedRules:
         return placeholder
 
     def _matches_replaced(self, text: str, *, in_url: bool = False) -> str:
-        def replaced(match: re.Match[str], group: int, kind: str) -> str:
-            value = match[group]
-            if not value or self._is_placeholder(value):
-                return match[0]
-            placeholder = self._known.placeholder_of(Secret(value)) or self._placeholder(kind, value)
-            start, end = match.start(group) - match.start(), match.end(group) - match.start()
-            return match[0][:start] + (quote(placeholder) if in_url else placeholder) + match[0][end:]
-
         for pattern, group, kind in self._compiled.patterns:
-            text = pattern.sub(lambda match, group=group, kind=kind: replaced(match, group, kind), text)  # type: ignore[misc]
+            pieces: list[str] = []
+            position = 0
+            for match in pattern.matches(text):
+                value = match[group]
+                if value and not self._is_placeholder(value):
+                    placeholder = self._known.placeholder_of(Secret(value)) or self._placeholder(kind, value)
+                    pieces += text[position : match.start(group)], quote(placeholder) if in_url else placeholder
+                    position = match.end(group)
+            text = "".join((*pieces, text[position:]))
         return text
 
     def _parts_of_url_replaced(self, uri: str, *, records: bool) -> str:

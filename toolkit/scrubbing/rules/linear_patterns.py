@@ -1,102 +1,98 @@
 r"""Regular expressions of users, which must not run long on any text: recordings hold text of strangers.
 
 `re` tries every way in which a pattern can match before it gives up. `(a+)+b` has 2**n ways to match n letters, and
-`\S+@\S+b` n ways. So `compile_linear` counts the ways: it builds the automaton of the pattern (Glushkov: a state for
-each character of the pattern) and follows all texts at once. If more than a few ways are ever open at the same time,
-the pattern is refused. The `toolkit.toml` of a cloned project can hold patterns too.
+`a\S+@\S+b` n ways from each `a`. The `toolkit.toml` of a cloned project can hold patterns too. So a pattern must take
+few steps from each place where it can begin:
 
-One way can still be long: `a[^"]*"` reads to the end of the text from every `a`. So an unlimited repetition gets a
-limit, unless the match cannot fail any more, as in `key=(.*)`.
+- The next character usually says whether a repetition goes on, and which alternative comes. Where it does not, each
+  choice is another way, and ways multiply.
+- A repetition without a limit gets one, unless the match cannot fail any more, as in `key=(.*)`.
+- If a pattern begins with such a repetition of one set, as `\d+(?=EUR)`, one attempt at the beginning of each run of
+  the set is enough.
 
-What the automaton leaves out only makes it stricter: anchors and look-around match anywhere, and an atomic group is
-counted like a plain one.
+`steps` is an upper bound of what `re` does from one place. Patterns with more than a few thousand are refused.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from re import _constants as sre  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
+from re._compiler import _combine_flags  # type: ignore[import-not-found]
+from re._compiler import compile as compile_tree
 from typing import Any, Final, NamedTuple
 
 from toolkit.core.errors import ConfigurationError
 
-_MOST_WAYS: Final = 8  # open at the same time
-_MOST_SETS_OF_WAYS: Final = 4000  # so that the check itself is quick
-_MOST_STATES: Final = 400
-_LARGEST_COUNT: Final = 32  # a repetition up to this often is written out; one that goes on is a loop
-# Characters of all loops of a pattern together, unless it has limits of its own. A text has fewer places where a
-# pattern can begin if the pattern begins with a few literal characters.
-_REACH, _REACH_AFTER_LITERALS = 300, 2000
-_FEW: Final = 3
-_LEAST_REACH: Final = 64  # of one loop; loops within loops multiply theirs
-_LONGEST_LIMIT: Final = 10_000
-_LONGEST_REFERENCE: Final = 8  # characters
-_ALL: Final = -1  # the set of all characters, as bits
-_TOKEN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]|\(\?|\{\d*,?\d*\}|.", re.DOTALL)
-_QUANTIFIER: Final = re.compile(r"[*+?]|\{(?:\d+,?\d*|,\d*)\}")
-_SETS: Final = (sre.LITERAL, sre.NOT_LITERAL, sre.IN, sre.ANY)
-_CATEGORIES: Final = {
-    sre.CATEGORY_DIGIT: r"\d",
-    sre.CATEGORY_NOT_DIGIT: r"\D",
-    sre.CATEGORY_SPACE: r"\s",
-    sre.CATEGORY_NOT_SPACE: r"\S",
-    sre.CATEGORY_WORD: r"\w",
-    sre.CATEGORY_NOT_WORD: r"\W",
-}
-# Characters of each category within and beyond ASCII and Latin-1, and letters whose cases are peculiar.
-_SAMPLES: Final = (
-    "".join(map(chr, range(0x180)))
-    + "\u0663\u2167\u6f22\u044f\u042f\u1e9e\u017f\u212a\u0130\u0131\u2003\u2028\u20ac\U0001f600\U0001d7d7\ud800"
+LONGEST_MATCH: Final = (
+    8_000  # characters; longer matches are found only if a repetition without a limit ends the pattern
 )
+_SLICE: Final = 1 << 16  # characters that one call of `re` searches, because it holds the interpreter's lock
+_LOOK_AHEAD: Final = 32  # characters
+_LONGEST_REFERENCE: Final = 8  # characters
+
+# A text has fewer places where a pattern can begin if it begins with a few literal characters.
+_FEW: Final = 3
+_MOST_STEPS, _MOST_STEPS_AFTER_LITERALS = 1_500, LONGEST_MATCH
+_LIMIT, _LIMIT_AFTER_LITERALS = 256, 500  # for a repetition without one
+_LIMIT_IN_LOOPS: Final = 32  # for a repetition within another one, and for that one
+
+_SETS: Final = (sre.LITERAL, sre.NOT_LITERAL, sre.IN, sre.ANY)
+_LOOPS: Final = (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT)
+_LARGEST_CODE: Final = 0xFFFF
+# Beyond it, characters differ only in being digits, other word characters or neither, because patterns name none.
+_CHARACTERS: Final = "\U0001d7d7\U00010400\U0001f600"
+_Characters = frozenset[str]
+_NONE: Final[_Characters] = frozenset()
 
 
-class _RunsLongError(Exception):
-    """The pattern could run long; the text says why."""
-
-
-class _Part(NamedTuple):
-    """The automaton of a part of a pattern. Sets of characters are bits.
+class LinearPattern:
+    """A pattern that takes time in proportion to any text.
 
     Attributes:
-        first: states that it can begin with, and the characters with which it may.
-        last: states that it can end with, and the characters that may come next.
-        skipped: the characters that may come next if the part matches nothing; 0 if it cannot.
+        plain: the compiled pattern.
+        first: the same, not to match in the middle of a run of what it begins with.
     """
 
-    first: dict[int, int]
-    last: dict[int, int]
-    skipped: int
+    def __init__(self, plain: re.Pattern[str], first: re.Pattern[str]) -> None:
+        self.plain, self.first = plain, first
 
-
-_NOTHING: Final = _Part({}, {}, _ALL)
-
-
-class _Loop(NamedTuple):
-    """An unlimited repetition: how many it is within, itself included, and its states."""
-
-    depth: int
-    states: set[int]
+    def matches(self, text: str) -> Iterator[re.Match[str]]:
+        """Yield the matches in a text, searched in slices that overlap by the longest match."""
+        position, size, has_matched = 0, _SLICE, False
+        while position <= len(text):
+            end = position + size + LONGEST_MATCH
+            # After a match, the rest of a run is a run of its own.
+            match = (self.plain.match(text, position, end) if has_matched else None) or self.first.search(
+                text, position, end
+            )
+            if match is None:
+                position, size, has_matched = position + size, _SLICE, False
+            elif end < len(text) and (match.start() >= position + size or match.end() + _LOOK_AHEAD > end):
+                # Another one might match there if `re` saw more of the text.
+                position, size, has_matched = match.start(), 2 * size, True
+            else:
+                yield match
+                position, size, has_matched = match.end() + (match.end() == match.start()), _SLICE, True
 
 
 @cache
-def compile_linear(text: str) -> re.Pattern[str]:
-    """Return the compiled pattern, whose steps on any text grow in proportion to it.
+def compile_linear(text: str) -> LinearPattern:
+    """Return the compiled pattern.
 
     Raises:
         ConfigurationError: if it is not a regular expression, or could run long.
     """
     try:
-        pattern = re.compile(text)
-    except (re.error, RecursionError, OverflowError) as error:
+        re.compile(text)
+        return LinearPattern(*map(compile_tree, limited(text)))
+    except (re.error, OverflowError, RecursionError) as error:
         raise ConfigurationError(
             f"{text!r} is not a regular expression: {error}.", "Use the syntax of Python's re module.", about="patterns"
         ) from None
-    try:
-        return re.compile(_limited(text, _Automaton(text, pattern.flags)))
-    except (_RunsLongError, RecursionError) as error:
+    except _RunsLongError as error:
         raise ConfigurationError(
             f"The pattern {text!r} could run long on some texts: {error}.",
             'End each repetition where the next part begins, as in account[^"]*"(\\d+)", [^\\s@]+@[^\\s@]+ and '
@@ -105,202 +101,236 @@ def compile_linear(text: str) -> re.Pattern[str]:
         ) from None
 
 
-class _Automaton:
-    """The automaton of a whole pattern, checked.
-
-    Attributes:
-        loops: the unlimited repetitions, in the order in which they end, by the identity of what they repeat.
-        safe: the states from which the match cannot fail any more.
-        reach: the most characters that the pattern takes, where unlimited repetitions count once.
-        begins_literally: True if it begins with a few literal characters.
+def limited(text: str) -> tuple[Any, Any]:
+    """Return the parsed pattern with limits; and the same, not to match in the middle of a run.
 
     Raises:
-        _RunsLongError: if too many ways are open at the same time.
+        _RunsLongError: if it could run long.
+    """
+    tree = _parser.parse(text)
+    if any(code > _LARGEST_CODE for code in _numbers(tree)):
+        raise _RunsLongError("it names a character beyond U+FFFF")
+    leading = _leading_run(tree)
+    has_literals = _literals_first(tree) >= _FEW
+    limit = _LIMIT_AFTER_LITERALS if has_literals else _LIMIT
+    end = _Rest(_NONE, is_tried_again=False, can_fail=False)
+    cost = _Checker(tree, limit, leading).sequence(tree, tree.state.flags, end)
+    if cost.steps > (_MOST_STEPS_AFTER_LITERALS if has_literals else _MOST_STEPS):
+        raise _RunsLongError("the same characters fit several of its repetitions or alternatives, or it is too long")
+    return tree, tree if leading is None else _only_at_run(tree)
+
+
+class _RunsLongError(Exception):
+    """The pattern could run long; the text says why."""
+
+
+class _Rest(NamedTuple):
+    """What comes after a part of a pattern.
+
+    Attributes:
+        characters: those that may come next.
+        is_tried_again: True if the part is matched in another way when the rest fails.
+        can_fail: True if the match of the whole pattern can still fail.
     """
 
-    def __init__(self, text: str, flags: int) -> None:
-        tree = _parser.parse(text)
-        self._characters = sorted({*map(ord, _SAMPLES), *_named(tree)})
-        self._sets: dict[tuple[Any, int, int], int] = {}
-        self._states: list[int] = []
-        self._next: list[list[tuple[int, int]]] = []  # (a+)+ leads from a to a in two ways
-        self._widths: dict[int, int] = {}
-        self._depth = 0
-        self._before_anchor = 0  # the states that an anchor or look-around comes after: a match can still fail there
-        self.loops: dict[int, _Loop] = {}
-        whole = self._sequence(tree, flags)
-        self.reach = _reach(tree)
-        self.begins_literally = _literals_first(tree) >= _FEW
-        start = self._add(_ALL)
-        self._connect({start: _ALL}, whole.first)
-        self.safe = self._never_failing({state for state in whole.last if state >= self._before_anchor})
-        self._count_ways(start)
+    characters: _Characters
+    is_tried_again: bool
+    can_fail: bool
 
-    def _add(self, characters: int) -> int:
-        if len(self._states) >= _MOST_STATES:
-            raise _RunsLongError("it is too large to be checked")
-        self._states.append(characters)
-        self._next.append([])
-        return len(self._states) - 1
 
-    def _connect(self, last: dict[int, int], first: dict[int, int]) -> None:
-        for before, allowed in last.items():
-            for state, entered in first.items():
-                if characters := allowed & entered & self._states[state]:
-                    self._next[before].append((state, characters))
+class _Cost(NamedTuple):
+    """Upper bounds of the ways in which a part can match from one place, and of the steps to try them all."""
 
-    def _sequence(self, items: Iterable[tuple[Any, Any]], flags: int) -> _Part:
-        part = _NOTHING
-        for operator, argument in items:
-            part = self._joined(part, self._part(operator, argument, flags))
-        return part
+    ways: int
+    steps: int
 
-    def _joined(self, left: _Part, right: _Part) -> _Part:
-        self._connect(left.last, right.first)
-        first = _united(left.first, {state: allowed & left.skipped for state, allowed in right.first.items()})
-        last = _united(right.last, {state: allowed & right.skipped for state, allowed in left.last.items()})
-        return _Part(first, last, left.skipped & right.skipped)
 
-    def _part(self, operator: Any, argument: Any, flags: int) -> _Part:
-        if operator in _SETS:
-            state = self._add(self._set(operator, argument, flags))
-            return _Part({state: _ALL}, {state: _ALL}, 0)
+class _Start(NamedTuple):
+    """The characters that a part may begin with, and whether it can match without taking any."""
+
+    characters: _Characters
+    can_be_empty: bool
+
+
+class _Checker:
+    """Counts ways and steps, and sets limits in the tree that it is given."""
+
+    def __init__(self, tree: Any, limit: int, leading: Any) -> None:
+        self._limit = limit
+        self._leading = leading
+        self._depth = 0  # unlimited repetitions around the part
+        groups = (argument for operator, argument in _parts(tree) if operator is sre.SUBPATTERN)
+        self._widths = {group: items.getwidth()[1] for group, _, _, items in groups}
+        self._starts: dict[int, _Start] = {}
+        self._every = _characters(sre.ANY, None, re.DOTALL)
+
+    def sequence(self, items: Any, flags: int, rest: _Rest) -> _Cost:
+        """Return the cost of a parsed pattern, or of a part."""
+        costs = []
+        for place in reversed(range(len(items))):
+            operator, argument = items[place]
+            if operator in _LOOPS and self._needs_limit(argument, rest):
+                argument = argument[0], max(argument[0], self._limit_of(argument[2])), argument[2]
+                items[place] = operator, argument
+            costs.append(self._part(operator, argument, flags, rest))
+            rest = self._rest_before(operator, argument, flags, rest)
+        ways, steps = 1, 0
+        for cost in reversed(costs):
+            steps += ways * cost.steps
+            ways *= cost.ways
+            if steps > LONGEST_MATCH or ways > LONGEST_MATCH:
+                raise _RunsLongError(
+                    "the same characters fit several of its repetitions or alternatives, or it is too long"
+                )
+        return _Cost(ways, steps)
+
+    def _part(self, operator: Any, argument: Any, flags: int, rest: _Rest) -> _Cost:
+        if operator in _SETS or operator is sre.AT:
+            return _Cost(1, 1)
         if operator is sre.SUBPATTERN:
-            group, added, removed, items = argument
-            self._widths[group] = items.getwidth()[1]
-            return self._sequence(items, (flags | added) & ~removed)
+            _, added, removed, items = argument
+            return self.sequence(items, _combine_flags(flags, added, removed), rest)
         if operator is sre.ATOMIC_GROUP:
-            return self._sequence(argument, flags)
+            return _Cost(1, self.sequence(argument, flags, rest._replace(is_tried_again=False, can_fail=True)).steps)
         if operator is sre.BRANCH:
-            return self._branches(argument[1], flags)
+            return self._branches(argument[1], flags, rest)
         if operator is sre.GROUPREF_EXISTS:
-            return self._branches([argument[1], argument[2] or []], flags)
-        if operator in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
-            least, most, items = argument
-            return self._repeated(least, most, items, flags, is_possessive=operator is sre.POSSESSIVE_REPEAT)
-        return self._empty(operator, argument, flags)
+            return self._branches([argument[1], argument[2] or []], flags, rest)
+        if operator in _LOOPS:
+            return self._loop(operator, argument, flags, rest)
+        return self._check(operator, argument)
 
-    def _empty(self, operator: Any, argument: Any, flags: int) -> _Part:
-        """Return the automaton of a part that takes no characters, or none that the automaton counts."""
-        self._before_anchor = len(self._states)
-        if operator in (sre.ASSERT, sre.ASSERT_NOT):
-            loops = len(self.loops)
-            self._sequence(argument[1], flags)  # its states are not connected: they only have to be few
-            if len(self.loops) > loops or self._is_long(argument[1]):
-                raise _RunsLongError("what it looks ahead for has no small limit")
-        elif operator is sre.GROUPREF and self._widths.get(argument, _REACH) > _LONGEST_REFERENCE:
-            raise _RunsLongError("it refers back to a group without a small limit")
-        elif operator not in (sre.AT, sre.GROUPREF):
+    def _check(self, operator: Any, argument: Any) -> _Cost:
+        """Return the cost of a part that takes no characters, or repeats a group."""
+        if operator is sre.GROUPREF:
+            width = self._widths[argument]
+            if width > _LONGEST_REFERENCE:
+                raise _RunsLongError("it refers back to a group without a small limit")
+            return _Cost(1, 1 + width)
+        if operator not in (sre.ASSERT, sre.ASSERT_NOT):
             raise _RunsLongError("it has a part that cannot be checked")
-        return _NOTHING
+        if argument[1].getwidth()[1] > _LOOK_AHEAD or _has_loop(argument[1]):
+            raise _RunsLongError("what it looks ahead for has no small limit")
+        rest = _Rest(self._every, is_tried_again=False, can_fail=True)
+        return _Cost(1, self.sequence(argument[1], 0, rest).steps)
 
-    @staticmethod
-    def _is_long(items: Any) -> bool:
-        return bool(items.getwidth()[1] > _LARGEST_COUNT)
+    def _branches(self, branches: Sequence[Any], flags: int, rest: _Rest) -> _Cost:
+        costs = [self.sequence(items, flags, rest) for items in branches]
+        seen = _NONE
+        is_certain = True
+        for items in branches:
+            start = self._start(items, flags)
+            characters = start.characters | (rest.characters if start.can_be_empty else _NONE)
+            is_certain = is_certain and seen.isdisjoint(characters) and not (start.can_be_empty and not characters)
+            seen |= characters
+        combine = max if is_certain else sum
+        ways = combine([cost.ways for cost in costs]) if rest.is_tried_again else 1
+        return _Cost(ways, len(costs) + combine([cost.steps for cost in costs]))
 
-    def _branches(self, branches: Sequence[Iterable[tuple[Any, Any]]], flags: int) -> _Part:
-        parts = [self._sequence(items, flags) for items in branches]
-        skipped = [part.skipped for part in parts if part.skipped]
-        if len(skipped) > 1:
-            raise _RunsLongError("several alternatives can be empty")
-        first = _united(*(part.first for part in parts))
-        return _Part(first, _united(*(part.last for part in parts)), skipped[0] if skipped else 0)
-
-    def _repeated(self, least: int, most: int, items: Any, flags: int, *, is_possessive: bool) -> _Part:
-        if most is not sre.MAXREPEAT and most > _LONGEST_LIMIT:
-            raise _RunsLongError(f"a limit of more than {_LONGEST_LIMIT} is none")
-        if most == 0:
-            return _NOTHING
-        begun = len(self._states)
-        is_unlimited = most is sre.MAXREPEAT
-        self._depth += is_unlimited
-        copies = min(least, _LARGEST_COUNT) if least else 0
-        is_loop = is_unlimited or most > _LARGEST_COUNT
-        # A possessive repetition of one set takes all it can get, so another character must come next.
-        operator, argument = items[0] if is_possessive and len(items) == 1 else (None, None)
-        taken = self._set(operator, argument, flags) if operator in _SETS else 0
-        part = _NOTHING
-        for _ in range(copies):
-            part = self._joined(part, self._item(items, flags))
-        if is_loop:
-            item = self._item(items, flags)
-            self._connect(item.last, item.first)
-            part = self._joined(part, _optional(item, taken))
-        else:
-            rest = _NOTHING
-            for _ in range(most - copies):
-                rest = _optional(self._joined(self._item(items, flags), rest), taken)
-            part = self._joined(part, rest)
-        if is_unlimited:
-            loop = self.loops.setdefault(id(items), _Loop(self._depth, set()))
-            loop.states.update(range(begun, len(self._states)))
-            self._depth -= 1
-        return part
-
-    def _item(self, items: Any, flags: int) -> _Part:
-        item = self._sequence(items, flags)
-        if item.skipped:
+    def _loop(self, operator: Any, argument: Any, flags: int, rest: _Rest) -> _Cost:
+        least, most, items = argument
+        start = self._start(items, flags)
+        if start.can_be_empty:
             raise _RunsLongError("what it repeats can be empty")
-        return item
+        if most == 0:
+            return _Cost(1, 1)
+        is_possessive = operator is sre.POSSESSIVE_REPEAT
+        again = _Rest(
+            start.characters | rest.characters if most > 1 else rest.characters,
+            is_tried_again=not is_possessive and (rest.is_tried_again or least > 1),
+            can_fail=is_possessive or rest.can_fail or least > 1,
+        )
+        self._depth += most > 1
+        item = self.sequence(items, flags, again)
+        self._depth -= most > 1
+        if items is self._leading:
+            return _Cost(1, 1)  # once for each character of the run
+        if most is sre.MAXREPEAT:
+            return _Cost(1, item.steps)  # the match cannot fail any more: these steps lead to its end
+        if item.ways > 1 and most > _LIMIT_IN_LOOPS:
+            raise _RunsLongError("the same characters fit several of its repetitions or alternatives")
+        is_certain = is_possessive or not rest.is_tried_again or start.characters.isdisjoint(rest.characters)
+        ways = 1 if is_possessive or not rest.is_tried_again else item.ways**most
+        return _Cost(ways * (1 if is_certain else most - least + 1), most * item.steps * item.ways ** (most - 1))
 
-    def _set(self, operator: Any, argument: Any, flags: int) -> int:
-        key = operator, id(argument), flags  # the tree keeps the arguments alive
-        if key not in self._sets:
-            accepted = (_accepts(operator, argument, code, flags) for code in self._characters)
-            self._sets[key] = sum(1 << place for place, is_accepted in enumerate(accepted) if is_accepted)
-        return self._sets[key]
+    def _needs_limit(self, argument: Any, rest: _Rest) -> bool:
+        return argument[1] is sre.MAXREPEAT and rest.can_fail and argument[2] is not self._leading
 
-    def _never_failing(self, last: set[int]) -> set[int]:
-        """Return the states that only lead to states with which the pattern can end, and can end with themselves."""
-        safe = set(last)
-        while unsafe := {state for state in safe if any(other not in safe for other, _ in self._next[state])}:
-            safe -= unsafe
-        return safe
+    def _limit_of(self, items: Any) -> int:
+        return _LIMIT_IN_LOOPS if self._depth or _has_loop(items) else self._limit
 
-    def _count_ways(self, start: int) -> None:
-        """Follow all texts at once: a set of ways is the states that are reached, and in how many ways each.
+    def _rest_before(self, operator: Any, argument: Any, flags: int, rest: _Rest) -> _Rest:
+        """Return what comes after the part before this one."""
+        if operator is sre.AT:
+            return _Rest(rest.characters, is_tried_again=True, can_fail=True)
+        if operator in (sre.ASSERT, sre.ASSERT_NOT):
+            looks_back = argument[0] < 0
+            start = self._start(argument[1], flags)
+            ahead = start.characters if operator is sre.ASSERT and not start.can_be_empty else self._every
+            return _Rest(rest.characters if looks_back else ahead, is_tried_again=True, can_fail=True)
+        start = self._start([(operator, argument)], flags)
+        if not start.can_be_empty:
+            return _Rest(start.characters, is_tried_again=True, can_fail=True)
+        checks = self._can_refuse(operator, argument)
+        return _Rest(start.characters | rest.characters, rest.is_tried_again or checks, rest.can_fail or checks)
 
-        Raises:
-            _RunsLongError: if too many ways are open at the same time.
-        """
-        edges = {characters for following in self._next for _, characters in following}
-        samples = {tuple(bits >> place & 1 for bits in edges): place for place in range(len(self._characters))}
-        pending: list[tuple[tuple[int, int], ...]] = [((start, 1),)]
-        seen = set(pending)
-        while pending:
-            ways = pending.pop()
-            for place in samples.values():
-                reached: dict[int, int] = {}
-                for state, count in ways:
-                    for following, characters in self._next[state]:
-                        if characters >> place & 1 and following not in self.safe:
-                            reached[following] = reached.get(following, 0) + count
-                if sum(reached.values()) > _MOST_WAYS:
-                    raise _RunsLongError("the same characters fit several of its repetitions or alternatives")
-                key = tuple(sorted(reached.items()))
-                if key and key not in seen:
-                    seen.add(key)
-                    pending.append(key)
-            if len(seen) > _MOST_SETS_OF_WAYS:
-                raise _RunsLongError("it is too involved to be checked")
+    def _can_refuse(self, operator: Any, argument: Any) -> bool:
+        """Check whether a part that can be empty can also fail."""
+        if operator in _LOOPS:
+            return bool(argument[0])
+        return operator not in (sre.SUBPATTERN, sre.BRANCH) or _has_check(argument)
+
+    def _start(self, items: Any, flags: int) -> _Start:
+        if not isinstance(items, _parser.SubPattern):
+            return self._start_of(items, flags)
+        if id(items) not in self._starts:  # the tree keeps its parts alive
+            self._starts[id(items)] = self._start_of(items, flags)
+        return self._starts[id(items)]
+
+    def _start_of(self, items: Any, flags: int) -> _Start:
+        characters = _NONE
+        for operator, argument in items:
+            start = self._start_of_part(operator, argument, flags)
+            characters |= start.characters
+            if not start.can_be_empty:
+                return _Start(characters, can_be_empty=False)
+        return _Start(characters, can_be_empty=True)
+
+    def _start_of_part(self, operator: Any, argument: Any, flags: int) -> _Start:
+        if operator in _SETS:
+            return _Start(_characters(operator, argument, flags), can_be_empty=False)
+        if operator is sre.SUBPATTERN:
+            return self._start(argument[3], _combine_flags(flags, argument[1], argument[2]))
+        if operator is sre.ATOMIC_GROUP:
+            return self._start(argument, flags)
+        if operator in _LOOPS:
+            start = self._start(argument[2], flags)
+            return _Start(start.characters, can_be_empty=start.can_be_empty or not argument[0])
+        if operator in (sre.BRANCH, sre.GROUPREF_EXISTS):
+            branches = argument[1] if operator is sre.BRANCH else [argument[1], argument[2] or []]
+            starts = [self._start(items, flags) for items in branches]
+            return _Start(_NONE.union(*(start.characters for start in starts)), any(start[1] for start in starts))
+        return _Start(self._every if operator is sre.GROUPREF else _NONE, can_be_empty=True)
 
 
-def _reach(items: Any) -> int:
-    """Return the most characters that a part takes, if its unlimited repetitions repeat once."""
-    reach = 0
-    for operator, argument in items:
-        if operator in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
-            least, most, repeated = argument
-            reach += _reach(repeated) * (max(least, 1) if most is sre.MAXREPEAT else most)
-        elif operator is sre.SUBPATTERN:
-            reach += _reach(argument[-1])
-        elif operator is sre.ATOMIC_GROUP:
-            reach += _reach(argument)
-        elif operator is sre.BRANCH:
-            reach += max(map(_reach, argument[1]))
-        else:
-            reach += 1
-    return reach
+def _leading_run(items: Any) -> Any:
+    """Return what an unlimited repetition of one set repeats, if the pattern begins with that repetition."""
+    for operator, argument in items[:1]:
+        if operator is sre.SUBPATTERN:
+            return _leading_run(argument[3])
+        if operator in _LOOPS and argument[1] is sre.MAXREPEAT and argument[2][0][0] in _SETS and len(argument[2]) == 1:
+            return argument[2]
+    return None
+
+
+def _only_at_run(items: Any) -> Any:
+    """Return a pattern that begins with a repetition, so that it does not match after another character of the set."""
+    operator, argument = items[0]
+    if operator is sre.SUBPATTERN:
+        first = [(operator, (*argument[:3], _only_at_run(argument[3])))]
+    else:
+        first = [(sre.ASSERT_NOT, (-1, argument[2])), items[0]]
+    return _parser.SubPattern(items.state, [*first, *items.data[1:]])
 
 
 def _literals_first(items: Any) -> int:
@@ -308,7 +338,7 @@ def _literals_first(items: Any) -> int:
     count = 0
     for operator, argument in items:
         if operator is sre.SUBPATTERN:
-            return count + _literals_first(argument[-1])
+            return count + _literals_first(argument[3])
         if operator is sre.LITERAL:
             count += 1
         elif operator is not sre.AT:
@@ -316,91 +346,49 @@ def _literals_first(items: Any) -> int:
     return count
 
 
-def _optional(part: _Part, taken: int) -> _Part:
-    """Return a part that may be left out; if it is possessive, only where none of its characters comes next."""
-    last = {state: allowed & ~taken for state, allowed in part.last.items()}
-    return _Part(part.first, last, _ALL & ~taken)
+def _parts(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield every part of a parsed pattern, at any depth."""
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], type(sre.ANY)):
+        yield value
+    if isinstance(value, tuple | list | _parser.SubPattern):
+        for item in value:
+            yield from _parts(item)
 
 
-def _united(*sides: dict[int, int]) -> dict[int, int]:
-    united: dict[int, int] = {}
-    for side in sides:
-        for state, characters in side.items():
-            if characters:
-                united[state] = united.get(state, 0) | characters
-    return united
+def _has_loop(items: Any) -> bool:
+    return any(operator in _LOOPS and argument[1] > _LOOK_AHEAD for operator, argument in _parts(items))
 
 
-def _named(items: Any) -> Iterator[int]:
-    """Yield the characters that a pattern names, in each case, and their neighbours."""
-    if isinstance(items, int) and not isinstance(items, bool) and 0 <= items < 0x110000:
-        cased = {other for text in (chr(items).lower(), chr(items).upper()) for other in map(ord, text)}
-        yield from (code for code in (*cased, items - 1, items, items + 1) if 0 <= code < 0x110000)
-    elif isinstance(items, list | tuple | _parser.SubPattern):
-        for item in items:
-            yield from _named(item)
+def _has_check(items: Any) -> bool:
+    return any(
+        operator in (sre.AT, sre.ASSERT, sre.ASSERT_NOT, sre.GROUPREF, sre.GROUPREF_EXISTS)
+        for operator, _ in _parts(items)
+    )
 
 
-def _accepts(operator: Any, argument: Any, code: int, flags: int) -> bool:
-    """Check whether a set of the parsed pattern has a character."""
-    if operator is sre.ANY:
-        return code != ord("\n") or bool(flags & re.DOTALL)
-    if operator is sre.NOT_LITERAL:
-        return not _accepts(sre.LITERAL, argument, code, flags)
-    cases = _cases(code) if flags & re.IGNORECASE else (code,)
-    if operator is sre.LITERAL:
-        return argument in cases
-    negated, found = False, False
-    for kind, value in argument:
-        if kind is sre.NEGATE:
-            negated = True
-        elif kind is sre.LITERAL:
-            found = found or value in cases
-        elif kind is sre.RANGE:
-            found = found or any(value[0] <= case <= value[1] for case in cases)
-        elif kind is sre.CATEGORY and value in _CATEGORIES:
-            found = found or bool(re.match(_CATEGORIES[value], chr(code), flags & re.ASCII))
-        else:
-            raise _RunsLongError("it has a part that cannot be checked")
-    return found is not negated
+def _numbers(value: Any) -> Iterator[int]:
+    """Yield the codes of the characters that a parsed pattern names."""
+    for operator, argument in _parts(value):
+        if operator in (sre.LITERAL, sre.NOT_LITERAL):
+            yield argument
+        elif operator is sre.RANGE:
+            yield from argument
+
+
+def _characters(operator: Any, argument: Any, flags: int) -> _Characters:
+    """Return the characters of a set: those that `re` itself finds."""
+    key = tuple(argument) if isinstance(argument, list) else argument
+    return _characters_of(operator, key, flags)
 
 
 @cache
-def _cases(code: int) -> tuple[int, ...]:
-    """Return a character in each case; `re` also takes a few characters as equal whose lower-case forms differ."""
-    text = chr(code)
-    forms = {text, text.lower(), text.upper(), text.upper().lower(), text.casefold(), text.lower().upper()}
-    return tuple(ord(form) for form in forms if len(form) == 1)
+def _characters_of(operator: Any, argument: Any, flags: int) -> _Characters:
+    state = _parser.State()
+    state.flags = 0
+    items = _parser.SubPattern(state, [(operator, list(argument) if isinstance(argument, tuple) else argument)])
+    return frozenset(compile_tree(items, flags | re.UNICODE * (not flags & re.ASCII)).findall(_every_character()))
 
 
-def _limited(text: str, automaton: _Automaton) -> str:
-    """Return a pattern with a limit for each unlimited repetition after which a match can fail."""
-    loops = [*automaton.loops.values()]
-    if automaton.reach > _LONGEST_LIMIT:
-        raise _RunsLongError(f"its limits let it reach over more than {_LONGEST_LIMIT} characters")
-    if all(automaton.safe.issuperset(loop.states) for loop in loops):
-        return text
-    together = _REACH_AFTER_LITERALS if automaton.begins_literally else _REACH
-    reach = max(_LEAST_REACH, int((together // len(loops)) ** (1 / max(loop.depth for loop in loops))))
-    tokens = _TOKEN.findall(text)
-    unlimited = _unlimited(tokens)
-    # The parser merges what alternatives have in common; then no repetition is left without a limit.
-    in_order = loops if len(loops) == len(unlimited) else [None] * len(unlimited)
-    for (place, least), loop in zip(unlimited.items(), in_order, strict=True):
-        if loop is None or not automaton.safe.issuperset(loop.states):
-            tokens[place] = f"{{{least},{max(least, reach)}}}"
-    return "".join(tokens)
-
-
-def _unlimited(tokens: list[str]) -> dict[int, int]:
-    """Return the places of unlimited quantifiers, and how often they repeat at least."""
-    found: dict[int, int] = {}
-    is_after_quantifier = False
-    for place, token in enumerate(tokens):
-        if is_after_quantifier or not _QUANTIFIER.fullmatch(token):  # a question mark or plus after a quantifier is one
-            is_after_quantifier = False
-            continue
-        is_after_quantifier = True
-        if token[-1] in "*+" or token.endswith(",}"):
-            found[place] = int(token[1:-2] or 0) if token[0] == "{" else int(token[0] == "+")
-    return found
+@cache
+def _every_character() -> str:
+    return "".join(map(chr, range(_LARGEST_CODE + 1))) + _CHARACTERS

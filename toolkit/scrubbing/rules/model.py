@@ -12,7 +12,7 @@ from toolkit.core.errors import ConfigurationError
 from toolkit.core.patterns import compiled
 from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings
-from toolkit.scrubbing.rules.linear_patterns import compile_linear
+from toolkit.scrubbing.rules.linear_patterns import LinearPattern, compile_linear
 from toolkit.scrubbing.vocabulary import last_name
 
 KeyPath = tuple[str | int, ...]  # names and indices that lead to a value in JSON
@@ -46,9 +46,10 @@ class Rules:
         json_paths: places of values in JSON: `$.a.b`, `$.a[0]`, `$.a[*].b`, `$..b` (at any depth), `$['a b']`. Values
             below such a place are replaced too.
         patterns: regular expressions; a match becomes `<MATCH>`. If the pattern has a group, only the first group is
-            replaced; a named group becomes `<NAME>`. A pattern that could run long is refused. Unlimited
-            repetitions with more of the pattern behind them reach over 300 characters together, and over 2,000 if the
-            pattern begins with three literal characters; `{0,9000}` reaches further.
+            replaced; a named group becomes `<NAME>`. A pattern that could run long is refused. A repetition without
+            a limit gets one if more of the pattern follows it: 256 characters, 500 if the pattern begins with three
+            literal characters, and 32 for a repetition within another one. One at the beginning of a pattern keeps
+            none. Longer matches than 8,000 characters may be missed.
         pseudonyms: names of personal data, or paths that begin with `$`. A value becomes the same stand-in everywhere,
             with the same look, so that tables still join. This cannot be undone without the key.
         key: the key of the stand-ins, at least 16 characters. The default key is made at first use in the user's
@@ -232,13 +233,13 @@ def _fits(steps: tuple[_Step, ...], parts: KeyPath) -> bool:
     )
 
 
-def _pattern(text: str) -> tuple[re.Pattern[str], int, str]:
+def _pattern(text: str) -> tuple[LinearPattern, int, str]:
     """Return the compiled pattern, the number of the group to replace, and the kind of its values."""
     pattern = compile_linear(text)
-    if pattern.groupindex:
-        name, group = min(pattern.groupindex.items(), key=lambda pair: pair[1])
+    if names := pattern.plain.groupindex:
+        name, group = min(names.items(), key=lambda pair: pair[1])
         return pattern, group, _kind_of(name)
-    return pattern, min(pattern.groups, 1), "MATCH"
+    return pattern, min(pattern.plain.groups, 1), "MATCH"
 
 
 def project_rules(settings: Settings) -> Rules:
