@@ -26,9 +26,8 @@ from typing import Any, Final, NamedTuple
 
 from toolkit.core.errors import ConfigurationError
 
-LONGEST_MATCH: Final = (
-    8_000  # characters; longer matches are found only if a repetition without a limit ends the pattern
-)
+# Characters. Longer matches are found only if a repetition without a limit ends the pattern.
+LONGEST_MATCH: Final = 8_000
 _SLICE: Final = 1 << 16  # characters that one call of `re` searches, because it holds the interpreter's lock
 _LOOK_AHEAD: Final = 32  # characters
 _LONGEST_REFERENCE: Final = 8  # characters
