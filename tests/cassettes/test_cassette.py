@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import secrets
 import shutil
 import warnings
 from pathlib import Path
@@ -21,6 +22,8 @@ from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.cassettes.paths import MODES
 from toolkit.cassettes.replay.matching import Identity
 from toolkit.core.errors import CassetteCorrupt, CassetteError, CassetteMiss, ConfigurationError
+from toolkit.core.register import REGISTER
+from toolkit.core.secret import Secret
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scrubber import Scrubber
 
@@ -548,6 +551,22 @@ def test_secrets_of_a_foreign_recording_match(path):
     with httpx.Client(transport=Cassette(path, "none").transport()) as client:
         for key in ("second-fake-key", "first-fake-key", "second-fake-key"):
             assert client.get(f"{BASE}/a", params={"api_key": key}).text == key
+
+
+def test_foreign_recordings_are_found_after_a_secret_became_known(path):
+    """A secret that becomes known between two requests, and stands in the path of a recording, does not hide it."""
+    secret = secrets.token_urlsafe(24)
+    item = {
+        "request": {"method": "GET", "uri": f"{BASE}/hooks/a%2F{secret}", "body": None, "headers": {}},
+        "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": "found"}},
+    }
+    path.write_text(yaml.safe_dump({"interactions": [item], "version": 1}), encoding="utf-8")
+    with httpx.Client(transport=Cassette(path, "none").transport(), base_url=BASE) as client:
+        for known in (secrets.token_urlsafe(24), secret):
+            with pytest.raises(CassetteMiss):
+                client.get("/not-recorded")
+            REGISTER.add("API_KEY", Secret(known))
+            assert client.get(f"/hooks/a%2F{secret}").text == "found"
 
 
 # Matching

@@ -179,6 +179,15 @@ class KnownSecrets:
         return f"<KnownSecrets: {len(self)}>"
 
 
+def any_in(data: bytes, secrets: Iterable[Secret]) -> bool:
+    """Check quickly whether `data` may hold one of these secrets; False means that it does not."""
+    searcher = Searcher()
+    for secret in secrets:
+        if is_secret(secret):
+            searcher.add(secret)
+    return searcher.may_hold(data)
+
+
 def is_secret(secret: Secret) -> bool:
     """Check whether a text is a secret, rather than empty or a placeholder."""
     text = secret.reveal()

@@ -177,23 +177,6 @@ def test_all_are_finished(at_exit):
     assert calls == ["finish"]
 
 
-def test_cookie_that_was_echoed_before_it_was_set(tmp_path, at_exit):
-    """The end of a cell removes a cookie from what was written before it was known to be one."""
-    cookie = secrets.token_urlsafe(24)
-    answers = iter(
-        [httpx.Response(200, text=f"hello {cookie}"), httpx.Response(200, headers={"Set-Cookie": f"s={cookie}"})]
-    )
-    cassette = tk.Cassette(tmp_path / "tour.yaml")
-    with httpx.Client(transport=cassette.transport(httpx.MockTransport(lambda _: next(answers)))) as client:
-        client.get("https://h.example/a")
-        assert cookie in cassette.path.read_text()
-        client.get("https://h.example/b")
-    finishing._after_cell(SimpleNamespace(success=True))
-    assert cookie not in cassette.path.read_text()
-    assert finishing._parts_by_finish == {}
-    assert os.listdir(tmp_path) == ["tour.yaml"]  # noqa: PTH208 - names are enough
-
-
 def record_echoed_cookie(path, mode, body):
     """Record a cookie in a body, and only then the header that sets it."""
     cookie = secrets.token_urlsafe(24)
@@ -205,6 +188,16 @@ def record_echoed_cookie(path, mode, body):
         client.get("https://h.example/a")
         client.get("https://h.example/b")
     return cassette, cookie
+
+
+def test_cookie_that_was_echoed_before_it_was_set(tmp_path, at_exit):
+    """The end of a cell removes a cookie from what was written before it was known to be one."""
+    cassette, cookie = record_echoed_cookie(tmp_path / "tour.yaml", "once", str.encode)
+    assert cookie in cassette.path.read_text()
+    finishing._after_cell(SimpleNamespace(success=True))
+    assert cookie not in cassette.path.read_text()
+    assert finishing._parts_by_finish == {}
+    assert os.listdir(tmp_path) == ["tour.yaml"]  # noqa: PTH208 - names are enough
 
 
 def test_failure_removes_late_secrets(path, at_exit, monkeypatch):

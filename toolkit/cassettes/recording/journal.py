@@ -3,7 +3,8 @@
 A secret may become known after it was recorded: a service sends a value in one answer and names it a cookie in the
 next. The journal holds such secrets, encrypted, in the user's cache folder, from the moment they become known until the
 recording has been checked for them. Its key is in the user's configuration folder. After a kill, the next opening of
-the recording on this machine finds the journal there. If these folders cannot be used, there is no journal.
+the recording on this machine finds the journal there, under the path of the recording: one that was moved in the
+meantime keeps these secrets. If the folders cannot be used, there is no journal.
 """
 
 from __future__ import annotations

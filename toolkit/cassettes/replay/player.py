@@ -12,6 +12,7 @@ from toolkit.cassettes.replay import misses
 from toolkit.cassettes.replay.matching import OURS, VCRPY_DEFAULT, Identity, Index, Matcher, Takes
 from toolkit.core.errors import CassetteCorrupt, CassetteMiss
 from toolkit.core.ledger import Authorization
+from toolkit.scrubbing.known import any_in
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
 from toolkit.scrubbing.scrubber import Scrubber
 
@@ -179,7 +180,7 @@ class Player:
         return self._scrubbed_index
 
     def _rebuild_index(self) -> bool:
-        """Index a foreign file again if more secrets have become known; return True if that was done.
+        """Index a foreign file again if it holds secrets that have become known since; return True if that was done.
 
         A foreign request may contain a secret that also stands in the URI of another, so parsing all requests can
         change the URIs under which they are found.
@@ -187,6 +188,12 @@ class Player:
         known = self._scrubber.known
         if not self._contents.is_foreign or self._index is None or self._indexed_with == len(known):
             return False
+        if self._indexed_with >= 0 and not self._scrubber.has_rules:
+            new = known.since(self._indexed_with)
+            self._indexed_with += len(new)
+            if not any_in(self._scrubber.recorded, (secret for secret, _ in new)):
+                return False
+            self._indexed_with = -1
         requests: list[RecordedRequest] = []
         while self._indexed_with != len(known):
             self._indexed_with = len(known)
