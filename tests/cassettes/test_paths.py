@@ -95,6 +95,21 @@ def test_name_that_starts_like_a_device(folder, name):
     assert find_cassette(name, folder).name == f"{name}.yaml"
 
 
+@pytest.mark.parametrize("target", ["other.yaml", "../elsewhere.yaml", "../missing/x.yaml"])
+def test_name_of_a_link(folder, target):
+    """A name may be a link within the folder, not out of it: a cloned project would choose which file is written."""
+    link = folder.cassettes_folder / "tour.yaml"
+    link.parent.mkdir()
+    link.symlink_to(target)
+    if target == "other.yaml":
+        assert find_cassette("tour", folder) == link
+    else:
+        with pytest.raises(ConfigurationError, match="link out of the cassettes folder") as caught:
+            find_cassette("tour", folder)
+        assert caught.value.about == "cassette"
+    assert find_cassette(link) == link
+
+
 def test_same_name_in_project(folder, tmp_path):
     """The name of a file gives the path of a cassette in the project, if it is a valid name."""
     assert same_name_in_project(Path("/elsewhere/tour.yaml"), folder) == tmp_path / "recordings" / "tour.yaml"

@@ -99,6 +99,18 @@ def test_read_only_folder(open_panel, project_of, monkeypatch):
     assert fields(open_panel("paper", settings=project_of("evil.example"))) == []
 
 
+def test_unreadable_dotenv(open_panel, project_of):
+    """If nobody knows whether the project set a variable, the panel opens, and connecting says why nothing is sent."""
+    file = project_of("a.example").file
+    (file.parent / ".env").write_bytes(b"\xff")
+    variables = {"TOOLKIT_TRADING_PAPER_URL": "https://b.example"}
+    user = open_panel("paper", settings=Settings.load(file, environ=variables))
+    user.choose("credentials", "new key pair")
+    user.connect("fake-key-id-1", "fake-Canary-41aB8Qx9")
+    assert user.panel.connected_session is None
+    assert ".env" in user.words("credentials")
+
+
 def test_visitors_are_not_told(open_panel, project_of, monkeypatch):
     """Visitors see the addresses, but neither the owner's paths nor where the owner's credentials went."""
     use(project_of("a.example"))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, Literal, get_args
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.local.files import expanded
+from toolkit.local.files import expanded, lies_in
 from toolkit.local.settings import Settings, as_settings, is_offline
 
 Mode = Literal["none", "once", "new_episodes", "all"]
@@ -40,7 +40,8 @@ def find_cassette(cassette: str | Path, settings: Settings | None = None) -> Pat
     ordinary path.
 
     Raises:
-        ConfigurationError: if it is empty, neither a name nor a path, or not a portable name.
+        ConfigurationError: if it is empty, neither a name nor a path, not a portable name, or the name of a link out of
+            the folder.
     """
     if not isinstance(cassette, str | os.PathLike) or not _is_path(str(cassette)):
         raise ConfigurationError("A cassette needs a name or a path.", 'Give a name such as "tour".', about="cassette")
@@ -52,7 +53,15 @@ def find_cassette(cassette: str | Path, settings: Settings | None = None) -> Pat
                 'Choose a name of letters, digits, spaces, "-" and "_"; or give a path with its suffix.',
                 about="cassette",
             )
-        return as_settings(settings).cassettes_folder / f"{cassette}.yaml"
+        folder = as_settings(settings).cassettes_folder
+        file = folder / f"{cassette}.yaml"
+        if file.is_symlink() and not lies_in(file, folder):
+            raise ConfigurationError(
+                f"The cassette {_quoted(cassette)} is a link out of the cassettes folder.",
+                "A project, perhaps a cloned one, may not choose a file elsewhere to write: give the path of the file.",
+                about="cassette",
+            )
+        return file
     return expanded(path, about="cassette")
 
 

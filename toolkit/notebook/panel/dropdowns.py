@@ -265,13 +265,12 @@ class CredentialsControl(DropdownControl):
         from toolkit.auth.destination_memory import new_in_environment
         from toolkit.auth.destinations import destinations_of, without_loopback
 
-        destinations = without_loopback(destinations_of(environment, chosen.kind, self._settings))
-        if any(isinstance(destination.place, Path) for destination in destinations):
-            self.destinations = destinations
-        # What the owner of the machine used before is not shown to visitors. A malformed memory is an error when
-        # something is sent.
-        if not self._for_visitors and tuple(destinations) not in self._trusted:
-            with suppress(ConfigurationError):
+        with suppress(ConfigurationError):  # an unreadable .env or memory is an error when something is to be sent
+            destinations = without_loopback(destinations_of(environment, chosen.kind, self._settings))
+            if any(isinstance(destination.place, Path) for destination in destinations):
+                self.destinations = destinations
+            # What the owner of the machine used before is not shown to visitors.
+            if not self._for_visitors and tuple(destinations) not in self._trusted:
                 self.untrusted = new_in_environment(environment, chosen.kind, self._settings)
 
     def accept(self) -> None:

@@ -161,7 +161,10 @@ class _Checker:
         groups = (argument for operator, argument in _parts(tree) if operator is sre.SUBPATTERN)
         self._widths = {group: items.getwidth()[1] for group, _, _, items in groups}
         self._starts: dict[int, _Start] = {}
-        self._every = _characters(sre.ANY, None, re.DOTALL)
+
+    @property
+    def _every(self) -> _Characters:
+        return _characters(sre.ANY, None, re.DOTALL)
 
     def sequence(self, items: Any, flags: int, rest: _Rest) -> _Cost:
         """Return the cost of a parsed pattern, or of a part."""
@@ -376,6 +379,8 @@ def _numbers(value: Any) -> Iterator[int]:
 
 def _characters(operator: Any, argument: Any, flags: int) -> _Characters:
     """Return the characters of a set: those that `re` itself finds."""
+    if operator is sre.LITERAL and not flags & re.IGNORECASE:
+        return frozenset(chr(argument))
     key = tuple(argument) if isinstance(argument, list) else argument
     return _characters_of(operator, key, flags)
 
