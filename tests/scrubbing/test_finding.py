@@ -23,6 +23,7 @@ from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
 from toolkit.scrubbing.scrubber import Scrubber
 from toolkit.scrubbing.strength import Strength, grade
+from toolkit.scrubbing.vocabulary import is_placeholder
 
 URL = "https://h.example/v2/accounts"
 
@@ -86,7 +87,7 @@ CONTENT_TYPES |= {"multipart": "multipart/form-data; boundary=x"}
 
 
 def found(message):
-    return [secret.reveal() for _, secret in learned(message, message.body)]
+    return [secret.reveal() for _, secret in learned(message, message.body).secrets]
 
 
 @pytest.mark.parametrize("in_request", [True, False])
@@ -331,9 +332,27 @@ def test_basic_credentials():
     assert found(RecordedResponse(200, "", (), f"Authorization: Basic {weak}".encode())) == []
 
 
-def test_too_many_credentials():
-    """A body of nothing but credentials is refused, since looking for each of them would take long."""
+LETTERS = string.ascii_letters + string.digits
+
+
+def test_many_credentials():
+    """Of a long list of tokens each is replaced in its place, by a placeholder of its own, and quickly."""
     letters = Random(5)  # noqa: S311
-    tokens = [{"token": f"{letters.getrandbits(160):x}Zx"} for _ in range(6_000)]
+    tokens = ["".join(letters.choices(LETTERS, k=32)) for _ in range(20_000)]
+    body = json.dumps([{"token": token, "n": number} for number, token in enumerate(tokens)])
+    one = Scrubber(KnownSecrets())
+    response = scrubbed(scrubber=one, response=RecordedResponse(200, "", (), body.encode()))[1]
+    written = [entry["token"] for entry in json.loads(response.body)]
+    assert len(set(written)) == len(tokens)
+    assert [text for text in written if not is_placeholder(text)] == []
+    assert [entry["n"] for entry in json.loads(response.body)] == list(range(len(tokens)))
+    again = scrubbed(RecordedRequest("POST", URL, (), json.dumps({"token": tokens[7]}).encode()), scrubber=one)[0]
+    assert json.loads(again.body)["token"] == written[7]
+
+
+def test_too_many_credentials():
+    """Credentials that cannot be replaced in their places are looked for everywhere, up to a limit."""
+    letters = Random(5)  # noqa: S311
+    tokens = json.dumps([{"token": "".join(letters.choices(LETTERS, k=32))} for _ in range(6_000)])
     with pytest.raises(SecretLeak, match="more than 5,000 different values"):
-        scrubbed(response=RecordedResponse(200, "", (), json.dumps(tokens).encode()))
+        scrubbed(response=RecordedResponse(200, "", (), tokens.encode("utf-16")))

@@ -8,7 +8,7 @@ applies the user's own rules.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -16,7 +16,7 @@ from toolkit.core.document import ADDRESS_NAMES, DEFAULT_HEADER_PREFIX, symbolic
 from toolkit.core.errors import SecretLeak
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.content_encodings import decompress_body
-from toolkit.scrubbing.finding.in_place import WeakCredentials
+from toolkit.scrubbing.finding.in_place import ManyCredentials, WeakCredentials
 from toolkit.scrubbing.finding.learning import learned
 from toolkit.scrubbing.finding.parts import replace_cookies
 from toolkit.scrubbing.finding.walking import content_type_of
@@ -144,10 +144,10 @@ class Scrubber:
         request_body = decompress_body(request.headers, request.body)
         response_body = decompress_body(response.headers, response.body)
         self._learn(request, request_body)
-        self._learn(response, response_body, request=request)
+        many = self._learn(response, response_body, request=request)
         known_count = len(self.known)
         change = self._change_for(_whole(request, request_body), _whole(response, response_body))
-        headers, body, _ = self._message(response, response_body, change, records=True)
+        headers, body, _ = self._message(response, response_body, change, many=many, records=True)
         reason = self.known.scrub_text(response.reason)
         return ScrubbedExchange(
             self._request(request, request_body, change, records=True),
@@ -189,11 +189,14 @@ class Scrubber:
         *,
         request: RecordedRequest | None = None,
         records: bool = True,
-    ) -> None:
-        self.known.add_all(learned(message, body, request=request), are_met=True)
+    ) -> frozenset[tuple[str, str]]:
+        """Learn the credentials in a message, and return those that are to be replaced in their places only."""
+        found = learned(message, body, request=request)
+        self.known.add_all(found.secrets, are_met=True)
         if self._rules is not None:
             uri = message.uri if isinstance(message, RecordedRequest) else ""
             self._rules.learn(uri, message.headers, body, is_request=bool(uri), records=records)
+        return found.in_place
 
     def _change_for(self, *wholes: bytes) -> _Change:
         """Return the replacement function for these messages; most messages hold nothing to replace."""
@@ -213,7 +216,13 @@ class Scrubber:
         return uri if changed is raw else changed.decode("utf-8", "surrogatepass")
 
     def _message(
-        self, message: RecordedRequest | RecordedResponse, plain_body: bytes, change: _Change, *, records: bool
+        self,
+        message: RecordedRequest | RecordedResponse,
+        plain_body: bytes,
+        change: _Change,
+        *,
+        many: Collection[tuple[str, str]] = (),
+        records: bool,
     ) -> tuple[HeaderList, bytes, str]:
         """Return headers, body and URI in a form that is safe to record.
 
@@ -226,6 +235,8 @@ class Scrubber:
             uri, headers, body = self._rules.apply(uri, headers, body, is_request=is_request, records=records)
         if is_request:
             uri, body = self._weak.uri(uri), self._weak.body(content_type_of(headers), body) if body else body
+        elif many:
+            body = ManyCredentials(self._weak, many).body(content_type_of(headers), body)
         if body:
             body = keep_json(body, change(body, False))
         uri = self._uri(uri, change) if uri else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final
 
 from toolkit.core.patterns import compiled
@@ -83,10 +83,7 @@ class WeakCredentials(Walker):
         is_json, is_markup = text.lstrip()[:1] in ("{", "[", '"'), text.lstrip()[:1] == "<"
 
         def accepts(field: NamedValue) -> bool:
-            if self._has_rule(field.name) or not _counts(field.name, field.kind, field.place, field.value):
-                return False
-            before = text[field.start - 1 : field.start]
-            return before in ('"', ">", "[") or field.place is Place.QUERY or (not is_json and _is_line(text, field))
+            return not self._has_rule(field.name) and self._accepts(text, field, is_json=is_json)
 
         pieces, done = [], 0
         for field in Fields(text).accepted(accepts):
@@ -94,6 +91,12 @@ class WeakCredentials(Walker):
             pieces += [text[done : field.start], html.escape(placeholder) if is_markup else placeholder]
             done = field.end
         return "".join((*pieces, text[done:])) if pieces else text
+
+    def _accepts(self, text: str, field: NamedValue, *, is_json: bool) -> bool:
+        if not _counts(field.name, field.kind, field.place, field.value):
+            return False
+        before = text[field.start - 1 : field.start]
+        return before in ('"', ">", "[") or field.place is Place.QUERY or (not is_json and _is_line(text, field))
 
     def _placeholder(self, kind: str, value: str) -> str:
         placeholder = self._known.placeholder_of(Secret(value))
@@ -104,6 +107,28 @@ class WeakCredentials(Walker):
             if placeholder is None:
                 placeholder = self._placeholders[kind, value] = self._known.next_placeholder(kind)
         return placeholder
+
+
+class ManyCredentials(WeakCredentials):
+    """A walk over a body with very many credentials, which replaces them in their places.
+
+    Args:
+        weak: the walk over requests, which shares its placeholders.
+        listed: kind and text of each credential.
+    """
+
+    def __init__(self, weak: WeakCredentials, listed: Collection[tuple[str, str]]) -> None:
+        vars(self).update(vars(weak))
+        self._listed = listed
+
+    def named(self, name: str, place: Place, value: str) -> str | None:
+        """Return a placeholder for a value that is listed."""
+        kind = credential_kind(name, place)
+        is_listed = kind is not None and (kind, value) in self._listed and not self._has_rule(name)
+        return self._placeholder(kind or "", value) if is_listed else None
+
+    def _accepts(self, text: str, field: NamedValue, *, is_json: bool) -> bool:  # noqa: ARG002
+        return (field.kind, field.value) in self._listed
 
 
 def _counts(name: str, kind: str, place: Place, value: str) -> bool:

@@ -11,7 +11,7 @@ import binascii
 import json
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from toolkit.core.errors import SecretLeak
@@ -27,13 +27,28 @@ from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
 from toolkit.scrubbing.strength import Strength, grade
 from toolkit.scrubbing.vocabulary import COOKIE, COOKIE_HEADERS, Place, credential_kind, is_placeholder
 
-_MOST_FOUND: Final = 5_000  # in one message
+# Looking for a secret everywhere takes a fraction of a millisecond, and some answers are long lists of tokens or
+# signatures. Many of them in one body are replaced in their places only.
+_MANY: Final = 256
+_MOST_FOUND: Final = 5_000  # where they cannot be replaced in their places
 _LEVELS: Final = 3  # of texts within texts, such as URLs in URLs
 _PERCENT_SIGNS: Final = ("%3D", "%3d", "%22", "%3A", "%3a", "%40")
 _QUOTES_OF_HTML: Final = (("&quot;", '"'), ("&#34;", '"'), ("&#x22;", '"'), ("&#39;", "'"), ("&amp;", "&"))
 _ESCAPED_LETTER: Final = r"\\u00(4[1-9A-Fa-f]|5[0-9AaFf]|6[1-9A-Fa-f]|7[0-9Aa]|2[Dd]|3[0-9])"
 _SIGNS: Final = "=:<"
 _SCHEME: Final = r"[A-Za-z][\w-]{0,40}+ {1,20}+"
+
+
+class Learned(NamedTuple):
+    """The credentials that were found in a message.
+
+    Attributes:
+        secrets: kind and secret of each that is to be looked for everywhere.
+        in_place: kind and text of each that is to be replaced in its place only, because there are very many.
+    """
+
+    secrets: list[tuple[str, Secret]]
+    in_place: frozenset[tuple[str, str]] = frozenset()
 
 
 class Learner(Walker):
@@ -47,14 +62,28 @@ class Learner(Walker):
         self._others = set(others)
         self._weak: set[tuple[str, str]] = set()  # names and values that are not secret
         self._found: dict[tuple[str, str], bool] = {}  # kind and text; True if others do not count
+        self._plain: dict[
+            tuple[str, str], None
+        ] = {}  # kind and text of fields of the body, in which nothing is escaped
+        self._is_plain = False
 
-    def secrets(self) -> list[tuple[str, Secret]]:
-        """Return what was found, each with its kind."""
-        return [
-            (kind, Secret(text))
-            for (kind, text), is_certain in self._found.items()
-            if is_certain or text not in self._others
-        ]
+    def result(self) -> Learned:
+        """Return what was found."""
+        plain = [(kind, text) for kind, text in self._plain if text not in self._others]
+        is_many = len(plain) > _MANY
+        found = [pair for pair, is_certain in self._found.items() if is_certain or pair[1] not in self._others]
+        found += [] if is_many else plain
+        secrets = [(kind, Secret(text)) for kind, text in dict.fromkeys(found)]
+        return Learned(secrets, frozenset(plain) if is_many else frozenset())
+
+    def body(self, content_type: str, body: bytes) -> bytes:
+        """Note the credentials in a decompressed body."""
+        with suppress(UnicodeDecodeError):
+            body.decode("utf-8")  # otherwise nothing can be replaced in its place
+            self._is_plain = True
+        super().body(content_type, body)
+        self._is_plain = False
+        return body
 
     def named(self, name: str, place: Place, value: str) -> str | None:
         """Note the value of a field."""
@@ -92,14 +121,17 @@ class Learner(Walker):
         """Note the credentials in a text of any format, and in texts that are written in it with escapes."""
         if len(text) < SHORTEST_SECRET:
             return text
+        is_plain = self._is_plain
         for level in _levels(text):
             if any(map(level.__contains__, _SIGNS)):
                 fields = Fields(level)
                 fields.accepted(self._accepts)
                 self._others |= fields.keys
+            self._is_plain = False  # for the levels below, where escapes are undone
             for kind, credential in credentials_in(level):
                 if not is_placeholder(credential):
                     self._found.setdefault((kind, credential), True)
+        self._is_plain = is_plain
         return text
 
     def read(self, body: bytes, head: bytes = b"") -> str | None:
@@ -120,7 +152,10 @@ class Learner(Walker):
         if secret_kind(name, value, place) is None or (kind == "AUTHORIZATION" and _is_weak_pair(value)):
             self._weak.add((name, value))
             return False
-        self._found.setdefault((kind, value), False)
+        if self._is_plain:
+            self._plain[kind, value] = None
+        elif (kind, value) not in self._plain:
+            self._found.setdefault((kind, value), False)
         if len(self._found) > _MOST_FOUND:
             raise SecretLeak(
                 f"A message has more than {_MOST_FOUND:,} different values in the places of credentials, too many to "
@@ -132,8 +167,8 @@ class Learner(Walker):
 
 def learned(
     message: RecordedRequest | RecordedResponse, body: bytes, *, request: RecordedRequest | None = None
-) -> list[tuple[str, Secret]]:
-    """Return the credentials found in a message, each with its kind.
+) -> Learned:
+    """Return the credentials found in a message.
 
     Args:
         message: a request or a response.
@@ -163,7 +198,7 @@ def learned(
             learner.text(message.uri)
     if body:
         learner.body(content_type_of(message.headers), body)
-    return learner.secrets()
+    return learner.result()
 
 
 def _is_weak_pair(value: str) -> bool:
