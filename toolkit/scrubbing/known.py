@@ -32,6 +32,7 @@ class KnownSecrets:
     def __init__(self, secrets: Iterable[tuple[str, Secret]] = ()) -> None:
         self._lock = threading.RLock()
         self._placeholders: dict[Secret, str] = {}
+        self._in_place: dict[Secret, str] = {}
         self._all: list[tuple[Secret, str]] = []
         self._registered = 0  # entries of the register in `_all`, or left out of it
         self._counts: dict[str, int] = {}
@@ -86,13 +87,18 @@ class KnownSecrets:
         with self._lock:
             if secret in self._placeholders:
                 return False
-            self._placeholders[secret] = self._next_placeholder(kind)
+            self._placeholders[secret] = self._in_place.get(secret) or self._next_placeholder(kind)
         return True
 
-    def next_placeholder(self, kind: str) -> str:
-        """Return an unused placeholder, for a value that is replaced only where it was found."""
-        with self._lock:
-            return self._next_placeholder(kind)
+    def placeholder_in_place(self, kind: str, value: Secret) -> str:
+        """Return the placeholder of a value that is replaced only where it stands, until it is known as a secret."""
+        placeholder = self.placeholder_of(value)
+        if placeholder is None:
+            with self._lock:
+                placeholder = self._in_place.get(value)
+                if placeholder is None:
+                    placeholder = self._in_place[value] = self._next_placeholder(kind)
+        return placeholder
 
     def _next_placeholder(self, kind: str) -> str:
         count = self._counts[kind] = self._counts.get(kind, 0) + 1

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import html
 import re
-import threading
 from collections.abc import Callable, Collection
 from typing import Final
 
@@ -57,15 +56,13 @@ class WeakCredentials(Walker):
     def __init__(self, known: KnownSecrets, has_rule: Callable[[str], bool]) -> None:
         self._known = known
         self._has_rule = has_rule
-        self._placeholders: dict[tuple[str, str], str] = {}
-        self._lock = threading.Lock()
 
     def named(self, name: str, place: Place, value: str) -> str | None:
         """Return a placeholder for the value of a field with the name of a credential."""
         kind = credential_kind(name, place)
         if kind is None or self._has_rule(name):
             return None
-        return self._placeholder(kind, value) if _counts(name, kind, place, value) else None
+        return self._known.placeholder_in_place(kind, Secret(value)) if _counts(name, kind, place, value) else None
 
     def header(self, name: str, value: str) -> str:
         """Return `<HEADER>` for a value that looks random in a header of an unknown name."""
@@ -87,7 +84,7 @@ class WeakCredentials(Walker):
 
         pieces, done = [], 0
         for field in Fields(text).accepted(accepts):
-            placeholder = self._placeholder(field.kind, field.value)
+            placeholder = self._known.placeholder_in_place(field.kind, Secret(field.value))
             pieces += [text[done : field.start], html.escape(placeholder) if is_markup else placeholder]
             done = field.end
         return "".join((*pieces, text[done:])) if pieces else text
@@ -97,16 +94,6 @@ class WeakCredentials(Walker):
             return False
         before = text[field.start - 1 : field.start]
         return before in ('"', ">", "[") or field.place is Place.QUERY or (not is_json and _is_line(text, field))
-
-    def _placeholder(self, kind: str, value: str) -> str:
-        placeholder = self._known.placeholder_of(Secret(value))
-        if placeholder is not None:
-            return placeholder
-        with self._lock:
-            placeholder = self._placeholders.get((kind, value))
-            if placeholder is None:
-                placeholder = self._placeholders[kind, value] = self._known.next_placeholder(kind)
-        return placeholder
 
 
 class ManyCredentials(WeakCredentials):
@@ -125,7 +112,7 @@ class ManyCredentials(WeakCredentials):
         """Return a placeholder for a value that is listed."""
         kind = credential_kind(name, place)
         is_listed = kind is not None and (kind, value) in self._listed and not self._has_rule(name)
-        return self._placeholder(kind or "", value) if is_listed else None
+        return self._known.placeholder_in_place(kind or "", Secret(value)) if is_listed else None
 
     def _accepts(self, text: str, field: NamedValue, *, is_json: bool) -> bool:  # noqa: ARG002
         return (field.kind, field.value) in self._listed

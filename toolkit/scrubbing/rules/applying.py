@@ -6,7 +6,6 @@ Then `apply` replaces the values where the rules find them, short ones included.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from typing import Final
 from urllib.parse import quote, unquote, unquote_plus, urlsplit
@@ -37,8 +36,6 @@ class AppliedRules:
         key = rules.key
         self.pseudonyms = Pseudonyms(user_key if key is None else lambda _: key.reveal().encode())
         self._short: dict[str, str] = {}  # values with their stand-ins
-        self._placeholders: dict[tuple[str, str], str] = {}
-        self._lock = threading.Lock()
 
     def learn(self, uri: str, headers: HeaderList, body: bytes, *, is_request: bool, records: bool = True) -> None:
         """Learn the values that the rules find in a message."""
@@ -120,7 +117,7 @@ class AppliedRules:
                 return text
             if treatment == STAND_IN:
                 return self._stand_in(text, is_number=is_number, is_request=is_request, records=records)
-            return self._known.placeholder_of(Secret(text)) or self._placeholder(treatment, text)
+            return self._known.placeholder_in_place(treatment, Secret(text))
 
         return replace
 
@@ -132,14 +129,6 @@ class AppliedRules:
     def _is_placeholder(self, text: str) -> bool:
         return is_placeholder(text) or self._compiled.is_placeholder(text)
 
-    def _placeholder(self, kind: str, text: str) -> str:
-        """Return the placeholder for a text too short to be known; distinct texts keep distinct placeholders."""
-        with self._lock:
-            placeholder = self._placeholders.get((kind, text))
-            if placeholder is None:
-                placeholder = self._placeholders[kind, text] = self._known.next_placeholder(kind)
-        return placeholder
-
     def _matches_replaced(self, text: str, *, in_url: bool = False) -> str:
         for pattern, group, kind in self._compiled.patterns:
             pieces: list[str] = []
@@ -147,7 +136,7 @@ class AppliedRules:
             for match in pattern.matches(text):
                 value = match[group]
                 if value and not self._is_placeholder(value):
-                    placeholder = self._known.placeholder_of(Secret(value)) or self._placeholder(kind, value)
+                    placeholder = self._known.placeholder_in_place(kind, Secret(value))
                     pieces += text[position : match.start(group)], quote(placeholder) if in_url else placeholder
                     position = match.end(group)
             text = "".join((*pieces, text[position:]))
