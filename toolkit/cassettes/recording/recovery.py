@@ -42,7 +42,7 @@ def remove_late_secrets(path: Path, scrubber: Scrubber) -> None:
                 journal.clear()
     except (OSError, CassetteError) as error:
         why = error.what if isinstance(error, CassetteError) else f"{error.strerror or error}."
-        warn(f"{path} contains a secret of an interrupted recording, and could not be rewritten: {why}")
+        warn(f"An interrupted recording may have left a secret in {path}, which could not be cleaned up: {why}")
     else:
         for file in changed:
             warn(f"An interrupted recording left a secret in {file}; it was removed.")
