@@ -8,7 +8,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.scrubbing.rules import linear_patterns
+from toolkit.scrubbing.rules import pattern_steps
 from toolkit.scrubbing.rules.linear_patterns import _SLICE, LONGEST_MATCH, compile_linear
 from toolkit.scrubbing.rules.model import Rules
 
@@ -185,7 +185,7 @@ class Ways:
 
 
 def matches(operator, argument, character):
-    from toolkit.scrubbing.rules.linear_patterns import _characters
+    from toolkit.scrubbing.rules.pattern_steps import _characters
 
     return character in _characters(operator, argument, 0)
 
@@ -195,12 +195,12 @@ def matches(operator, argument, character):
 def test_steps(text, repeated, end):
     """An engine that tries every way takes no more steps from one place than the check says, however long the text."""
     tree = re._parser.parse(f"-(?:{text})!c")
-    rest = linear_patterns._Rest(frozenset(), is_tried_again=False, can_fail=False)
+    rest = pattern_steps.RestOfPattern(frozenset(), is_tried_again=False, can_fail=False)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(linear_patterns, "_LIMIT_IN_LOOPS", 4)
+        patch.setattr(pattern_steps, "_LIMIT_IN_LOOPS", 4)
         try:
-            cost = linear_patterns._Checker(tree, 6, None).sequence(tree, tree.state.flags, rest)
-        except linear_patterns._RunsLongError:
+            cost = pattern_steps.StepCounter(tree, 6, None).sequence(tree, tree.state.flags, rest)
+        except pattern_steps.PatternRunsLongError:
             assume(False)
     engine = Ways(f"-{repeated * 12}{end}")
     engine.run([*tree], 0, lambda _: False)  # no match counts, so that every way is tried
