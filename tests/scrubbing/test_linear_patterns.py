@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
@@ -102,6 +102,7 @@ def test_limit():
 
 @pytest.mark.parametrize("text", [r"\d+x", r"\d+x\d", r"\d+?(?=x)", r"(\d+)x|", r"(?i)[a-z]*b", r"(?m)^\w*$", r"x??\d"])
 @given(st.text("12xb\n", max_size=30))
+@example("12x34x5")
 def test_same_matches(text, content):
     """The matches are those that `re` finds, in the middle of a run too."""
     spans = [match.span() for match in compile_linear(text).matches(content)]
@@ -192,6 +193,8 @@ def matches(operator, argument, character):
 
 @hypothesis_settings(max_examples=150)
 @given(pieces, st.sampled_from(["a", "b", "ab", "aab", "a b", "abb"]), st.sampled_from(["", "!", "c"]))
+@example("(?:a)*(?:a)*(?:a)*(?:a)*", "a", "")
+@example("(?:(?:a){1,2}){4}(?:a)?", "a", "")
 def test_steps(text, repeated, end):
     """An engine that tries every way takes no more steps from one place than the check says, however long the text."""
     tree = re._parser.parse(f"-(?:{text})!c")
