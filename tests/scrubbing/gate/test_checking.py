@@ -165,9 +165,10 @@ def test_codes_within_codes(kind, codes, rng):
     assert refused(encoded(secret, codes, rng), known_with(secret))
 
 
-@given(st.lists(st.sampled_from(sorted(CODES)), max_size=3), st.sampled_from(sorted(SECRETS)), st.randoms())
-def test_other_data(codes, kind, rng):
+@given(st.lists(st.sampled_from(sorted(CODES)), max_size=3), st.sampled_from(sorted(SECRETS)), st.integers(0, 1 << 64))
+def test_other_data(codes, kind, seed):
     """Data without a known secret passes, however it is encoded."""
+    rng = random.Random(seed)  # noqa: S311 - a seed, since a secret of zeros alone occurs in other data
     others = [make(rng) for make in SECRETS.values() for _ in range(3)]
     if kind == "words":
         others = [other for other in others if "development" not in other]

@@ -17,6 +17,7 @@ from toolkit.scrubbing.known import KnownSecrets
 
 DEEPEST: Final = 5  # layers below the bytes: one for the file, in which a body may be base64, and four in the body
 _BY_CHANCE: Final = 200  # bytes that random data may give when it is decompressed
+_BETWEEN: Final = b"\n\xff\n"  # parts of a view; the normal form keeps the byte in the middle
 
 
 class _View(NamedTuple):
@@ -133,7 +134,7 @@ def _codes(view: _View, text: bytes, budget: Budget, *, is_joined: bool) -> Iter
     results = decoders.codes(text, budget)
     if is_joined and len(text) < CHUNK:
         parts = tuple(dict.fromkeys(result for _, result in results))
-        yield view.decoded("a code", b"\n".join(parts))._replace(parts=parts)
+        yield view.decoded("a code", _BETWEEN.join(parts))._replace(parts=parts)
     else:
         yield from (view.decoded(name, result) for name, result in results)
     yield from (view.decoded(name, result) for name, result in decoders.headerless_opened(text, budget))

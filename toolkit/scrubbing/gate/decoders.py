@@ -14,6 +14,7 @@ from toolkit.scrubbing.gate.text_codes import SHORTEST_RUN
 _Decoders = dict[str, Callable[[bytes], Iterator[bytes]]]
 
 _CONTROLS: Final = bytes(byte for byte in (*range(1, 32), 127) if byte not in b"\t\n\r")
+_NEVER_TEXT: Final = b"\0" + _CONTROLS
 _PRINTABLE: Final = bytes(byte in b"\0\t\n\r" or 32 <= byte < 127 for byte in range(256))
 _FIRST: Final = 32  # bytes, which are not all ASCII in compressed data
 # A run of base64, hex or base32 in lines, long enough for compressed data with a secret in it.
@@ -58,8 +59,13 @@ def _is_text(data: bytes) -> bool:
 
 def containers(data: bytes, budget: Budget) -> Iterator[tuple[str, bytes]]:
     """Yield the format and the content of each kind of compressed data, archive and document in some data."""
-    for opener in CONTAINERS:
+    # Compressed data is never printable text, but a PDF may be.
+    for opener in (documents.streams_opened,) if _is_printable(data) else CONTAINERS:
         yield from opener(data, budget)
+
+
+def _is_printable(data: bytes) -> bool:
+    return len(data) <= CHUNK and data.isascii() and len(data.translate(None, _NEVER_TEXT)) == len(data)
 
 
 def beginnings(data: bytes, budget: Budget, *, is_unescaped: bool) -> Iterator[tuple[str, bytes]]:
@@ -123,7 +129,7 @@ def headerless_opened(text: bytes, budget: Budget) -> Iterator[tuple[str, bytes]
 def _runs(text: bytes) -> Iterator[bytes]:
     """Yield each long run of base64, base32 or hex with the lines that go on after it."""
     flags = text_codes.flagged(text, _IS_CODED)
-    at = 0
+    at = 0 if b"\1" * _SHORTEST in flags else len(flags)
     while at < len(flags):
         end = at + CHUNK
         match = _RUN.search(flags, at, end)

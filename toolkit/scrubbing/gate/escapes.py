@@ -37,9 +37,11 @@ _ESCAPE: Final = re.compile(
     re.DOTALL,
 )
 # An escape that changes the letters and digits of a text; others matter for short secrets only.
-_OF_LETTERS: Final = re.compile(
-    rb"[%\\&](?:(?<=%)[0-9A-Fa-fu]|(?<=\\)[^\\\"'/ \r\n]|(?<=&)(?:#|[A-Za-z][A-Za-z0-9]{1,31}+;))"
-)
+_OF_LETTERS: Final = {
+    b"%": re.compile(rb"%[0-9A-Fa-fu]"),
+    b"\\": re.compile(rb"\\[^\\\"'/ \r\n]"),
+    b"&": re.compile(rb"&(?:#|[A-Za-z][A-Za-z0-9]{1,31}+;)"),
+}
 _SIGN: Final = re.compile(rb"[%\\&=]")
 _CODES: Final = {bytes([byte]): bytes([byte]) for byte in range(256)} | {
     letter.encode(): code.encode() for letter, code in zip("0nrtbfvae", "\0\n\r\t\b\f\v\a\x1b", strict=True)
@@ -63,7 +65,8 @@ def unescaped(text: bytes, budget: Budget, *, with_signs: bool) -> Iterator[byte
         with_signs: True to also undo escapes that do not change letters and digits.
     """
     for _ in range(_LEVELS):
-        if not (b"\\" in text if with_signs else False) and not _may_hold(_OF_LETTERS, text):
+        has_escapes = any(sign in text and _may_hold(pattern, text) for sign, pattern in _OF_LETTERS.items())
+        if not has_escapes and not (with_signs and b"\\" in text):
             return
         budget.spend(len(text))
         result = _in_chunks(lambda chunk: _ESCAPE.sub(_plain, chunk), text)

@@ -71,12 +71,12 @@ class Known:
         return self._exact_in(data) if self._exact else None
 
     def _exact_in(self, data: bytes) -> Secret | None:
-        for text in (data, data.replace(b"\0", b"")) if b"\0" in data else (data,):
-            for start in range(0, len(text), CHUNK):
-                chunk = text if len(text) <= CHUNK else text[max(0, start - self._longest) : start + CHUNK]
-                for index in self._exact:
-                    for pattern in index.exact.found_in(chunk):
-                        return index.secrets[pattern.secret]
+        text = data.replace(b"\0", b"") if b"\0" in data else data  # no pattern has zeros
+        for start in range(0, len(text), CHUNK):
+            chunk = text if len(text) <= CHUNK else text[max(0, start - self._longest) : start + CHUNK]
+            for index in self._exact:
+                for pattern in index.exact.found_in(chunk):
+                    return index.secrets[pattern.secret]
         return None
 
 

@@ -17,6 +17,12 @@ from toolkit.scrubbing.gate.budget import CHUNK
 SHORTEST_RUN: Final = 12  # characters: eight bytes in base64
 _FEWEST_NUMBERS: Final = 8
 _LONGEST_NUMBER: Final = 12  # characters
+_SHORTEST64: Final = 11  # characters: eight bytes
+_LONG64: Final = 16
+_LAST_LINE: Final = 28  # characters of a short last line of base64, with white space before it
+_LAST: Final = re.compile(rb"(?:\r?\n[ \t]{0,40}+[A-Za-z0-9+/_-]++)++")
+_LINE_ENDS: Final = (b"\n", b"\r")
+_SHORTEST16: Final = 16
 _SHORTEST_BASE32: Final = 13  # characters: eight bytes
 _LARGE: Final = 1 << 15  # bytes of text for which numpy is loaded
 _MEDIUM: Final = 1 << 10
@@ -45,8 +51,12 @@ _NUMBERS: Final = bytes(
     byte if 48 <= byte < 58 else 97 if chr(byte).isalpha() and byte < 128 else 32 for byte in range(256)
 )
 _SIGNED: Final = _NUMBERS[:45] + b"-" + _NUMBERS[46:]
-_PREFIX: Final = re.compile(rb"\b0[bBoO](?=[0-7])")
+_IS_64: Final = _flags(_DIGITS64 + b"-_")
 _NOT16: Final = _others(_DIGITS16)
+# Other letters end a segment of hex, signs between its digits do not.
+_IS_16: Final = _flags(_DIGITS16)
+_SEGMENT16: Final = re.compile(rb"\x01" * _SHORTEST16 + rb"\x01*+")
+_SEPARATORS: Final = bytes(byte for byte in range(128) if not chr(byte).isalpha() and byte not in _DIGITS16)
 _IS_UPPER32: Final = _flags(_UPPER32)
 _IS_LOWER32: Final = _flags(_UPPER32.lower())
 _DECIMAL: Final = {b"%0*d" % (width, value): value for value in range(256) for width in (1, 2, 3)}
@@ -58,10 +68,30 @@ _FROM_OCTAL: Final = {format(value, f"0{width}o").encode(): value for value in r
 
 def base64_decoded(text: bytes) -> Iterator[bytes]:
     """Yield what a text is in base64 or base64url, for each position at which the first group may begin."""
-    digits = _kept(text, _FOR_URLS, _NOT64)
-    if len(digits) >= SHORTEST_RUN - 1:
+    runs = _runs64(text) if len(text) < _LARGE else dense_runs(text, _IS_64, _SHORTEST64, more=_LAST_LINE)
+    digits = _kept(runs, _FOR_URLS, _NOT64)
+    if len(digits) >= _SHORTEST64:
         for first in range(4):
             yield b"".join(_groups_decoded(digits, first))
+
+
+def _runs64(text: bytes) -> bytes:
+    """Return the runs of a small text that may be base64, with the lines that go on after them."""
+    flags = text.translate(_IS_64)
+    if b"\1" * _SHORTEST64 not in flags:
+        return b""
+    runs = []
+    end = 0
+    for match in _ONES.finditer(flags):
+        if match.start() >= end:
+            run = text[match.start() : match.end()]
+            # A short run in one case is a word or a date.
+            end = match.end()
+            if len(run) >= _LONG64 or not (run.islower() or run.isupper()):
+                if text[end : end + 1] in _LINE_ENDS and (last := _LAST.match(text, end)):
+                    end = last.end()
+                runs.append(text[match.start() : end])
+    return b"".join(runs)
 
 
 def _groups_decoded(digits: bytes, first: int) -> Iterator[bytes]:
@@ -76,8 +106,14 @@ def hex_decoded(text: bytes) -> Iterator[bytes]:
     """Yield what a text is in hex, for both positions at which the first byte may begin."""
     if b"0x" in text:
         text = text.replace(b"0x", b"")
-    digits = _kept(text, None, _NOT16)
-    if len(digits) >= 16:
+    if len(text) < _LARGE:
+        flags = text.translate(_IS_16, _SEPARATORS)
+        spans = [match.span() for match in _SEGMENT16.finditer(flags)]
+        dense = text.translate(None, _SEPARATORS) if spans else b""
+        digits = b"".join([dense[start:end] for start, end in spans])
+    else:
+        digits = _kept(text, None, _NOT16)
+    if len(digits) >= _SHORTEST16:
         for first in range(2):
             end = first + (len(digits) - first) // 2 * 2
             yield b"".join(
@@ -104,8 +140,9 @@ def of_base32(digits: bytes) -> bytes:
 
 def numbers_decoded(text: bytes) -> Iterator[bytes]:
     """Yield the bytes that the numbers of a text stand for: decimal, binary or octal."""
-    if b"0b" in text or b"0o" in text:
-        text = b"".join(_PREFIX.sub(b"", chunk) for chunk in _slices(text))
+    for prefix in (b"0b", b"0o"):
+        if prefix in text:
+            text = text.replace(prefix, b" ")
     numbers = _words(text, _NUMBERS)
     if len(numbers) < _FEWEST_NUMBERS:
         return
@@ -133,7 +170,7 @@ def _values(numbers: list[bytes], table: dict[bytes, int]) -> bytes:
     return bytes(map(table.__getitem__, filter(table.__contains__, numbers)))
 
 
-def dense_runs(data: bytes, flags: bytes, shortest: int) -> bytes:
+def dense_runs(data: bytes, flags: bytes, shortest: int, *, more: int = 0) -> bytes:
     """Return the long runs of certain bytes, joined by line breaks.
 
     A run may come with up to seven other bytes on either side.
@@ -141,9 +178,10 @@ def dense_runs(data: bytes, flags: bytes, shortest: int) -> bytes:
     Args:
         flags: 256 flags, 1 for the bytes of a run.
         shortest: bytes of the shortest run, 11 or more.
+        more: bytes to return after each run, whatever they are.
     """
     is_in = flagged(data, flags)
-    return b"\n".join(_runs(data, is_in)) if b"\1" * shortest in is_in else b""
+    return b"\n".join(_runs(data, is_in, more)) if b"\1" * shortest in is_in else b""
 
 
 def flagged(data: bytes, flags: bytes) -> bytes:
@@ -151,10 +189,13 @@ def flagged(data: bytes, flags: bytes) -> bytes:
     return _kept(data, flags, b"")
 
 
-def _runs(data: bytes, is_in: bytes) -> Iterator[bytes]:
+def _runs(data: bytes, is_in: bytes, more: int) -> Iterator[bytes]:
     count = len(data) // 4
     if len(data) < (_MEDIUM if "numpy" in sys.modules else _LARGE):
-        yield from (data[match.start() : match.end()] for match in _ONES.finditer(is_in))
+        end = 0
+        for match in _ONES.finditer(is_in):
+            start, end = max(end, match.start()), max(end, match.end() + more)
+            yield data[start:end]
         return
     import numpy as np
 
@@ -165,8 +206,10 @@ def _runs(data: bytes, is_in: bytes) -> Iterator[bytes]:
     covered[1:count] |= pairs
     covered[2 : count + 1] |= pairs
     edges = np.flatnonzero(np.diff(covered)).tolist()
+    end = 0
     for first, last in zip(edges[::2], edges[1::2], strict=True):
-        yield data[max(0, first * 4 - 4) : last * 4 + 4]
+        start, end = max(end, first * 4 - 4), max(end, last * 4 + 4 + more)
+        yield data[start:end]
 
 
 _ONES: Final = re.compile(rb"\x01{11,}+")
