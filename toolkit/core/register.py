@@ -1,7 +1,7 @@
 """The register of secrets: everything secret that this process has come to know, from whatever source.
 
-Credentials enter their secrets when they are made, token replies when they arrive, and the scrubber when it finds a
-strong value in the place of a credential. Every recorder, log filter, mask and leak check of the process reads the
+Credentials add their secrets when they are made, token replies when they arrive, and the scrubber when it finds a
+strong value under the name of a credential. Every recorder, log filter, mask and leak check of the process reads the
 register, so a secret of one session does not reach the recording of another.
 """
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 
 class Register:
-    """Secrets in the order in which they became known, each with its kind. It grows and never shrinks.
+    """Secrets in the order in which they became known, each with its kind. None is ever removed.
 
-    Safe to share between threads. Readers remember how many entries they have seen and ask for those `since` then.
+    It may be shared between threads. A reader remembers how many entries it has seen, and asks for those `since` then.
     """
 
     def __init__(self) -> None:
         self._lock = threading.RLock()  # reentrant: a finalizer may run inside, and add or read
         self._entries: list[tuple[str, Secret]] = []
         self._kinds: dict[Secret, str] = {}
-        self._met: set[Secret] = set()
+        self._found: set[Secret] = set()
         self._listeners: list[WeakMethod[Callable[[], None]]] = []
-        self._with_first: Callable[[], None] | None = None
+        self._with_first: Callable[[], None] | None = None  # called with the first secret
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -43,22 +43,22 @@ class Register:
         """Add a secret of a kind such as "ACCESS_TOKEN"; an empty secret and one that is known already are ignored."""
         self.add_all([(kind, secret)])
 
-    def add_all(self, secrets: Iterable[tuple[str, Secret]], *, are_met: bool = False) -> None:
+    def add_all(self, secrets: Iterable[tuple[str, Secret]], *, are_found: bool = False) -> None:
         """Add several secrets, each with its kind; listeners are called once, and only if one of them is new.
 
         Args:
             secrets: kind and secret of each.
-            are_met: True for values that were met in the place of a credential, of which a service may send thousands.
-                They are looked for in fewer codes.
+            are_found: True for values that were found in messages, under the names of credentials. A service may send
+                thousands of them, so they are looked for in fewer codes.
         """
         with self._lock:
             count = len(self._entries)
             for kind, secret in secrets:
                 is_new = secret not in self._kinds
-                if secret and (is_new or (secret in self._met and not are_met)):
+                if secret and (is_new or (secret in self._found and not are_found)):
                     self._kinds[secret] = kind
                     self._entries.append((kind, secret))
-                    (self._met.add if are_met else self._met.discard)(secret)
+                    (self._found.add if are_found else self._found.discard)(secret)
             if len(self._entries) == count:
                 return
             self._listeners = [each for each in self._listeners if each() is not None]
@@ -77,9 +77,9 @@ class Register:
         """Return the kind of a secret, or None if it is not known."""
         return self._kinds.get(secret)
 
-    def is_met(self, secret: Secret) -> bool:
-        """Check whether a secret was only met in the place of a credential, and nobody has named it."""
-        return secret in self._met
+    def is_found(self, secret: Secret) -> bool:
+        """Check whether a secret is known only because it was found in a message."""
+        return secret in self._found
 
     def with_first(self, call: Callable[[], None]) -> None:
         """Call a function as soon as there is a secret."""

@@ -44,15 +44,15 @@ class KnownSecrets:
         """Add a secret of a kind such as "ACCESS_TOKEN" to the register, and give it its placeholder here."""
         self.add_all([(kind, secret)])
 
-    def add_all(self, secrets: Iterable[tuple[str, Secret]], *, are_met: bool = False) -> None:
+    def add_all(self, secrets: Iterable[tuple[str, Secret]], *, are_found: bool = False) -> None:
         """Add several secrets, each with its kind; listeners are called once. Warn about short secrets.
 
         Args:
             secrets: kind and secret of each.
-            are_met: True for values that were met in the place of a credential, as in `Register.add_all`.
+            are_found: True for values that were found in messages, as in `Register.add_all`.
         """
         new = [(kind, secret) for kind, secret in secrets if self._name(secret, kind)]
-        REGISTER.add_all(new, are_met=are_met)
+        REGISTER.add_all(new, are_found=are_found)
         for kind, secret in new:
             if len(secret.reveal()) < SHORTEST_SECRET:
                 warn(
@@ -215,7 +215,7 @@ class _RegisteredSecrets(Searcher):
                 for kind, secret in REGISTER.since(self._count):
                     self._count += 1
                     if is_secret(secret):
-                        self.add(secret, fewer=kind in _FEWER or REGISTER.is_met(secret))
+                        self.add(secret, fewer=kind in _FEWER or REGISTER.is_found(secret))
         return self
 
 

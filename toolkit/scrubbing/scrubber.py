@@ -192,7 +192,7 @@ class Scrubber:
     ) -> frozenset[tuple[str, str]]:
         """Learn the credentials in a message, and return those that are to be replaced in their places only."""
         found = learned(message, body, request=request)
-        self.known.add_all(found.secrets, are_met=True)
+        self.known.add_all(found.secrets, are_found=True)
         if self._rules is not None:
             uri = message.uri if isinstance(message, RecordedRequest) else ""
             self._rules.learn(uri, message.headers, body, is_request=bool(uri), records=records)
