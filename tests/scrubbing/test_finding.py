@@ -128,7 +128,7 @@ def test_no_strong_value_is_recorded(name, secret, value):
     request, response = scrubbed(RecordedRequest("POST", URL, (), body), RecordedResponse(200, "", (), body))
     for message in (request, response):
         canaries.assert_absent(message.body, secret)
-        assert json.loads(message.body)["a"] == value
+    assert json.loads(response.body)["a"] == value  # in the request, its names may be those of credentials
 
 
 WORDS = st.text(string.ascii_lowercase + " äöüé漢字", max_size=15)

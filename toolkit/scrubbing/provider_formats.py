@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final, NamedTuple
 
-from toolkit.core.patterns import compiled
+from toolkit.core.patterns import compiled, matches_in
 
 
 class Credential(NamedTuple):
@@ -130,7 +130,6 @@ _AT_START_ONLY: Final = frozenset(
     {"SK", "pat", "key-", "hv", "EAA", "secret_", "re_", "r8_", "eyJ", "-----BEGIN ", "dp."}
 )
 _BEFORE: Final = r"(?<![A-Za-z0-9_+/-])"
-_SLICE: Final = 1 << 18  # characters that one search reads, since a search blocks all other threads
 _LONGEST: Final = 2_048  # characters of a credential that begins at the end of a slice
 # Texts that hold a credential beside other things: the password of a URL, the key of a connection string.
 _URL_WITH_PASSWORD: Final = re.compile(
@@ -176,8 +175,6 @@ def provider_credentials(text: str) -> Iterator[Credential]:
     """
     for kind, literal, rest in _FORMATS:
         if literal not in _AT_START_ONLY and literal in text:
-            pattern = compiled(f"{re.escape(literal)}{_BEFORE[:-1]}{re.escape(literal)}){rest}")
-            for start in range(0, len(text), _SLICE):
-                for match in pattern.finditer(text, start, start + _SLICE + _LONGEST):
-                    if match.start() < start + _SLICE:
-                        yield Credential(kind, match.start(), match.end())
+            start = re.escape(literal)
+            for match in matches_in(f"{start}{_BEFORE[:-1]}{start}){rest}", text, longest=_LONGEST):
+                yield Credential(kind, match.start(), match.end())

@@ -12,25 +12,21 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from toolkit.core.patterns import compiled
+from toolkit.core.patterns import compiled, matches_in
 from toolkit.scrubbing.finding.fields import Fields, NamedValue
+from toolkit.scrubbing.finding.learning import without_entities
 from toolkit.scrubbing.finding.parts import replace_cookies
-from toolkit.scrubbing.finding.shapes import password_of_pair
+from toolkit.scrubbing.finding.shapes import SIGNED_SHAPE, password_of_pair
 from toolkit.scrubbing.grading import secret_kind
 from toolkit.scrubbing.provider_formats import provider_credentials
 from toolkit.scrubbing.strength import Strength, grade
 from toolkit.scrubbing.vocabulary import Place, is_placeholder
 
-_SLICE: Final = 1 << 18  # characters that one search reads, since a search blocks all other threads
 _LONGEST: Final = 1 << 13  # characters of a match that begins at the end of a slice
 # The first line, and the beginning of what is in the key: examples in prose have dots there.
 _PRIVATE_KEY: Final = (
     r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----(?:\\{1,8}+[nr]|[^A-Za-z0-9+/\\]){0,60}+"
     r"(?:[A-Za-z0-9+/]{16}|Proc-Type:|DEK-Info:|Version:|Comment:)"
-)
-_SIGNED: Final = (
-    r"eyJ(?<![A-Za-z0-9_-]eyJ)[A-Za-z0-9_-]{8,}+\.(?:eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+"
-    r"|[A-Za-z0-9_-]*+(?:\.[A-Za-z0-9_-]{8,}+){3})"
 )
 _BEARER: Final = r"(?i:\bbearer)(?:[ +]|%20){1,20}+([A-Za-z0-9._~+/=-]{16,}+)"
 _BASIC: Final = r"(?i:\bbasic)(?:[ +]|%20){1,20}+(?![a-z]{0,40}+[^A-Za-z0-9+/_=-])([A-Za-z0-9+/_=-]{8,}+)"
@@ -49,7 +45,6 @@ _BARE_ITEM: Final = r"[ \t]{0,40}+(?:\r?\n?[ \t]{0,40}+- {1,8}+)?([^\s\"'\[\]{}]
 _MOST_ITEMS: Final = 100
 _NEW_LINE: Final = r"(?i)%0([AD])"
 _ESCAPED_LETTER: Final = r"\\{1,4}+u00(4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9A]|2D|3[0-9])"
-_QUOTES_OF_HTML: Final = (("&quot;", '"'), ("&#34;", '"'), ("&#x22;", '"'), ("&#39;", "'"), ("&amp;", "&"))
 _LEVELS: Final = 3  # of URLs within URLs
 
 
@@ -100,24 +95,24 @@ def _merged(hits: list[_Hit], more: Iterable[_Hit]) -> list[_Hit]:
 
 def _private_keys(text: str) -> Iterator[_Hit]:
     if "PRIVATE KEY" in text:
-        for match in _matches(_PRIVATE_KEY, text):
+        for match in matches_in(_PRIVATE_KEY, text, longest=_LONGEST):
             yield _Hit(*match.span(), "private key")
 
 
 def _signed_tokens(text: str) -> Iterator[_Hit]:
     if "eyJ" in text:
-        for match in _matches(_SIGNED, text):
+        for match in matches_in(SIGNED_SHAPE, text, longest=_LONGEST):
             yield _Hit(*match.span(), "signed token")
 
 
 def _bearer_tokens(text: str) -> Iterator[_Hit]:
-    for match in _matches(_BEARER, text):
+    for match in matches_in(_BEARER, text, longest=_LONGEST):
         if grade(match[1].rstrip(".")) is not Strength.WEAK:
             yield _Hit(*match.span(), "bearer token")
 
 
 def _basic_credentials(text: str) -> Iterator[_Hit]:
-    for match in _matches(_BASIC, text):
+    for match in matches_in(_BASIC, text, longest=_LONGEST):
         first = max(0, match.start() - _LONGEST_HEADER)
         header = compiled(_BASIC_HEADER).search(text[first : match.start()])
         start = match.start() if header is None else first + header.start()
@@ -128,7 +123,7 @@ def _basic_credentials(text: str) -> Iterator[_Hit]:
 
 def _passwords_of_urls(text: str) -> Iterator[_Hit]:
     if "@" in text:
-        for match in _matches(_USER_INFO, text):
+        for match in matches_in(_USER_INFO, text, longest=_LONGEST):
             if grade(unquote(match[1])) is Strength.STRONG:
                 yield _Hit(*match.span(), "password in a URL")
 
@@ -163,7 +158,7 @@ def _provider_keys(text: str) -> Iterator[_Hit]:
 def _cookies(text: str) -> Iterator[_Hit]:
     """Yield the cookies in headers, each header by itself or with a list of values."""
     position = 0
-    for match in _matches(_COOKIES, text):
+    for match in matches_in(_COOKIES, text, longest=_LONGEST):
         if match.start() < position:  # within a value
             continue
         position = match.end()
@@ -206,24 +201,11 @@ _FINDERS: Final = (
 )
 
 
-def _matches(pattern: str, text: str) -> Iterator[re.Match[str]]:
-    """Yield the matches in a text, slice by slice."""
-    done = 0
-    for start in range(0, len(text), _SLICE):
-        end = start + _SLICE
-        for match in compiled(pattern).finditer(text, max(start, done), end + _LONGEST):
-            if match.start() >= end:
-                break
-            yield match
-            done = match.end()
-
-
 def _levels(text: str) -> Iterator[str]:
     """Yield a text, and what it says without escapes. Each has the same lines."""
     yield text
     plainer = compiled("(?i)" + _ESCAPED_LETTER).sub(lambda escape: chr(int(escape[1], 16)), text)
-    for entity, sign in _QUOTES_OF_HTML:
-        plainer = plainer.replace(entity, sign)
+    plainer = without_entities(plainer)
     if plainer != text:
         yield plainer
         text = plainer

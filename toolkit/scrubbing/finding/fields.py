@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 from urllib.parse import unquote_plus
 
-from toolkit.core.patterns import compiled
+from toolkit.core.patterns import SLICE, compiled, matches_in
 from toolkit.scrubbing.vocabulary import Place, credential_kind
 
-_SLICE: Final = 1 << 18  # characters
 _OVERLAP: Final = 160  # characters before a slice, which hold the name that belongs to a sign at its start
 # In reversed text: the sign after a name, then the name, in quotes or as a plain word.
 _NAME_BACKWARDS: Final = r"(?a)[:=]\s{0,20}+([\"']\\{0,8}+[^\"'\\\n]{1,80}+[\"']|[\])]?[\w.\-$]{1,80}+\\?)"
@@ -101,7 +100,7 @@ class Fields:
         """Return the fields that a function accepts, in their order and without overlaps."""
         result: list[NamedValue] = []
         done = 0
-        for start in range(0, len(self._text), _SLICE):
+        for start in range(0, len(self._text), SLICE):
             for name, position in self._signs(start):
                 fields = self._fields_after(name, position) if position >= done else []
                 accepted = [field for field in fields if accepts(field)]
@@ -113,7 +112,7 @@ class Fields:
 
     def _signs(self, start: int) -> list[tuple[_Name, int]]:
         """Return the names of interest in a slice, each with the position after the sign that follows it."""
-        end = min(start + _SLICE, len(self._text))
+        end = min(start + SLICE, len(self._text))
         backwards = self._text[max(0, start - _OVERLAP) : end][::-1]
         elsewhere, in_queries = self._names
         signs = []
@@ -191,15 +190,14 @@ class Fields:
     def _fields_of_elements(self) -> Iterator[NamedValue]:
         """Yield the contents of XML elements with names of credentials."""
         kinds: dict[str, str | None] = {}
-        for start in range(0, len(self._text), _SLICE):
-            for match in compiled(_ELEMENT).finditer(self._text, start, start + _SLICE + _LONGEST_ELEMENT):
-                name = match[1]
-                if name not in kinds and len(kinds) < _MOST_NAMES:
-                    kinds[name] = credential_kind(_local(name), Place.JSON)
-                kind = kinds.get(name)
-                if kind is not None and match.start() < start + _SLICE:
-                    for value, first, end in self._texts_at(match.end()):
-                        yield NamedValue(_local(name), kind, Place.JSON, value, first, end)
+        for match in matches_in(_ELEMENT, self._text, longest=_LONGEST_ELEMENT):
+            name = match[1]
+            if name not in kinds and len(kinds) < _MOST_NAMES:
+                kinds[name] = credential_kind(_local(name), Place.JSON)
+            kind = kinds.get(name)
+            if kind is not None:
+                for value, first, end in self._texts_at(match.end()):
+                    yield NamedValue(_local(name), kind, Place.JSON, value, first, end)
 
 
 def _local(name: str) -> str:

@@ -214,7 +214,7 @@ def _levels(text: str) -> Iterator[str]:
         text = compiled(_ESCAPED_LETTER).sub(lambda escape: chr(int(escape[1], 16)), text)
         yield text
     if any(entity in text for entity, _ in _QUOTES_OF_HTML[:-1]):
-        text = _without_entities(text)
+        text = without_entities(text)
         yield text
     for _ in range(_LEVELS):
         if "%" not in text or not (any(map(text.__contains__, _PERCENT_SIGNS)) or "%25" in text):
@@ -226,7 +226,8 @@ def _levels(text: str) -> Iterator[str]:
         text = plainer
 
 
-def _without_entities(text: str) -> str:
+def without_entities(text: str) -> str:
+    """Return a text with quotes and ampersands in the place of their HTML entities."""
     for entity, sign in _QUOTES_OF_HTML:
         text = text.replace(entity, sign)
     return text

@@ -12,21 +12,21 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import unquote
 
-from toolkit.core.patterns import compiled
+from toolkit.core.patterns import matches_in
 from toolkit.scrubbing.provider_formats import provider_credentials
 from toolkit.scrubbing.strength import Strength, grade
 
-_SLICE: Final = 1 << 18  # characters
 _LONGEST: Final = 1 << 14  # characters of a credential that starts in a slice
 _PRIVATE_KEY: Final = (
     r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----((?:[^-]|-(?!----)){16,16384}+)"
     r"-----END (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 )
+_TO_STANDARD: Final = str.maketrans("-_", "+/")  # from the alphabet of base64 for URLs
 _KEY_LINE: Final = re.compile(r"[A-Za-z0-9+/]{16}")
 _ESCAPED_BREAK: Final = re.compile(r"\\{1,8}+([rn])")
 _ESCAPED_SLASH: Final = re.compile(r"\\{1,8}+/")
 # A literal text first, which is searched for quickly; then a check that a longer word does not end with it.
-_SIGNED: Final = (
+SIGNED_SHAPE: Final = (
     r"eyJ(?<![A-Za-z0-9_-]eyJ)[A-Za-z0-9_-]{8,}+\.(?:eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+"
     r"|[A-Za-z0-9_-]*+(?:\.[A-Za-z0-9_-]{8,}+){3})"
 )
@@ -55,26 +55,26 @@ def credentials_in(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _private_keys(text: str) -> Iterator[tuple[str, str]]:
-    for match in _matches(_PRIVATE_KEY, text):
+    for match in matches_in(_PRIVATE_KEY, text, longest=_LONGEST):
         key = _ESCAPED_SLASH.sub("/", _ESCAPED_BREAK.sub(lambda sign: {"n": "\n", "r": "\r"}[sign[1]], match[0]))
         if _KEY_LINE.search(match[1]):
             yield "PRIVATE_KEY", key
 
 
 def _bearers(text: str) -> Iterator[tuple[str, str]]:
-    for match in _matches(_SCHEME, text):
+    for match in matches_in(_SCHEME, text, longest=_LONGEST):
         token = (match[1] or match[2]).rstrip(".")
         if grade(token) is not Strength.WEAK:
             yield "ACCESS_TOKEN", token
 
 
 def _signed_tokens(text: str) -> Iterator[tuple[str, str]]:
-    for match in _matches(_SIGNED, text):
+    for match in matches_in(SIGNED_SHAPE, text, longest=_LONGEST):
         yield "SIGNED_TOKEN", match[0]
 
 
 def _basic_pairs(text: str) -> Iterator[tuple[str, str]]:
-    for match in _matches(_PAIR, text):
+    for match in matches_in(_PAIR, text, longest=_LONGEST):
         password = password_of_pair(match[1])
         if grade(password) is not Strength.WEAK:
             yield "AUTHORIZATION", match[1]
@@ -82,14 +82,14 @@ def _basic_pairs(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _passwords_of_urls(text: str) -> Iterator[tuple[str, str]]:
-    for match in _matches(_USER_INFO, text):
+    for match in matches_in(_USER_INFO, text, longest=_LONGEST):
         for value in (match[1], match[2] or ""):
             if grade(unquote(value)) is Strength.STRONG:
                 yield "PASSWORD", unquote(value)
 
 
 def _parts_of_paths(text: str) -> Iterator[tuple[str, str]]:
-    for match in _matches(_PATH, text):
+    for match in matches_in(_PATH, text, longest=_LONGEST):
         yield "ACCESS_TOKEN", match[1] or match[2] or match[3]
 
 
@@ -106,24 +106,9 @@ _FINDERS: Final = (
 
 def password_of_pair(written: str) -> str:
     """Return the password of a pair in base64 (RFC 7617), or "" if the text is not a pair."""
-    core = written.rstrip("=").translate(_FOR_URLS)
+    core = written.rstrip("=").translate(_TO_STANDARD)
     try:
         pair = base64.b64decode(core + "=" * (-len(core) % 4)).decode("utf-8")
     except ValueError:
         return ""
     return pair.partition(":")[2] if pair.isprintable() else ""
-
-
-_FOR_URLS: Final = str.maketrans("-_", "+/")
-
-
-def _matches(pattern: str, text: str) -> Iterator[re.Match[str]]:
-    """Yield the matches in a text, slice by slice, since a regular expression blocks all other threads."""
-    done = 0
-    for start in range(0, len(text), _SLICE):
-        end = start + _SLICE
-        for match in compiled(pattern).finditer(text, max(start, done), end + _LONGEST):
-            if match.start() >= end:
-                break
-            yield match
-            done = match.end()
