@@ -71,7 +71,7 @@ def _beginnings(data: bytes) -> list[int]:
     """Return where a magic number may begin, in order."""
     if len(data) < _LARGE:
         places = []
-        for magic in OPENERS:
+        for magic in _LONGER_MAGICS:
             at = data.find(magic)
             while at >= 0:
                 places.append(at)
@@ -270,3 +270,8 @@ OPENERS: Final[dict[bytes, tuple[str, Callable[[bytes, int, Budget], Opened]]]] 
     b"\x5d\x00": ("lzma", _lzma),
     **dict.fromkeys((b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda"), ("zlib", zlib_opened)),
 }
+# Longer ones are found faster, but for zlib, which has two bytes only.
+_LONGER_MAGICS: Final = (
+    *(b"\x1f\x8b\x08", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\x00", b"BZh", b"\x5d\x00\x00"),
+    *(b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda"),
+)

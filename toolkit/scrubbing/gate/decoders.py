@@ -20,7 +20,7 @@ _FIRST: Final = 32  # bytes, which are not all ASCII in compressed data
 # A run of base64, hex or base32 in lines, long enough for compressed data with a secret in it.
 _SHORTEST: Final = 22
 _RUN: Final = re.compile(rb"\x01" * _SHORTEST + rb"\x01*+")
-_MORE_LINES: Final = re.compile(rb"(?:\r?\n[ \t]{0,40}+[A-Za-z0-9+/_-]++)*+")
+_MORE_LINES: Final = re.compile(rb"(?:[\r\n]\s{0,60}+[A-Za-z0-9+/_-]++)*+")
 _IS_CODED: Final = bytes((chr(byte).isalnum() and byte < 128) or byte in b"+/_-" for byte in range(256))
 _LOOKS_CODED: Final = re.compile(rb"(?=[\s\S]{0,40}?[A-Z])(?=[\s\S]{0,40}?[a-z])(?=[\s\S]{0,60}?[0-9+/_-])")
 _HASHES: Final = frozenset({32, 40, 56, 64, 96, 128})  # hex digits of MD5 and SHA

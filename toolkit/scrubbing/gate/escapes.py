@@ -49,7 +49,9 @@ _CODES: Final = {bytes([byte]): bytes([byte]) for byte in range(256)} | {
 _CSS: Final = re.compile(rb"\\0{0,4}[2-7][0-9A-Fa-f] ?(?:\\0{0,4}[2-7][0-9A-Fa-f] ?){3,}+")
 
 _QUOTED: Final = re.compile(rb"=(?:([0-9A-Fa-f]{2}(?:=[0-9A-Fa-f]{2})*+)|[ \t]{0,20}+\r?\n)")
-_INDENTED: Final = re.compile(rb"(=[ \t]{0,20}+\r?\n)\s{1,80}+")
+_INDENTED: Final = re.compile(rb"(=[ \t]{0,20}+\r?\n)[ \t]{1,80}+")
+_MAY_BE_FOLDED: Final = re.compile(rb"(?:=[0-9A-Fa-f]{2}[^=]{0,16}+){6}|=[ \t]{0,20}+\r?\n\s")
+_FOLDED: Final = re.compile(rb"(\n{1,80}+) {1,80}+")
 # A sign at the end of a line that goes on; at the end of a body it is the padding of base64.
 _MAY_BE_QUOTED: Final = re.compile(
     rb"=(?:3D|[0-9A-Fa-f]{2}=[0-9A-Fa-f]{2}|[89A-F][0-9A-F]"
@@ -87,11 +89,16 @@ def _of_css(match: re.Match[bytes]) -> bytes:
 
 
 def unquoted(text: bytes) -> Iterator[bytes]:
-    """Yield a text with quoted-printable undone (RFC 2045 section 6.7), also as if its lines had been indented."""
+    """Yield a text with quoted-printable undone (RFC 2045 section 6.7), also as if YAML had folded its lines."""
     if b"=" in text and _may_hold(_MAY_BE_QUOTED, text):
         yield _in_chunks(_plain_of_quoted, text)
-        if _may_hold(_INDENTED, text):
-            yield _in_chunks(lambda chunk: _plain_of_quoted(_INDENTED.sub(rb"\1", chunk)), text)
+        if _may_hold(_MAY_BE_FOLDED, text):
+            yield _in_chunks(lambda chunk: _plain_of_quoted(_unfolded(chunk)), text)
+
+
+def _unfolded(text: bytes) -> bytes:
+    text = _INDENTED.sub(rb"\1", text.replace(b"''", b"'"))
+    return _FOLDED.sub(lambda lines: lines[1][1:] or b" ", text)
 
 
 def _plain_of_quoted(text: bytes) -> bytes:

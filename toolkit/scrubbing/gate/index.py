@@ -23,6 +23,7 @@ class SecretIndex:
     Attributes:
         count: number of entries of the source that were added or left out.
         longest: bytes of the longest pattern.
+        has_short: True if a pattern that is compared byte by byte is ASCII.
         has_signs: True if a short secret has signs that some writers escape.
     """
 
@@ -30,6 +31,7 @@ class SecretIndex:
         self.count = 0
         self.longest = SHORTEST_NORMAL
         self.has_signs = False
+        self.has_short = False
         self.secrets: list[Secret] = []
         self.normal = Windows(8)
         self.exact = Windows(4)
@@ -41,6 +43,7 @@ class SecretIndex:
             self.secrets.append(secret)
             for pattern in dict.fromkeys(patterns_of(len(self.secrets) - 1, secret.reveal())):
                 self.longest = max(self.longest, len(pattern.text))
+                self.has_short |= not pattern.is_normal and pattern.text.isascii()
                 self.has_signs |= not pattern.is_normal and any(sign in pattern.text for sign in b"\\/\"'")
                 (self.normal if pattern.is_normal else self.exact).add(pattern)
 
@@ -52,6 +55,7 @@ class Known:
         self._normal = [index for index in indexes if len(index.normal)]
         self._exact = [index for index in indexes if len(index.exact)]
         self._longest = max(index.longest for index in indexes)
+        self._has_short = any(index.has_short for index in indexes)
         self.has_signs = any(index.has_signs for index in indexes)
 
     def __bool__(self) -> bool:
@@ -68,7 +72,7 @@ class Known:
                 if number is not None:
                     return index.secrets[number]
             carried = normal[1 - self._longest :] if start + CHUNK < len(data) else b""
-        return self._exact_in(data) if self._exact else None
+        return self._exact_in(data) if self._exact and (self._has_short or not data.isascii()) else None
 
     def _exact_in(self, data: bytes) -> Secret | None:
         text = data.replace(b"\0", b"") if b"\0" in data else data  # no pattern has zeros

@@ -20,7 +20,7 @@ _LONGEST_NUMBER: Final = 12  # characters
 _SHORTEST64: Final = 11  # characters: eight bytes
 _LONG64: Final = 16
 _LAST_LINE: Final = 28  # characters of a short last line of base64, with white space before it
-_LAST: Final = re.compile(rb"(?:\r?\n[ \t]{0,40}+[A-Za-z0-9+/_-]++)++")
+_LAST: Final = re.compile(rb"(?:[\r\n]\s{0,60}+[A-Za-z0-9+/_-]++)++")
 _LINE_ENDS: Final = (b"\n", b"\r")
 _SHORTEST16: Final = 16
 _SHORTEST_BASE32: Final = 13  # characters: eight bytes
@@ -34,6 +34,7 @@ _FOR_URLS: Final = bytes.maketrans(b"-_", b"+/")
 _FOR_INT: Final = bytes.maketrans(_UPPER32 + _UPPER32.lower(), b"0123456789abcdefghijklmnopqrstuv" * 2)
 _RUN32: Final = re.compile(rb"[A-Z2-7]{%d,}+|[a-z2-7]{%d,}+" % (_SHORTEST_BASE32, _SHORTEST_BASE32))
 _NUMBERED: Final = (b'"0', b"[0]", b"{0:")
+_WORD_ARRAYS: Final = (b'"words"', b"'words'", b"{words", b" words:")
 _NEGATIVE: Final = (b"[-", b",-", b", -")
 
 
@@ -154,7 +155,7 @@ def numbers_decoded(text: bytes) -> Iterator[bytes]:
     if any(sign in text for sign in _NUMBERED):  # every second number is the position of a byte
         for first in (0, 1):
             yield _values(numbers[first::2], _FROM_DECIMAL)
-    if b"words" in text:  # JavaScript's word arrays, of 32 bits
+    if any(sign in text for sign in _WORD_ARRAYS):  # JavaScript's word arrays, of 32 bits
         words = [
             int(number) & 0xFFFF_FFFF for number in numbers if len(number) <= 11 and number.removeprefix(b"-").isdigit()
         ]
@@ -171,7 +172,7 @@ def _values(numbers: list[bytes], table: dict[bytes, int]) -> bytes:
 
 
 def dense_runs(data: bytes, flags: bytes, shortest: int, *, more: int = 0) -> bytes:
-    """Return the long runs of certain bytes, joined by line breaks.
+    """Return the long runs of certain bytes, with a line break or other bytes between them.
 
     A run may come with up to seven other bytes on either side.
 
@@ -181,38 +182,33 @@ def dense_runs(data: bytes, flags: bytes, shortest: int, *, more: int = 0) -> by
         more: bytes to return after each run, whatever they are.
     """
     is_in = flagged(data, flags)
-    return b"\n".join(_runs(data, is_in, more)) if b"\1" * shortest in is_in else b""
+    if b"\1" * shortest not in is_in:
+        return b""
+    if len(data) < (_MEDIUM if "numpy" in sys.modules else _LARGE):
+        ends = [0]
+        for match in _ONES.finditer(is_in):
+            ends += [max(ends[-1], match.start()), max(ends[-1], match.end() + more)]
+        return b"\n".join(data[start:end] for start, end in zip(ends[1::2], ends[2::2], strict=True))
+    import numpy as np
+
+    # A run of eleven bytes holds two aligned groups of four. The groups beside it keep runs apart.
+    count = len(data) // 4
+    is_whole = np.frombuffer(is_in, np.uint32, count) == 0x01010101
+    pairs = is_whole[:-1] & is_whole[1:]
+    is_kept = np.zeros(count + 1, bool)
+    is_kept[: count - 2] |= pairs[1:]
+    for shift in range(min(3 + more // 4, count)):
+        is_kept[shift : count - 1 + shift] |= pairs[: count + 1 - shift]
+    kept = np.frombuffer(data, np.uint32, count)[is_kept[:count]].tobytes()
+    return kept + data[count * 4 :] if is_kept[count] else kept
+
+
+_ONES: Final = re.compile(rb"\x01{11,}+")
 
 
 def flagged(data: bytes, flags: bytes) -> bytes:
     """Return the flag of each byte, given 256 flags."""
     return _kept(data, flags, b"")
-
-
-def _runs(data: bytes, is_in: bytes, more: int) -> Iterator[bytes]:
-    count = len(data) // 4
-    if len(data) < (_MEDIUM if "numpy" in sys.modules else _LARGE):
-        end = 0
-        for match in _ONES.finditer(is_in):
-            start, end = max(end, match.start()), max(end, match.end() + more)
-            yield data[start:end]
-        return
-    import numpy as np
-
-    # A run of eleven bytes holds two aligned groups of four.
-    is_whole = np.frombuffer(is_in, np.uint32, count) == 0x01010101
-    pairs = is_whole[:-1] & is_whole[1:]
-    covered = np.zeros(count + 2, np.int8)
-    covered[1:count] |= pairs
-    covered[2 : count + 1] |= pairs
-    edges = np.flatnonzero(np.diff(covered)).tolist()
-    end = 0
-    for first, last in zip(edges[::2], edges[1::2], strict=True):
-        start, end = max(end, first * 4 - 4), max(end, last * 4 + 4 + more)
-        yield data[start:end]
-
-
-_ONES: Final = re.compile(rb"\x01{11,}+")
 
 
 def _kept(text: bytes, table: bytes | None, deleted: bytes) -> bytes:
