@@ -236,7 +236,7 @@ class Scrubber:
         if is_request:
             uri, body = self._weak.uri(uri), self._weak.body(content_type_of(headers), body) if body else body
         elif many:
-            body = ManyCredentials(self._weak, many).body(content_type_of(headers), body)
+            body = ManyCredentials(self.known, self._has_rule, many).body(content_type_of(headers), body)
         if body:
             body = keep_json(body, change(body, False))
         uri = self._uri(uri, change) if uri else ""

@@ -1,7 +1,8 @@
 """Names of credentials that their words do not give away, and names of other things that look like credentials.
 
 All from public API documentation and standards. Written as documented; casing and separators do not matter. A new
-vendor name goes into `HEADERS`, `URL_FIELDS` or `FIELDS`, a new exception into `ORDINARY`.
+vendor name goes into `HEADERS`, `URL_FIELDS` or `FIELDS`, a new exception into `ORDINARY`. Ordinary headers with
+random-looking values go into `ORDINARY_HEADERS`.
 """
 
 from __future__ import annotations
@@ -170,4 +171,19 @@ ORDINARY: Final = frozenset(
         " signature_count plus_sign currency_sign sun_sign vital_sign allow_credentials with_credentials"
         " include_credentials cookie_policy cookie_consent cookie_banner"
     ).split()
+)
+# Headers whose values look random and are not credentials: those of HTTP, and of caches, proxies and tracing.
+ORDINARY_HEADERS: Final = frozenset(
+    "accept accept-charset accept-datetime accept-encoding accept-language accept-patch accept-ranges age allow alt-svc"
+    " baggage cache-control connection cookie cookie2 date dnt early-data etag expect expires forwarded from host"
+    " http2-settings idempotency-key last-modified link location max-forwards origin pragma prefer priority range"
+    " referer referrer refresh retry-after save-data server set-cookie te tracestate traceparent trailer"
+    " transfer-encoding upgrade upgrade-insecure-requests user-agent vary via warning b3 digest want-digest"
+    " repr-digest".split()
+)
+ORDINARY_HEADER_PATTERN: Final = (
+    r"(?:accept|access-control|content|if|sec|x-b3|x-forwarded|x-datadog|x-amz-content|x-amz-checksum|x-goog-hash"
+    r"|x-ms-client|ot-tracer|uber-trace)-.*"
+    r"|.*(?:request|correlation|trace|span|transaction|operation|invocation|idempotency|message|event|delivery|device"
+    r"|client|session-?open|checksum|digest|md5|sha1|sha256|version|etag|agent|date)(?:[-_]?(?:id|key|uuid|no))?"
 )

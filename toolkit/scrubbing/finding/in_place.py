@@ -18,7 +18,7 @@ from toolkit.scrubbing.finding.walking import Walker
 from toolkit.scrubbing.grading import secret_kind
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.strength import Strength, grade
-from toolkit.scrubbing.vocabulary import Place, credential_kind, is_placeholder, needs_strong_value
+from toolkit.scrubbing.vocabulary import Place, credential_kind, is_ordinary_header, is_placeholder, needs_strong_value
 
 _NOT_TEXT: Final = frozenset({"true", "false", "null", "none", "nil", "undefined"})
 _NUMBER: Final = re.compile(r"[-+]?[0-9]{1,20}+(?:\.[0-9]{1,20}+)?")
@@ -27,22 +27,6 @@ _LINE_START: Final = r"\s{0,40}+(?:-|export|set)?\s{0,40}+[\w.\-\"']{1,80}+\s{0,
 _LINE_END: Final = r"[\"']?[,;]?[ \t\r]{0,40}+(?:\n|\Z)"
 _LONGEST_START: Final = 200  # characters of a line before a value
 _SHORTEST_NAME: Final = 3  # characters of a name and its sign
-# Headers whose values look random and are not credentials: those of HTTP, and of caches, proxies and tracing.
-HEADER: Final = "HEADER"
-_ORDINARY_HEADERS: Final = frozenset(
-    "accept accept-charset accept-datetime accept-encoding accept-language accept-patch accept-ranges age allow alt-svc"
-    " baggage cache-control connection cookie cookie2 date dnt early-data etag expect expires forwarded from host"
-    " http2-settings idempotency-key last-modified link location max-forwards origin pragma prefer priority range"
-    " referer referrer refresh retry-after save-data server set-cookie te tracestate traceparent trailer"
-    " transfer-encoding upgrade upgrade-insecure-requests user-agent vary via warning b3 digest want-digest"
-    " repr-digest".split()
-)
-_ORDINARY_HEADER: Final = re.compile(
-    r"(?:accept|access-control|content|if|sec|x-b3|x-forwarded|x-datadog|x-amz-content|x-amz-checksum|x-goog-hash"
-    r"|x-ms-client|ot-tracer|uber-trace)-.*"
-    r"|.*(?:request|correlation|trace|span|transaction|operation|invocation|idempotency|message|event|delivery|device"
-    r"|client|session-?open|checksum|digest|md5|sha1|sha256|version|etag|agent|date)(?:[-_]?(?:id|key|uuid|no))?"
-)
 
 
 class WeakCredentials(Walker):
@@ -66,12 +50,11 @@ class WeakCredentials(Walker):
 
     def header(self, name: str, value: str) -> str:
         """Return `<HEADER>` for a value that looks random in a header of an unknown name."""
-        lower = name.lower()
-        if lower in _ORDINARY_HEADERS or is_placeholder(value) or self._has_rule(name):
+        if is_ordinary_header(name) or grade(value) is not Strength.STRONG:
             return value
-        if grade(value) is not Strength.STRONG or _ORDINARY_HEADER.fullmatch(lower):
+        if is_placeholder(value) or self._has_rule(name):
             return value
-        return self._known.placeholder_of(Secret(value)) or f"<{HEADER}>"
+        return self._known.placeholder_of(Secret(value)) or "<HEADER>"
 
     def text(self, text: str) -> str:
         """Return a text with placeholders for the values of fields with names of credentials."""
@@ -100,12 +83,15 @@ class ManyCredentials(WeakCredentials):
     """A walk over a body with very many credentials, which replaces them in their places.
 
     Args:
-        weak: the walk over requests, which shares its placeholders.
+        known: gives the placeholders.
+        has_rule: as for `WeakCredentials`.
         listed: kind and text of each credential.
     """
 
-    def __init__(self, weak: WeakCredentials, listed: Collection[tuple[str, str]]) -> None:
-        vars(self).update(vars(weak))
+    def __init__(
+        self, known: KnownSecrets, has_rule: Callable[[str], bool], listed: Collection[tuple[str, str]]
+    ) -> None:
+        super().__init__(known, has_rule)
         self._listed = listed
 
     def named(self, name: str, place: Place, value: str) -> str | None:
