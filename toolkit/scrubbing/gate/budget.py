@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 CHUNK: Final = 1 << 18  # bytes of one call into C, which holds the interpreter's lock
-ATTEMPT: Final = 1024  # bytes that each attempt to decompress costs at least: about as long as it takes to begin one
+ATTEMPT: Final = 2048  # bytes that each attempt to decompress costs at least: about as long as it takes to begin one
 
 _ALLOWANCE: Final = 64 << 20  # bytes: a source archive of 2 MB, or thousands of small members
 _MULTIPLE: Final = 32  # of the input: a large body in base64, with base64 in it, takes 10 to 20

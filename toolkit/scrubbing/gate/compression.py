@@ -41,7 +41,7 @@ def opened_in(data: bytes, budget: Budget) -> Iterator[tuple[str, bytes]]:
     outputs: dict[str, list[bytes]] = {}
     done = 0
     for at in _beginnings(data):
-        if at < done:
+        if at < done or not data.startswith(_LONGER_MAGICS, at):
             continue
         name, opener = OPENERS[data[at : at + 2]]
         budget.spend(ATTEMPT)
@@ -270,7 +270,7 @@ OPENERS: Final[dict[bytes, tuple[str, Callable[[bytes, int, Budget], Opened]]]] 
     b"\x5d\x00": ("lzma", _lzma),
     **dict.fromkeys((b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda"), ("zlib", zlib_opened)),
 }
-# Longer ones are found faster, but for zlib, which has two bytes only.
+# Longer ones are found faster, and occur less in text; zlib has two bytes only.
 _LONGER_MAGICS: Final = (
     *(b"\x1f\x8b\x08", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\x00", b"BZh", b"\x5d\x00\x00"),
     *(b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda"),
