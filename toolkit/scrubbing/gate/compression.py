@@ -9,6 +9,7 @@ from __future__ import annotations
 import bz2
 import lzma
 import re
+import struct
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -27,6 +28,7 @@ _LONGEST_NAME: Final = 1024
 
 _BZIP2: Final = re.compile(rb"BZh[1-9](?:1AY&SY|\x17\x72\x45\x38\x50\x90)")
 _LZMA: Final = re.compile(rb"\x5d\x00\x00[\x00-\xff]{2}(?:\xff{8}|[\x00-\xff]{4}\x00{4})")
+_ENTRY: Final = struct.Struct("<4x3H8xI4x2H")  # the header of an entry of a zip archive
 _HARDLY_SET: Final = 0xE0  # flags of gzip that RFC 1952 reserves
 
 # What an opener returns: the output, and where the input ended if it ended well.
@@ -149,8 +151,7 @@ def _zip(data: bytes, at: int, budget: Budget) -> Opened:
     header = data[at : at + 30]
     if header[:4] != b"PK\x03\x04" or len(header) < 30:
         return b"", None
-    version, flags, method, name, extra = (int.from_bytes(header[k : k + 2], "little") for k in (4, 6, 8, 26, 28))
-    size = int.from_bytes(header[18:22], "little")
+    version, flags, method, size, name, extra = _ENTRY.unpack(header)
     is_plausible = version & 0xFF <= 63 and 0 < name <= _LONGEST_NAME and at + 30 + name + extra <= len(data)
     if not is_plausible or flags & 1 or method in (0, 99):  # an entry stored as it is stands there plainly
         return b"", None
