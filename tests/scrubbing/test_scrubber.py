@@ -22,7 +22,7 @@ from toolkit.core.document import symbolic_address
 from toolkit.core.errors import SecretLeak
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.messages import RecordedRequest
+from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
 from toolkit.scrubbing.scrubber import Scrubber
 
 TOKEN = "obviously-fake-token-1"
@@ -281,6 +281,20 @@ def test_lookup_equals_recording(interactions, data):
     interaction = data.draw(interactions())
     scrubbing = scrubber(TOKEN)
     assert scrubbing.lookup_request(interaction.request) == as_recorded(scrubbing, interaction).request
+
+
+def test_a_request_that_was_looked_up():
+    """A request is recorded as it was looked up, unless its response says that something in it is secret."""
+    value = "".join(Random(1).choices(string.ascii_letters + string.digits, k=32))  # noqa: S311 - not a key
+    body = json.dumps({"password": "x", "note": value}).encode()
+    request = RecordedRequest("POST", "https://h.example/", (), body)
+    scrubber = Scrubber(KnownSecrets())
+    lookup = scrubber.lookup_request(request)
+    assert scrubber.exchange(request, RecordedResponse(200)).request == lookup
+    response = RecordedResponse(200, "", (), json.dumps({"access_token": value}).encode())
+    recorded = scrubber.exchange(request, response).request
+    canaries.assert_absent(recorded.body, value)
+    assert scrubber.lookup_request(request) == recorded == Scrubber(scrubber.known).lookup_request(request)
 
 
 def test_lookup_of_a_body_in_an_unknown_encoding():

@@ -129,6 +129,7 @@ _WHOLE: Final = (
 _AT_START_ONLY: Final = frozenset(
     {"SK", "pat", "key-", "hv", "EAA", "secret_", "re_", "r8_", "eyJ", "-----BEGIN ", "dp."}
 )
+_ANYWHERE: Final = [form for form in _FORMATS if form[1] not in _AT_START_ONLY]
 _BEFORE: Final = r"(?<![A-Za-z0-9_+/-])"
 _LONGEST: Final = 2_048  # characters of a credential that begins at the end of a slice
 # Texts that hold a credential beside other things: the password of a URL, the key of a connection string.
@@ -173,8 +174,7 @@ def provider_credentials(text: str) -> Iterator[Credential]:
 
     Only formats that cannot be mistaken for anything else are looked for.
     """
-    for kind, literal, rest in _FORMATS:
-        if literal not in _AT_START_ONLY and literal in text:
-            start = re.escape(literal)
-            for match in matches_in(f"{start}{_BEFORE[:-1]}{start}){rest}", text, longest=_LONGEST):
-                yield Credential(kind, match.start(), match.end())
+    for kind, literal, rest in [form for form in _ANYWHERE if form[1] in text]:
+        start = re.escape(literal)
+        for match in matches_in(f"{start}{_BEFORE[:-1]}{start}){rest}", text, longest=_LONGEST):
+            yield Credential(kind, match.start(), match.end())

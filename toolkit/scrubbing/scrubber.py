@@ -1,18 +1,17 @@
 """The scrubber, which makes requests and responses safe to record.
 
-First it finds secrets by their place (an Authorization header, a cookie, a password field) and adds them to the known
-secrets. Then it replaces every known secret, in every form, with its placeholder, makes addresses symbolic, and
+First it learns the credentials in them (an Authorization header, a cookie, a password field), which are known secrets
+from then on. Then it replaces every known secret, in every form, with its placeholder, makes addresses symbolic, and
 applies the user's own rules.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from toolkit.core.document import ADDRESS_NAMES, DEFAULT_HEADER_PREFIX, symbolic_address
+from toolkit.core.document import DEFAULT_HEADER_PREFIX
 from toolkit.core.errors import SecretLeak
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.content_encodings import decompress_body
@@ -24,6 +23,7 @@ from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes, header_text
 from toolkit.scrubbing.rules.model import Rules
 from toolkit.scrubbing.rules.rewriting import keep_json
+from toolkit.scrubbing.symbolic_addresses import SymbolicAddresses
 from toolkit.scrubbing.vocabulary import COOKIE, COOKIE_HEADERS, Place, credential_kind, is_placeholder
 
 if TYPE_CHECKING:
@@ -33,16 +33,8 @@ if TYPE_CHECKING:
 _Change = Callable[[bytes, bool], bytes]
 
 _LENGTH_HEADERS: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
+_MOST_REMEMBERED: Final = 1 << 16  # bytes of the body of a request
 _LINK_HEADERS: Final = frozenset({"location", "content-location", "link", "refresh", "referer"})
-# An address must not be followed by this, or it is the beginning of another address.
-_END: Final = rb"(?![A-Za-z0-9_-]|\.[A-Za-z0-9]|(?::|%3[Aa])[0-9])"
-
-
-def _symbolic_host(address_name: str) -> str:
-    return urlsplit(symbolic_address(address_name)).netloc
-
-
-_SYMBOLIC_HOSTS: Final = frozenset(map(_symbolic_host, ADDRESS_NAMES))
 
 
 class ScrubbedExchange(NamedTuple):
@@ -83,6 +75,8 @@ class Scrubber:
         self._rules: AppliedRules | None = None
         self.recorded = b""
         self._changes = 0  # of addresses
+        # The last request that was looked up, the state in which, and the result: most are recorded right after that.
+        self._last_lookup: tuple[RecordedRequest, tuple[int, int] | None, RecordedRequest] | None = None
         self._weak = WeakCredentials(known, self._has_rule)
         self.use_addresses(addresses or {}, header_prefix)
         self.add_rules(rules)
@@ -126,8 +120,7 @@ class Scrubber:
     def use_addresses(self, addresses: Mapping[str, str], header_prefix: str) -> None:
         """Replace the addresses and the header prefix of a session from now on."""
         self._changes += 1
-        self._addresses = _address_patterns(addresses)
-        self._hosts = {urlsplit(address).netloc: _symbolic_host(name) for name, address in addresses.items()}
+        self._addresses = SymbolicAddresses(addresses)
         self._prefix = f"{header_prefix}-".lower()
         self._renames_headers = header_prefix.upper() != DEFAULT_HEADER_PREFIX
         # The headers of the last request, the number of known secrets and the host for which they were scrubbed, and
@@ -146,19 +139,29 @@ class Scrubber:
         self._learn(request, request_body)
         many = self._learn(response, response_body, request=request)
         known_count = len(self.known)
-        change = self._change_for(_whole(request, request_body), _whole(response, response_body))
+        change = self._change_for(_whole(response, response_body))
         headers, body, _ = self._message(response, response_body, change, many=many, records=True)
         reason = self.known.scrub_text(response.reason)
-        return ScrubbedExchange(
-            self._request(request, request_body, change, records=True),
-            response._replace(reason=reason, headers=headers, body=body),
-            known_count,
-        )
+        if self._last_lookup is not None and self._last_lookup[:2] == (request, self.state) and self._rules is None:
+            scrubbed = self._last_lookup[2]
+        else:
+            scrubbed = self._request(request, request_body, records=True)
+        return ScrubbedExchange(scrubbed, response._replace(reason=reason, headers=headers, body=body), known_count)
 
     def lookup_request(self, request: RecordedRequest) -> RecordedRequest:
         """Return the request to look up in a recording: the request as it would be recorded."""
-        if request.body or self._rules is not None:
-            return self._lookup_request(request)
+        try:
+            has_more = request.body or self._rules is not None
+            result = self._lookup_request(request) if has_more else self._lookup_without_body(request)
+        except SecretLeak:  # its body cannot be decompressed; recording it will say so
+            if not request.body:
+                raise
+            return self.lookup_request(request._replace(body=b""))._replace(body=request.body)
+        is_small = len(request.body) <= _MOST_REMEMBERED
+        self._last_lookup = (request, self.state, result) if is_small else None
+        return result
+
+    def _lookup_without_body(self, request: RecordedRequest) -> RecordedRequest:
         seen, known, host, scrubbed = self._last_headers
         if seen == request.headers and known == len(self.known):  # most requests of a client have equal headers
             result = self._lookup_request(RecordedRequest(request.method, request.uri))
@@ -171,12 +174,9 @@ class Scrubber:
         return result
 
     def _lookup_request(self, request: RecordedRequest) -> RecordedRequest:
-        try:
-            body = decompress_body(request.headers, request.body)
-            self._learn(request, body, records=False)
-            return self._request(request, body, self._change_for(_whole(request, body)), records=False)
-        except SecretLeak:  # its body cannot be decompressed; recording it will say so
-            return self._lookup_request(request._replace(body=b""))._replace(body=request.body)
+        body = decompress_body(request.headers, request.body)
+        self._learn(request, body, records=False)
+        return self._request(request, body, records=False)
 
     def uri(self, uri: str) -> str:
         """Return a URI with a symbolic address and without secrets or userinfo."""
@@ -191,21 +191,24 @@ class Scrubber:
         records: bool = True,
     ) -> frozenset[tuple[str, str]]:
         """Learn the credentials in a message, and return those that are to be replaced in their places only."""
-        found = learned(message, body, request=request)
-        self.known.add_all(found.secrets, are_found=True)
+        in_place: frozenset[tuple[str, str]] = frozenset()
+        if self._last_lookup is None or message != self._last_lookup[0]:
+            found = learned(message, body, request=request)
+            self.known.add_all(found.secrets, are_found=True)
+            in_place = found.in_place
         if self._rules is not None:
             uri = message.uri if isinstance(message, RecordedRequest) else ""
             self._rules.learn(uri, message.headers, body, is_request=bool(uri), records=records)
-        return found.in_place
+        return in_place
 
-    def _change_for(self, *wholes: bytes) -> _Change:
-        """Return the replacement function for these messages; most messages hold nothing to replace."""
-        if any(map(self.known.may_hold, wholes)):
+    def _change_for(self, whole: bytes) -> _Change:
+        """Return the replacement function for a message; most messages hold nothing to replace."""
+        if self.known.may_hold(whole):
             return self._scrub
-        has_address = any(address in whole for address, _, _ in self._addresses for whole in wholes)
-        return self._symbolize if has_address else _unchanged
+        return self._symbolize if self._addresses.are_in(whole) else _unchanged
 
-    def _request(self, request: RecordedRequest, body: bytes, change: _Change, *, records: bool) -> RecordedRequest:
+    def _request(self, request: RecordedRequest, body: bytes, *, records: bool) -> RecordedRequest:
+        change = self._change_for(_whole(request, body))
         headers, body, uri = self._message(request, body, change, records=records)
         return RecordedRequest(request.method, uri, headers, body)
 
@@ -252,9 +255,8 @@ class Scrubber:
         lower = name.lower()
         if self._renames_headers and lower.startswith(self._prefix):
             name = f"{DEFAULT_HEADER_PREFIX}-{name[len(self._prefix) :]}"
-        if lower == "host" and value in self._hosts:
-            # Several addresses may share a host; the URI tells which address is called.
-            return name, host if host in _SYMBOLIC_HOSTS else self._hosts[value]
+        if lower == "host" and (symbol := self._addresses.host(value, host)) is not None:
+            return name, symbol
         if is_request and lower not in COOKIE_HEADERS:
             kind = credential_kind(name, Place.HEADER)
             if kind is not None and not self._has_rule(name):
@@ -274,13 +276,10 @@ class Scrubber:
         return self.known.placeholder_of(Secret(unquote(value))) or f"<{COOKIE}>"
 
     def _scrub(self, data: bytes, in_url: bool = False) -> bytes:
-        return self.known.scrub(self._symbolize(data), in_url=in_url)
+        return self.known.scrub(self._addresses.replace_in(data), in_url=in_url)
 
     def _symbolize(self, data: bytes, in_url: bool = False) -> bytes:  # noqa: ARG002 - part of _Change
-        for address, pattern, symbol in self._addresses:
-            if address in data:
-                data = pattern.sub(symbol, data)
-        return data
+        return self._addresses.replace_in(data)
 
 
 def _unchanged(data: bytes, in_url: bool) -> bytes:  # noqa: ARG001 - part of _Change
@@ -299,18 +298,3 @@ def _without_userinfo(uri: str) -> str:
         return uri
     parts = urlsplit(uri)
     return uri if parts.username is None else parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
-
-
-def _address_patterns(addresses: Mapping[str, str]) -> tuple[tuple[bytes, re.Pattern[bytes], bytes], ...]:
-    """Return each address as JSON and URLs write it, with its pattern and its symbol; longest first."""
-    symbols: dict[str, str] = {}
-    for name, address in addresses.items():
-        for colon, slash in ((":", "/"), (":", "\\/"), ("%3A", "%2F"), ("%3a", "%2f")):
-            written, symbol = (
-                text.replace(":", colon).replace("/", slash) for text in (address, symbolic_address(name))
-            )
-            symbols.setdefault(written, symbol)
-    return tuple(
-        (address.encode(), re.compile(re.escape(address.encode()) + _END), symbol.encode().replace(b"\\", rb"\\"))
-        for address, symbol in sorted(symbols.items(), key=lambda pair: len(pair[0]), reverse=True)
-    )
