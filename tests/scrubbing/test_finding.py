@@ -60,6 +60,7 @@ PLACES = {
     "pair in JSON in JSON": lambda name, value: json.dumps(
         json.dumps([{"key": name, "enabled": True, "value": value}])
     ),
+    "object": lambda name, value: json.dumps({name: {"value": value, "type": "x"}}, indent=2),
     "events": lambda name, value: f"event: a\ndata: {json.dumps({name: value})}\n\n",
     "form": lambda name, value: urlencode({"a": 1, name: value}),
     "JSON in a form": lambda name, value: urlencode({"payload": json.dumps({name: value})}),
@@ -79,6 +80,13 @@ WORD_PLACES = {
     "attribute": lambda name, value: f'<client id="1" {name}="{value}"/>',
     "pair in XML": lambda name, value: f'<add key="{name}" value="{value}"/>',
     "element with a name": lambda name, value: f'<param name="{name}">{value}</param>',
+    "meta element": lambda name, value: f'<meta name="{name}" content="{value}">',
+    "property list": lambda name, value: f"<dict><key>{name}</key>\n<string>{value}</string></dict>",
+    "XML-RPC": lambda name, value: f"<member><name>{name}</name><value><string>{value}</string></value></member>",
+    "list in YAML": lambda name, value: f"{name}:\n- {value}\n- x\n",
+    "next line in YAML": lambda name, value: f"a: 1\n{name}:\n  {value}\n",
+    "item in Python": lambda name, value: f"headers['{name}'] = b'{value}'",
+    "JavaScript": lambda name, value: f"const {name} = `{value}`;",
     "code": lambda name, value: f'client = Client({name}="{value}")',
     "hash in Ruby": lambda name, value: f"{{:{name} => '{value}'}}",
 }

@@ -7,7 +7,6 @@ in slices, in time that is linear in its size.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 from urllib.parse import unquote
@@ -129,25 +128,23 @@ def _passwords_of_urls(text: str) -> Iterator[_Hit]:
 
 
 def _fields(text: str) -> Iterator[_Hit]:
-    flat = compiled(_FIRST_ITEM).sub(_in_one_line, text) if "\n" in text else text
+    has_lines = "\n" in text
 
     def name_start(field: NamedValue) -> int | None:
         """Return the position after the name if the value is the first item of a list, or None."""
+        if not has_lines:
+            return None
         first = max(0, field.start - _LONGEST_SIGN)
         item = compiled(_FIRST_ITEM + r"[\"'\\]{0,8}+\Z").search(text[first : field.start])
         return None if item is None else first + item.start()
 
     def accepts(field: NamedValue) -> bool:
-        place = field.place if flat is text or name_start(field) is None else Place.HEADER
+        place = field.place if name_start(field) is None else Place.HEADER
         return secret_kind(field.name, field.value, place) is not None
 
-    for field in Fields(flat).accepted(accepts):
+    for field in Fields(text).accepted(accepts):
         start = name_start(field)  # the finding belongs to the line of the name
         yield _Hit(field.start if start is None else start, field.end, "secret field")
-
-
-def _in_one_line(item: re.Match[str]) -> str:
-    return ":" + " " * (len(item[0]) - 1)
 
 
 def _provider_keys(text: str) -> Iterator[_Hit]:

@@ -17,19 +17,29 @@ from toolkit.core.patterns import SLICE, compiled, matches_in
 from toolkit.scrubbing.vocabulary import Place, credential_kind
 
 _OVERLAP: Final = 160  # characters before a slice, which hold the name that belongs to a sign at its start
-# In reversed text: the sign after a name, then the name, in quotes or as a plain word.
-_NAME_BACKWARDS: Final = r"(?a)[:=]\s{0,20}+([\"']\\{0,8}+[^\"'\\\n]{1,80}+[\"']|[\])]?[\w.\-$]{1,80}+\\?)"
+# In reversed text: the sign after a name, then the name, in quotes or as a plain word; also settings["api_key"] = ...
+_NAME_BACKWARDS: Final = (
+    r"(?a)[:=]\s{0,20}+(?:\](?=[\"']))?([\"']\\{0,8}+[^\"'\\\n]{1,80}+[\"']|[\])]?[\w.\-$]{1,80}+\\?)"
+)
 _ELEMENT: Final = r"<([\w.:\-]{1,80}+)(?:\s[^<>]{0,400}+)?>"
+_NEXT_ELEMENT: Final = rf"</[\w.:\-]{{1,80}}+>(?:\s{{0,40}}+{_ELEMENT}){{1,2}}+"
 _LONGEST_ELEMENT: Final = 500  # characters of the tag that opens it
 _CONTENT: Final = r"\s{0,40}+(?:<!\[CDATA\[)?((?:[^<\]]|\](?!\]>)){1,65536}+)(?=(?:\]\]>)?</)"
 # A text with more names than these has data as names, and the rest is judged by their last word only.
 _MOST_NAMES: Final = 4_096
 _ENDING: Final = r"(?i)(?:token|secret|password|passwd|passphrase|api_?key|signature|credential|cookie|jwt)s?\Z"
 _ESCAPED_BREAK: Final = r"\\[nrtbf]|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}"
-_BEFORE_VALUE: Final = r"[=>]?\s{0,40}+(?:data:\s{0,4}+)?"
+# Also the dash of a list in YAML, an object that holds the value, and the letters before quotes in Python.
+_BEFORE_VALUE: Final = (
+    r"[=>]?\s{0,40}+(?:- {1,8}+|\{\s{0,40}+\\{0,8}+\"value\\{0,8}+\"\s{0,8}+:\s{0,8}+)?(?:data:\s{0,4}+)?"
+    r"(?:[bBfFrRuU]{1,2}+(?=[\"']))?"
+)
+_NEXT_LINE: Final = r"[ \t]{0,40}+\r?\n[ \t]{0,40}+(?:(?<=[ \t])|- {1,8}+)"  # in YAML, a value without quotes
 _QUOTED: Final = r"(?s)\"([^\"\\]*+(?:\\.[^\"\\]*+)*+)\""
 _ESCAPED_QUOTED: Final = r"\\{1,15}+\"((?:[^\"\\]++|\\++(?!\"))*+)\\{1,15}+\""
+_BACKTICKED: Final = r"(?s)`([^`\\]*+(?:\\.[^`\\]*+)*+)`"
 _SINGLE_QUOTED: Final = r"'([^'\n\\]*+(?:\\.[^'\n\\]*+)*+)'"
+_QUOTE_PATTERNS: Final = {'"': _QUOTED, "'": _SINGLE_QUOTED, "`": _BACKTICKED, "\\": _ESCAPED_QUOTED}
 _BARE: Final = (
     r"(?i)(?:(?:bearer|basic|token|apikey|api-key|key|bot|dpop|oauth|jwt) {1,8}+)?([^\s\"'<>&,;\\{}\[\]()|]{1,65536}+)"
 )
@@ -39,13 +49,14 @@ _BREAKS: Final = {"n": "\n", "r": "\r", "t": "\t"}
 _MOST_ITEMS: Final = 100  # of a list under the name of a credential
 _LONGEST_RETRY: Final = 512  # characters of a value that is not accepted, and is searched for fields itself
 _MOST_RETRIED: Final = 4  # items of a list
-# Settings as pairs: {"name": "client_secret", "value": "..."}, <add key="client_secret" value="..."/>.
+# Settings as pairs: {"name": "client_secret", "value": "..."}, <add key="client_secret" value="..."/>,
+# <meta name="csrf-token" content="..."/>, <key>client_secret</key><string>...</string>.
 _PAIR_HEADS: Final = frozenset({"name", "key", "id", "header", "parameter", "field", "variable", "Name", "Key"})
 _QUOTES: Final = "\"'"
 _BEFORE_QUERY_FIELDS: Final = frozenset("?&;#")
 _PAIR_VALUES: Final = frozenset({"value", "Value"})
 _PAIR_HEAD: Final = r"\s{0,20}+\\{0,8}+[\"']([^\"'\\<>]{1,80}+)(?=\\{0,8}+[\"'])"
-_PAIR_VALUE: Final = r"\\{0,8}+[\"'][^<>{}]{0,200}?(?:(?i:\bvalue)\\{0,8}+[\"']?\s{0,20}+[:=]|>(?=[^<\s]))"
+_PAIR_VALUE: Final = r"\\{0,8}+[\"'][^<>{}]{0,200}?(?:(?i:\b(?:value|content))\\{0,8}+[\"']?\s{0,20}+[:=]|>(?=[^<\s]))"
 
 
 class NamedValue(NamedTuple):
@@ -172,13 +183,14 @@ class Fields:
                     break
                 values.append((_decoded(match), match.start(1), match.end(1)))
                 position = match.end()
-        elif first in ('"', "'", "\\"):
+        elif first in _QUOTE_PATTERNS:
             match = _quoted_at(text, position)
             if match is not None:
                 values.append((_decoded(match), match.start(1), match.end(1)))
         elif not is_quoted:
             match = compiled(_BARE).match(text, position)
-            if match is not None and "\n" not in text[after_sign : match.start(1)]:
+            before = text[after_sign : match.start(1)] if match is not None else ""
+            if match is not None and ("\n" not in before or compiled(_NEXT_LINE).fullmatch(before)):
                 value = match[1]
                 values.append((unquote_plus(value) if "%" in value else value, match.start(1), match.end(1)))
         return values
@@ -198,6 +210,16 @@ class Fields:
             if kind is not None:
                 for value, first, end in self._texts_at(match.end()):
                     yield NamedValue(_local(name), kind, Place.JSON, value, first, end)
+            if _local(name) in _PAIR_HEADS:
+                yield from self._value_beside(match.end())
+
+    def _value_beside(self, position: int) -> Iterator[NamedValue]:
+        """Yield the content of the element after the one whose content, a name of credentials, is at a position."""
+        for name, _, end_of_name in self._texts_at(position):
+            kind = credential_kind(name, Place.JSON)
+            beside = compiled(_NEXT_ELEMENT).match(self._text, end_of_name) if kind is not None else None
+            if kind is not None and beside is not None:
+                yield from (NamedValue(name, kind, Place.JSON, *value) for value in self._texts_at(beside.end()))
 
 
 def _local(name: str) -> str:
@@ -212,8 +234,7 @@ def _forwards(backwards: str) -> str:
 
 
 def _quoted_at(text: str, position: int) -> re.Match[str] | None:
-    first = text[position : position + 1]
-    pattern = {'"': _QUOTED, "'": _SINGLE_QUOTED, "\\": _ESCAPED_QUOTED}.get(first)
+    pattern = _QUOTE_PATTERNS.get(text[position : position + 1])
     return compiled(pattern).match(text, position) if pattern is not None else None
 
 
