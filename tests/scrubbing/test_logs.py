@@ -29,7 +29,7 @@ from toolkit.core.secret import Secret
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.log_filter import LOGGERS, SecretFilter, install
 
-LIBRARIES = ["httpx", "httpcore", "hpack", "h2", "h11", "hyperframe", "socksio"]
+LIBRARIES = ["httpx", "httpx2", "httpcore", "httpcore2", "hpack", "h2", "h11", "hyperframe", "socksio"]
 
 
 @pytest.fixture
@@ -173,10 +173,18 @@ def test_socks(known, log):
     for login in ("(b'user', b'pass\\'word')", '(b"us\'er", b"pass word")'):
         message = f"setup_socks5_connection.started stream={stream} host='a' port=443 auth={login}"
         logging.getLogger("httpcore.socks").debug(message)
-    assert (
-        log.getvalue().splitlines()
-        == [f"httpcore.socks setup_socks5_connection.started stream={stream} host='a' port=443 auth=<not shown>"] * 2
-    )
+        logging.getLogger("httpcore2.socks").debug(message)
+    lines = log.getvalue().splitlines()
+    assert len(lines) == 4
+    assert all(line.endswith(f"stream={stream} host='a' port=443 auth=<not shown>") for line in lines)
+
+
+@pytest.mark.parametrize("name", ["httpx", "httpx2", "httpcore.http11", "httpcore2.http11"])
+def test_each_generation_of_httpx(known, secret, log, name):
+    """Records of httpx and of httpx2 alike hold no known secret."""
+    logging.getLogger(name).debug("send_request_headers.started %r", secret)
+    assert name in log.getvalue()
+    assert known.find(log.getvalue().encode()) is None
 
 
 HEADERS = [(b":path", b"/v1/accounts"), (b"authorization", b"Bearer qux-quux"), (b"svc-api-key-id", b"AK 'quux'")]

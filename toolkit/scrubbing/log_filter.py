@@ -12,12 +12,12 @@ from typing import Any, Final
 # so a library that is imported later finds the filter in place.
 LOGGERS: Final = (
     "httpx",
-    "httpcore",
-    "httpcore.connection",
-    "httpcore.http11",
-    "httpcore.http2",
-    "httpcore.proxy",
-    "httpcore.socks",
+    "httpx2",
+    *(
+        f"{core}{child}"
+        for core in ("httpcore", "httpcore2")
+        for child in ("", ".connection", ".http11", ".http2", ".proxy", ".socks")
+    ),
     "hpack",
     "hpack.hpack",
     "hpack.huffman",
@@ -32,7 +32,18 @@ LOGGERS: Final = (
     "py.warnings",  # warnings, once logging.captureWarnings is on
     "toolkit",
 )
-_FAMILIES: Final = ("httpx", "httpcore", "hpack", "h2", "h11", "hyperframe", "socksio", "toolkit")
+_FAMILIES: Final = (
+    "httpx",
+    "httpx2",
+    "httpcore",
+    "httpcore2",
+    "hpack",
+    "h2",
+    "h11",
+    "hyperframe",
+    "socksio",
+    "toolkit",
+)
 
 
 class SecretFilter(logging.Filter):

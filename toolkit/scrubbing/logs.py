@@ -75,7 +75,7 @@ def _masked(logger: str, message: str) -> str:
     """Return a message with the values of credential headers and fields masked, whether known or not."""
     if logger.startswith("hpack"):
         message = compiled(_HEADER_BLOCK).sub(rf"\1 {_NOT_SHOWN}", message)
-    elif logger == "httpcore.socks":
+    elif logger in ("httpcore.socks", "httpcore2.socks"):
         message = compiled(_SOCKS_LOGIN).sub(f"auth={_NOT_SHOWN}", message)
     if "://" in message:
         message = _USERINFO.sub(_NOT_SHOWN, message)

@@ -226,6 +226,15 @@ def test_other_spellings():
         assert refused(json.dumps(list(behind)).encode(), known)
 
 
+@pytest.mark.parametrize("code", ["JSON", "HTML", "percent"])
+def test_a_password_that_looks_escaped(code):
+    """What looks like an escape in a password is found below the escapes that were put around it."""
+    escape = {"JSON": json.dumps, "HTML": html.escape, "percent": lambda text: quote(text, safe="")}[code]
+    for secret in ('kV%41q<Zt"7wP&4pR8Lx', 'ab\\x9Q&1"zk<4pR8Lx', "q&lt;Zt%2b7<wP&4pR8Lx"):
+        data = gzip.compress(f"<value>{escape(secret)}</value>".encode(), mtime=0)
+        assert "<API_KEY>" in refused(data, known_with(secret)), secret
+
+
 def test_private_keys():
     """A private key is found as a whole, by a line, and by its bytes in another format; its public half is not."""
     from cryptography.hazmat.primitives import serialization

@@ -148,6 +148,7 @@ CONTAINERS: Final[tuple[Callable[[bytes, Budget], Iterator[tuple[str, bytes]]], 
     documents.pictures_opened,
     documents.streams_opened,
     documents.tables_opened,
+    documents.records_opened,
 )
 NOTATIONS: Final[_Decoders] = {
     "quoted-printable": escapes.unquoted,

@@ -1,4 +1,4 @@
-"""Open documents that compress their contents in ways of their own: PNG, PDF, Parquet and Arrow."""
+"""Open documents that compress their contents in ways of their own: PNG, PDF, Parquet, ORC, Avro and Arrow."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from toolkit.scrubbing.gate.budget import ATTEMPT, Budget
-from toolkit.scrubbing.gate.compression import zlib_opened
+from toolkit.scrubbing.gate.budget import ATTEMPT, Budget, TooMuchError
+from toolkit.scrubbing.gate.compression import inflate, zlib_opened
 
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
 _LARGEST_PICTURE: Final = 16 << 20  # bytes of pixels; a larger picture is opaque
 _STREAM: Final = re.compile(rb"stream\r?\n")
 # Four bytes that mark a message, the size of the schema, and where it begins.
 _ARROW: Final = re.compile(rb"\xff\xff\xff\xff[\x00-\xff]{2}[\x00-\x0f]\x00[\x04-\xff]\x00\x00\x00")
+_ORC_END: Final = b"\x82\xf4\x03\x03ORC"  # the last field of the postscript, whose size is the last byte
+_AVRO_DEFLATE: Final = b"avro.codec\x0edeflate"
+_SYNC: Final = 16  # bytes that separate the blocks of an Avro file
 _NOT_ASCII85: Final = bytes(byte for byte in range(256) if not 33 <= byte <= 117 and byte != 122)
 
 
@@ -89,22 +92,61 @@ def _ascii85(text: bytes) -> bytes:
 
 
 def tables_opened(data: bytes, budget: Budget) -> Iterator[tuple[str, bytes]]:
-    """Yield the contents of the columns of Parquet files, and of Arrow's streams, which its files contain."""
+    """Yield the contents of the columns of Parquet and ORC files, and of Arrow's streams, which its files contain.
+
+    Raises:
+        TooMuchError: if a Parquet or ORC file cannot be read, for example because something in it was replaced.
+    """
     end = -1
     start = data.find(b"PAR1")
     while start >= 0:
         budget.spend(ATTEMPT)
         end = data.find(b"PAR1", start + 4)
-        # The size of the footer stands before the last four bytes.
+        # The size of the footer stands before the last four bytes, and a page begins with its type.
         if end - start > 12 and int.from_bytes(data[end - 4 : end], "little") <= end - start - 8:
-            yield from _columns("Parquet", _parquet, memoryview(data)[start : end + 4], budget)
+            file = memoryview(data)[start : end + 4]
+            yield from _columns("Parquet", _parquet, file, budget, is_certain=data[start + 4] == 0x15)
         start = end
+    if _ORC_END in data:
+        file = memoryview(data)[data.find(b"ORC") : data.rfind(_ORC_END) + len(_ORC_END) + 1]
+        yield from _columns("ORC", _orc, file, budget, is_certain=True)
     for match in _ARROW.finditer(data):
         budget.spend(ATTEMPT)
         yield from _columns("Arrow", _arrow, memoryview(data)[match.start() :], budget)
 
 
-def _columns(name: str, read: Any, data: memoryview, budget: Budget) -> Iterator[tuple[str, bytes]]:
+def records_opened(data: bytes, budget: Budget) -> Iterator[tuple[str, bytes]]:
+    """Yield the blocks of Avro files that are compressed with deflate."""
+    at = data.find(_AVRO_DEFLATE)
+    outputs = []
+    while at >= 0:
+        # The header ends with the mark that stands after each block; a block begins with its count and size.
+        header_end = data.find(b"\0", at + len(_AVRO_DEFLATE))
+        if header_end < 0:
+            break
+        mark = data[header_end + 1 : header_end + 1 + _SYNC]
+        start = header_end + 1 + _SYNC
+        while len(mark) == _SYNC and start < len(data):
+            budget.spend(ATTEMPT)
+            outputs.append(inflate(data, _after_numbers(data, start, 2), budget)[0])
+            end = data.find(mark, start)
+            start = end + _SYNC if end >= 0 else len(data)
+        at = data.find(_AVRO_DEFLATE, max(at + 1, start - _SYNC))
+    if any(outputs):
+        yield "Avro", b"\n".join(outputs)
+
+
+def _after_numbers(data: bytes, at: int, count: int) -> int:
+    """Return the position after numbers of a variable length, whose last byte has no highest bit."""
+    while count and at < len(data):
+        count -= data[at] < 0x80
+        at += 1
+    return at
+
+
+def _columns(
+    name: str, read: Any, data: memoryview, budget: Budget, *, is_certain: bool = False
+) -> Iterator[tuple[str, bytes]]:
     import pyarrow as pa
 
     try:
@@ -112,7 +154,8 @@ def _columns(name: str, read: Any, data: memoryview, budget: Budget) -> Iterator
             parts = [bytes(buffer) for buffer in _buffers(column)]
             yield name, b"\n".join(parts)
     except (pa.ArrowException, ValueError, KeyError, OSError):
-        return
+        if is_certain:
+            raise TooMuchError from None
 
 
 def _parquet(pa: Any, data: memoryview, budget: Budget) -> Iterator[Any]:
@@ -128,6 +171,16 @@ def _parquet(pa: Any, data: memoryview, budget: Budget) -> Iterator[Any]:
         for batch in file.iter_batches(row_groups=[group], batch_size=1 << 14):
             budget.spend(batch.nbytes)
             yield from batch.columns
+
+
+def _orc(pa: Any, data: memoryview, budget: Budget) -> Iterator[Any]:
+    from pyarrow import orc
+
+    file = orc.ORCFile(pa.BufferReader(pa.py_buffer(data)))
+    for number in range(file.nstripes):
+        batch = file.read_stripe(number)
+        budget.spend(batch.nbytes)
+        yield from batch.columns
 
 
 def _arrow(pa: Any, data: memoryview, budget: Budget) -> Iterator[Any]:

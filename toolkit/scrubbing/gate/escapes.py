@@ -78,6 +78,11 @@ def unescaped(text: bytes, budget: Budget, *, with_signs: bool) -> Iterator[byte
         text = result.replace(b"\0", b"")  # of UTF-16
 
 
+def unescaped_once(text: bytes) -> bytes:
+    """Return a short text with one level of escapes undone."""
+    return _ESCAPE.sub(_plain, text)
+
+
 def css_unescaped(text: bytes) -> Iterator[bytes]:
     """Yield a text with escapes of style sheets undone, in which the code is hex."""
     if b"\\" in text and _may_hold(_CSS, text):

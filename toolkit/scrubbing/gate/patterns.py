@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from toolkit.core.secret import SHORTEST_SECRET
+from toolkit.scrubbing.gate.escapes import unescaped_once
 
 SHORTEST_NORMAL: Final = 11  # characters in normal form; shorter texts occur by chance
 _SHORTEST_BYTES: Final = 12  # of the bytes behind a secret
@@ -74,6 +75,9 @@ def patterns_of(number: int, text: str) -> Iterator[Pattern]:
     is_random = looks_random(text) or _HEX.fullmatch(text) is not None
     for data in _encodings(text):
         yield from _pattern(number, data, is_random=is_random)
+        # What looks like an escape in a password is undone together with the escapes that were put around it.
+        if (plain := unescaped_once(data)) != data:
+            yield from _pattern(number, plain, is_random=is_random)
     for data in _behind(text):
         # Bytes that are text again, such as a user name and a password in base64, may be words.
         yield from _pattern(number, data, is_random=not data.isascii() or looks_random(data.decode("latin-1")))
