@@ -75,8 +75,8 @@ def _simple(literal: bytes) -> list[CodePattern]:
     return [plain, _whole(literal.hex(), "in hex"), *_in_base64(literal, "in base64")]
 
 
-def is_loose(text: str) -> bool:
-    """Check whether a text is so random that its normal form is enough to recognize it."""
+def is_unmistakable(text: str) -> bool:
+    """Check whether a text is so random that nothing else has its normal form."""
     return (
         (len(text) >= _CERTAINLY_RANDOM and len(text.split()) * 30 < len(text))
         or "-----BEGIN" in text
@@ -86,16 +86,18 @@ def is_loose(text: str) -> bool:
 
 def _plain(text: str, literal: bytes) -> Iterator[CodePattern]:
     """Yield the secret itself, and what it becomes where escapes are undone that are part of it."""
-    loose = is_loose(text)
+    unmistakable = is_unmistakable(text)
     texts = [level.data for way in (True, False) for level in levels(literal, letters_only=way)]
     if not text.isascii():
         # Also in UTF-16, whose null bytes are ignored, and where an escape such as xe9 is a character, not a byte.
-        texts.append(b"".join(one.encode("latin-1" if one < "\u0100" else "utf-8", "surrogatepass") for one in text))
+        texts.append(
+            b"".join(letter.encode("latin-1" if letter < "\u0100" else "utf-8", "surrogatepass") for letter in text)
+        )
     for written in dict.fromkeys(texts):
         before, after = margins(written)
         core = written[len(before) : len(written) - len(after)]
         normal = normal_form(written)
-        exact = None if loose and len(normal) >= _LONG_ENOUGH else exact_form(core)
+        exact = None if unmistakable and len(normal) >= _LONG_ENOUGH else exact_form(core)
         yield CodePattern(normal, written, "as it is", exact=exact, margins=(before, after))
 
 
@@ -121,7 +123,7 @@ def _coded(text: str, literal: bytes, *, fewer: bool) -> Iterator[CodePattern]:
             yield from _in_base64(core.encode(), "in base64 of base64")
     for digits in (literal.hex(), literal.hex().upper()):
         yield from _in_base64(digits.encode(), "in base64 of hex")
-    for behind in bytes_behind(text) if is_loose(text) else ():  # words look like base64
+    for behind in bytes_behind(text) if is_unmistakable(text) else ():  # words look like base64
         yield _whole(behind.hex(), "in hex of its bytes")
         yield from _in_base64(behind, "in base64 of its bytes")
         yield from _arrays(behind)

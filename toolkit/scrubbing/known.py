@@ -15,15 +15,15 @@ from toolkit.scrubbing.spellings import Searcher
 from toolkit.scrubbing.splicing import spans_of, spliced
 from toolkit.scrubbing.vocabulary import is_placeholder
 
-_ROUNDS: Final = 4  # a secret may stand in what is left of another
+_ROUNDS: Final = 4  # replacing a secret may bring another one together
 
-_FEWER: Final = frozenset({"CLIENT_ASSERTION"})  # each token request has another
+_IN_FEWER_CODES: Final = frozenset({"CLIENT_ASSERTION"})  # a new one for each token request
 
 
 class KnownSecrets:
     """The secrets of the process's register, each with the placeholder that stands for it in one recording.
 
-    Whatever the process has come to know is replaced, whoever entered it and whenever. Distinct secrets of one kind
+    All that the process knows is replaced, whoever added it and whenever. Distinct secrets of one kind
     keep distinct placeholders (`<ACCESS_TOKEN>`, `<ACCESS_TOKEN-2>`); otherwise one request would be answered with the
     recording of another. A secret that is added here gets its placeholder at once, any other when it is first met.
     The stand-ins of personal data belong to this object alone.
@@ -111,7 +111,7 @@ class KnownSecrets:
         REGISTER.subscribe(listener)
 
     def since(self, count: int) -> list[tuple[Secret, str]]:
-        """Return the secrets that became known after the first `count`, each with its kind; "" for personal data."""
+        """Return the secrets after the first `count`, each with its kind, which is "" for personal data."""
         self._take_over()
         return self._all[count:]
 
@@ -195,7 +195,7 @@ def any_in(data: bytes, secrets: Iterable[Secret]) -> bool:
 
 
 def is_secret(secret: Secret) -> bool:
-    """Check whether a text is a secret, rather than empty or a placeholder."""
+    """Check whether a text is a secret, neither empty nor a placeholder."""
     text = secret.reveal()
     return bool(text) and not is_placeholder(text)
 
@@ -215,7 +215,7 @@ class _RegisteredSecrets(Searcher):
                 for kind, secret in REGISTER.since(self._count):
                     self._count += 1
                     if is_secret(secret):
-                        self.add(secret, fewer=kind in _FEWER or REGISTER.is_found(secret))
+                        self.add(secret, fewer=kind in _IN_FEWER_CODES or REGISTER.is_found(secret))
         return self
 
 

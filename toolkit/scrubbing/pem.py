@@ -14,7 +14,7 @@ _BEGIN: Final = re.compile(r"-----BEGIN [A-Z ]{1,60}-----")
 _END: Final = re.compile(r"-----END [A-Z ]{1,60}-----")
 
 
-def other_texts(text: str) -> Iterator[tuple[Secret, bool]]:
+def parts_of_keys(text: str) -> Iterator[tuple[Secret, bool]]:
     """Yield the base64 of each private key as one line, as other formats write it, and each of its lines.
 
     Each comes with True if it is looked for as it is only, not in hex or base64.

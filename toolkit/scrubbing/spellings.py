@@ -17,7 +17,7 @@ from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.scrubbing.codes import CodePattern, patterns_of
 from toolkit.scrubbing.escapes import Level, levels
 from toolkit.scrubbing.normal_form import LOOSE, cased_form, exact_form, exact_positions, normal_form, normal_positions
-from toolkit.scrubbing.pem import other_texts
+from toolkit.scrubbing.pem import parts_of_keys
 from toolkit.scrubbing.short_secrets import ShortSecrets
 from toolkit.scrubbing.window_index import STEP, WIDE, WIDTH, WindowIndex, group_at
 
@@ -66,7 +66,7 @@ class Searcher:
         self._wide: WindowIndex[tuple[int, ...]] = WindowIndex(WIDE)
         self._narrow: WindowIndex[tuple[int, ...]] = WindowIndex(WIDTH)
         self._owners: list[tuple[int, int, int]] = []  # number of the entry and of its pattern, and the window's place
-        self._odd: list[tuple[int, CodePattern]] = []  # too few letters and digits for a window
+        self._without_windows: list[tuple[int, CodePattern]] = []  # for too few letters and digits
         self._short = ShortSecrets()
         self._kept: dict[int, list[CodePattern]] = {}
         self._kept_length = 0
@@ -81,7 +81,7 @@ class Searcher:
             self._short.add(secret)
             return
         self._enter(_Entry(secret, secret, fewer, plain_only=False))
-        for other, plain_only in other_texts(text):
+        for other, plain_only in parts_of_keys(text):
             self._enter(_Entry(secret, other, fewer=False, plain_only=plain_only))
 
     def _enter(self, entry: _Entry) -> None:
@@ -92,7 +92,7 @@ class Searcher:
             index = self._wide if len(normal) >= WIDE + STEP - 1 else self._narrow
             width = WIDE if index is self._wide else WIDTH
             if len(normal) < width + STEP - 1:
-                self._odd.append((number, pattern))
+                self._without_windows.append((number, pattern))
                 continue
             at = _window_place(normal, width)
             owner = len(self._owners)
@@ -109,11 +109,13 @@ class Searcher:
         """Check quickly whether `data` may hold a secret; False means that it does not."""
         if not self:
             return False
-        for level in levels(data, letters_only=not (self._odd or self._short)):
+        for level in levels(data, letters_only=not (self._without_windows or self._short)):
             normal = normal_form(level.data)
             if self._wide.may_match(normal) or self._narrow.may_match(normal):
                 return True
-            if any(True for _ in self._odd_in(level)) or any(True for _ in self._short.places_in(level.data)):
+            if any(True for _ in self._without_windows_in(level)) or any(
+                True for _ in self._short.places_in(level.data)
+            ):
                 return True
         return False
 
@@ -123,7 +125,7 @@ class Searcher:
             return
         for level in levels(data):
             yield from self._windows_in(level)
-            yield from self._odd_in(level)
+            yield from self._without_windows_in(level)
             for secret, start, end in self._short.places_in(level.data):
                 yield Spelling(secret, end - start, *level.origin(start, end), "where a credential stands")
 
@@ -149,11 +151,11 @@ class Searcher:
                                 yield self._spelling(number, pattern, level, span)
                                 break
 
-    def _odd_in(self, level: Level) -> Iterator[Spelling]:
-        """Yield secrets of hardly any letters and digits, which are searched for one by one."""
-        exact = exact_form(level.data) if self._odd else b""
+    def _without_windows_in(self, level: Level) -> Iterator[Spelling]:
+        """Yield secrets with too few letters and digits for a window; each is searched for by itself."""
+        exact = exact_form(level.data) if self._without_windows else b""
         positions = None
-        for number, pattern in self._odd:
+        for number, pattern in self._without_windows:
             wanted = exact_form(pattern.literal)
             is_exact = len(wanted) >= _SHORTEST_EXACT  # a secret of quotes and backslashes has nothing else
             data, wanted = (exact, wanted) if is_exact else (level.data, pattern.literal)
@@ -204,13 +206,13 @@ def _span(data: bytes, start: int, end: int, pattern: CodePattern) -> tuple[int,
         return None
     before, after = pattern.margins
     if before or after:
-        first, last = _walked(data, start, before[::-1], -1), _walked(data, end, after, 1)
+        first, last = _beyond(data, start, before[::-1], -1), _beyond(data, end, after, 1)
         if pattern.exact is not None and (first is None or last is None):
             return None
         return start if first is None else first, end if last is None else last
     if pattern.more != (0, 0) or "base" in pattern.form:
-        start = _walked_in_base64(data, start, pattern.more[0], -1)
-        end = _walked_in_base64(data, end, pattern.more[1], 1)
+        start = _beyond_base64(data, start, pattern.more[0], -1)
+        end = _beyond_base64(data, end, pattern.more[1], 1)
         for _ in range(2):
             end += data[end : end + 1] == b"="
     return start, end
@@ -220,12 +222,12 @@ def _with_loose_ends(data: bytes, start: int, end: int, literal: bytes) -> tuple
     """Return a span with the quotes and the like that the literal has at its ends."""
     before = literal[: len(literal) - len(literal.lstrip(LOOSE))]
     after = literal[len(literal.rstrip(LOOSE)) :]
-    first, last = _walked(data, start, before[::-1], -1), _walked(data, end, after, 1)
+    first, last = _beyond(data, start, before[::-1], -1), _beyond(data, end, after, 1)
     return start if first is None else first, end if last is None else last
 
 
-def _walked(data: bytes, at: int, characters: bytes, step: int) -> int | None:
-    """Return where one gets from a position past these characters, or None if others stand there."""
+def _beyond(data: bytes, at: int, characters: bytes, step: int) -> int | None:
+    """Return the position beyond these characters, or None if others stand there."""
     for character in characters:
         while 0 <= (seen := at if step > 0 else at - 1) < len(data) and data[seen] in _LINE_ENDS:
             at += step
@@ -237,8 +239,8 @@ def _walked(data: bytes, at: int, characters: bytes, step: int) -> int | None:
     return at
 
 
-def _walked_in_base64(data: bytes, at: int, count: int, step: int) -> int:
-    """Return where one gets from a position past some characters of base64, if there are as many."""
+def _beyond_base64(data: bytes, at: int, count: int, step: int) -> int:
+    """Return the position beyond this number of base64 characters, or beyond those that stand there if fewer do."""
     while count and 0 <= (seen := at if step > 0 else at - 1) < len(data):
         if data[seen] in _IN_BASE64:
             count -= 1
