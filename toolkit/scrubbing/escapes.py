@@ -32,7 +32,7 @@ _LETTERS_ONLY: Final = ((b"%", _PERCENT), (b"\\", _BACKSLASH_LETTER), (b"&", _EN
 # Quoted-printable (RFC 2045 section 6.7), with the gap between two encoded words of a header (RFC 2047 section 2).
 _MAIL_QUOTED: Final = re.compile(rb"=(?:[0-9A-Fa-f]{2}|[ \t]{0,8}\r?\n)")
 _MAIL_GAP: Final = re.compile(rb"\?=[ \t\r\n]{0,8}=\?[A-Za-z0-9*_-]{1,40}\?[QqBb]\?")
-# What mail certainly has where a secret is escaped; a single escape stands in many a URL.
+# What only mail has. A single escape may stand in a URL too.
 _IS_MAIL: Final = re.compile(rb"=(?:3[Dd]|\?|[ \t]{0,8}\r?\n|[0-9A-Fa-f]{2}=[0-9A-Fa-f]{2})")
 # From the end of the numbers in one line of a hex dump (hexdump -C, xxd) to those in the next: the text and an address.
 _DUMP_GAP: Final = re.compile(rb"  (?:\|[^\n]{0,64}\||[^\n]{1,17})\r?\n[0-9A-Fa-f]{7,8}:? {1,2}")
@@ -81,7 +81,7 @@ def _entity(rest: bytes) -> bytes:
 
 
 class _Plain(dict[bytes, bytes]):
-    """What each escape stands for, as far as it was read already."""
+    """What each escape stands for, once it was read."""
 
     def __missing__(self, escape: bytes) -> bytes:
         if len(self) >= _MOST_READ:
@@ -138,7 +138,7 @@ class Level:
         return outer_end + within - length, outer_end + within - length + 1
 
     def _found_escapes(self) -> tuple[list[int], list[tuple[int, int, int]]]:
-        """Return where the text of each escape begins, and its length and span in the outer level."""
+        """Return where the text of each escape begins here, with its length and its span in the outer level."""
         starts: list[int] = []
         escapes: list[tuple[int, int, int]] = []
         shift = 0  # from the outer level to this one

@@ -1,4 +1,4 @@
-"""Is a value a secret? Its name and its strength decide together.
+"""Decide whether a value is a secret: by its name and its strength together.
 
 The recorder and `tk.scan` both ask here, so that a scan finds what the recorder replaces.
 """

@@ -61,7 +61,7 @@ def _place(spelling: Spelling) -> tuple[int, int]:
 
 
 def _fitted(data: bytes, span: Span) -> Span:
-    """Return a span with what belongs to its first and last character."""
+    """Return a span that includes the null bytes of UTF-16 or UTF-32 and a backslash that belong to its characters."""
     start, end = span.start, span.end
     if b"\0" in data[start : end + 3]:
         for zeros in (3, 1):
@@ -73,4 +73,4 @@ def _fitted(data: bytes, span: Span) -> Span:
     run = 0
     while run < start and data[start - run - 1] == _BACKSLASH:
         run += 1
-    return span._replace(start=start - run) if run % 2 else span  # the last one escapes the first character
+    return span._replace(start=start - run) if run % 2 else span  # the last backslash escapes the first character

@@ -1,4 +1,4 @@
-"""Places in a file that hold what looks like a secret: what a recorder would replace in a message.
+"""Find the places in a file that hold what looks like a secret: what a recorder would replace in a message.
 
 The same vocabulary and grades decide, and the same functions read fields, cookies and shapes. A file is read as text,
 in slices, in time that is linear in its size.

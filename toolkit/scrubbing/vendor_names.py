@@ -58,6 +58,8 @@ HEADERS: Final = {
     " X-Airtable-Content-MAC API-Sign X-Ovh-Signature X-Paystack-Signature X-WC-Webhook-Signature X-LC-Sign"
     " X-Kraken-Sign",
 }
+# Headers whose names mean something else as fields of documents, or count there with a strong value only.
+HEADERS_ONLY: Final = "Session-Id Signature Sign CST Authentication X-Application AccessKey DPoP".split()
 # Names in the query of a URL; forms use them too.
 URL_FIELDS: Final = {
     "API_KEY": "zws-id skey crtfc_key serviceKey key apikey appid hapikey subscription-key auth_key authkey app_key"

@@ -61,10 +61,7 @@ def _table(names_of_kinds: Mapping[str, str]) -> dict[str, str]:
 
 
 _HEADERS: Final = _table(vendor_names.HEADERS)
-# In documents these mean something else, or count with a strong value only.
-_HEADERS_ONLY: Final = frozenset(
-    {"sessionid", "signature", "sign", "cst", "authentication", "xapplication", "accesskey", "dpop"}
-)
+_HEADERS_ONLY: Final = frozenset(map(normal_name, vendor_names.HEADERS_ONLY))
 _URL_FIELDS: Final = _table(vendor_names.URL_FIELDS)
 _FIELDS: Final = _table(vendor_names.FIELDS)
 _DOUBTFUL_FIELDS: Final = _table(vendor_names.DOUBTFUL_FIELDS)

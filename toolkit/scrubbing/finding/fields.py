@@ -34,7 +34,7 @@ _BEFORE_VALUE: Final = (
     r"[=>]?\s{0,40}+(?:- {1,8}+|\{\s{0,40}+\\{0,8}+\"value\\{0,8}+\"\s{0,8}+:\s{0,8}+)?(?:data:\s{0,4}+)?"
     r"(?:[bBfFrRuU]{1,2}+(?=[\"']))?"
 )
-_NEXT_LINE: Final = r"[ \t]{0,40}+\r?\n[ \t]{0,40}+(?:(?<=[ \t])|- {1,8}+)"  # in YAML, a value without quotes
+_NEXT_LINE: Final = r":[ \t]{0,40}+\r?\n[ \t]{0,40}+(?:(?<=[ \t])|- {1,8}+)"  # in YAML, a value without quotes
 _QUOTED: Final = r"(?s)\"([^\"\\]*+(?:\\.[^\"\\]*+)*+)\""
 _ESCAPED_QUOTED: Final = r"\\{1,15}+\"((?:[^\"\\]++|\\++(?!\"))*+)\\{1,15}+\""
 _BACKTICKED: Final = r"(?s)`([^`\\]*+(?:\\.[^`\\]*+)*+)`"
@@ -189,7 +189,7 @@ class Fields:
                 values.append((_decoded(match), match.start(1), match.end(1)))
         elif not is_quoted:
             match = compiled(_BARE).match(text, position)
-            before = text[after_sign : match.start(1)] if match is not None else ""
+            before = text[after_sign - 1 : match.start(1)] if match is not None else ""
             if match is not None and ("\n" not in before or compiled(_NEXT_LINE).fullmatch(before)):
                 value = match[1]
                 values.append((unquote_plus(value) if "%" in value else value, match.start(1), match.end(1)))

@@ -1,7 +1,7 @@
 """Learn credentials from a message: strong values beside names of credentials, and texts with their shape.
 
-A learned value is secret from then on, wherever it occurs. So a value must look like what a machine made, and must not
-be one that the message also uses for something else: as a key of JSON, or as a part of its path.
+A learned value is secret from then on, wherever it occurs. So a value is learned only if it looks like what a machine
+made, and if the message does not use it for something else as well: as a key of JSON, or as a part of the path.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
 from toolkit.scrubbing.strength import Strength, grade
 from toolkit.scrubbing.vocabulary import COOKIE, COOKIE_HEADERS, Place, credential_kind, is_placeholder
 
-# Looking for a secret everywhere takes a fraction of a millisecond, and some answers are long lists of tokens or
-# signatures. Many of them in one body are replaced in their places only.
+# Each secret that is looked for everywhere costs a fraction of a millisecond, and some answers are long lists of tokens
+# or signatures. If a body has more than this, they are replaced in their places only.
 _MANY: Final = 256
-_MOST_FOUND: Final = 5_000  # where they cannot be replaced in their places
+_MOST_FOUND: Final = 5_000  # that are looked for everywhere, because they cannot be replaced in their places
 _LEVELS: Final = 3  # of texts within texts, such as URLs in URLs
 _PERCENT_SIGNS: Final = ("%3D", "%3d", "%22", "%3A", "%3a", "%40")
 _QUOTES_OF_HTML: Final = (("&quot;", '"'), ("&#34;", '"'), ("&#x22;", '"'), ("&#39;", "'"), ("&amp;", "&"))
@@ -62,9 +62,7 @@ class Learner(Walker):
         self._others = set(others)
         self._weak: set[tuple[str, str]] = set()  # names and values that are not secret
         self._found: dict[tuple[str, str], bool] = {}  # kind and text; True if others do not count
-        self._plain: dict[
-            tuple[str, str], None
-        ] = {}  # kind and text of fields of the body, in which nothing is escaped
+        self._plain: dict[tuple[str, str], None] = {}  # kind and text of fields of the body without escapes
         self._is_plain = False
 
     def result(self) -> Learned:
@@ -202,13 +200,13 @@ def learned(
 
 
 def _is_weak_pair(value: str) -> bool:
-    """Check whether a value is a name and a weak password in base64, which looks random and is not."""
+    """Check whether a value is a user name and a weak password in base64, which only looks random."""
     password = password_of_pair(value)
     return bool(password) and grade(password) is Strength.WEAK
 
 
 def _levels(text: str) -> Iterator[str]:
-    """Yield a text, and what it says without its percent escapes, entities of quotes and escapes of letters."""
+    """Yield a text, then the text with escapes of letters, entities of quotes and percent escapes undone."""
     yield text
     if "\\u00" in text and compiled(_ESCAPED_LETTER).search(text):
         text = compiled(_ESCAPED_LETTER).sub(lambda escape: chr(int(escape[1], 16)), text)
