@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.scrubbing.vocabulary import Place, credential_kind, is_core_name, is_placeholder, needs_strong_value
+from toolkit.scrubbing import vendor_names, vocabulary
+from toolkit.scrubbing.vocabulary import (
+    Place,
+    credential_kind,
+    is_core_name,
+    is_placeholder,
+    needs_strong_value,
+    normal_name,
+)
 
 HEADER, QUERY, FORM, JSON, COOKIE = Place
 
@@ -95,6 +103,15 @@ def test_ordinary_names(place, name):
     """Cursors, counts, types, public keys and other words are not credentials."""
     assert credential_kind(name, place) is None
     assert not is_core_name(name, place)
+
+
+def test_exceptions_are_needed(monkeypatch):
+    """Each exception is a name that would mean a credential otherwise, at least in some spelling and place."""
+    monkeypatch.setattr(vocabulary, "_ORDINARY", frozenset())
+    decide = vocabulary.credential_kind.__wrapped__  # not remembered
+    for name in vendor_names.ORDINARY:
+        spellings = (name, f"a.{name}", name.replace("_", "-"), normal_name(name), normal_name(name).upper())
+        assert any(decide(spelling, place) for spelling in spellings for place in (HEADER, QUERY, JSON)), name
 
 
 @given(

@@ -132,46 +132,29 @@ DOUBTFUL_FIELDS: Final = {
     " backup_codes secret_id SecretId magic_link kubeconfig otpauth_url primaryConnectionKey sas_url sasUrl",
     "PRIVATE_KEY": "d pem",
 }
-# Ordinary things whose names hold a word of a credential.
+# Ordinary things whose names hold a word of a credential, and that the words of `name_words` do not tell apart.
 ORDINARY: Final = frozenset(
     (
         # requests and caching
-        " Idempotency-Key X-Idempotency-Key Sec-WebSocket-Key Surrogate-Key X-Surrogate-Key X-Cache-Key Cache-Key"
-        " Signature-Input Sec-Session-ID X-Amz-SignedHeaders X-Goog-SignedHeaders X-Amz-Algorithm Public-Key-Pins"
-        " Access-Control-Allow-Credentials Access-Control-Request-Headers X-Client-Session-Id X-Session-Affinity"
-        " X-Correlation-Token idempotency_token creation_token lock_token http_tokens"
+        " X-Idempotency-Key Sec-WebSocket-Key X-Surrogate-Key X-Cache-Key Signature-Input Sec-Session-ID"
+        " Access-Control-Allow-Credentials X-Client-Session-Id X-Session-Affinity X-Correlation-Token"
+        " idempotency_token creation_token lock_token http_tokens"
         # pages
-        " continuation_token continue_token cursor_token sync_token token_sync delta_token skip_token watch_token"
-        " marker_token pagination_token paging_token page_token next_token previous_token prev_token start_token"
-        " NextPageToken nextPageToken prevPageToken nextSyncToken syncToken resume_token pagination_key next_key"
-        " last_evaluated_key exclusive_start_key LastEvaluatedKey start_key end_key startkey endkey next_marker_key"
-        " search_after_key scroll_token resumption_token resumptionToken nextKey since_token iterator_token"
+        " token_sync watch_token NextPageToken prevPageToken nextSyncToken pagination_key next_key"
+        " last_evaluated_key exclusive_start_key start_key end_key next_marker_key search_after_key since_token"
         # data
-        " sort_key partition_key foreign_key cache_key object_key map_key dict_key hash_key range_key row_key"
-        " group_key issue_key project_key sortKey rowKey partitionKey event_key message_key translation_key i18n_key"
-        " issuekey projectkey parent_key entity_key field_key param_key resource_key config_key setting_key"
-        " feature_key category_key type_key name_key index_key natural_key unique_key composite_key join_key"
-        " lookup_key metric_key shard_key s3_key bucket_key file_key template_key work_key edition_key"
-        " cover_edition_key ia_key natural_key key_name registry_key instance_key season_key team_key league_key"
-        " player_key tag_key label_key header_key property_key attribute_key column_key data_key keyName"
-        " lending_edition_key"
+        " i18n_key type_key name_key s3_key cover_edition_key ia_key column_key lending_edition_key"
         # public keys
-        " public_key publickey publishable_key pub_key pubkey public_token_key verify_key verification_key host_key"
-        " ssh_public_key ssh_key ssh_keys deploy_keys gpg_key gpg_keys pgp_key host_keys signing_public_key site_key"
-        " sitekey recaptcha_site_key vapid_public_key public_keys publicKeys authorized_keys publicKeyPem"
+        " public_token_key verify_key verification_key host_key ssh_key ssh_keys deploy_keys gpg_key gpg_keys"
+        " pgp_key host_keys recaptcha_site_key authorized_keys"
         # language models, chains, codes
         " token0 token1 token_a token_b base_token quote_token native_token from_token to_token fee_token gas_token"
-        " reward_token collateral_token underlying_token pool_token input_token_mint output_token_mint zip_pass"
-        " pin_code pincode pin_codes post_pass postal_pin map_pin pins board_pin pinned spin"
+        " reward_token collateral_token underlying_token pool_token zip_pass pin_code pin_codes post_pass"
+        " postal_pin map_pin board_pin"
         # other
-        " session_open session_close session_state market_session trading_session sessions session_type pre_session"
-        " session_name session_date session_length session_count user_session_count author authors authority"
-        " authorities authenticated authenticate authorized authentication_method credential_source"
-        " credentials_provider auth_provider auth_mode auth_method auth_scheme auth_style boarding_pass season_pass"
-        " pass_rate pass_fail first_pass last_pass passes bandpass lowpass highpass sign_in sign_up sign_out signin"
-        " signup signout zodiac_sign call_sign callsign sig_figs shipping_pin_code star_sign road_sign sign_count"
-        " signature_count plus_sign currency_sign sun_sign vital_sign allow_credentials with_credentials"
-        " include_credentials cookie_policy cookie_consent cookie_banner"
+        " market_session trading_session pre_session boarding_pass season_pass pass_fail first_pass last_pass"
+        " sign_up sign_out zodiac_sign call_sign sig_figs shipping_pin_code star_sign road_sign plus_sign"
+        " currency_sign sun_sign vital_sign allow_credentials with_credentials include_credentials"
     ).split()
 )
 # Headers whose values look random and are not credentials: those of HTTP, and of caches, proxies and tracing.
