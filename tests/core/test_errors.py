@@ -26,6 +26,8 @@ from toolkit.core.errors import (
     TokenRefused,
     ToolkitError,
 )
+from toolkit.core.register import REGISTER
+from toolkit.core.secret import Secret
 
 CLASSES = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
 DATA = {
@@ -201,3 +203,13 @@ def test_in_ipython(tmp_path):
         [sys.executable, "-c", NOTEBOOK_CELL], capture_output=True, text=True, encoding="utf-8", env=environ, check=True
     )
     assert ran.stdout.strip().splitlines() == ["ConfigurationError: The address auth is not set.", "Set it."]
+
+
+def test_a_known_secret_in_an_argument():
+    """An error that quotes an argument shows the placeholder of a secret that was given in the wrong place."""
+    secret = "misplaced" + "4d2c" * 6
+    REGISTER.add("API_SECRET_KEY", Secret(secret))
+    error = ConfigurationError(f"There is no environment '{secret}'.", f"Choose another than {secret}.")
+    for each in (error, error.reworded(f"It is {secret}.", "")):
+        assert secret not in f"{each} {each!r} {each.args}"
+        assert "<API_SECRET_KEY>" in str(each)

@@ -28,11 +28,22 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.core.escaping import excerpt, printable
 from toolkit.core.html import notice
+from toolkit.core.register import REGISTER
+from toolkit.core.secret import SHORTEST_SECRET
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import timedelta
     from typing import Self
+
+
+def _safe(text: str) -> str:
+    """Return a text that is safe to print, without the known secrets: a message may quote a misplaced argument."""
+    for kind, secret in REGISTER.since(0):
+        plain = secret.reveal()
+        if plain in text and len(plain) >= SHORTEST_SECRET:
+            text = text.replace(plain, f"<{kind}>")
+    return printable(text)
 
 
 class ToolkitError(Exception):
@@ -46,8 +57,8 @@ class ToolkitError(Exception):
     """
 
     def __init__(self, what: str, next_step: str = "", *, about: str = "") -> None:
-        self.what = printable(what)
-        self.next_step = printable(next_step)
+        self.what = _safe(what)
+        self.next_step = _safe(next_step)
         self.about = about
         super().__init__(self.what, self.next_step)
 
@@ -57,7 +68,7 @@ class ToolkitError(Exception):
     def reworded(self, what: str, next_step: str) -> Self:
         """Return a copy with another message and without a traceback."""
         error = copy.copy(self)
-        error.what, error.next_step = printable(what), printable(next_step)
+        error.what, error.next_step = _safe(what), _safe(next_step)
         error.args = (error.what, error.next_step)
         return error
 
