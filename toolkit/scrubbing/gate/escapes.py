@@ -102,7 +102,7 @@ def unquoted(text: bytes) -> Iterator[bytes]:
 
 
 def _unfolded(text: bytes) -> bytes:
-    text = _INDENTED.sub(rb"\1", text.replace(b"''", b"'"))
+    text = _INDENTED.sub(lambda line: line[1], text.replace(b"''", b"'"))
     return _FOLDED.sub(lambda lines: lines[1][1:] or b" ", text)
 
 
