@@ -66,6 +66,7 @@ ORDINARY = [
     (JSON, "session_open"),
     (JSON, "sessions"),
     (JSON, "public_key"),
+    (JSON, "checksum/secret"),
     (JSON, "publishableKey"),
     (JSON, "key_id"),
     (JSON, "keyboard"),

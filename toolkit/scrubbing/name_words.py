@@ -127,8 +127,10 @@ AROUND: Final = frozenset(
 )
 # Before `id`, these do not make an ordinary identifier.
 SECRET_IDS: Final = frozenset("session sid sess".split())
-# Names that begin like this ask a question, and names with these words are about an allowance.
-CONDITIONS: Final = frozenset("has have is are can should require requires needs use uses allow enable disable".split())
+# Names that begin like this ask a question or say what a digest is of, and names with these words are about an allowance.
+CONDITIONS: Final = frozenset(
+    "has have is are can should require requires needs use uses allow enable disable checksum".split()
+)
 LIMITS: Final = frozenset("ratelimit limit remaining quota".split())
 CURSORS: Final = frozenset(
     "next page prev previous continuation continue cursor sync delta skip paging pagination resume resumption"
