@@ -127,7 +127,8 @@ AROUND: Final = frozenset(
 )
 # Before `id`, these do not make an ordinary identifier.
 SECRET_IDS: Final = frozenset("session sid sess".split())
-# Names that begin like this ask a question or say what a digest is of, and names with these words are about an allowance.
+# Names that begin like this ask a question, or name what a digest is of; those with words of limits are about an
+# allowance.
 CONDITIONS: Final = frozenset(
     "has have is are can should require requires needs use uses allow enable disable checksum".split()
 )
