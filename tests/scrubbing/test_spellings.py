@@ -115,6 +115,7 @@ WRITTEN = [(outer, "as it is") for outer in LAYERS] + [(outer, inner) for outer 
 @given(PRINTABLE)
 @example("ab\"cd\\ef/gh'i&j<k>l m+n%2Bo")
 @example("\\\\\"\\\\\\''''&#&&~!")
+@example("aaaaabc'!")
 def test_text_layers(secret):
     """A secret is found and replaced in every notation of text, and in each notation within another."""
     forms = Forms(secret)  # compiled once for all layers

@@ -26,7 +26,7 @@ _VARIED: Final = 3  # different bytes; windows of fewer may be in a text by chan
 _SHORTEST_EXACT: Final = 4  # bytes
 _IN_BASE64: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
 _LINE_ENDS: Final = frozenset(b"\r\n\0")
-_SPACE, _PLUS, _BACKSLASH = b" +\\"
+_SPACE, _PLUS, _BACKSLASH, _APOSTROPHE = b" +\\'"
 
 
 class Spelling(NamedTuple):
@@ -228,9 +228,11 @@ def _with_loose_ends(data: bytes, start: int, end: int, literal: bytes) -> tuple
 
 def _beyond(data: bytes, at: int, characters: bytes, step: int) -> int | None:
     """Return the position beyond these characters, or None if others stand there."""
+    ignored = _LINE_ENDS
     for character in characters:
-        while 0 <= (seen := at if step > 0 else at - 1) < len(data) and data[seen] in _LINE_ENDS:
+        while 0 <= (seen := at if step > 0 else at - 1) < len(data) and data[seen] in ignored - {character}:
             at += step
+        ignored = _LINE_ENDS | {_APOSTROPHE} if character == _APOSTROPHE else _LINE_ENDS  # YAML doubles it
         beside = data[seen] if 0 <= seen < len(data) else None
         if beside == character or (character == _SPACE and beside == _PLUS):
             at += step
