@@ -11,7 +11,7 @@ The suite is organised like this:
   and bodies of any content; `notebook_files` writes notebooks; `key_forms` has keys in every form that people have;
   `pages` reads the HTML of rich displays; `forgetting` empties the process's register of secrets.
 - `compatibility` reads files that an earlier version wrote.
-- hypothesis tries 20 examples, or 100 with `--hypothesis-profile=full`, as the gate does.
+- hypothesis tries 10 examples, or 100 with `--hypothesis-profile=full`, as the gate does.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ HERE = Path(__file__).parent
 GATE_FOLDERS = [HERE / name for name in ("browser", "kernels", "notebooks", "oauth_server", "benchmarks")]
 
 # No deadlines, since a slow machine is not a failure. If the variable CI is set, hypothesis derandomizes both profiles.
-hypothesis_settings.register_profile("quick", deadline=None, max_examples=20)
+hypothesis_settings.register_profile("quick", deadline=None, max_examples=10)
 hypothesis_settings.register_profile("full", deadline=None, max_examples=100)
 hypothesis_settings.load_profile("quick")  # the option --hypothesis-profile is applied later, and wins
 

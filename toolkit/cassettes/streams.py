@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Any, Final
 
 import httpx
@@ -15,7 +15,12 @@ from toolkit.core.ledger import Call
 from toolkit.core.user_code import warn
 from toolkit.transport.flow import call_apart
 
-LARGE_BODY: Final = 1 << 16  # bytes; searching a larger one for secrets would hold up an event loop
+LARGE_BODY: Final = 1 << 16  # bytes; searching more than that for secrets would hold up an event loop
+
+
+def size_of(headers: httpx.Headers, chunks: Iterable[bytes]) -> int:
+    """Return the bytes of a response that are searched for secrets."""
+    return sum(map(len, chunks)) + sum(len(value) for _, value in headers.raw)
 
 
 def observe(
@@ -89,7 +94,7 @@ class RecordedStream(ObservedStream):
         async for chunk in self._stream:
             self._chunks.append(chunk)
             yield chunk
-        if sum(map(len, self._chunks)) < LARGE_BODY:
+        if size_of(self._response.headers, self._chunks) < LARGE_BODY:
             self._record_once()
         else:
             await call_apart(self._record_once)

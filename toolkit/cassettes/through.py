@@ -21,7 +21,7 @@ from toolkit.cassettes.conversion import (
 from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
 from toolkit.cassettes.replay.matching import ANYONE, Identity
 from toolkit.cassettes.replay.scrubbed_requests import ScrubbedRequests
-from toolkit.cassettes.streams import LARGE_BODY, observe
+from toolkit.cassettes.streams import LARGE_BODY, observe, size_of
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import TOKEN_PATH, Interface
 from toolkit.core.errors import CassetteError
@@ -146,7 +146,7 @@ def through(tape: Tape | None, outgoing: Outgoing) -> Flow[httpx.Response]:
     recorder = _recorder(tape, _as_sent(recorded, outgoing), response, call)
     observed = partial(observe, response, call, clock, recorder)
     # A transport that has the whole body at hand, as in tests, is recorded at once.
-    is_long = response.is_stream_consumed and len(response.content) >= LARGE_BODY
+    is_long = response.is_stream_consumed and size_of(response.headers, [response.content]) >= LARGE_BODY
     return (yield Apart(observed)) if is_long else observed()
 
 
