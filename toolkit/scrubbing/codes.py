@@ -1,4 +1,4 @@
-"""What one secret looks like in each code: as it is, in hex, base64, base32, as an array of bytes, and these combined.
+"""The patterns of one secret in each code: as it is, in hex, base64, base32, as an array of bytes, and these combined.
 
 Each code gives one or more patterns in normal form (`normal_form`). The part of a base64 text that depends on the
 secret alone differs with the offset at which the secret begins, so there are three; in base32 there are five. The
@@ -28,7 +28,7 @@ _TO_STANDARD: Final = str.maketrans("-_", "+/")
 
 
 class CodePattern(NamedTuple):
-    """What to look for.
+    """A pattern of a secret in one code.
 
     Attributes:
         normal: the pattern in normal form; the other attributes tell what belongs to it in the text.

@@ -81,7 +81,7 @@ def _entity(rest: bytes) -> bytes:
 
 
 class _Plain(dict[bytes, bytes]):
-    """What each escape stands for, once it was read."""
+    """The bytes that each escape stands for, read when the escape is first met."""
 
     def __missing__(self, escape: bytes) -> bytes:
         if len(self) >= _MOST_READ:

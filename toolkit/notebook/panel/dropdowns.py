@@ -198,7 +198,7 @@ class CredentialsControl(DropdownControl):
     Attributes:
         destinations: where typed texts would be sent, if a file of the project names one of these places.
         untrusted: the destinations to trust first, because no credentials of the environment went there. Until then
-            there are no fields to type into.
+            the fields are hidden.
     """
 
     def __init__(

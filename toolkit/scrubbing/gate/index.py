@@ -49,7 +49,7 @@ class SecretIndex:
 
 
 class Known:
-    """What one check looks for: the register of the process, and the personal data of one recording."""
+    """The indexes of one check: the secrets of the process, and the personal data of one recording."""
 
     def __init__(self, indexes: tuple[SecretIndex, ...]) -> None:
         self._normal = [index for index in indexes if len(index.normal)]

@@ -1,4 +1,4 @@
-"""What the gate looks for: the patterns of one secret.
+"""The patterns of one secret that the gate searches for.
 
 Most patterns are compared in normal form, in which the case of hex, the hyphens of a UUID, line breaks and the zeros
 of UTF-16 make no difference. A secret that consists of words, such as "development-key", would match prose in that
