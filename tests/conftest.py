@@ -4,8 +4,8 @@ The suite is organised like this:
 
 - `tests/<room>/test_<module>.py` tests `toolkit/<room>/<module>.py`; base names are unique in the whole of `tests/`.
 - Tests of the project as a whole stand beside this file: floors, public names, README, files of the notebooks.
-- The gate's folders (`browser`, `kernels`, `notebooks`, `oauth_server`, `benchmarks`) start browsers, Jupyter kernels,
-  Node.js or interpreters. They need the extra `gate` and run only with `pytest --gate`.
+- The gate's folders (`GATE_FOLDERS`) start browsers, Jupyter kernels, Node.js, clusters or interpreters, or draw
+  charts. They need the extra `gate` and run only with `pytest --gate`.
 - All other tests need the extra `tests` and nothing else: no network, no kernel, no waiting.
 - `canaries` plants secrets and looks for them in every form; `recordings` has a server on loopback, and interactions
   and bodies of any content; `notebook_files` writes notebooks; `key_forms` has keys in every form that people have;
@@ -34,7 +34,19 @@ from toolkit.local.settings import Settings
 pytest_plugins = ["recordings"]
 
 HERE = Path(__file__).parent
-GATE_FOLDERS = [HERE / name for name in ("browser", "kernels", "notebooks", "oauth_server", "benchmarks")]
+GATE_FOLDERS = [
+    HERE / name
+    for name in (
+        "benchmarks",
+        "browser",
+        "cluster",
+        "engines",
+        "kernels",
+        "notebooks",
+        "oauth_server",
+        "tables/charts",
+    )
+]
 
 # No deadlines, since a slow machine is not a failure. If the variable CI is set, hypothesis derandomizes both profiles.
 hypothesis_settings.register_profile("quick", deadline=None, max_examples=10)
@@ -49,7 +61,7 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     """Refuse to collect a folder of the gate by name without `--gate`."""
     paths = [Path(config.invocation_params.dir, argument.partition("::")[0]) for argument in config.args]
-    folders = [folder.name for folder in GATE_FOLDERS if any(path.is_relative_to(folder) for path in paths)]
+    folders = [folder.relative_to(HERE) for folder in GATE_FOLDERS if any(path.is_relative_to(folder) for path in paths)]
     if folders and not config.getoption("--gate"):
         names = ", ".join(f"tests/{name}" for name in folders)
         raise pytest.UsageError(f"These tests need the extra `gate` and the option --gate: {names}.")
