@@ -57,11 +57,11 @@ if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as expo
     from toolkit.core.errors import Unreachable as Unreachable
     from toolkit.core.errors import UnsafeAddress as UnsafeAddress
     from toolkit.core.secret import Secret as Secret
+    from toolkit.local.progress import progress as progress
     from toolkit.local.settings import Settings as Settings
     from toolkit.notebook.magics import load_ipython_extension as load_ipython_extension
     from toolkit.notebook.magics import unload_ipython_extension as unload_ipython_extension
     from toolkit.notebook.panel.widget import panel as panel
-    from toolkit.notebook.progress import progress as progress
     from toolkit.practice_service import practice as practice
     from toolkit.scrubbing.rules.model import Rules as Rules
     from toolkit.scrubbing.scanning import scan as scan
@@ -92,7 +92,7 @@ _MODULES = {
     "toolkit.local.settings": "Settings",
     "toolkit.notebook.magics": "load_ipython_extension unload_ipython_extension",
     "toolkit.notebook.panel.widget": "panel",
-    "toolkit.notebook.progress": "progress",
+    "toolkit.local.progress": "progress",
     "toolkit.practice_service": "practice",
     "toolkit.scrubbing.scanning": "scan",
     "toolkit.scrubbing.rules.model": "Rules",

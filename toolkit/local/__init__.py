@@ -1,4 +1,4 @@
-"""Settings, files, folders and locks: what the toolkit needs from this machine and this project.
+"""Settings, files, folders, locks and progress: what the toolkit needs from this machine and shows on it.
 
 - `folders` finds the project folder, ignores settings files that another user may have planted, and names the user's
   cache and configuration folders.
@@ -6,6 +6,8 @@
 - `files` writes files whole or not at all, and reads text that may hold secrets.
 - `private_files` opens files of this user only, never through a link, and closes folders to others.
 - `locks` gives one process at a time exclusive access to a file.
+- `progress` shows how far a loop is, `tk.progress(items)`;
+  `progress_lines` has its words, and finds where to show them.
 
 Credentials are not read here: see `toolkit.auth.profiles`.
 """

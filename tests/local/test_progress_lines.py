@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.notebook.progress_lines import LoopStatus, duration_text, line_here
+from toolkit.local.progress_lines import LoopStatus, duration_text, line_here
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_at_a_terminal_one_line_changes(tmp_path: Path) -> None:
     """At a terminal one line changes, printed text keeps its lines, and stdout in a file is left alone."""
     script = (
         "import sys, toolkit as tk\n"
-        "from toolkit.notebook.progress import Loop\n"
+        "from toolkit.local.progress import Loop\n"
         "clock = iter(range(100))\n"
         "for item in Loop(range(8), total=8, label='items', seconds=lambda: next(clock)):\n"
         "    if item == 6: print('printed')\n"

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 import toolkit as tk
 from toolkit.core.ledger import Traffic
-from toolkit.notebook.progress import Loop
-from toolkit.notebook.progress_lines import LoopStatus
+from toolkit.local.progress import Loop
+from toolkit.local.progress_lines import LoopStatus
 
 
 class FakeLine:
@@ -233,7 +233,7 @@ def test_what_cannot_be_iterated_over_is_refused(nothing: Any) -> None:
 @pytest.mark.parametrize("total", [np.int64(9), np.uint8(9), np.array(9), 9])
 def test_a_total_may_be_of_numpy(total: Any, seen: FakeLine, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
     """A total may be an integer of NumPy."""
-    monkeypatch.setattr("toolkit.notebook.progress.Loop", partial(Loop, line=lambda: seen, seconds=watch))
+    monkeypatch.setattr("toolkit.local.progress.Loop", partial(Loop, line=lambda: seen, seconds=watch))
     for _ in tk.progress(iter(range(2)), total=total):
         watch.at += 2
     assert [(status.total, type(status.total)) for status in seen.shown] == [(9, int)] * 2
