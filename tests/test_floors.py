@@ -15,8 +15,8 @@ import toolkit
 ROOT = Path(toolkit.__file__).parent
 FLOORS = [
     {"core"},
-    {"local", "transport", "tables"},
-    {"auth", "scrubbing", "verification"},
+    {"local", "transport"},
+    {"tables", "auth", "scrubbing", "verification"},
     {"cassettes", "practice_service"},
     {"session"},
     {"notebook", "cli"},

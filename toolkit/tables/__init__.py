@@ -8,7 +8,9 @@
 4. `columns` infers the Arrow type of each column from its values and its name; `requested_dtypes` applies a dtype that
    the user asked for instead.
 5. `arrow_text` converts whole columns of text to numbers and instants, maps Arrow types to pandas dtypes, and
-   builds the DataFrame.
+   builds the DataFrame. `frames` puts steps 4 and 5 together.
+
+`joining` makes one table of many answers: it takes steps 1 to 3 with each of them, and steps 4 and 5 at the end.
 
 `arrow_reader` is a faster way through steps 1 to 3 for large bodies, with the same result. `session_tables` makes the
 tables of calls and tokens, `comparison` finds what differs between two tables, and `charts` draws them.

@@ -30,15 +30,52 @@ def columns_of(records: Sequence[Any]) -> dict[KeyPath, list[Any]]:
         TabulationError: if a record is nested deeper than `MAX_DEPTH` or is not JSON, or if there are millions of
             cells and hardly any of them is filled.
     """
-    columns = _Columns()
-    root = _Level((), columns)
-    for row, record in enumerate(records):
-        if isinstance(record, dict):
-            root.add(record, row)
-        elif record is not None:
-            value = json_text(record, 1) if isinstance(record, (list, tuple)) else record
-            columns.at((), row).append(value)
-    return _without_empty_parents(columns.padded(len(records)))
+    columns = RecordColumns()
+    columns.add(records)
+    return columns.finish()
+
+
+class RecordColumns:
+    """The columns of records that come part by part; see `columns_of`.
+
+    Attributes:
+        count: number of records so far.
+    """
+
+    __slots__ = ("_columns", "_root", "count")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._columns = _Columns()
+        self._root = _Level((), self._columns)
+
+    def add(self, records: Sequence[Any]) -> None:
+        """Add records, all of them or, if this raises, none.
+
+        Raises:
+            TabulationError: as `columns_of`.
+        """
+        mark = self._columns.mark()
+        try:
+            for row, record in enumerate(records, self.count):
+                if isinstance(record, dict):
+                    self._root.add(record, row)
+                elif record is not None:
+                    value = json_text(record, 1) if isinstance(record, (list, tuple)) else record
+                    self._columns.at((), row).append(value)
+        except BaseException:
+            self._columns.back_to(mark, self.count)
+            self._root = _Level((), self._columns)  # the old one knows columns that no longer exist
+            raise
+        self.count += len(records)
+
+    def finish(self) -> dict[KeyPath, list[Any]]:
+        """Return the values at each path; nothing may be added afterwards.
+
+        Raises:
+            TabulationError: if there are millions of cells and hardly any of them is filled.
+        """
+        return _without_empty_parents(self._columns.padded(self.count))
 
 
 def json_text(value: Any, depth: int = 0) -> str:
@@ -80,6 +117,18 @@ class _Columns:
             self._check_filled(row)
         values.extend([None] * (row - len(values)))
         return values
+
+    def mark(self) -> tuple[int, int]:
+        """Return what `back_to` needs to come back to this state."""
+        return len(self._values), self.filled
+
+    def back_to(self, mark: tuple[int, int], count: int) -> None:
+        """Forget everything since the mark, when there were `count` records."""
+        columns, self.filled = mark
+        for path in list(self._values)[columns:]:
+            del self._values[path]
+        for values in self._values.values():
+            del values[count:]
 
     def padded(self, count: int) -> dict[KeyPath, list[Any]]:
         """Return all values, padded up to `count` records."""

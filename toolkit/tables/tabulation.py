@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, get_args
 
 import pandas as pd
@@ -11,15 +10,12 @@ import pyarrow as pa
 from pandas.api import types
 
 from toolkit.core.errors import TabulationError
-from toolkit.core.escaping import excerpt
-from toolkit.core.user_code import warn
 from toolkit.tables import arrow_reader
-from toolkit.tables.arrow_text import FLOAT_DIGITS, Numbers, frame_of, string_array
-from toolkit.tables.column_names import KeyPath, distinct, dotted
-from toolkit.tables.columns import Column, Losses, column_of, with_inferred_type
+from toolkit.tables.arrow_text import Numbers
+from toolkit.tables.columns import Column
 from toolkit.tables.flatten import columns_of
+from toolkit.tables.frames import named_columns, table_of
 from toolkit.tables.json_body import body_of
-from toolkit.tables.requested_dtypes import as_requested_dtype
 from toolkit.tables.row_choice import choose_rows
 
 
@@ -100,15 +96,7 @@ def tabulate(
             columns |= _with_all_digits(data, records, columns, requested)
     except RecursionError:
         raise TabulationError("The value is nested too deeply.", about="data") from None
-    losses = Losses()
-    finished = {
-        name: as_requested_dtype(column, requested[name], numbers)
-        if name in requested
-        else with_inferred_type(column, numbers, losses)
-        for name, column in columns.items()
-    }
-    _warn(losses)
-    return frame_of(finished, count)
+    return table_of(columns, count, numbers=numbers, requested=requested)
 
 
 def _read(data: Any, path: str | None, *, numbers_as_text: bool) -> tuple[dict[str, Column], int]:
@@ -117,9 +105,9 @@ def _read(data: Any, path: str | None, *, numbers_as_text: bool) -> tuple[dict[s
     if body is not None and not numbers_as_text and len(body.content) >= arrow_reader.WORTHWHILE:
         result = arrow_reader.read_columns(body, path)
         if result is not None:
-            return _named(result[0], {}), result[1]
+            return named_columns(result[0], {}), result[1]
     rows = choose_rows(data if body is None else body.parse(numbers_as_text=numbers_as_text), path)
-    return _named(columns_of(rows.records), rows.carried), len(rows.records)
+    return named_columns(columns_of(rows.records), rows.carried), len(rows.records)
 
 
 def _with_all_digits(
@@ -139,32 +127,3 @@ def _has_floats(values: Any) -> bool:
     if isinstance(values, list):
         return any(isinstance(value, float) for value in values)
     return bool(pa.types.is_floating(values.type))
-
-
-def _named(columns: Mapping[KeyPath, Any], carried: Mapping[tuple[str, str], list[Any]]) -> dict[str, Column]:
-    """Return the columns by distinct names: first those that identify the records around, then the records' own."""
-    own = [dotted(path) for path in columns]
-    keys = [key for _, key in carried] + [path[-1] if path else "" for path in columns]
-    uses = Counter([*own, *(key for _, key in carried)])
-    names = [key if uses[key] == 1 else f"{place}.{key}" for place, key in carried] + own
-    values = [*carried.values(), *columns.values()]
-    unique = distinct(string_array(names).to_pylist())
-    return {name: _column(name, key, part) for name, key, part in zip(unique, keys, values, strict=True)}
-
-
-def _column(name: str, key: str, values: Any) -> Column:
-    return column_of(name, key, values) if isinstance(values, list) else Column(name, key, values)
-
-
-def _warn(losses: Losses) -> None:
-    if losses.digits:
-        what = f"numbers have more than {FLOAT_DIGITS} significant digits, which float64 may not hold exactly"
-        _warn_about(what, losses.digits, "numbers='decimal'")
-    if losses.nanoseconds:
-        _warn_about("digits beyond the microsecond were dropped", losses.nanoseconds, "dtypes={...: 'str'}")
-
-
-def _warn_about(what: str, names: Sequence[str], option: str) -> None:
-    shown = ", ".join(repr(excerpt(name, 40)) for name in names[:5]) + (", ..." if len(names) > 5 else "")
-    # The whole call is shown, because the table may come from session.accounts(), which has no such option.
-    warn(f"{what}: {shown} (tk.tabulate(response, {option}) keeps them)")

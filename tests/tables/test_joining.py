@@ -1,0 +1,113 @@
+"""A table that grows answer by answer is the table of all records at once."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import httpx
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.core.errors import ServiceError, TabulationError
+from toolkit.tables import tabulate
+from toolkit.tables.joining import TableBuilder
+
+keys = st.sampled_from(["id", "account_number", "cash", "key", "opened", "deep.cash"])
+scalars = st.none() | st.booleans() | st.integers(-(2**65), 2**65) | st.floats(-1e20, 1e20)
+scalars |= st.sampled_from(["", "007", "12.50", "2026-05-12", "2026-05-12T10:00:00Z", "text"])
+values = st.recursive(scalars, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(keys, inner, max_size=2))
+records = st.dictionaries(keys, values, max_size=4)
+pages = st.lists(st.lists(records, max_size=3), max_size=4)
+kinds = st.sampled_from(["float", "decimal", "text"])
+
+
+def table_of(pages, *, leading=lambda page: {}, **options):
+    """Return the table of these pages, joined one by one, as services send them."""
+    builder = TableBuilder(**options)
+    counts = [builder.add(json.dumps(page).encode(), leading(page)) for page in pages]
+    assert builder.count == sum(counts)
+    return builder.finish()
+
+
+def same(left, right):
+    """Check that two tables are equal, or that both ways end with the same error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        outcomes = []
+        for make in (left, right):
+            try:
+                outcomes.append(make())
+            except TabulationError as error:
+                outcomes.append(str(error))
+    if isinstance(outcomes[0], str):
+        assert outcomes[0] == outcomes[1]
+    else:
+        pd.testing.assert_frame_equal(*outcomes)
+
+
+@given(pages, kinds)
+def test_pages_joined_are_the_table_of_all_records(pages, numbers):
+    """Names, their order, types and values are those of one list of all records."""
+    whole = [record for page in pages for record in page]
+    same(lambda: table_of(pages, numbers=numbers), lambda: tabulate(json.dumps(whole), numbers=numbers))
+
+
+@given(st.lists(st.lists(st.fixed_dictionaries({}, optional={"id": scalars, "lots": st.lists(records)})), max_size=4))
+def test_identities_of_the_records_around(pages):
+    """Rows of lists inside records carry the same identities, whichever pages they come from."""
+    pages = [page for page in pages if any("lots" in record for record in page)]
+    whole = [record for page in pages for record in page]
+    same(lambda: table_of(pages, records="lots"), lambda: tabulate(json.dumps(whole), records="lots"))
+
+
+@given(st.lists(st.lists(records, max_size=3), max_size=4), st.lists(scalars, min_size=4, max_size=4))
+def test_leading_columns(pages, cursors):
+    """A leading column stands first, as if each record began with it."""
+    led = iter(cursors)
+    whole = [{"page": cursor} | record for cursor, page in zip(cursors, pages, strict=False) for record in page]
+    same(lambda: table_of(pages, leading=lambda _: {"page": next(led)}), lambda: tabulate(json.dumps(whole)))
+
+
+def test_a_leading_column_does_not_take_a_name():
+    """A member that is called like the leading column keeps its name, on whichever page it comes."""
+    table = table_of([[{"cash": 1}], [{"key": "x", "cash": 2}]], leading=lambda page: {"key": len(page[0])})
+    assert list(table) == ["sweep_key", "cash", "key"]
+    assert table["sweep_key"].tolist() == [1, 2]
+
+
+def test_leading_columns_that_come_late():
+    """Rows without a leading value have a missing one."""
+    builder = TableBuilder()
+    builder.add([{"cash": 1}])
+    builder.add([{"cash": 2}], {"key": "007"})
+    builder.add([{"cash": 3}])
+    assert builder.finish()["key"].isna().tolist() == [True, False, True]
+
+
+@given(pages, records)
+def test_an_answer_that_cannot_be_added_leaves_no_trace(pages, record):
+    """A failed answer adds no row and no column, and the next ones are added as before."""
+    wrong = [record | {"new": 1}, {"cash": {"deep": {"er": object()}, "list": [object()]}}]
+
+    def make():
+        builder = TableBuilder()
+        for page in pages:
+            count = builder.count
+            with pytest.raises(TabulationError):
+                builder.add(wrong)
+            assert builder.count == count
+            builder.add(page)
+        return builder.finish()
+
+    same(make, lambda: tabulate([record for page in pages for record in page]))
+
+
+def test_an_error_answer_is_not_added():
+    """An answer with an error status is refused, as by `tabulate`."""
+    builder = TableBuilder()
+    with pytest.raises(ServiceError):
+        builder.add(httpx.Response(500, json=[{"a": 1}]))
+    assert (builder.count, builder.finish().shape) == (0, (0, 0))
