@@ -34,6 +34,8 @@ def session(
     proxy=None,
     transport=None,
     clock=None,
+    retry=True,
+    per_second=None,
 ): ...
 
 
@@ -45,6 +47,7 @@ SIGNATURES = {
     "saved_credentials": lambda: ...,
     "save_credentials": lambda credentials, name: ...,
     "Settings.load": lambda path=None: ...,
+    "Retry": lambda tries=4, within=30.0: ...,
     "Session.accounts": lambda self, **params: ...,
     "Session.tokens": lambda self: ...,
     "Session.calls": lambda self: ...,

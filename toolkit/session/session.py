@@ -27,6 +27,8 @@ from toolkit.session.history import History
 from toolkit.session.opening import open_cassette, open_token_store, resolve_credentials, scope_of
 from toolkit.session.sending import InterfaceTransport, Sender
 from toolkit.transport.network import Network, ProxyTypes, Verify, as_timeout, as_toolkit_error
+from toolkit.transport.pacing import as_rate
+from toolkit.transport.retry import Retry, as_retry
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,6 +47,8 @@ class _Session(Generic[ClientType]):
         credentials: the caller's credentials; None in a replay without credentials.
         settings: addresses, header prefix and cassettes folder in force.
         cassette: the cassette that is replayed and recorded, or None when live.
+        retry: limits for sending failed calls again.
+        per_second: the most calls a second that this session asks for, or None.
     """
 
     environment: Environment
@@ -67,6 +71,8 @@ class _Session(Generic[ClientType]):
         proxy: ProxyTypes | None = None,
         transport: httpx.BaseTransport | httpx.AsyncBaseTransport | None = None,
         clock: Clock | None = None,
+        retry: Retry | bool = True,
+        per_second: float | None = None,
     ) -> None:
         """Open a session; nothing is sent yet.
 
@@ -87,6 +93,10 @@ class _Session(Generic[ClientType]):
             proxy: a proxy for everything but loopback; by default from the proxy variables.
             transport: an httpx transport in place of the network, mainly for tests.
             clock: by default the machine's.
+            retry: whether GET and HEAD are sent again after 429, 503 or a broken connection: True, False, or a
+                Retry with other limits.
+            per_second: the most calls a second, for all who share the credentials in this process; None for no
+                limit. The lowest rate of their open sessions counts.
 
         Raises:
             ConfigurationError: if something that is needed is missing or malformed.
@@ -94,6 +104,7 @@ class _Session(Generic[ClientType]):
             CassetteError: if the cassette cannot be opened, or there is none to replay.
         """
         self.settings, self._timeout = as_settings(settings), as_timeout(timeout)
+        self.retry, self.per_second = as_retry(retry), as_rate(per_second)
         self._clock = SystemClock() if clock is None else clock
         self.cassette = open_cassette(cassette, mode, settings=self.settings)
         self._owns_cassette = self.cassette is not None and isinstance(cassette, str | Path)

@@ -151,7 +151,7 @@ def unreachable(what: str, error: httpx.HTTPError) -> Unreachable:
         "ReadError": "the connection was dropped",
     }
     kind = type(error).__name__
-    if _is_untrusted(error):
+    if is_untrusted(error):
         return Unreachable(
             f"{what} shows a certificate that is not trusted here.",
             "Check the address. Behind a proxy that inspects TLS, pass its certificate file as verify.",
@@ -206,7 +206,7 @@ def _context(verify: Verify) -> ssl.SSLContext | bool:
         ) from None
 
 
-def _is_untrusted(error: BaseException) -> bool:
+def is_untrusted(error: BaseException) -> bool:
     """Return True if the reason is TLS verification, which is deeper in the chain of causes."""
     seen: list[BaseException] = []
     cause: BaseException | None = error

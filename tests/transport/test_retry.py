@@ -1,0 +1,161 @@
+"""Which requests are sent again, and when."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import toolkit as tk
+from toolkit.transport.retry import FIRST_PAUSE, as_retry, may_be_repeated, may_pass, retry_after_of
+
+NOW = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
+
+
+def http_date(seconds):
+    """Return the HTTP date that lies so many seconds after NOW."""
+    return format_datetime(NOW + timedelta(seconds=seconds), usegmt=True)
+
+
+# The limits
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("tries", value) for value in (0, -1, 101, 2.0, True, "4", None)),
+        *(("within", value) for value in (-1, float("nan"), float("inf"), True, "30", None)),
+    ],
+)
+def test_malformed(name, value):
+    """Limits that make no sense are refused where they are made, and the error names which."""
+    with pytest.raises(tk.ConfigurationError, match=name) as caught:
+        tk.Retry(**{name: value})
+    assert caught.value.about == name
+
+
+def test_frozen():
+    """Limits are a value: comparable, hashable, and unchangeable."""
+    assert tk.Retry() == tk.Retry(tries=4, within=30.0)
+    assert len({tk.Retry(), tk.Retry(4, 30)}) == 1
+    with pytest.raises(AttributeError):
+        tk.Retry().tries = 5
+
+
+def test_argument():
+    """True means the usual limits, False a single try."""
+    assert (as_retry(True), as_retry(False).tries) == (tk.Retry(), 1)
+    own = tk.Retry(tries=2)
+    assert as_retry(own) is own
+    with pytest.raises(tk.ConfigurationError, match="not int"):
+        as_retry(3)
+
+
+# The pauses
+
+
+def test_pauses_grow():
+    """Without a Retry-After, each pause may be twice as long as the one before; chance decides how long it is."""
+    retry = tk.Retry(tries=5, within=100)
+    assert [retry.pause(tries, 0.0, None, jitter=1.0) for tries in range(1, 6)] == [0.5, 1.0, 2.0, 4.0, None]
+    assert [retry.pause(tries, 0.0, None, jitter=0.5) for tries in range(1, 3)] == [0.25, 0.5]
+
+
+def test_retry_after_is_honoured():
+    """A pause is never shorter than the service asks for; one beyond the limit means no further try."""
+    retry = tk.Retry(within=10)
+    assert retry.pause(1, 0.0, 7.0, jitter=0.0) == 7.0
+    assert retry.pause(1, 0.0, 7.0, jitter=1.0) == 7.0 + FIRST_PAUSE
+    assert retry.pause(1, 0.0, 10.0, jitter=1.0) == 10.0
+    assert retry.pause(1, 0.0, 10.1, jitter=0.0) is None
+    assert retry.pause(1, 4.0, 7.0, jitter=0.0) is None
+    assert retry.pause(1, 0.0, 0.0, jitter=0.0) == 0.0
+
+
+@given(
+    st.integers(1, 6),
+    st.floats(0, 60),
+    st.integers(1, 8),
+    st.floats(0, 100),
+    st.none() | st.floats(0, 100),
+    st.floats(0, 1),
+)
+def test_bounds(most, within, tries, elapsed, retry_after, jitter):
+    """Whatever happened: no try too many, none beyond the limit, and none before the service wants it."""
+    pause = tk.Retry(most, within).pause(tries, elapsed, retry_after, jitter=jitter)
+    if pause is None:
+        assert tries >= most or (retry_after or 0.0) > within - elapsed
+    else:
+        assert tries < most
+        assert pause <= within - elapsed
+        assert pause >= (retry_after or 0.0)
+
+
+# What may be repeated
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY", "get"])
+def test_methods(method):
+    """Only GET and HEAD are ever sent again; httpx writes methods in capitals."""
+    assert may_be_repeated(httpx.Request(method, "https://a.example")) == (method.upper() in ("GET", "HEAD"))
+
+
+def test_streams():
+    """A body that was consumed cannot be sent again, whatever the method."""
+    assert may_be_repeated(httpx.Request("GET", "https://a.example", content=b"in memory"))
+    assert not may_be_repeated(httpx.Request("GET", "https://a.example", content=iter([b"consumed"])))
+
+
+@pytest.mark.parametrize("status", [200, 202, 301, 400, 401, 403, 404, 408, 425, 429, 500, 502, 503, 504])
+def test_statuses(status):
+    """429 and 503 may pass; no other status says so."""
+    assert may_pass(httpx.Response(status)) == (status in (429, 503))
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        *((name, True) for name in ("ConnectError", "ConnectTimeout", "ReadError", "WriteError")),
+        ("RemoteProtocolError", True),
+        *((name, False) for name in ("ReadTimeout", "WriteTimeout", "PoolTimeout", "CloseError")),
+        *((name, False) for name in ("LocalProtocolError", "ProxyError", "UnsupportedProtocol")),
+    ],
+)
+def test_errors(error, expected):
+    """A connection that broke may work the next time; a service that takes long is not asked again."""
+    assert may_pass(getattr(httpx, error)("no")) == expected
+
+
+def test_untrusted():
+    """A certificate that is not trusted stays so."""
+    import ssl
+
+    error = httpx.ConnectError("no")
+    error.__cause__ = ssl.SSLCertVerificationError("self-signed")
+    assert not may_pass(error)
+
+
+# Retry-After
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"Retry-After": "7"}, 7.0),
+        ({"Retry-After": " 0 "}, 0.0),
+        ({"Retry-After": "9" * 400}, 999_999_999.0),
+        ({"Retry-After": http_date(5)}, 5.0),
+        ({"Retry-After": http_date(-5)}, 0.0),
+        ({"Retry-After": http_date(3605), "Date": http_date(3600)}, 5.0),
+        ({"Retry-After": http_date(5), "Date": "yesterday"}, 5.0),
+        *(({"Retry-After": text}, None) for text in ("", "soon", "-1", "1.5", "7s", "Tue, 99 May 2026 09:30:00 GMT")),
+        ({}, None),
+    ],
+)
+def test_retry_after(headers, seconds):
+    """Seconds and dates are understood; a date counts from the service's own clock, as far as it shows it."""
+    assert retry_after_of(httpx.Headers(headers), NOW) == seconds

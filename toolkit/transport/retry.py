@@ -1,0 +1,133 @@
+"""Whether and when a request that failed is sent again: one rule for calls and for token requests.
+
+The pauses grow: the n-th is at most 0.5 * 2 ** (n - 1) seconds, and a random share of that, so that many callers that
+failed together do not come back together ("full jitter"). If the service asks for a pause with Retry-After (RFC 9110
+section 10.2.3), that pause comes first and the random one is added.
+
+This module computes only. Those who send do the waiting, with the effect `transport.flow.Pause`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from math import isfinite
+from numbers import Real
+from typing import Any, Final
+
+import httpx
+
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.ledger import parse_http_date
+from toolkit.transport.network import is_untrusted
+
+FIRST_PAUSE: Final = 0.5  # seconds; the most before the second try without a Retry-After
+_MOST_TRIES: Final = 100
+_MOST_DIGITS: Final = 9  # of a Retry-After; more would be over thirty years
+_REPEATED_METHODS: Final = frozenset({"GET", "HEAD"})
+_REPEATED_STATUSES: Final = frozenset({429, 503})  # RFC 6585 section 4, RFC 9110 section 15.6.4
+# The connection broke before an answer began. A timeout of reading is missing here: the service may be at work.
+_BROKEN: Final = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.ReadError,
+    httpx.WriteError,
+    httpx.RemoteProtocolError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Limits for sending a failed call again.
+
+    Attributes:
+        tries: the most times that a call is sent, the first included; 1 to never send it again.
+        within: seconds after the first try in which another may begin.
+
+    Raises:
+        ConfigurationError: if `tries` is not a whole number from 1 to 100, or `within` not a number of seconds from 0.
+    """
+
+    tries: int = 4
+    within: float = 30.0
+
+    def __post_init__(self) -> None:
+        if type(self.tries) is not int or not 1 <= self.tries <= _MOST_TRIES:
+            raise _invalid("tries", f"a whole number from 1 to {_MOST_TRIES}")
+        if not is_number(self.within) or self.within < 0:
+            raise _invalid("within", "a number of seconds from 0")
+
+    def pause(self, tries: int, elapsed: float, retry_after: float | None, *, jitter: float) -> float | None:
+        """Return the seconds to wait before the next try, or None if there should not be another.
+
+        Args:
+            tries: how often the request was sent so far.
+            elapsed: seconds since it was sent first.
+            retry_after: seconds that the service asks to wait, or None.
+            jitter: a random number from 0 to 1.
+        """
+        asked = retry_after or 0.0
+        left = self.within - elapsed
+        if tries >= self.tries or asked > left:
+            return None
+        return min(asked + FIRST_PAUSE * 2 ** (tries - 1) * jitter, left)
+
+
+def as_retry(retry: object) -> Retry:
+    """Return the limits that the argument `retry` of a session means: True for the usual ones, False for one try.
+
+    Raises:
+        ConfigurationError: if it is neither True nor False nor a Retry.
+    """
+    if isinstance(retry, bool):
+        return Retry() if retry else Retry(tries=1)
+    if isinstance(retry, Retry):
+        return retry
+    raise ConfigurationError(
+        f"retry is True, False or a Retry, not {type(retry).__name__}.",
+        "For example retry=tk.Retry(tries=4, within=30.0).",
+        about="retry",
+    )
+
+
+def may_be_repeated(request: httpx.Request) -> bool:
+    """Check whether a request may be sent again: only reads, and only with a body that is still there."""
+    return request.method in _REPEATED_METHODS and can_be_sent_again(request)
+
+
+def can_be_sent_again(request: httpx.Request) -> bool:
+    """Return True if the body is in memory, rather than a stream that was consumed when it was first sent."""
+    return isinstance(request.stream, httpx.ByteStream)
+
+
+def may_pass(outcome: httpx.Response | httpx.TransportError) -> bool:
+    """Check whether sending a request again may give another outcome than this one."""
+    if isinstance(outcome, httpx.Response):
+        return outcome.status_code in _REPEATED_STATUSES
+    return isinstance(outcome, _BROKEN) and not is_untrusted(outcome)
+
+
+def retry_after_of(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Return the seconds that the service asks to wait (RFC 9110 section 10.2.3), or None.
+
+    An instant counts from the answer's own Date, since the two clocks may differ; without one, from `now`.
+    """
+    text = headers.get("retry-after", "").strip()
+    if text.isascii() and text.isdecimal():
+        return float(text[:_MOST_DIGITS])
+    instant = parse_http_date(text)
+    if instant is None:
+        return None
+    return max((instant - (parse_http_date(headers.get("date", "")) or now)).total_seconds(), 0.0)
+
+
+def is_number(value: Any) -> bool:
+    """Check whether a value is a finite number; True and False are not."""
+    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+
+
+def _invalid(name: str, expected: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"{name} of a Retry is not {expected}.", "For example tk.Retry(tries=4, within=30.0).", about=name
+    )
