@@ -61,7 +61,9 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     """Refuse to collect a folder of the gate by name without `--gate`."""
     paths = [Path(config.invocation_params.dir, argument.partition("::")[0]) for argument in config.args]
-    folders = [folder.relative_to(HERE) for folder in GATE_FOLDERS if any(path.is_relative_to(folder) for path in paths)]
+    folders = [
+        folder.relative_to(HERE) for folder in GATE_FOLDERS if any(path.is_relative_to(folder) for path in paths)
+    ]
     if folders and not config.getoption("--gate"):
         names = ", ".join(f"tests/{name}" for name in folders)
         raise pytest.UsageError(f"These tests need the extra `gate` and the option --gate: {names}.")

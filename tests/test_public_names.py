@@ -54,6 +54,7 @@ SIGNATURES = {
     "Session.now": lambda self: ...,
     "Session.close": lambda self: ...,
     "tabulate": lambda data, *, numbers="float", dtypes=None, records=None: ...,
+    "schema": lambda table: ...,
     "compare": lambda left, right, *, on=None: ...,
     "Cassette": lambda path, mode="once", *, match_on=None, secrets=(): ...,
     "Cassette.transport": lambda self, inner=None: ...,

@@ -72,6 +72,7 @@ if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as expo
     from toolkit.tables.charts import balances as balances
     from toolkit.tables.charts import call_latencies as call_latencies
     from toolkit.tables.charts import token_timeline as token_timeline
+    from toolkit.tables.schema import schema as schema
     from toolkit.transport.retry import Retry as Retry
 
 __version__ = "0.1.0"
@@ -100,6 +101,7 @@ _MODULES = {
     "toolkit.session.session": "AsyncSession Session",
     "toolkit.tables.charts": "balances call_latencies token_timeline",
     "toolkit.tables": "compare tabulate",
+    "toolkit.tables.schema": "schema",
     "toolkit.transport.retry": "Retry",
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}

@@ -12,6 +12,9 @@
 
 `joining` makes one table of many answers: it takes steps 1 to 3 with each of them, and steps 4 and 5 at the end.
 
+`schema` says which columns and types a table has, and which ones several tables fit; `fitting` gives an Arrow table the
+types of a schema.
+
 `arrow_reader` is a faster way through steps 1 to 3 for large bodies, with the same result. `session_tables` makes the
 tables of calls and tokens, `comparison` finds what differs between two tables, and `charts` draws them.
 

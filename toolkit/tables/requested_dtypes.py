@@ -15,6 +15,7 @@ from toolkit.core.errors import TabulationError
 from toolkit.core.escaping import excerpt
 from toolkit.tables.arrow_text import FLOAT_DIGITS, Numbers, all_match, decimal_of, series_of
 from toolkit.tables.columns import Column, Losses, with_inferred_type
+from toolkit.tables.fitting import MISFIT, first_misfit
 from toolkit.tables.json_body import SHOWN
 
 # A requested number may have leading zeros, unlike a number that is recognised.
@@ -25,9 +26,6 @@ _INSTANT: Final = (
     r"^[0-9]{4}(?:[-/]?[0-9]{1,2}){0,2}"
     r"(?:[T ][0-9]{1,2}(?::?[0-9]{2}){0,2}(?:\.[0-9]{0,9}0*)? ?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?$"
 )
-
-# Errors that Arrow and pandas raise if a value does not fit.
-_MISFIT: Final = (ValueError, TypeError, OverflowError, NotImplementedError)
 
 _NAMES: Final = {bool: "a boolean", int: "an integer", float: "a number"}
 
@@ -44,8 +42,8 @@ def as_requested_dtype(column: Column, dtype: Any, numbers: Numbers) -> pd.Serie
     convert = _converter(dtype, numbers)
     try:
         return convert(column)
-    except _MISFIT:
-        row = _first_misfit(column, convert)
+    except MISFIT:
+        row = first_misfit(len(column.data), lambda first, last: convert(_part(column, first, last)))
         raise TabulationError(
             f"Column {excerpt(column.name, SHOWN)!r}, row {row}: expected {dtype}, found {_type_at(column, row)}.",
             "Rows count from 0. Request another dtype for this column, such as 'str'.",
@@ -176,20 +174,6 @@ def _from_arrow(values: Any, dtype: Any) -> pd.Series[Any]:
 def _refuse_if(misfits: Any) -> None:
     if misfits:
         raise ValueError
-
-
-def _first_misfit(column: Column, convert: Callable[[Column], pd.Series[Any]]) -> int:
-    """Return the first row that does not fit, found by bisection."""
-    first, last = 0, len(column.data)
-    while last - first > 1:
-        middle = (first + last) // 2
-        try:
-            convert(_part(column, first, middle))
-        except _MISFIT:
-            last = middle
-        else:
-            first = middle
-    return first
 
 
 def _part(column: Column, first: int, last: int) -> Column:

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.core.errors import TabulationError
+from toolkit.tables import tabulate
+from toolkit.tables.schema import arrow_table, schema, widened
+
+DECIMALS = st.builds(lambda whole, scale: pa.decimal128(whole + scale, scale), st.integers(1, 19), st.integers(0, 19))
+TIMES = st.builds(pa.timestamp, st.sampled_from(["s", "ms", "us", "ns"]), st.sampled_from([None, "UTC", "Asia/Tokyo"]))
+OTHERS = st.sampled_from(
+    [
+        *(pa.null(), pa.bool_(), pa.int8(), pa.uint32(), pa.int64(), pa.uint64(), pa.float32(), pa.float64()),
+        *(pa.string(), pa.large_string(), pa.date32(), pa.time32("s"), pa.duration("us"), pa.list_(pa.int64())),
+        *(pa.dictionary(pa.int8(), pa.string()), pa.dictionary(pa.int32(), pa.int64())),
+    ]
+)
+FIELDS = st.builds(lambda kind, is_nullable: (kind, is_nullable), OTHERS | DECIMALS | TIMES, st.booleans())
+SCHEMAS = st.dictionaries(st.sampled_from("abc"), FIELDS).map(
+    lambda fields: pa.schema(
+        [pa.field(name, kind, nullable=null or kind == pa.null()) for name, (kind, null) in fields.items()]
+    )
+)
+
+
+def in_order(fields):
+    return sorted(fields, key=lambda field: field.name)
+
+
+@given(SCHEMAS, SCHEMAS, SCHEMAS)
+def test_widening_is_a_join(one, two, three):
+    """Many schemas have one least schema, whatever their order; only the order of columns depends on it."""
+    assert widened(one, one) == one
+    assert in_order(widened(one, two)) == in_order(widened(two, one))
+    both = widened(one, two)
+    assert widened(both, three) == widened(one, widened(two, three))
+    assert widened(both, one) == both
+    assert widened(both, two) == both
+
+
+def test_columns_are_appended():
+    """Columns of the first schema stay in their places, and may be missing if the second one does not have them."""
+    one = pa.schema([pa.field("b", pa.int64(), nullable=False), pa.field("a", pa.string(), nullable=False)])
+    both = widened(one, pa.schema([pa.field("c", pa.bool_()), pa.field("a", pa.string(), nullable=False)]))
+    assert both.names == ["b", "a", "c"]
+    assert [field.nullable for field in both] == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        (pa.null(), pa.date32(), pa.date32()),
+        (pa.int64(), pa.float64(), pa.float64()),
+        (pa.int8(), pa.uint32(), pa.int64()),
+        (pa.int64(), pa.string(), pa.string()),
+        (pa.bool_(), pa.int64(), pa.string()),
+        (pa.int64(), pa.decimal128(18, 2), pa.decimal128(21, 2)),
+        (pa.decimal128(18, 2), pa.decimal128(18, 8), pa.decimal128(24, 8)),
+        (pa.decimal128(38, 0), pa.decimal128(38, 38), pa.string()),
+        (pa.decimal128(18, 2), pa.float64(), pa.string()),
+        (pa.timestamp("us"), pa.timestamp("us", "UTC"), pa.string()),
+        (pa.timestamp("us"), pa.date32(), pa.timestamp("us")),
+        (pa.timestamp("us", "UTC"), pa.timestamp("ns", "Asia/Tokyo"), pa.timestamp("ns", "UTC")),
+        (pa.string(), pa.large_string(), pa.large_string()),
+        (pa.dictionary(pa.int8(), pa.string()), pa.string(), pa.string()),
+    ],
+)
+def test_wider_types(one, other, expected):
+    """The least type for the values of both."""
+    assert widened(pa.schema([("a", one)]), pa.schema([("a", other)])).field("a").type == expected
+
+
+def test_schema_of_a_table():
+    """Each type that `tabulate` gives has its type in Arrow."""
+    record = {
+        "id": "1",
+        "cash": "1.50",
+        "orders": 3,
+        "is_open": True,
+        "at": "2026-05-12T09:30:00Z",
+        "on": "2026-05-12",
+        "positions": [1],
+        "closed": None,
+        "limit": 1,
+    }
+    table = tabulate([record, {"limit": "none"}])
+    assert schema(table) == pa.schema(
+        {
+            "id": pa.string(),
+            "cash": pa.float64(),
+            "orders": pa.int64(),
+            "is_open": pa.bool_(),
+            "at": pa.timestamp("us", "UTC"),
+            "on": pa.timestamp("us"),
+            "positions": pa.string(),
+            "closed": pa.null(),
+            "limit": pa.string(),
+        }
+    )
+    assert schema(table).metadata is None
+    assert arrow_table(table)["limit"].to_pylist() == ["1", "none"]
+
+
+def test_schema_of_a_table_of_any_origin():
+    """Categories, objects and nested values become the types of their values; the index does not count."""
+    table = pd.DataFrame(
+        {
+            "category": pd.Series(["a", None], dtype="category"),
+            "day": [date(2026, 5, 12), None],
+            "amount": [Decimal("1.50"), None],
+            "nested": [{"a": [1]}, None],
+            "small": pd.Series([1, 2], dtype="int8"),
+        }
+    )
+    table.index = pd.Index(["x", "y"])
+    assert schema(table) == pa.schema(
+        {
+            "category": pa.string(),
+            "day": pa.date32(),
+            "amount": pa.decimal128(3, 2),
+            "nested": pa.string(),
+            "small": pa.int8(),
+        }
+    )
+    assert arrow_table(table)["nested"].to_pylist() == ['{"a": [1]}', None]
+    assert arrow_table(pd.DataFrame(index=range(3))).num_rows == 3
+
+
+def test_schema_of_other_things():
+    """Arrow tables and schemas are taken without metadata; several tables give the schema that all fit."""
+    parts = [tabulate([{"a": 1}]), tabulate([{"a": 1.5, "b": None}]), tabulate([{"b": "x"}])]
+    assert schema(parts) == pa.schema([("a", pa.float64()), ("b", pa.string())])
+    marked = pa.schema([pa.field("a", pa.int64(), metadata={"x": "y"})], metadata={"pandas": "{}"})
+    for source in (marked, marked.empty_table(), pa.RecordBatchReader.from_batches(marked, [])):
+        assert schema(source).metadata is None
+        assert schema(source).field("a").metadata is None
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        [],
+        None,
+        {"a": 1},
+        pd.DataFrame([[1, 2]], columns=["a", "a"]),
+        pd.DataFrame({1: [2]}),
+        pd.DataFrame({"a": [1j]}),
+        pa.schema([("a", pa.int64()), ("a", pa.int64())]),
+    ],
+)
+def test_not_a_table(table):
+    """What is not a table, or has no types in Arrow, is refused."""
+    with pytest.raises(TabulationError) as caught:
+        schema(table)
+    assert caught.value.about == "schema"
