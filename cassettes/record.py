@@ -1,9 +1,9 @@
 """Record the bundled cassettes again, against the practice service.
 
 `python cassettes/record.py` records all of them, `python cassettes/record.py tour sharing` only these two. It needs the
-extra `practice` and calls nothing but this machine. Service and session share a clock that is set to a made-up day and
-moved between calls, so that a new recording tells the same story; only the durations of calls are real. Afterwards
-`toolkit verify notebooks --update` stores the new outputs of the notebooks.
+extra `practice` and calls nothing but this machine. Service and session share a clock that stands at an instant of a made-up day
+and is moved between calls, so that a new recording tells the same story; only the durations of calls are real.
+Afterwards `toolkit verify notebooks --update` stores the new outputs of the notebooks.
 """
 
 import json
@@ -32,24 +32,28 @@ DEPOSITS = {1: "2500.00", 4: "-18000.00", 6: "0.75"}  # row of an account to amo
 
 
 class SetClock(SystemClock):
-    """The machine's clock, set to another instant and moved ahead on demand."""
+    """A clock whose instant stands still until it is moved, so that prices and tokens are dated the same again.
+
+    Only the readings that durations are measured with go on.
+    """
 
     def __init__(self, start: datetime) -> None:
-        self._behind = super().now() - start
+        self._now = start
         self._ahead = 0.0  # seconds
 
     def leap(self, minutes: float) -> None:
+        self._now += timedelta(minutes=minutes)
         self._ahead += minutes * 60
 
     def now(self) -> datetime:
-        return super().now() - self._behind + timedelta(seconds=self._ahead)
+        return self._now
 
     def monotonic(self) -> float:
         return super().monotonic() + self._ahead
 
 
 class FourDaysLater(httpx.HTTPTransport):
-    """A network in which accounts look as they do after a few deposits; the practice service knows one day only."""
+    """A network in which accounts look as they do after a few deposits, which the practice service does not make."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         response = super().handle_request(request)

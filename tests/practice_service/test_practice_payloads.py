@@ -11,9 +11,8 @@ from toolkit.practice_service import practice
 
 
 def test_same_in_every_run(http, service, clock):
-    """Another service at another time gives the same accounts, quotes and orders."""
-    later = ManualClock()
-    later.advance(1_000_000)
+    """Another service at the same instant gives the same accounts, quotes and orders, and later others."""
+    same = ManualClock(clock.now())
 
     def payloads(of, at):
         order = {"symbol": "ALFA", "side": "buy", "quantity": "1.5"}
@@ -25,8 +24,11 @@ def test_same_in_every_run(http, service, clock):
             http.post(of.url("broker") + "/v1/practice/orders", json=order, headers=headers).content,
         ]
 
-    with practice(clock=later) as other:
-        assert payloads(service, clock) == payloads(service, clock) == payloads(other, later)
+    with practice(clock=same) as other:
+        now = payloads(service, clock)
+        assert now == payloads(service, clock) == payloads(other, same)
+        same.advance(60)
+        assert all(before != after for before, after in zip(now, payloads(other, same), strict=True))
 
 
 def test_accounts(http, service, clock):

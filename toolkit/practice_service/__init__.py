@@ -8,7 +8,10 @@ service starts. A request travels like this:
 3. `token_endpoint` answers token requests: it checks the client, by its secret or its signed assertion.
 4. `authentication` finds out who makes any other call, by key pair or token. `holders` knows all callers, and issues
    their tokens.
-5. `payloads` makes up the answer, the same in every run.
+5. `rate_limit` refuses a holder that calls too often.
+6. `endpoints` finds the endpoint of the path. `accounts` knows which account an identifier belongs to, and `paging`
+   which part of a list is asked for.
+7. `payloads` makes up the answer, with `prices` that move with the clock: the same in every run at the same instant.
 
 `service` is what users work with: `start()`, `close()`, `settings`, `credentials`, `stats`, `faults`. `world` has its
 options, counts and state, and `faults` the failures that users inject.
@@ -32,6 +35,7 @@ def practice(
     token_validity: float = 900,
     delay: float = 0.0,
     token_delay: float = 0.0,
+    rate_limit: float | None = None,
     port: int = 0,
     clock: Clock | None = None,
 ) -> PracticeService:
@@ -42,13 +46,17 @@ def practice(
         token_validity: seconds for which a token is accepted, from 2 to 86,400; by default the document's 15 minutes.
         delay: seconds to wait before every response.
         token_delay: further seconds to wait before a response of the token endpoints.
+        rate_limit: calls a second for each account holder or correspondent, from 0.01 to 1,000,000, or None for any
+            number. A second's worth of calls may come at once. Further calls are answered with 429 and `Retry-After`.
         port: first of eight consecutive ports, or 0 for any free ports.
         clock: the time of the service; by default the system's clock.
 
     Raises:
         ConfigurationError: if a value is out of range; `about` is the argument.
     """
-    options = Options(accounts=accounts, token_validity=token_validity, delay=delay, token_delay=token_delay)
+    options = Options(
+        accounts=accounts, token_validity=token_validity, delay=delay, token_delay=token_delay, rate_limit=rate_limit
+    )
     return PracticeService(options, port=port, clock=clock)
 
 

@@ -7,19 +7,18 @@ The port of a request tells which address it was sent to, so the application als
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from email.utils import format_datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
-from toolkit.core.document import BROKER_ACCOUNTS_PATH, TOKEN_PATH, TRADING_ACCOUNT_PATH, Environment, Interface
-from toolkit.practice_service import payloads
+from toolkit.core.document import TOKEN_PATH, Environment, Interface
 from toolkit.practice_service.authentication import Authenticator, RequestRefusedError
+from toolkit.practice_service.endpoints import Endpoints, method_of, not_allowed, read_body
 from toolkit.practice_service.faults import ConnectionDroppedError, Fault
-from toolkit.practice_service.holders import Holder
+from toolkit.practice_service.rate_limit import RateLimit
 from toolkit.practice_service.token_endpoint import TokenEndpoint
 
 if TYPE_CHECKING:
@@ -27,9 +26,7 @@ if TYPE_CHECKING:
 
     from toolkit.practice_service.world import World
 
-_Handler = Callable[[Request, Holder], Awaitable[Response]]
 _LARGEST_FORM: Final = 64 * 1024  # bytes
-_LARGEST_BODY: Final = 1024 * 1024  # bytes
 _NO_STORE: Final = {"Cache-Control": "no-store", "Pragma": "no-cache"}  # RFC 6749 section 5.1
 _INTERFACES: Final[Mapping[str, Interface]] = {
     name: interface for environment in Environment for interface, name in environment.rules.addresses.items()
@@ -57,18 +54,8 @@ class PracticeApp:
         self._addresses = dict(addresses)
         self._authenticator = Authenticator(world.holders, world.tokens)
         self._token_endpoint = TokenEndpoint(world.holders, world.tokens, world.clock)
-        self._accounts_of: dict[str, list[dict[str, Any]]] = {}
-        self._endpoints: dict[Interface, dict[str, dict[str, _Handler]]] = {
-            Interface.TRADING: {
-                TRADING_ACCOUNT_PATH: {"GET": self._account},
-                "/v2/practice/orders": {"POST": self._order},
-            },
-            Interface.MARKET_DATA: {"/v2/practice/quotes": {"GET": self._quotes}},
-            Interface.BROKER: {
-                BROKER_ACCOUNTS_PATH: {"GET": self._accounts},
-                "/v1/practice/orders": {"POST": self._order},
-            },
-        }
+        self._rate_limit = RateLimit(world.options.rate_limit, world.clock)
+        self._endpoints = Endpoints(world.options.accounts, world.clock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -90,13 +77,19 @@ class PracticeApp:
         except RequestRefusedError as refusal:
             return self._refused(refusal)
         is_token_request = name in _AUTH_ENVIRONMENTS and request.scope["path"] == TOKEN_PATH
-        self._world.stats.count_request(name, self._label(request, name), token_request=is_token_request)
+        endpoint = self._label(request, name)
+        self._world.stats.count_request(endpoint, token_request=is_token_request)
         fault = self._world.faults.take("token" if is_token_request else "interfaces")
         # The delay comes last: a token that arrives late is then older than it seems, as on a slow network.
         if fault is None:
             response = await self._answer(request, name, host, is_token_request=is_token_request)
-        await asyncio.sleep(self._world.options.delay + is_token_request * self._world.options.token_delay)
-        return response if fault is None else self._fail(fault)
+        delay = self._world.options.delay + is_token_request * self._world.options.token_delay
+        if delay:
+            await asyncio.sleep(delay)
+        if fault is not None:
+            response = self._fail(fault)
+        self._world.stats.count_response(endpoint, response.status_code)
+        return response
 
     async def _answer(self, request: Request, name: str, host: str, *, is_token_request: bool) -> Response:
         try:
@@ -120,17 +113,20 @@ class PracticeApp:
         return self._addresses[port], host
 
     def _label(self, request: Request, name: str) -> str:
-        path, method = request.scope["path"], _method(request)
+        """Return the address with the method and path of a known endpoint, or "other"."""
+        path, method = request.scope["path"], method_of(request)
         if name in _AUTH_ENVIRONMENTS:
             is_known = path == TOKEN_PATH and method == "POST"
         else:
-            is_known = method in self._endpoints[_INTERFACES[name]].get(path, ())
-        return f"{method} {path}" if is_known else "other"
+            endpoint, _ = self._endpoints.find(_INTERFACES[name], path)
+            is_known = endpoint is not None and method in endpoint.handlers
+            path = endpoint.path if endpoint is not None else path
+        return f"{name} {method} {path}" if is_known else f"{name} other"
 
     async def _token(self, request: Request, environment: Environment, address: str) -> Response:
         if request.method != "POST":
-            raise _not_allowed(["POST"])
-        body = await _read(request, _LARGEST_FORM)
+            raise not_allowed(["POST"])
+        body = await read_body(request, _LARGEST_FORM)
         query = request.scope["query_string"].decode("latin-1")
         fields = self._token_endpoint.respond(environment, address, request.headers, query, body)
         return JSONResponse(fields, headers=_NO_STORE)
@@ -140,62 +136,12 @@ class PracticeApp:
             raise RequestRefusedError(404, "not_found", f"This address only has POST {TOKEN_PATH}.")
         # Authentication comes first: strangers do not learn which paths exist.
         holder = self._authenticator.holder(request.headers, name)
-        handler = self._handler(request, self._endpoints[_INTERFACES[name]])
-        return await handler(request, holder)
-
-    def _handler(self, request: Request, endpoints: Mapping[str, Mapping[str, _Handler]]) -> _Handler:
-        methods = endpoints.get(request.scope["path"])
-        if methods is None:
-            endpoint_list = ", ".join(f"{method} {path}" for path, handlers in endpoints.items() for method in handlers)
-            raise RequestRefusedError(404, "not_found", f"There is no such path. This address has {endpoint_list}.")
-        handler = methods.get(_method(request))
-        if handler is None:
-            raise _not_allowed([*methods, "HEAD"] if "GET" in methods else [*methods])
-        return handler
-
-    async def _account(self, request: Request, holder: Holder) -> Response:
-        del request
-        return JSONResponse(payloads.account(holder.name, 0))
-
-    async def _accounts(self, request: Request, holder: Holder) -> Response:
-        accounts = self._accounts_of.get(holder.name)
-        if accounts is None:
-            accounts = [payloads.account(holder.name, number) for number in range(self._world.options.accounts)]
-            self._accounts_of[holder.name] = accounts
-        limit, status = _single(request, "limit"), _single(request, "status")
-        if status is not None:
-            if status not in payloads.STATUSES:
-                raise _bad_query(f"status must be one of {', '.join(payloads.STATUSES)}.")
-            accounts = [account for account in accounts if account["status"] == status]
-        if limit is not None:
-            if not (limit.isascii() and limit.isdecimal() and 0 < len(limit) <= 9 and int(limit) > 0):
-                raise _bad_query("limit must be a positive whole number.")
-            accounts = accounts[: int(limit)]
-        return JSONResponse(accounts)
-
-    async def _quotes(self, request: Request, holder: Holder) -> Response:
-        del holder
-        text = _single(request, "symbols")
-        symbols = payloads.SYMBOLS if text is None else tuple(text.split(","))
-        if len(symbols) > payloads.MOST_SYMBOLS or not all(payloads.SYMBOL.match(symbol) for symbol in symbols):
-            raise _bad_query(
-                f"symbols must be up to {payloads.MOST_SYMBOLS} of one to six capital letters, with commas."
-            )
-        return JSONResponse(payloads.quotes(symbols))
-
-    async def _order(self, request: Request, holder: Holder) -> Response:
-        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            raise RequestRefusedError(415, "unsupported_media_type", "An order must be sent as application/json.")
-        body = await _read(request, _LARGEST_BODY)
-        try:
-            fields = json.loads(body)
-        except (ValueError, RecursionError):
-            raise RequestRefusedError(400, "malformed", "The body is not JSON.") from None
-        try:
-            order = payloads.order(holder.name, fields)
-        except ValueError as error:
-            raise RequestRefusedError(422, "invalid_order", str(error)) from None
-        return JSONResponse(order, status_code=201)
+        seconds = self._rate_limit.seconds_to_wait(holder.name)
+        if seconds:
+            self._world.stats.count_rate_limited()
+            message = f"These credentials may call {self._world.options.rate_limit} times a second."
+            raise RequestRefusedError(429, "rate_limited", message, [("Retry-After", str(seconds))])
+        return await self._endpoints.answer(request, _INTERFACES[name], holder)
 
     def _refused(self, refusal: RequestRefusedError, *, is_token_request: bool = False) -> Response:
         self._world.stats.count_refusal()
@@ -212,36 +158,3 @@ class PracticeApp:
             raise ConnectionDroppedError
         headers = {} if fault.retry_after is None else {"Retry-After": str(fault.retry_after)}
         return Response(fault.content, fault.status, headers, media_type=fault.content_type)
-
-
-async def _read(request: Request, limit: int) -> bytes:
-    """Return the body, of at most `limit` bytes."""
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > limit:
-            raise RequestRefusedError(
-                413, "too_large", f"The body has more than {limit} bytes.", [("Connection", "close")]
-            )
-    return bytes(body)
-
-
-def _single(request: Request, name: str) -> str | None:
-    values = request.query_params.getlist(name)
-    if len(values) > 1:
-        raise _bad_query(f"{name} must not be given twice.")
-    return values[0] if values else None
-
-
-def _method(request: Request) -> str:
-    """Return the method, with GET for HEAD (RFC 9110 section 9.3.2); the server leaves out the body."""
-    return "GET" if request.method == "HEAD" else request.method
-
-
-def _bad_query(message: str) -> RequestRefusedError:
-    return RequestRefusedError(400, "bad_query", message)
-
-
-def _not_allowed(methods: list[str]) -> RequestRefusedError:
-    allow = ", ".join(methods)
-    return RequestRefusedError(405, "method_not_allowed", f"This path takes {allow}.", [("Allow", allow)])

@@ -1,7 +1,8 @@
 """Payloads of the practice service. The service document does not show any, so each says `"made_up": true`.
 
-The same arguments give the same payload in every run, without clock, randomness or addresses. Amounts, prices and
-quantities are decimal text; instants are RFC 3339 text in UTC.
+The same arguments give the same payload in every run, without randomness or addresses; prices, market values and
+equity belong to an instant, which is an argument. Amounts, prices and quantities are decimal text; instants are
+RFC 3339 text in UTC.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
+from toolkit.practice_service.prices import base_price, draw, price
+
 STATUSES: Final = ("open", "restricted", "closed")
 SYMBOLS: Final = ("ALFA", "BRVO", "CHRL", "DLTA", "ECHO", "FXTR", "GOLF", "HOTL")
 MOST_SYMBOLS: Final = 50
@@ -22,31 +25,35 @@ SIDES: Final = ("buy", "sell")
 _QUANTITY: Final = re.compile(r"(?=.*[1-9])[0-9]{1,9}(\.[0-9]{1,6})?\Z", re.ASCII)
 _ORDER_FIELDS: Final = frozenset({"symbol", "side", "quantity"})
 _FIRST_OPENED: Final = datetime(2019, 1, 2, 14, 30, tzinfo=UTC)
-_AS_OF: Final = datetime(2026, 1, 2, 15, 30, tzinfo=UTC)
+_LAST_ORDER: Final = datetime(2026, 1, 2, 15, 30, tzinfo=UTC)
+_BETWEEN_ORDERS: Final = timedelta(hours=31)
+_MOST_ORDERS: Final = 220
 _CENT: Final = Decimal("0.01")
+_UUID_PREFIX: Final = uuid.NAMESPACE_OID.bytes + b"service-access-toolkit/practice/"
+_POSITION_OF_ACCOUNT: Final = ("symbol", "quantity", "average_price", "market_value")
 _CITIES: Final = (("Lisbon", "PT"), ("Osaka", "JP"), ("Montréal", "CA"), ("Boston", "US"), ("Kraków", "PL"))
 
 
-def account(holder: str, number: int) -> dict[str, Any]:
-    """Return account `number` (from 0) of a holder.
+def account(holder: str, number: int, at: datetime) -> dict[str, Any]:
+    """Return account `number` (from 0) of a holder, as it is at an instant.
 
     `equity` is the sum of `cash` and the market values of `positions`; a closed account has neither.
     """
 
     def pick(field: str, upper: int) -> int:
-        return _number(f"{holder}/{number}/{field}", upper)
+        return draw(f"{holder}/{number}/{field}", upper)
 
-    status = STATUSES[(0, 0, 0, 0, 1, 0, 0, 2)[(number + pick("status", 2)) % 8]]
-    positions = [] if status == "closed" else _positions(holder, number)
+    status = account_status(holder, number)
+    owned = _positions(holder, number, at)
     cash = Decimal(0) if status == "closed" else Decimal(pick("cash", 25_000_000)) / 100
-    equity = cash + sum((Decimal(position["market_value"]) for position in positions), Decimal(0))
+    equity = cash + sum((Decimal(position["market_value"]) for position in owned), Decimal(0))
     margin = pick("margin", 3) == 0
     city, country = _CITIES[pick("city", len(_CITIES))]
     opened = _FIRST_OPENED + timedelta(seconds=pick("opened", 200_000_000))
     if number % 3 == 0:
         opened += timedelta(microseconds=1 + pick("fraction", 999_999))
     return {
-        "id": str(_identifier(f"{holder}/{number}")),
+        "id": account_id(holder, number),
         "account_number": _account_number(holder, number),
         "status": status,
         "currency": "EUR" if pick("currency", 4) == 0 else "USD",
@@ -58,18 +65,60 @@ def account(holder: str, number: int) -> dict[str, Any]:
         "trades_last_week": pick("trades", 40) if status == "open" else 0,
         "closed_on": "2025-12-31" if status == "closed" else None,
         "contact": {"city": city, "country": country},
-        "positions": positions,
+        "positions": [{name: position[name] for name in _POSITION_OF_ACCOUNT} for position in owned],
         "made_up": True,
     }
 
 
-def quotes(symbols: Sequence[str]) -> dict[str, Any]:
-    """Return a quote for each symbol, in this order."""
-    return {"quotes": [_quote(symbol) for symbol in symbols], "made_up": True}
+def account_id(holder: str, number: int) -> str:
+    """Return the identifier of account `number` (from 0) of a holder, a UUID."""
+    return _identifier(f"{holder}/{number}")
 
 
-def order(holder: str, fields: Any) -> dict[str, Any]:
-    """Return the accepted order for the JSON body of a holder.
+def account_status(holder: str, number: int) -> str:
+    """Return the status of account `number` (from 0) of a holder, one of `STATUSES`."""
+    return STATUSES[(0, 0, 0, 0, 1, 0, 0, 2)[(number + draw(f"{holder}/{number}/status", 2)) % 8]]
+
+
+def positions(holder: str, number: int, at: datetime) -> list[dict[str, Any]]:
+    """Return the positions of account `number` (from 0) of a holder, none to three, valued at an instant."""
+    as_of = _now(at)
+    return [{**position, "as_of": as_of, "made_up": True} for position in _positions(holder, number, at)]
+
+
+def order_count(holder: str, number: int) -> int:
+    """Return how many orders account `number` (from 0) of a holder has in its history."""
+    return draw(f"{holder}/{number}/orders", _MOST_ORDERS)
+
+
+def past_order(holder: str, number: int, place: int) -> dict[str, Any]:
+    """Return the order at a place (from 0, the newest) in the history of account `number` of a holder.
+
+    The history ends in January 2026 and stays as it is.
+    """
+    label = f"{holder}/{number}/order/{place}"
+    submitted = _LAST_ORDER - place * _BETWEEN_ORDERS - timedelta(seconds=draw(f"{label}/at", 80_000))
+    symbol = SYMBOLS[draw(f"{label}/symbol", len(SYMBOLS))]
+    filled = draw(f"{label}/filled", 6) > 0
+    return {
+        "id": _identifier(label),
+        "symbol": symbol,
+        "side": SIDES[draw(f"{label}/side", 2)],
+        "quantity": str(Decimal(1 + draw(f"{label}/quantity", 400)) / 4),
+        "status": "filled" if filled else "canceled",
+        "price": _money(price(symbol, submitted)),
+        "submitted_at": _instant(submitted),
+        "filled_at": _instant(submitted + timedelta(milliseconds=draw(f"{label}/wait", 5_000))) if filled else None,
+    }
+
+
+def quotes(symbols: Sequence[str], at: datetime) -> dict[str, Any]:
+    """Return a quote for each symbol, in this order, dated with the instant."""
+    return {"quotes": [_quote(symbol, at) for symbol in symbols], "made_up": True}
+
+
+def order(holder: str, fields: Any, at: datetime) -> dict[str, Any]:
+    """Return the order that is accepted at an instant, for the JSON body of a holder.
 
     Raises:
         ValueError: if it is not an object of valid `symbol`, `side` and `quantity`; names the field, not its value.
@@ -86,57 +135,54 @@ def order(holder: str, fields: Any) -> dict[str, Any]:
     if not isinstance(quantity, str) or not _QUANTITY.match(quantity):
         raise ValueError("quantity must be a positive whole number, or decimal text such as 1.5.")
     return {
-        "id": str(_identifier(f"{holder}/order/{symbol}/{side}/{quantity}")),
+        "id": _identifier(f"{holder}/order/{symbol}/{side}/{quantity}"),
         "symbol": symbol,
         "side": side,
         "quantity": quantity,
         "status": "accepted",
-        "price": _money(_price(symbol)),
-        "submitted_at": _instant(_AS_OF),
+        "price": _money(price(symbol, at)),
+        "submitted_at": _now(at),
         "made_up": True,
     }
 
 
-def _positions(holder: str, number: int) -> list[dict[str, Any]]:
-    count = _number(f"{holder}/{number}/positions", 4)
-    start = _number(f"{holder}/{number}/first", len(SYMBOLS))
-    return [_position(holder, number, SYMBOLS[(start + step) % len(SYMBOLS)]) for step in range(count)]
+def _positions(holder: str, number: int, at: datetime) -> list[dict[str, Any]]:
+    if account_status(holder, number) == "closed":
+        return []
+    count = draw(f"{holder}/{number}/positions", 4)
+    start = draw(f"{holder}/{number}/first", len(SYMBOLS))
+    return [_position(holder, number, SYMBOLS[(start + step) % len(SYMBOLS)], at) for step in range(count)]
 
 
-def _position(holder: str, number: int, symbol: str) -> dict[str, Any]:
-    quantity = Decimal(1 + _number(f"{holder}/{number}/{symbol}", 4_000)) / 4
-    paid = _price(symbol) * (80 + _number(f"{holder}/{number}/{symbol}/paid", 40)) / 100
+def _position(holder: str, number: int, symbol: str, at: datetime) -> dict[str, Any]:
+    quantity = Decimal(1 + draw(f"{holder}/{number}/{symbol}", 4_000)) / 4
+    paid = base_price(symbol) * (80 + draw(f"{holder}/{number}/{symbol}/paid", 40)) / 100
+    now = price(symbol, at)
     return {
         "symbol": symbol,
         "quantity": str(quantity),
         "average_price": _money(paid),
-        "market_value": _money(quantity * _price(symbol)),
+        "price": _money(now),
+        "market_value": _money(quantity * now),
     }
 
 
-def _quote(symbol: str) -> dict[str, Any]:
-    price, spread = _price(symbol), (1 + _number(f"{symbol}/spread", 9)) * _CENT
-    at = _AS_OF + timedelta(milliseconds=_number(f"{symbol}/at", 60_000))
-    return {"symbol": symbol, "bid": _money(price - spread), "ask": _money(price + spread), "at": _instant(at)}
-
-
-def _price(symbol: str) -> Decimal:
-    return Decimal(500 + _number(f"{symbol}/price", 50_000)) / 100
+def _quote(symbol: str, at: datetime) -> dict[str, Any]:
+    middle, spread = price(symbol, at), (1 + draw(f"{symbol}/spread", 9)) * _CENT
+    return {"symbol": symbol, "bid": _money(middle - spread), "ask": _money(middle + spread), "at": _now(at)}
 
 
 def _account_number(holder: str, number: int) -> str:
     """Return nine digits or more, unique for the holder; every fourth number has a leading zero."""
-    first = 0 if number % 4 == 0 else 1 + _number(f"{holder}/{number}/digit", 9)
-    return f"{first}{_number(f'{holder}/branch', 100):02d}{number:06d}"
+    first = 0 if number % 4 == 0 else 1 + draw(f"{holder}/{number}/digit", 9)
+    return f"{first}{draw(f'{holder}/branch', 100):02d}{number:06d}"
 
 
-def _identifier(label: str) -> uuid.UUID:
-    return uuid.uuid5(uuid.NAMESPACE_OID, f"service-access-toolkit/practice/{label}")
-
-
-def _number(label: str, upper: int) -> int:
-    """Return a number from 0 to `upper` (exclusive), taken from a digest and so the same in every Python version."""
-    return int.from_bytes(hashlib.sha256(label.encode()).digest()[:8], "big") % upper
+def _identifier(label: str) -> str:
+    """Return the version 5 UUID of a label (RFC 9562 section 5.5), as `uuid.uuid5` does, but several times faster."""
+    digest = hashlib.sha1(_UUID_PREFIX + label.encode(), usedforsecurity=False).hexdigest()
+    variant = "89ab"[int(digest[16], 16) % 4]
+    return f"{digest[:8]}-{digest[8:12]}-5{digest[13:16]}-{variant}{digest[17:20]}-{digest[20:32]}"
 
 
 def _money(amount: Decimal) -> str:
@@ -145,3 +191,7 @@ def _money(amount: Decimal) -> str:
 
 def _instant(instant: datetime) -> str:
     return instant.isoformat().replace("+00:00", "Z")
+
+
+def _now(at: datetime) -> str:
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -20,6 +20,8 @@ _MOST_ACCOUNTS: Final = 100_000
 _SHORTEST_VALIDITY: Final = 2  # seconds; expires_in is a whole number below it and above zero
 _LONGEST_VALIDITY: Final = 86_400  # seconds
 _LONGEST_DELAY: Final = 3_600  # seconds
+_LOWEST_RATE: Final = 0.01  # calls a second
+_HIGHEST_RATE: Final = 1_000_000  # calls a second
 
 
 class Stats:
@@ -33,8 +35,12 @@ class Stats:
         calls: all other requests.
         refused: requests that the service answered with a 4xx status, faults not included.
         faulted: requests that met a fault.
-        by_endpoint: requests by address and endpoint, such as `broker GET /v1/accounts`. Requests to unknown
-            endpoints count as `broker other`, because a path may hold anything.
+        rate_limited: calls that exceeded the rate limit; they count as refused too.
+        by_endpoint: requests by address and endpoint, such as `broker GET /v1/accounts`. The identifiers of accounts
+            stand as `{account_id}`. Requests to unknown endpoints count as `broker other`, because a path may hold
+            anything.
+        by_status: responses by address and endpoint, and by status: `by_status["broker GET /v1/accounts"][200]`.
+            A connection that a fault closed has no response.
     """
 
     def __init__(self) -> None:
@@ -52,21 +58,38 @@ class Stats:
         with self._lock:
             return dict(sorted(self._requests.items()))
 
+    @property
+    def by_status(self) -> dict[str, dict[int, int]]:
+        counts: dict[str, dict[int, int]] = {}
+        with self._lock:
+            for (endpoint, status), count in sorted(self._responses.items()):
+                counts.setdefault(endpoint, {})[status] = count
+        return counts
+
     def reset(self) -> None:
         """Set every count to zero."""
         with self._lock:
-            self.token_requests = self.calls = self.refused = self.faulted = 0
+            self.token_requests = self.calls = self.refused = self.faulted = self.rate_limited = 0
             self._requests: Counter[str] = Counter()
+            self._responses: Counter[tuple[str, int]] = Counter()
 
-    def count_request(self, address_name: str, endpoint: str, *, token_request: bool) -> None:
+    def count_request(self, endpoint: str, *, token_request: bool) -> None:
         with self._lock:
             self.token_requests += token_request
             self.calls += not token_request
-            self._requests[f"{address_name} {endpoint}"] += 1
+            self._requests[endpoint] += 1
+
+    def count_response(self, endpoint: str, status: int) -> None:
+        with self._lock:
+            self._responses[endpoint, status] += 1
 
     def count_refusal(self) -> None:
         with self._lock:
             self.refused += 1
+
+    def count_rate_limited(self) -> None:
+        with self._lock:
+            self.rate_limited += 1
 
     def count_fault(self) -> None:
         with self._lock:
@@ -85,6 +108,7 @@ class Options:
     token_validity: float = 900
     delay: float = 0.0
     token_delay: float = 0.0
+    rate_limit: float | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.accounts, int):
@@ -95,6 +119,8 @@ class Options:
         _check_range("token_validity", self.token_validity, _SHORTEST_VALIDITY, _LONGEST_VALIDITY)
         _check_range("delay", self.delay, 0, _LONGEST_DELAY)
         _check_range("token_delay", self.token_delay, 0, _LONGEST_DELAY)
+        if self.rate_limit is not None:
+            _check_range("rate_limit", self.rate_limit, _LOWEST_RATE, _HIGHEST_RATE)
 
 
 @dataclass(frozen=True, slots=True)

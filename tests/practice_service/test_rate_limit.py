@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.core.clock import ManualClock
+from toolkit.practice_service.rate_limit import RateLimit
+
+
+@given(
+    rate=st.floats(0.05, 50),
+    pauses=st.lists(st.floats(0, 3), max_size=60),
+)
+def test_never_more_than_the_rate(rate, pauses):
+    """In any stretch of time at most its share of calls and one full bucket pass."""
+    clock = ManualClock()
+    limit, passed = RateLimit(rate, clock), []
+    for pause in pauses:
+        clock.advance(pause)
+        if limit.seconds_to_wait("holder") == 0:
+            passed.append(clock.monotonic())
+    for first, start in enumerate(passed):
+        for last in range(first, len(passed)):
+            assert last - first + 1 <= rate * (passed[last] - start) + max(1, rate) + 1e-3
+
+
+@given(rate=st.floats(0.05, 50))
+def test_wait_is_enough(rate):
+    """Who waits as long as the answer says may call again, and the wait is at least a second."""
+    clock = ManualClock()
+    limit = RateLimit(rate, clock)
+    while not (seconds := limit.seconds_to_wait("holder")):
+        pass
+    assert isinstance(seconds, int)
+    assert seconds >= 1
+    clock.advance(seconds)
+    assert limit.seconds_to_wait("holder") == 0
+
+
+@given(rate=st.floats(1, 50))
+def test_even_calls_pass(rate):
+    """A caller that keeps to the rate is never refused."""
+    clock = ManualClock()
+    limit = RateLimit(rate, clock)
+    for _ in range(100):
+        assert limit.seconds_to_wait("holder") == 0
+        clock.advance(1 / rate)
+
+
+def test_each_holder_has_its_own():
+    """One holder's calls do not use up another's, and without a rate nobody waits."""
+    limit = RateLimit(1, ManualClock())
+    assert [limit.seconds_to_wait(name) for name in ("a", "a", "b", "b")] == [0, 1, 0, 1]
+    assert {RateLimit(None, ManualClock()).seconds_to_wait("a") for _ in range(3)} == {0}
+
+
+@pytest.mark.parametrize("rate", [0.05, 3])
+def test_retry_after_counts_down(rate):
+    """Refused calls do not push the next chance away."""
+    clock = ManualClock()
+    limit = RateLimit(rate, clock)
+    while not (first := limit.seconds_to_wait("holder")):
+        pass
+    clock.advance(first - 0.5)
+    assert limit.seconds_to_wait("holder") <= 1
