@@ -57,6 +57,4 @@ def test_list_that_became_shorter():
 def test_next_link():
     """The link keeps every other parameter and replaces the page token."""
     link = next_link("http://127.0.0.1:1/v1/accounts", b"page_size=5&page_token=old&status=open&x=%26&empty=", "new")
-    assert link == (
-        '<http://127.0.0.1:1/v1/accounts?page_size=5&status=open&x=%26&empty=&page_token=new>; rel="next"'
-    )
+    assert link == ('<http://127.0.0.1:1/v1/accounts?page_size=5&status=open&x=%26&empty=&page_token=new>; rel="next"')

@@ -103,13 +103,18 @@ def demo(
 
 @app.command(
     epilog=terminal.examples(
-        "toolkit practice", "toolkit practice --accounts 100 --port 8800", "toolkit practice --token-validity 60"
+        "toolkit practice",
+        "toolkit practice --accounts 100 --port 8800",
+        "toolkit practice --token-validity 60 --rate-limit 5",
     )
 )
 def practice(
     accounts: Annotated[int, typer.Option(help="Accounts of each broker partner.")] = 25,
     token_validity: Annotated[float, typer.Option(help="Seconds for which a token is accepted.")] = 900,
     delay: Annotated[float, typer.Option(help="Seconds to wait before each answer.")] = 0.0,
+    rate_limit: Annotated[
+        float | None, typer.Option(help="Calls a second for each holder; further calls get 429.")
+    ] = None,
     port: Annotated[int, typer.Option(help="First of eight consecutive ports; 0 picks free ones.")] = 0,
 ) -> None:
     """Run the practice service on this machine until Ctrl+C, and print how to call it."""
@@ -121,7 +126,9 @@ def practice(
             "Unset it and run this again.",
             about="TOOLKIT_OFFLINE",
         )
-    with start_practice(accounts=accounts, token_validity=token_validity, delay=delay, port=port) as service:
+    with start_practice(
+        accounts=accounts, token_validity=token_validity, delay=delay, rate_limit=rate_limit, port=port
+    ) as service:
         typer.echo("# A practice service, for this machine only. Its credentials stop working when it stops.")
         typer.echo("# Paste into another shell, then run: toolkit record mine --environment broker-sandbox\n")
         for name, address in service.settings.addresses.items():

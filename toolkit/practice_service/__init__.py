@@ -41,13 +41,33 @@ def practice(
 ) -> PracticeService:
     """Return a practice service for a `with` statement, or to start with `start()`.
 
+    It is a local server. Everything it serves is made up, and says so. Beside the two calls that the service document
+    shows it has some of its own:
+
+    - `GET /v1/accounts` (broker): a list of the partner's accounts, in one answer for up to 100 of them. If there are
+      more, or with `page_size=` (1 to 100), the list comes in pages; a `Link` header with `rel="next"` leads from one
+      to the next. `status=` filters, `limit=` cuts the list.
+    - `GET /v1/practice/accounts/{account_id}/positions` (broker): a list of what the account holds, possibly empty.
+    - `GET /v1/practice/accounts/{account_id}/orders` (broker): `orders`, the newest first, with `next_page_token` for
+      `page_token=` or null; `page_size=` is 50 unless given.
+    - `GET /v2/practice/quotes?symbols=ALFA,BRVO` (market data), and `POST /v1/practice/orders` (broker) or
+      `/v2/practice/orders` (trading) with `symbol`, `side` and `quantity`.
+
+    Prices move with the clock of the service, and market values and equity with them, so two recordings differ.
+    At the same instant every run of the service gives the same answers.
+
+    `service.stats` counts: `token_requests`, `calls`, `refused`, `rate_limited` and `faulted`, calls by path in
+    `by_endpoint`, and responses by path and status in `by_status`. `service.faults.inject("interfaces", 503,
+    retry_after=2)` lets the next call fail, `service.revoke_tokens()` withdraws all tokens.
+
     Args:
         accounts: number of accounts of each broker partner, from 0 to 100,000.
         token_validity: seconds for which a token is accepted, from 2 to 86,400; by default the document's 15 minutes.
+            Short ones show what happens when tokens expire. `expires_in` is one second less.
         delay: seconds to wait before every response.
         token_delay: further seconds to wait before a response of the token endpoints.
-        rate_limit: calls a second for each account holder or correspondent, from 0.01 to 1,000,000, or None for any
-            number. A second's worth of calls may come at once. Further calls are answered with 429 and `Retry-After`.
+        rate_limit: calls a second for each account holder or partner, from 0.01 to 1,000,000, or None for any number.
+            A second's worth may come at once. Further calls are answered with 429 and `Retry-After` in seconds.
         port: first of eight consecutive ports, or 0 for any free ports.
         clock: the time of the service; by default the system's clock.
 

@@ -1,0 +1,237 @@
+"""Pages, positions and order histories of the practice service, called in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import httpx
+import pytest
+
+from toolkit.core.clock import ManualClock
+from toolkit.practice_service import payloads
+from toolkit.practice_service.asgi import PracticeApp
+from toolkit.practice_service.endpoints import Endpoints
+from toolkit.practice_service.world import Options, World
+
+BASE = "http://127.0.0.1:50001"
+HOLDERS = {"broker": "broker-secret", "broker-2": "broker-2"}
+MORE_QUERIES = ["page_size=0", "page_size=101", "page_size=x", "page_size=1&page_size=2", "page_token=", "page_token=x"]
+
+
+class InMemory:
+    """The application, its clock, and calls to its broker address."""
+
+    def __init__(self, **options):
+        self.clock = ManualClock()
+        self.world = World(self.clock, Options(**options))
+        self._app = PracticeApp(self.world, {50_001: "broker", 50_002: "market_data"})
+        self._tokens = {}
+
+    def get(self, path, *, holder="broker", method="GET", base=BASE):
+        async def call():
+            async with httpx.AsyncClient(transport=httpx.ASGITransport(self._app)) as client:
+                return await client.request(method, httpx.URL(base).join(path), headers=self._headers(holder))
+
+        return asyncio.run(call())
+
+    def id_of(self, holder, number):
+        return payloads.account_id(holder, number)
+
+    def _headers(self, holder):
+        if holder not in self._tokens:
+            credentials = self.world.holders.credentials[HOLDERS[holder]]
+            owner = self.world.holders.client(credentials.environment, credentials.client_id).holder
+            self._tokens[holder] = self.world.tokens.issue(owner)["access_token"]
+        return {"Authorization": f"Bearer {self._tokens[holder]}"}
+
+
+def pages_of(service, path):
+    """Follow the links of a list; return the responses."""
+    responses = [service.get(path)]
+    while "next" in responses[-1].links:
+        responses.append(service.get(responses[-1].links["next"]["url"]))
+    return responses
+
+
+@pytest.fixture(scope="module")
+def few():
+    return InMemory(accounts=25)
+
+
+@pytest.fixture(scope="module")
+def many():
+    return InMemory(accounts=230)
+
+
+def test_up_to_a_hundred_accounts_come_at_once():
+    """Without page_size up to 100 accounts are one bare list without a link."""
+    response = InMemory(accounts=100).get("/v1/accounts")
+    assert len(response.json()) == 100
+    assert "link" not in response.headers
+
+
+def test_more_accounts_come_in_pages(many):
+    """More than 100 accounts come in pages of 100, in order, each account once."""
+    responses = pages_of(many, "/v1/accounts")
+    assert [len(response.json()) for response in responses] == [100, 100, 30]
+    ids = [account["id"] for response in responses for account in response.json()]
+    assert ids == [many.id_of("broker", number) for number in range(230)]
+    assert responses[0].links["next"]["url"].startswith(f"{BASE}/v1/accounts?page_token=")
+
+
+@pytest.mark.parametrize(
+    "query", ["page_size=7", "page_size=7&status=open&note=a%26b", "status=open&limit=9&page_size=4"]
+)
+def test_links_keep_the_query(few, query):
+    """Pages of any size give what one answer gives, and their links keep the other parameters."""
+    bare = "&".join(part for part in query.split("&") if not part.startswith("page_size"))
+    responses = pages_of(few, f"/v1/accounts?{query}")
+    assert len(responses) > 1
+    for response in responses[1:]:
+        parameters = response.request.url.params
+        assert parameters.remove("page_token") == httpx.QueryParams(query)
+    rows = [account for response in responses for account in response.json()]
+    assert rows == few.get(f"/v1/accounts?{bare}").json()
+
+
+@pytest.mark.parametrize("query", MORE_QUERIES)
+@pytest.mark.parametrize("path", ["/v1/accounts", f"/v1/practice/accounts/{payloads.account_id('broker', 0)}/orders"])
+def test_malformed_pages(few, path, query):
+    """Page sizes out of range, and tokens that the list did not give out, get 400."""
+    response = few.get(f"{path}?{query}")
+    assert (response.status_code, response.json()["error"]) == (400, "bad_query")
+
+
+def test_token_of_another_filter(many):
+    """A page token of the whole list does not fit the filtered list, or another correspondent's."""
+    token = many.get("/v1/accounts").links["next"]["url"].partition("page_token=")[2]
+    assert many.get(f"/v1/accounts?page_token={token}").status_code == 200
+    assert many.get(f"/v1/accounts?status=open&page_token={token}").status_code == 400
+    assert many.get(f"/v1/accounts?page_token={token}", holder="broker-2").status_code == 400
+
+
+def test_positions(few):
+    """The positions of an account are those in the account, with their price, dated now; some accounts have none."""
+    counts = set()
+    for number, account in enumerate(few.get("/v1/accounts").json()):
+        positions = few.get(f"/v1/practice/accounts/{few.id_of('broker', number)}/positions").json()
+        counts.add(len(positions))
+        fields = ("symbol", "quantity", "average_price", "market_value")
+        assert [{name: position[name] for name in fields} for position in positions] == account["positions"]
+        for position in positions:
+            value = (Decimal(position["quantity"]) * Decimal(position["price"])).quantize(Decimal("0.01"))
+            assert Decimal(position["market_value"]) == value
+            assert datetime.fromisoformat(position["as_of"]) == few.clock.now()
+    assert {0, 1} < counts
+
+
+def test_order_history(few):
+    """An order history comes newest first, in pages; histories need none, one or several of them."""
+    counts = set()
+    for number in range(25):
+        path, orders = f"/v1/practice/accounts/{few.id_of('broker', number)}/orders", []
+        answer = few.get(path).json()
+        orders += answer["orders"]
+        pages = 1
+        while answer["next_page_token"] is not None:
+            answer = few.get(f"{path}?page_token={answer['next_page_token']}").json()
+            orders += answer["orders"]
+            pages += 1
+        counts.add(pages)
+        assert len({order["id"] for order in orders}) == len(orders) == payloads.order_count("broker", number)
+        submitted = [datetime.fromisoformat(order["submitted_at"]) for order in orders]
+        assert submitted == sorted(submitted, reverse=True)
+        assert all((order["filled_at"] is None) == (order["status"] == "canceled") for order in orders)
+        if number < 3:
+            small = few.get(f"{path}?page_size=3").json()
+            assert small["orders"] == orders[:3]
+    assert {1, 2, 3} <= counts
+
+
+@pytest.mark.parametrize("list_name", ["positions", "orders"])
+def test_unknown_accounts(few, list_name):
+    """Accounts that do not exist, and those of another correspondent, get 404; so do templates of paths."""
+    other = few.id_of("broker-2", 0)
+    assert few.get(f"/v1/practice/accounts/{other}/{list_name}", holder="broker-2").status_code == 200
+    for account in (other, few.id_of("broker", 25), "x", "{account_id}", "", "a%2Fb"):
+        response = few.get(f"/v1/practice/accounts/{account}/{list_name}")
+        assert (response.status_code, response.json()["error"]) == (404, "not_found"), account
+    assert few.get("/v1/practice/accounts/" + few.id_of("broker", 0)).status_code == 404
+
+
+def test_head_and_other_methods(few):
+    """The endpoints of an account take GET and HEAD."""
+    path = f"/v1/practice/accounts/{few.id_of('broker', 0)}/positions"
+    assert few.get(path, method="HEAD").headers["content-length"] == str(len(few.get(path).content))
+    response = few.get(path, method="DELETE")
+    assert (response.status_code, response.headers["allow"]) == (405, "GET, HEAD")
+
+
+def test_stats_by_status():
+    """Responses are counted by endpoint and status; the identifiers of accounts are not kept."""
+    service = InMemory(accounts=2)
+    path = f"/v1/practice/accounts/{service.id_of('broker', 0)}/positions"
+    service.world.faults.inject("interfaces", 503)
+    for asked in (path, path, f"{path}?x=1", "/v1/practice/accounts/x/positions", "/nowhere"):
+        service.get(asked)
+    assert service.world.stats.by_status == {
+        "broker GET /v1/practice/accounts/{account_id}/positions": {200: 2, 404: 1, 503: 1},
+        "broker other": {404: 1},
+    }
+    service.world.stats.reset()
+    assert service.world.stats.by_status == {}
+
+
+def test_rate_limit():
+    """Each correspondent may call so many times a second; further calls get 429 with a Retry-After that is enough."""
+    service = InMemory(accounts=1, rate_limit=2)
+    answers = [service.get("/v1/accounts") for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+    assert answers[-1].headers["retry-after"] == "1"
+    assert answers[-1].json()["error"] == "rate_limited"
+    assert service.get("/v1/accounts", holder="broker-2").status_code == 200
+    assert service.get("/nowhere", base="http://127.0.0.1:50002").status_code == 429
+    service.clock.advance(1)
+    assert service.get("/v1/accounts").status_code == 200
+    stats = service.world.stats
+    assert (stats.calls, stats.refused, stats.rate_limited) == (6, 2, 2)
+    assert stats.by_status["broker GET /v1/accounts"] == {200: 4, 429: 1}
+
+
+def test_answers_of_an_instant_agree():
+    """At any instant an account's equity is its cash and the value of its positions, and repeated answers are equal."""
+    service = InMemory(accounts=6)
+    seen = set()
+    for seconds in (0, 30, 60, 600):
+        service.clock.advance(seconds)
+        response = service.get("/v1/accounts")
+        assert response.content == service.get("/v1/accounts").content
+        for account in response.json():
+            values = sum(Decimal(position["market_value"]) for position in account["positions"])
+            assert Decimal(account["equity"]) == Decimal(account["cash"]) + values
+        seen.add(response.content)
+    assert len(seen) == 4
+
+
+def test_index_is_made_once(monkeypatch):
+    """An account is found by its identifier without a search among all accounts."""
+    made = []
+    original = payloads.account_id
+    monkeypatch.setattr(payloads, "account_id", lambda *about: made.append(about) or original(*about))
+    service = InMemory(accounts=1000)
+    for number in range(20):
+        path = f"/v1/practice/accounts/{original('broker', number)}/positions"
+        assert service.get(path).status_code == 200
+    assert len(made) == 1000
+
+
+def test_templates_are_no_paths():
+    """Every endpoint is found by its own path only."""
+    endpoints = Endpoints(1, ManualClock(datetime(2026, 1, 1, tzinfo=UTC)))
+    endpoint, account_id = endpoints.find("broker", "/v1/practice/accounts/abc/orders")
+    assert (endpoint.path, account_id) == ("/v1/practice/accounts/{account_id}/orders", "abc")
+    for path in ("", "/", "//", "/v1/practice/accounts/orders", "/v1/practice/accounts/a/b/orders"):
+        assert endpoints.find("broker", path)[0] is None
+    assert endpoints.find("trading", "/v1/practice/accounts/abc/orders")[0] is None
