@@ -19,7 +19,7 @@ FLOORS = [
     {"tables", "auth", "scrubbing", "verification"},
     {"cassettes", "practice_service"},
     {"session"},
-    {"notebook", "cli"},
+    {"notebook", "cli", "loans"},
     {"__init__"},
 ]
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS, start=1) for room in rooms}

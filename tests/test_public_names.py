@@ -62,6 +62,7 @@ SIGNATURES = {
     "Cassette.table": lambda self: ...,
     "scan": lambda paths, *, secrets=(): ...,
     "practice": lambda *, accounts=25: ...,
+    "lend": lambda session, cluster: ...,
     "panel": lambda environment=None, credentials=None, cassette=None, *, settings=None: ...,
     "offline": lambda: ...,
     "load_ipython_extension": lambda shell: ...,
@@ -91,7 +92,7 @@ ERRORS = {
 VALUES = ("Environment", "Interface", "Secret", "Settings", "Token", "Signer", "ToolkitError")
 NAMES = sorted({name.partition(".")[0] for name in SIGNATURES} | {*ERRORS, *VALUES})
 ROOT = Path(tk.__file__).parents[1]
-HEAVY = ("pandas", "ipywidgets", "IPython", "yaml", "vcr", "jwt", "cryptography")
+HEAVY = ("pandas", "ipywidgets", "IPython", "yaml", "vcr", "jwt", "cryptography", "distributed")
 
 
 def public(dotted_name):

@@ -10,7 +10,7 @@ loads cryptography, and a script without tables never loads pandas.
 The package has twelve rooms. A room is a folder with one idea; it imports only from its own modules and from rooms on
 floors below it. Open the docstring of its `__init__` for what happens there, in which order, and in which module.
 
-- floor 6: `notebook` (panel, masking, progress), `cli` (the command line)
+- floor 6: `notebook` (panel, masking), `cli` (the command line), `loans` (sessions on the workers of a cluster)
 - floor 5: `session` (one caller in one environment: the story of a call)
 - floor 4: `cassettes` (replay and recording), `practice_service` (a local service to practise with)
 - floor 3: `auth` (credentials, keys, tokens, profiles), `scrubbing` (secrets: known, found, replaced, checked),
@@ -57,6 +57,7 @@ if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as expo
     from toolkit.core.errors import Unreachable as Unreachable
     from toolkit.core.errors import UnsafeAddress as UnsafeAddress
     from toolkit.core.secret import Secret as Secret
+    from toolkit.loans.lend import lend as lend
     from toolkit.local.progress import progress as progress
     from toolkit.local.settings import Settings as Settings
     from toolkit.notebook.magics import load_ipython_extension as load_ipython_extension
@@ -91,6 +92,7 @@ _MODULES = {
         "TokenRefused TokenResponseInvalid ToolkitError Unreachable UnsafeAddress"
     ),
     "toolkit.core.secret": "Secret",
+    "toolkit.loans.lend": "lend",
     "toolkit.local.settings": "Settings",
     "toolkit.notebook.magics": "load_ipython_extension unload_ipython_extension",
     "toolkit.notebook.panel.widget": "panel",

@@ -19,7 +19,7 @@ import httpx
 from toolkit.auth.assertion import ASSERTION_TYPE, client_assertion
 from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair
 from toolkit.auth.tokens.retrying import RetryPolicy, with_retries
-from toolkit.auth.tokens.single_flight import MemoryTokenStore, token_source
+from toolkit.auth.tokens.single_flight import MemoryTokenStore, TokenSource, token_source
 from toolkit.auth.tokens.store import TokenStore
 from toolkit.auth.tokens.token import Token
 from toolkit.core.addresses import Address
@@ -87,7 +87,7 @@ class Grant:
 class KeyPairAuthorizer:
     """The legacy flow (section 5.2): the key pair goes on every call, in two headers or as HTTP Basic.
 
-    It has the methods of a TokenAuthorizer.
+    It has the methods of a BearerAuthorizer.
     """
 
     def __init__(self, credentials: KeyPair, *, header_prefix: str) -> None:
@@ -112,22 +112,17 @@ class KeyPairAuthorizer:
         return False
 
 
-class TokenAuthorizer:
-    """The client credentials flow (section 5.1): a bearer token, reused until it expires.
+class BearerAuthorizer:
+    """A bearer token on every call (section 5.1), reused until it expires. Subclasses say where a new one comes from.
 
     After a 401 with a token that should be valid, the token is renewed once and the request sent once more, if
     its body can be sent again. The service document does not ask for this.
 
     Args:
         credentials: the caller's credentials.
-        auth_address: the address of the authentication interface.
-        clock: tells whether a token is usable, and dates assertions.
-        store: keeps tokens, for this process or for several.
-        exchange: sends token requests.
+        clock: tells whether a token is usable.
         number: returns the number of a token in its session.
-        new_jti: returns a new identifier for an assertion.
-        retries: how often and for how long a failed token request is repeated.
-        timeout: timeout of each token request in seconds, or an httpx.Timeout; 30 seconds by default.
+        source: the token of these credentials.
 
     Attributes:
         recorded_headers: the document's placeholders, which recordings show in place of the credentials.
@@ -136,30 +131,13 @@ class TokenAuthorizer:
     recorded_headers: Headers = (("Authorization", f"Bearer {Placeholder.ACCESS_TOKEN}"),)
 
     def __init__(
-        self,
-        credentials: ClientSecret | ClientKey,
-        *,
-        auth_address: Address,
-        clock: Clock,
-        store: MemoryTokenStore | TokenStore,
-        exchange: Exchange,
-        number: Callable[[Token], int],
-        new_jti: Callable[[], str] = lambda: str(uuid.uuid4()),
-        retries: RetryPolicy = RetryPolicy(),  # noqa: B008 - a frozen value
-        timeout: float | httpx.Timeout | None = None,
+        self, credentials: Credentials, *, clock: Clock, number: Callable[[Token], int], source: TokenSource
     ) -> None:
         self._credentials = credentials
-        self._token_url = f"{auth_address}{TOKEN_PATH}"
-        self._issuer = str(auth_address)
         self._clock = clock
-        self._exchange = exchange
         self._number = number
+        self._source = source
         self._grant: Grant | None = None
-        self._new_jti = new_jti
-        self._retries = retries
-        # A request that no client builds has no timeout unless it is given one.
-        self._timeout = httpx.Timeout(TOKEN_REQUEST_TIMEOUT if timeout is None else timeout).as_dict()
-        self._source = token_source(store, credentials, self._token_url)
 
     @property
     def grant(self) -> Grant | None:
@@ -194,6 +172,62 @@ class TokenAuthorizer:
             grant = Grant(headers, authorization(self._credentials, token, self._number(token)), token)
             self._grant = grant
         return grant
+
+    def _fetch(self, *, patiently: bool) -> Flow[Token]:
+        """Return a new token; see `Fetch`."""
+        raise NotImplementedError
+
+
+class TokenAuthorizer(BearerAuthorizer):
+    """The client credentials flow (section 5.1): tokens come from the token endpoint.
+
+    Args:
+        credentials: the caller's credentials.
+        auth_address: the address of the authentication interface.
+        clock: tells whether a token is usable, and dates assertions.
+        store: keeps tokens, for this process or for several.
+        exchange: sends token requests.
+        number: returns the number of a token in its session.
+        new_jti: returns a new identifier for an assertion.
+        retries: how often and for how long a failed token request is repeated.
+        timeout: timeout of each token request in seconds, or an httpx.Timeout; 30 seconds by default.
+    """
+
+    _credentials: ClientSecret | ClientKey
+
+    def __init__(
+        self,
+        credentials: ClientSecret | ClientKey,
+        *,
+        auth_address: Address,
+        clock: Clock,
+        store: MemoryTokenStore | TokenStore,
+        exchange: Exchange,
+        number: Callable[[Token], int],
+        new_jti: Callable[[], str] = lambda: str(uuid.uuid4()),
+        retries: RetryPolicy = RetryPolicy(),  # noqa: B008 - a frozen value
+        timeout: float | httpx.Timeout | None = None,
+    ) -> None:
+        self._token_url = f"{auth_address}{TOKEN_PATH}"
+        source = token_source(store, credentials, self._token_url)
+        super().__init__(credentials, clock=clock, number=number, source=source)
+        self._issuer = str(auth_address)
+        self._exchange = exchange
+        self._new_jti = new_jti
+        self._retries = retries
+        # A request that no client builds has no timeout unless it is given one.
+        self._timeout = httpx.Timeout(TOKEN_REQUEST_TIMEOUT if timeout is None else timeout).as_dict()
+
+    def reject(self, token: Token, *, was_accepted: bool) -> bool:
+        """Note that the service refused a token to somebody who borrowed it. Return True if a new one is worth a try.
+
+        Args:
+            token: the token.
+            was_accepted: whether the service had accepted it from the borrower before.
+        """
+        if was_accepted:
+            self._source.accept(token)
+        return self._source.reject(token)
 
     def _fetch(self, *, patiently: bool) -> Flow[Token]:
         policy = self._retries if patiently else self._retries._replace(tries=1)
@@ -235,7 +269,7 @@ class TokenAuthorizer:
         )
 
 
-Authorizer = KeyPairAuthorizer | TokenAuthorizer
+Authorizer = KeyPairAuthorizer | BearerAuthorizer
 
 
 class AuthorizedRequest(httpx.Request):

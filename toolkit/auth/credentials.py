@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from itertools import chain
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from toolkit.auth import checks
 from toolkit.auth.assertion import ASSERTION_LIFETIME
@@ -48,7 +48,7 @@ class Credentials(ABC):
         binding: the destinations that they were saved for; None unless they are a saved profile.
     """
 
-    kind: ClassVar[CredentialKind]
+    kind: CredentialKind
     environment: Environment
     name: str
     loaded_from: str

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 import httpx
 
-from toolkit.auth.authorizers import Authorizer, KeyPairAuthorizer, TokenAuthorizer
-from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair
+from toolkit.auth.authorizers import Authorizer
+from toolkit.auth.credentials import Credentials
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.auth.tokens.store import TokenStore
 from toolkit.auth.tokens.token import Token
@@ -208,31 +208,10 @@ class _Session(Generic[ClientType]):
         raise NotImplementedError
 
     def _make_authorizer(self) -> Authorizer:
-        credentials = self.credentials
-        if credentials is not None:
-            from toolkit.auth.destination_memory import check_destinations
+        from toolkit.session.authorizing import make_authorizer
 
-            check_destinations(credentials, self.settings)  # nothing was sent yet, token requests included
-        if isinstance(credentials, KeyPair):
-            return KeyPairAuthorizer(credentials, header_prefix=self.settings.header_prefix)
-        if not isinstance(credentials, ClientSecret | ClientKey):
-            raise ConfigurationError(
-                "This session replays without credentials, so it cannot send anything.",
-                "Give the session credentials, or replay only recorded calls.",
-                about="credentials",
-            )
-        from toolkit.session.token_requests import TokenExchange
-
-        address_name = self.environment.rules.addresses[Interface.AUTH]
-        exchange = TokenExchange(self._sender, credentials, address_name)
-        return TokenAuthorizer(
-            credentials,
-            auth_address=self.settings.address(address_name),
-            clock=self._clock,
-            store=self._store,
-            exchange=exchange,
-            number=exchange.number,
-            timeout=self._timeout,
+        return make_authorizer(
+            self.credentials, settings=self.settings, sender=self._sender, store=self._store, timeout=self._timeout
         )
 
     def _accounts_call(self, params: Mapping[str, Any]) -> tuple[ClientType, str]:

@@ -46,8 +46,8 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
         proxies: Mapping[str, str] | None = None,
     ) -> None:
         self._is_async = is_async
-        self._verify = verify
-        self._proxy = proxy
+        self.verify = verify
+        self.proxy = proxy
         self._proxies = proxies
         self._transports: dict[str, Any] = {}
         self._routes: dict[tuple[bytes, bytes, int | None], Any] = {}
@@ -77,7 +77,7 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
         place = url.raw_scheme, url.raw_host, url.port
         route = self._routes.get(place)
         if route is None:
-            if _verifies_nothing(self._verify) and not is_loopback(url.host):
+            if _verifies_nothing(self.verify) and not is_loopback(url.host):
                 raise UnsafeAddress(
                     f"verify=False is allowed for this machine only, not for {url.host}.",
                     "Leave verify out, or pass the path of a file with the certificate authority.",
@@ -90,8 +90,8 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
     def _proxy_for(self, url: httpx.URL) -> ProxyTypes | None:
         if is_loopback(url.host):
             return None
-        if self._proxy is not None:
-            return self._proxy
+        if self.proxy is not None:
+            return self.proxy
         from urllib import request
 
         proxies = dict(request.getproxies() if self._proxies is None else self._proxies)
@@ -106,7 +106,7 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
         if name not in self._transports:
             make = httpx.AsyncHTTPTransport if self._is_async else httpx.HTTPTransport
             # Loading certificate authorities is slow. Plain http does not need them; an empty context trusts nobody.
-            verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_plain else _context(self._verify)
+            verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_plain else _context(self.verify)
             try:
                 self._transports[name] = make(verify=verify, proxy=proxy)
             except (ValueError, httpx.InvalidURL):

@@ -24,6 +24,11 @@ LONGEST_LIFETIME: Final = timedelta(days=1)
 _BEARER_TOKEN: Final = re.compile(r"[!-~]+\Z")  # more than RFC 6750 section 2.1 allows, as some servers send
 
 
+def early_seconds(lifetime: timedelta) -> float:
+    """Return how many seconds before its end a token of this lifetime is renewed."""
+    return min(EARLY_AT_MOST, EARLY_SHARE * lifetime.total_seconds())
+
+
 def is_bearer_token(value: object) -> TypeGuard[str]:
     """Return True if a value is text that an Authorization header can carry as a bearer token."""
     return isinstance(value, str) and _BEARER_TOKEN.match(value) is not None
@@ -38,6 +43,7 @@ class Token:
         issued_at: when its lifetime starts: the instant before it was requested.
         expires_at: when it ends, according to the service's `expires_in`.
         expires_monotonic: when it ends on the monotonic clock, in seconds.
+        early: seconds before its end at which to ask for a new one; by default a tenth of the lifetime, and at most 10.
         renew_at: when to request a new one, slightly before it ends.
         renew_monotonic: the same instant on the monotonic clock, in seconds.
     """
@@ -47,11 +53,12 @@ class Token:
     expires_at: datetime
     # The second clock notices what the wall clock cannot: that the wall clock was set back.
     expires_monotonic: float = field(default=math.inf, repr=False, compare=False)
+    early: float | None = field(default=None, repr=False, compare=False)
     renew_at: datetime = field(init=False, repr=False, compare=False)
     renew_monotonic: float = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        early = min(EARLY_AT_MOST, EARLY_SHARE * self.lifetime.total_seconds())
+        early = early_seconds(self.lifetime) if self.early is None else self.early
         object.__setattr__(self, "renew_at", self.expires_at - timedelta(seconds=early))
         object.__setattr__(self, "renew_monotonic", self.expires_monotonic - early)
 

@@ -1,0 +1,208 @@
+"""Dask's part of a loan: a `Variable` that holds what the lender publishes, and a topic for questions to the lender.
+
+The scheduler keeps the variable. The lender's side runs on the event loop of its `distributed.Client`, so publications
+reach the scheduler in the order of their editions. Only this module imports distributed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Callable
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from toolkit.core.addresses import is_loopback
+from toolkit.core.errors import ConfigurationError, UnsafeAddress
+from toolkit.core.escaping import excerpt
+from toolkit.loans.borrower import BoardSilentError
+from toolkit.loans.lender import Ask, LoanState
+from toolkit.loans.publication import Publication
+
+_READ_WITHIN: Final = 5.0  # seconds
+_PUBLISH_WITHIN: Final = 10.0  # seconds
+_PRIVATE_SCHEMES: Final = frozenset({"tls", "wss", "inproc"})
+_PREFIX: Final = "toolkit-loan-"
+
+
+def check_cluster(cluster: Any) -> None:
+    """Check that a token may be published on a cluster: nobody on the way can read it.
+
+    Raises:
+        ConfigurationError: if it is not a connected `distributed.Client`, or distributed is not installed.
+        UnsafeAddress: if the scheduler or a worker is on another machine and is called without TLS.
+    """
+    client_class = _distributed().Client
+    if not isinstance(cluster, client_class):
+        raise ConfigurationError(
+            f"A cluster is a dask.distributed.Client, not {type(cluster).__name__}.",
+            "Pass the client: with Client(cluster) as client: tk.lend(session, client)",
+            about="cluster",
+        )
+    if cluster.status != "running":
+        raise ConfigurationError(
+            f"The client of the cluster is not connected: its status is {excerpt(str(cluster.status))}.",
+            "Open it before the loan, and close it afterwards.",
+            about="cluster",
+        )
+    scheduler = str(cluster.scheduler_info()["address"])
+    for address in (str(cluster.scheduler.address), scheduler, *worker_addresses(cluster)):
+        if not _is_private(address):
+            raise UnsafeAddress(
+                f"The cluster is called without TLS at {excerpt(address)}, on another machine. Whoever can read the "
+                "network there would read the access tokens.",
+                "Nothing was lent. Start scheduler, workers and client with TLS, as in Client(address, security=...) "
+                "with distributed.Security; a cluster on this machine needs none.",
+                about="cluster",
+            )
+
+
+def worker_addresses(cluster: Any) -> list[str]:
+    """Return the addresses of the workers that the cluster has now."""
+    return [str(address) for address in cluster.nthreads()]
+
+
+def _is_private(address: str) -> bool:
+    parts = urlsplit(address if "://" in address else f"tcp://{address}")
+    return parts.scheme in _PRIVATE_SCHEMES or is_loopback(parts.hostname or "")
+
+
+class LenderBoard:
+    """Where a lender publishes. Not to be used on the event loop of the client.
+
+    Args:
+        cluster: a connected `distributed.Client`.
+        loan: name of the loan.
+        state: what is published.
+        note: called on the client's event loop with each question of a borrower.
+    """
+
+    def __init__(self, cluster: Any, loan: str, state: LoanState, note: Callable[[Ask], None]) -> None:
+        self._cluster = cluster
+        self._topic = _PREFIX + loan
+        self._variable = _distributed().Variable(_PREFIX + loan, client=cluster)
+        self._state = state
+        self._note = note
+        self._lock = asyncio.Lock()
+        self._is_wanted = False
+        self._is_subscribed = False
+
+    def publish(self) -> bool:
+        """Publish what the state says; return False if the scheduler could not be reached."""
+        try:
+            if not self._is_subscribed:
+                self._cluster.subscribe_topic(self._topic, self._answer)
+                self._is_subscribed = True
+            self._cluster.sync(self._publish, callback_timeout=_PUBLISH_WITHIN, asynchronous=False)
+        except Exception:  # noqa: BLE001 - distributed raises errors of many kinds when a connection is lost
+            self._is_subscribed = False
+            return False
+        return True
+
+    def count_workers(self) -> int:
+        """Return the number of workers, at least 1."""
+        try:
+            return max(1, len(worker_addresses(self._cluster)))
+        except Exception:  # noqa: BLE001 - as above; the next turn counts again
+            return 1
+
+    def close(self) -> None:
+        """Publish the last state, and listen no more."""
+        if self.publish():
+            self._cluster.unsubscribe_topic(self._topic)
+
+    async def _publish(self) -> None:
+        self._is_wanted = True
+        async with self._lock:
+            if self._is_wanted:
+                self._is_wanted = False
+                await self._variable.set(self._state.publication().to_fields())
+
+    async def _answer(self, event: tuple[float, Any]) -> None:
+        """Answer a question at once with what is known, since a renewal may take long."""
+        ask = Ask.from_fields(event[1])
+        if ask is not None:
+            self._note(ask)
+            await self._publish()
+
+
+class WorkerBoard:
+    """Where a borrower reads, in a task on a worker. Made in the task's own thread; any thread may use it then.
+
+    Args:
+        loan: name of the loan.
+    """
+
+    def __init__(self, loan: str) -> None:
+        self._topic = _PREFIX + loan
+        self._context = contextvars.copy_context()  # in which Dask notes the worker
+        self._client: Any = None
+
+    def read(self) -> Publication:
+        """Return the latest publication; see `Board`."""
+        client = self._connected()
+        try:
+            fields = _distributed().Variable(self._topic, client=client).get(timeout=_READ_WITHIN)
+            return Publication.from_fields(fields)
+        except ValueError:
+            raise BoardSilentError("its variable holds something else, maybe of another version.") from None
+        except Exception as error:  # noqa: BLE001 - distributed raises errors of many kinds when a connection is lost
+            raise BoardSilentError(f"the scheduler gave no answer ({type(error).__name__}).") from None
+
+    def ask(self, ask: Ask) -> None:
+        """Send a question to the lender; see `Board`."""
+        client = self._connected()
+        try:
+            client.log_event(self._topic, ask.to_fields())
+        except Exception as error:  # noqa: BLE001 - as above
+            raise BoardSilentError(f"the scheduler cannot be reached ({type(error).__name__}).") from None
+
+    def _connected(self) -> Any:
+        """Return the client of this worker.
+
+        Raises:
+            ConfigurationError: if this is not a task on a worker, or it would block the worker's event loop.
+            BoardSilentError: if the scheduler cannot be reached.
+        """
+        client = self._client
+        if client is None or client.status != "running":
+            client = self._new_client()
+        if client.asynchronous:
+            raise ConfigurationError(
+                "A session that is not asynchronous cannot be used on the event loop of a Dask worker, which it would "
+                "block.",
+                "Use an ordinary function as the task, or lend an AsyncSession to a coroutine.",
+                about="session",
+            )
+        self._client = client
+        return client
+
+    def _new_client(self) -> Any:
+        get_client = _distributed().get_client
+        for context in (self._context.copy(), contextvars.copy_context()):
+            try:
+                return context.run(get_client)
+            except ValueError:  # no worker, and no client
+                continue
+            except Exception as error:  # noqa: BLE001 - as above
+                raise BoardSilentError(f"the scheduler cannot be reached ({type(error).__name__}).") from None
+        raise ConfigurationError(
+            "A lent session is used outside of a Dask task, in a thread or process without a connection to the "
+            "scheduler.",
+            "Use it in the function that Dask calls, before that starts threads of its own.",
+            about="session",
+        )
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in {"dask", "distributed"}:
+            raise
+        raise ConfigurationError(
+            f"A loan needs {error.name}, which is not installed.",
+            "Install the extra: pip install 'service-access-toolkit[dask]', or in a checkout pip install '.[dask]'.",
+            about="cluster",
+        ) from None
+    return distributed
