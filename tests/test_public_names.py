@@ -39,7 +39,23 @@ def session(
 ): ...
 
 
+def sweep(
+    client,
+    keys,
+    call,
+    *,
+    into,
+    at_once=16,
+    records=None,
+    schema=None,
+    numbers="float",
+    resume=True,
+    cluster=None,
+): ...
+
+
 SIGNATURES = {
+    "sweep": sweep,
     "KeyPair": lambda key_id, secret_key, *, environment, name="default", scheme="headers": ...,
     "ClientSecret": lambda client_id, client_secret, *, environment, name="default": ...,
     "ClientKey": client_key,
@@ -87,6 +103,8 @@ ERRORS = {
     "CassetteCorrupt": "CassetteError",
     "CassetteBusy": "CassetteError",
     "SecretLeak": "CassetteError",
+    "SweepError": "ToolkitError",
+    "SweepBusy": "SweepError",
     "TabulationError": "ToolkitError",
 }
 VALUES = ("Environment", "Interface", "Secret", "Settings", "Token", "Signer", "ToolkitError")

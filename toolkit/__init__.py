@@ -7,9 +7,10 @@
 Importing this loads next to nothing: each public name loads what it needs when it is first used, so that a replay never
 loads cryptography, and a script without tables never loads pandas.
 
-The package has twelve rooms. A room is a folder with one idea; it imports only from its own modules and from rooms on
+The package has fourteen rooms. A room is a folder with one idea; it imports only from its own modules and from rooms on
 floors below it. Open the docstring of its `__init__` for what happens there, in which order, and in which module.
 
+- floor 7: `sweeps` (one call for each of many keys)
 - floor 6: `notebook` (panel, masking), `cli` (the command line), `loans` (sessions on the workers of a cluster)
 - floor 5: `session` (one caller in one environment: the story of a call)
 - floor 4: `cassettes` (replay and recording), `practice_service` (a local service to practise with)
@@ -49,6 +50,8 @@ if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as expo
     from toolkit.core.errors import InterfaceNotAllowed as InterfaceNotAllowed
     from toolkit.core.errors import SecretLeak as SecretLeak
     from toolkit.core.errors import ServiceError as ServiceError
+    from toolkit.core.errors import SweepBusy as SweepBusy
+    from toolkit.core.errors import SweepError as SweepError
     from toolkit.core.errors import TabulationError as TabulationError
     from toolkit.core.errors import TokenError as TokenError
     from toolkit.core.errors import TokenRefused as TokenRefused
@@ -68,6 +71,7 @@ if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as expo
     from toolkit.scrubbing.scanning import scan as scan
     from toolkit.session.session import AsyncSession as AsyncSession
     from toolkit.session.session import Session as Session
+    from toolkit.sweeps.sweeping import sweep as sweep
     from toolkit.tables import compare as compare
     from toolkit.tables import tabulate as tabulate
     from toolkit.tables.charts import balances as balances
@@ -88,8 +92,8 @@ _MODULES = {
     "toolkit.core.document": "Environment Interface",
     "toolkit.core.errors": (
         "AccessError CassetteBusy CassetteCorrupt CassetteError CassetteMiss ConfigurationError "
-        "CredentialsMismatch InterfaceNotAllowed SecretLeak ServiceError TabulationError TokenError "
-        "TokenRefused TokenResponseInvalid ToolkitError Unreachable UnsafeAddress"
+        "CredentialsMismatch InterfaceNotAllowed SecretLeak ServiceError SweepBusy SweepError TabulationError "
+        "TokenError TokenRefused TokenResponseInvalid ToolkitError Unreachable UnsafeAddress"
     ),
     "toolkit.core.secret": "Secret",
     "toolkit.loans.lend": "lend",
@@ -101,6 +105,7 @@ _MODULES = {
     "toolkit.scrubbing.scanning": "scan",
     "toolkit.scrubbing.rules.model": "Rules",
     "toolkit.session.session": "AsyncSession Session",
+    "toolkit.sweeps.sweeping": "sweep",
     "toolkit.tables.charts": "balances call_latencies token_timeline",
     "toolkit.tables": "compare tabulate",
     "toolkit.tables.schema": "schema",

@@ -429,6 +429,18 @@ def test_a_service_that_echoes(kind, name, is_async, service, settings):
     assert exposed_error(caught.value, with_tokens(service, planted)) == set()
 
 
+@pytest.mark.parametrize("name", ECHOES)
+def test_a_sweep_of_echoes(name, service, settings, tmp_path):
+    """Reasons of failures, in the table and in the file, do not repeat a token that an answer repeats."""
+    credentials, planted = plant("secret")
+    service.answer = lambda request: unread(ECHOES[name](request.headers["authorization"].partition(" ")[2]))
+    session = tk.Session(credentials=credentials, settings=settings, transport=service)
+    result = tk.sweep(session.broker, ["a", "b"], lambda key: f"/v1/{key}", into=tmp_path / "echoes", at_once=1)
+    secrets = with_tokens(service, planted)
+    assert {view for view in exposed(result, secrets) if view != "attributes"} == set()
+    assert exposed(result.failures(), secrets) == set()
+
+
 FAILURES = [httpx.ConnectError, httpx.ReadTimeout, httpx.RemoteProtocolError, httpx.WriteError, httpx.DecodingError]
 FAILING = [("headers", "answer"), ("secret", "answer"), ("secret", "answer_token"), ("key", "answer_token")]
 
@@ -667,6 +679,8 @@ COVERED = {
     "Session": test_sessions,
     "Settings": test_settings_that_are_refused,
     "Signer": test_sessions,
+    "SweepBusy": "its message is the number of a process",
+    "SweepError": "its message is the path of the folder",
     "TabulationError": test_a_service_that_echoes,
     "Token": test_any_credentials,
     "TokenRefused": test_a_token_endpoint_that_echoes,
@@ -685,6 +699,7 @@ COVERED = {
     "save_credentials": "tests/auth/profiles plants secrets in what it writes",
     "saved_credentials": test_saved_profiles,
     "scan": test_files_that_are_broken,
+    "sweep": test_a_sweep_of_echoes,
     "tabulate": test_sessions,
     "token_timeline": "draws the tables of a session",
     "unload_ipython_extension": "removes magics",

@@ -16,6 +16,8 @@ ToolkitError
 │  ├─ CassetteCorrupt        the file is not a cassette
 │  ├─ CassetteBusy           another process is recording to it
 │  └─ SecretLeak             a secret would have reached the disk; nothing was written
+├─ SweepError                the folder of a sweep cannot be read or written
+│  └─ SweepBusy              another process or thread sweeps into it
 └─ TabulationError           a value does not fit its column
 
 Catch ToolkitError to catch them all. Messages hold names, places and types, but no secrets.
@@ -217,6 +219,14 @@ class CassetteBusy(CassetteError):
 
 class SecretLeak(CassetteError):
     """A secret would have reached the disk, so nothing was written; the message says where it was, not what it is."""
+
+
+class SweepError(ToolkitError):
+    """The folder of a sweep could not be read or written; what was written before is kept."""
+
+
+class SweepBusy(SweepError):
+    """Another process or thread sweeps into this folder; nothing was asked."""
 
 
 class TabulationError(ToolkitError):

@@ -47,9 +47,9 @@ def _with_message(
     error: ServiceError, response: httpx.Response, known: KnownSecrets, replayed_from: str | None
 ) -> ServiceError:
     """Return the error with the service's own message and with the response."""
-    message, next_step = _message(response), error.next_step
+    message, next_step = message_of(response, known), error.next_step
     if message:
-        message = f" It says: {excerpt(known.scrub_text(printable(message)), _LONGEST_MESSAGE)}"
+        message = f" It says: {message}"
     if replayed_from is not None:
         next_step += f' It was replayed from {replayed_from}; mode="all" records it again.'
     failure = error.reworded(f"{error.what}{message}", next_step)
@@ -57,14 +57,18 @@ def _with_message(
     return failure
 
 
-def _message(response: httpx.Response) -> str:
-    """Return the message of an error answer from one of the usual fields, such as RFC 9457's `detail`, or ""."""
+def message_of(response: httpx.Response, known: KnownSecrets) -> str:
+    """Return the message of an error answer from one of the usual fields, such as RFC 9457's `detail`, or "".
+
+    It is shortened, safe to print, and without known secrets.
+    """
     try:
         body = response.json()
     except (ValueError, RecursionError):
         return ""
     texts = [body.get(name) for name in _MESSAGE_FIELDS] if isinstance(body, dict) else []
-    return next((text for text in texts if isinstance(text, str) and text.strip()), "")
+    message = next((text for text in texts if isinstance(text, str) and text.strip()), "")
+    return excerpt(known.scrub_text(printable(message)), _LONGEST_MESSAGE)
 
 
 def _without_secrets(failure: TabulationError, response: httpx.Response, known: KnownSecrets) -> TabulationError:

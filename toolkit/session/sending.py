@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import httpx
 
@@ -18,6 +18,8 @@ from toolkit.cassettes import cell_cassette
 from toolkit.cassettes.replay.matching import Identity
 from toolkit.cassettes.through import Outgoing, through
 from toolkit.core.clock import Clock
+from toolkit.core.document import Environment, Interface
+from toolkit.core.errors import ConfigurationError
 from toolkit.core.ledger import Call, Ledger
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import KnownSecrets
@@ -43,6 +45,48 @@ class InterfaceTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         return await run_async(self._sender.send(self._scope, request), self._below)  # type: ignore[arg-type]
+
+    def facts(self, origin: str) -> InterfaceFacts:
+        """Return who calls which interface, given its address."""
+        sender = self._sender
+        cassette = sender.cassette_in_use()
+        replays_only = cassette is not None and not cassette.records
+        environment = Environment(sender.identity.environment)
+        return InterfaceFacts(environment, self._scope.interface, origin, replays_only, sender.known)
+
+
+class InterfaceFacts(NamedTuple):
+    """What a client of a session says about itself.
+
+    Attributes:
+        environment: the environment that is called.
+        interface: the interface.
+        origin: its address, as the client's base URL.
+        replays_only: True if a cassette answers all calls, so that nothing is sent.
+        known: secrets that no display may repeat.
+    """
+
+    environment: Environment
+    interface: Interface
+    origin: str
+    replays_only: bool
+    known: KnownSecrets
+
+
+def facts_of(client: object) -> InterfaceFacts:
+    """Return the facts of a client that belongs to a session.
+
+    Raises:
+        ConfigurationError: if this is anything else.
+    """
+    transport = getattr(client, "_transport", None)
+    if not isinstance(client, httpx.Client | httpx.AsyncClient) or not isinstance(transport, InterfaceTransport):
+        raise ConfigurationError(
+            f"This needs a client of a session, not {type(client).__name__}.",
+            "For example session.broker, session.trading or session.market_data.",
+            about="client",
+        )
+    return transport.facts(str(client.base_url).rstrip("/"))
 
 
 class Sender:

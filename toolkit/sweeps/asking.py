@@ -1,0 +1,91 @@
+"""The asking for one key: its request, the pages that follow, and what became of it. Sync and async share it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Generator
+from http import HTTPStatus
+from typing import Final, TypeAlias
+
+import httpx
+
+from toolkit.core.escaping import excerpt
+from toolkit.sweeps.keys import Key
+from toolkit.sweeps.outcomes import Answered, Failure, is_passing
+from toolkit.sweeps.plan import Plan
+
+Outcome: TypeAlias = Answered | Failure
+Asking: TypeAlias = Generator[httpx.Request, httpx.Response, Outcome]
+_LONGEST_REASON: Final = 200  # characters
+
+
+def asking(plan: Plan, key: Key, *, message_of: Callable[[httpx.Response], str]) -> Asking:
+    """Ask for a key: a generator that yields requests, gets their responses and returns the outcome.
+
+    Errors that would meet every other key as well, such as refused credentials, pass through.
+
+    Args:
+        plan: makes the request.
+        key: the key.
+        message_of: returns the message of an error answer, without secrets.
+
+    Raises:
+        ToolkitError: if the session refuses or cannot send the request.
+        ConfigurationError: if the plan's function does not return a request.
+    """
+    answers: list[httpx.Response] = []
+    try:
+        request: httpx.Request | None = plan.request_of(key)
+        while request is not None:
+            response = yield request
+            status = response.status_code
+            if not 200 <= status < 300:
+                reason = _status_reason(response, message_of)
+                return Failure(key, status, reason, is_final=not is_passing(status))
+            if response.content and request.method != "HEAD":
+                answers.append(response)
+            request = None
+    except httpx.TransportError as error:
+        return Failure(key, None, f"no answer: {type(error).__name__}")
+    except (httpx.RequestError, httpx.InvalidURL) as error:  # undecodable, too many redirects, malformed
+        return Failure(key, None, f"{type(error).__name__}: {excerpt(str(error), 80)}", is_final=True)
+    return Answered(key, answers, sum(len(answer.content) for answer in answers))
+
+
+def ask(flow: Asking, send: Callable[[httpx.Request], httpx.Response]) -> Outcome:
+    """Go through an asking with a function that sends."""
+    try:
+        request = next(flow)
+        while True:
+            try:
+                response = send(request)
+            except Exception as error:  # noqa: BLE001 - the flow knows which failures are outcomes
+                request = flow.throw(error)
+            else:
+                request = flow.send(response)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+
+
+async def ask_async(flow: Asking, send: Callable[[httpx.Request], Awaitable[httpx.Response]]) -> Outcome:
+    """Go through an asking with a function that sends and is awaited."""
+    try:
+        request = next(flow)
+        while True:
+            try:
+                response = await send(request)
+            except Exception as error:  # noqa: BLE001 - the flow knows which failures are outcomes
+                request = flow.throw(error)
+            else:
+                request = flow.send(response)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+
+
+def _status_reason(response: httpx.Response, message_of: Callable[[httpx.Response], str]) -> str:
+    """Return the words for a status, with the service's own message if it has one."""
+    try:
+        words = HTTPStatus(response.status_code).phrase
+    except ValueError:
+        words = f"status {response.status_code}"
+    message = message_of(response)
+    return excerpt(f"{words}: {message}" if message else words, _LONGEST_REASON)

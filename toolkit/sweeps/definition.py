@@ -1,0 +1,55 @@
+"""The definition of a sweep: what all rows of one folder have in common, and what therefore may not be mixed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """Where the answers of a folder come from and how they become rows.
+
+    Attributes:
+        origin: address of the interface.
+        environment: the environment that is called.
+        records, key, numbers: as in `tabulate`.
+        pages: whether pages are followed.
+        schema: names and types of the requested columns, or None if they are inferred.
+    """
+
+    origin: str
+    environment: str
+    records: str | None = None
+    key: str | None = None
+    numbers: str = "float"
+    pages: bool = True
+    schema: tuple[tuple[str, str], ...] | None = None
+
+    def to_fields(self) -> dict[str, Any]:
+        """Return the definition as JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, Any]) -> Self:
+        """Return the definition that a file holds.
+
+        Raises:
+            TypeError: if the fields are those of another version.
+        """
+        schema = fields.get("schema")
+        pairs = None if schema is None else tuple((str(name), str(kind)) for name, kind in schema)
+        return cls(**{**fields, "schema": pairs})
+
+    def differences(self, other: Definition) -> Iterator[tuple[str, str, str]]:
+        """Yield the name of each field that differs, with its value here and there, in words."""
+        for name, mine in self.to_fields().items():
+            theirs = other.to_fields()[name]
+            if mine != theirs:
+                words = ("another schema", "this one") if name == "schema" else (_words(mine), _words(theirs))
+                yield name, *words
+
+
+def _words(value: object) -> str:
+    return value if isinstance(value, str) else repr(value)

@@ -1,0 +1,261 @@
+"""The folder of a sweep: opened, compared, repaired, written and read. What stands in its files is all that is known.
+
+While a sweep runs, parts may differ in their columns. They are made alike when it ends and when the folder is opened
+again, part by part, so that an interruption only leaves less to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.escaping import excerpt
+from toolkit.core.user_code import warn
+from toolkit.sweeps.definition import Definition
+from toolkit.sweeps.keys import Key, KeyKind, key_array
+from toolkit.sweeps.outcomes import Failure, failures_of, failures_table
+from toolkit.sweeps.parts import ForeignFile, Note, Part, part_bytes, read_part, read_rows
+from toolkit.sweeps.rows import KEY, KeyedRows, Misfit, target_of, with_columns
+from toolkit.sweeps.storage import PARTIAL, Area, Place
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+_PARQUET: Final = ".parquet"
+_FAILURES: Final = "failures"
+
+
+class Folder:
+    """The files of one sweep and what they say.
+
+    Args:
+        place: where they are.
+        definition: where the rows come from.
+
+    Attributes:
+        parts: the parts by name.
+        failures: the failures by key; none of them is finished in a part.
+        kind: the type of the keys, or None while there are none.
+    """
+
+    def __init__(self, place: Place, definition: Definition) -> None:
+        self.place = place
+        self.definition = definition
+        self.parts: dict[str, Part] = {}
+        self.failures: dict[Key, Failure] = {}
+        self.kind: KeyKind | None = None
+        self._finished: set[Key] = set()
+
+    @property
+    def rows(self) -> int:
+        """Number of rows of all parts."""
+        return sum(part.rows for part in self.parts.values())
+
+    @property
+    def answered(self) -> int:
+        """Number of keys that are finished in a part."""
+        return len(self._finished)
+
+    def is_answered(self, key: Key) -> bool:
+        """Check whether a key is finished in a part."""
+        return key in self._finished
+
+    def is_finished(self, key: Key) -> bool:
+        """Check whether a key was answered, with rows, without, or with a final failure."""
+        return key in self._finished or ((failure := self.failures.get(key)) is not None and failure.is_final)
+
+    def load(self) -> None:
+        """Read what the files say.
+
+        Raises:
+            ConfigurationError: if they belong to another sweep, or to none.
+        """
+        self.parts, foreign = {}, {}
+        for name in self.place.names("parts"):
+            try:
+                self._note_part(self._read("parts", name))
+            except ForeignFile as reason:
+                foreign[name] = str(reason)
+        self._load_failures()
+        if foreign:
+            self._tell(foreign)
+
+    def clear(self) -> None:
+        """Remove all parts and failures, and nothing else."""
+        self.parts, self.failures, self.kind, self._finished = {}, {}, None, set()
+        for area in ("parts", "beside"):
+            for name in self.place.names(area):
+                with suppress(ForeignFile):
+                    self._read(area, name)
+                    self.place.remove(area, name)
+
+    def repair(self) -> None:
+        """Finish what an interruption left: keys that two parts have, parts that differ, files half written.
+
+        Call it only while no other sweep writes here.
+        """
+        seen: set[Key] = set()
+        for name, part in list(self.parts.items()):
+            twice = seen.intersection(part.note.keys)
+            seen.update(part.note.keys)
+            if twice:
+                rows = self._rows_of(part).without(twice, part.note.kind or "text")
+                if rows.keys:
+                    self.write_part(name, rows)
+                else:
+                    self.place.remove("parts", name)
+                    del self.parts[name]
+        self.unify()
+        for name in self.place.names("beside"):
+            is_merged = name.startswith(f"{_FAILURES}-")
+            if is_merged:
+                self.write_failures()
+            if is_merged or name.endswith(PARTIAL):
+                self.place.remove("beside", name)
+
+    def unify(self) -> None:
+        """Give all parts the same columns and types, so that they read as one dataset."""
+        if len({part.schema for part in self.parts.values()}) < 2:
+            return
+        target, key_column = target_of([(part.schema, part.note.key_column) for part in self.parts.values()])
+        while True:
+            try:
+                for name, part in self.parts.items():
+                    if not part.schema.equals(target):
+                        self.write_part(name, with_columns(self._rows_of(part), target, key_column))
+            except Misfit as misfit:
+                target = misfit.wider(target)
+            else:
+                return
+
+    def write_part(self, name: str, rows: KeyedRows) -> None:
+        """Write a part, or replace it."""
+        note = Note(self.definition, self.kind, rows.key_column, rows.keys)
+        self.place.write("parts", name, part_bytes(_with_pandas_types(rows.table), note))
+        self._note_part(Part(name, note, rows.table.schema, rows.table.num_rows))
+
+    def write_failures(self, writer: str = "") -> None:
+        """Write the file of failures, or replace it."""
+        note = Note(self.definition, self.kind, KEY, list(self.failures))
+        table = failures_table(self.failures.values(), self.kind)
+        name = f"{_FAILURES}-{writer}{_PARQUET}" if writer else f"{_FAILURES}{_PARQUET}"
+        self.place.write("beside", name, part_bytes(table, note))
+
+    def note_failure(self, failure: Failure) -> None:
+        """Note that a key failed, with the tries of earlier runs added to its own."""
+        earlier = self.failures.get(failure.key)
+        tries = failure.tries + (earlier.tries if earlier else 0)
+        self.failures[failure.key] = replace(failure, tries=tries)
+
+    def forget_failures(self, keys: Iterable[Key]) -> bool:
+        """Forget the failures of keys that have their answers by now; return whether there were any."""
+        before = len(self.failures)
+        for key in keys if before else ():
+            self.failures.pop(key, None)
+        return len(self.failures) < before
+
+    def next_name(self, writer: str = "") -> str:
+        """Return the name of the next part."""
+        numbers = [int(name.split("-")[1].split(".")[0]) for name in self.parts if name.startswith("part-")]
+        number = max(numbers, default=0) + 1
+        return f"part-{number:05}-{writer}{_PARQUET}" if writer else f"part-{number:05}{_PARQUET}"
+
+    def table(self, order: Mapping[Key, int]) -> pd.DataFrame:
+        """Return the rows of all parts in this order of their keys; other keys come last, in the order of parts."""
+        from toolkit.sweeps.rows import joined
+        from toolkit.tables.arrow_text import frame_of
+
+        parts = [self._rows_of(part) for part in self.parts.values()]
+        if not parts:
+            return frame_of({KEY: key_array([], self.kind or "text")}, 0)
+        rows = joined(parts)
+        table = _sorted(rows, order, self.kind or "text")
+        return frame_of(dict(zip(table.column_names, table.columns, strict=True)), table.num_rows)
+
+    def rows_of(self, name: str) -> KeyedRows:
+        """Return the rows of a part."""
+        return self._rows_of(self.parts[name])
+
+    def _rows_of(self, part: Part) -> KeyedRows:
+        with self.place.open("parts", part.name) as file:
+            table = read_rows(file).replace_schema_metadata(None)
+        return KeyedRows(table, part.note.key_column, part.note.keys)
+
+    def _read(self, area: Area, name: str) -> Part:
+        if not name.endswith(_PARQUET):
+            raise ForeignFile("it is not a part of a sweep")
+        try:
+            with self.place.open(area, name) as file:
+                part = read_part(name, file)
+        except OSError as error:
+            raise ForeignFile("it cannot be read") from error
+        return part
+
+    def _note_part(self, part: Part) -> None:
+        self._check(part.note)
+        old = self.parts.get(part.name)
+        if old is None or len(old.note.keys) <= len(part.note.keys):
+            self._finished.update(part.note.keys)
+        self.parts[part.name] = Part(part.name, part.note, _plain(part.schema), part.rows)
+
+    def _check(self, note: Note) -> None:
+        for name, theirs, ours in note.definition.differences(self.definition):
+            raise ConfigurationError(
+                f"The folder holds a sweep with {name} = {excerpt(theirs)}, which does not mix with {excerpt(ours)}.",
+                "Sweep into another folder; resume=False removes what this one holds and begins anew.",
+                about=name,
+            )
+        self.kind = self.kind or note.kind
+
+    def _load_failures(self) -> None:
+        for name in self.place.names("beside"):
+            with suppress(ForeignFile):
+                part = self._read("beside", name)
+                self._check(part.note)
+                with self.place.open("beside", name) as file:
+                    failures = failures_of(read_rows(file), part.note.keys)
+                self.failures.update(
+                    (failure.key, failure) for failure in failures if failure.key not in self._finished
+                )
+
+    def _tell(self, foreign: Mapping[str, str]) -> None:
+        name, reason = next(iter(foreign.items()))
+        rest = f", and {len(foreign) - 1} more" if len(foreign) > 1 else ""
+        what = f"{excerpt(name, 60)} is not a part of this sweep: {reason}{rest}."
+        if not self.parts and not self.failures:
+            raise ConfigurationError(
+                f"The folder of a sweep holds nothing else, but {what}", "Sweep into a new folder.", about="into"
+            )
+        warn(f"{what} It is left as it is; remove it, or readers of the folder will stumble over it.")
+
+
+def _plain(schema: pa.Schema) -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.schema([field.remove_metadata() for field in schema])
+
+
+def _with_pandas_types(table: pa.Table) -> pa.Table:
+    """Return the table with a note for pandas, so that `read_parquet` gives the dtypes of `tabulate`."""
+    import pyarrow as pa
+
+    from toolkit.tables.arrow_text import frame_of
+
+    empty = frame_of({field.name: pa.array([], field.type) for field in table.schema}, 0)
+    return table.replace_schema_metadata(pa.Schema.from_pandas(empty, preserve_index=False).metadata)
+
+
+def _sorted(rows: KeyedRows, order: Iterable[Key], kind: KeyKind) -> pa.Table:
+    import numpy as np
+    import pyarrow.compute as pc
+
+    keys = list(order)
+    places = pc.index_in(rows.table[rows.key_column], value_set=key_array(keys, kind)) if keys else None
+    if places is None:
+        return rows.table
+    positions: Any = pc.fill_null(places, len(keys)).to_numpy()
+    return rows.table.take(np.argsort(positions, kind="stable"))

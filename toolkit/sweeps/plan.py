@@ -1,0 +1,77 @@
+"""The plan of a sweep: which request a key stands for."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import httpx
+
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.escaping import excerpt
+from toolkit.sweeps.keys import Key
+
+_METHODS: Final = ("GET", "HEAD")
+
+
+class Plan:
+    """Makes the request of a key.
+
+    Args:
+        client: the client that will send it.
+        call: the user's function: a key to a path, `(path, params)` or an httpx.Request.
+        pages: True to follow the pages of a key.
+
+    Raises:
+        ConfigurationError: if `call` is not a function.
+    """
+
+    def __init__(self, client: httpx.Client | httpx.AsyncClient, call: Callable[[Any], Any], *, pages: bool) -> None:
+        if not callable(call):
+            raise ConfigurationError(
+                f"call is a function of the key, not {type(call).__name__}.",
+                'For example lambda key: f"/v1/accounts/{key}/positions".',
+                about="call",
+            )
+        self.pages = pages
+        self._client = client
+        self._call = call
+
+    def request_of(self, key: Key) -> httpx.Request:
+        """Return the request for a key.
+
+        Raises:
+            ConfigurationError: if the function does not return a request, or one that may change something.
+            httpx.InvalidURL: if its URL is malformed.
+        """
+        value = self._call(key)
+        if isinstance(value, httpx.Request):
+            return self._checked(value)
+        path, params = value if isinstance(value, tuple) and len(value) == 2 else (value, None)
+        is_request = isinstance(path, str | httpx.URL) and (params is None or isinstance(params, Mapping | list | str))
+        if not is_request:
+            if inspect.iscoroutine(value):
+                value.close()
+            raise ConfigurationError(
+                f"For the key {excerpt(repr(key), 60)}, call returned {_kind(value)} instead of a request.",
+                "It returns a path, a tuple (path, params), or an httpx.Request, and is not async.",
+                about="call",
+            )
+        return self._client.build_request("GET", path, params=params)
+
+    def _checked(self, request: httpx.Request) -> httpx.Request:
+        if request.method not in _METHODS:
+            raise ConfigurationError(
+                f"A sweep sends GET and HEAD only, not {excerpt(request.method, 20)}: a sweep that is resumed may "
+                "repeat a request.",
+                "Send other requests one by one with the client.",
+                about="call",
+            )
+        if request.url.is_relative_url:
+            return self._client.build_request(request.method, request.url, headers=request.headers)
+        return request
+
+
+def _kind(value: object) -> str:
+    return f"a tuple of {len(value)}" if isinstance(value, tuple) else type(value).__name__

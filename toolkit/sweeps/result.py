@@ -1,0 +1,110 @@
+"""The result of a sweep: its table, its failures, and another try for those; in words and as a card in a notebook."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Coroutine, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+import httpx
+
+from toolkit.core.document import Environment
+from toolkit.core.escaping import as_html, printable
+from toolkit.core.html import badge, card, code
+from toolkit.core.words import REAL_ACCOUNT, count_text
+from toolkit.sweeps.folder import Folder
+from toolkit.sweeps.keys import Key
+from toolkit.sweeps.outcomes import failures_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Repeatable(Protocol):
+    """A sweep that can be run again; see `toolkit.sweeps.sweeping.Job`."""
+
+    @property
+    def client(self) -> httpx.Client | httpx.AsyncClient: ...
+
+    @property
+    def into(self) -> str: ...
+
+    @property
+    def environment(self) -> Environment: ...
+
+    def folder(self) -> Folder: ...
+
+    def run(self, keys: Iterable[Any] | None, *, order: Mapping[Key, int] | None) -> SweepResult: ...
+
+    def run_async(
+        self, keys: Iterable[Any] | None, *, order: Mapping[Key, int] | None
+    ) -> Coroutine[Any, Any, SweepResult]: ...
+
+
+class SweepResult:
+    """What stands in the folder of a sweep.
+
+    Attributes:
+        into: the folder, as it was named.
+        answered: number of keys that were answered, with rows or without.
+        failed: number of keys that failed.
+        rows: number of rows.
+    """
+
+    def __init__(self, job: Repeatable, folder: Folder, order: Mapping[Key, int]) -> None:
+        self.into = job.into
+        self.answered = folder.answered
+        self.failed = len(folder.failures)
+        self.rows = folder.rows
+        self._job = job
+        self._order = order
+        self._reasons = Counter(failure.status for failure in folder.failures.values())
+
+    def table(self) -> pd.DataFrame:
+        """Return all rows of the folder, in the order of the keys that were given; those of other keys come last.
+
+        A folder that does not fit into memory is better read by Polars, DuckDB or Dask.
+        """
+        return self._job.folder().table(self._order)
+
+    def failures(self) -> pd.DataFrame:
+        """Return a row for each key that failed: key, status (missing if no answer came), reason, and tries.
+
+        `tries` counts requests over all runs.
+        """
+        folder = self._job.folder()
+        last = len(self._order)
+        failures = sorted(folder.failures.values(), key=lambda failure: self._order.get(failure.key, last))
+        return failures_frame(failures, folder.kind)
+
+    def retry(self) -> SweepResult | Coroutine[Any, Any, SweepResult]:
+        """Ask again for all keys that failed, and return the new result; with an asynchronous client, `await` it."""
+        if isinstance(self._job.client, httpx.AsyncClient):
+            return self._job.run_async(None, order=self._order)
+        return self._job.run(None, order=self._order)
+
+    def __repr__(self) -> str:
+        real = f", {REAL_ACCOUNT}" if self._job.environment.rules.real_account else ""
+        failed = f", {self._failed_text()}" if self.failed else ""
+        counts = f"{count_text(self.answered, 'key')} answered with {count_text(self.rows, 'row')}{failed}"
+        return f"<Sweep of {self._job.environment}{real} into {printable(self.into)}: {counts}>"
+
+    def _repr_html_(self) -> str:
+        environment = self._job.environment
+        badges = [badge(str(environment))]
+        if environment.rules.real_account:
+            badges.append(badge(REAL_ACCOUNT, alarming=True))
+        lines = [
+            ("answered", as_html(count_text(self.answered, "key"))),
+            ("rows", as_html(f"{self.rows:,}")),
+            ("failed", as_html(self._failed_text()) if self.failed else "none"),
+            ("folder", code(self.into)),
+            ("next", code(".table()") + (f" · {code('.failures()')} · {code('.retry()')}" if self.failed else "")),
+        ]
+        return card("Sweep", badges, lines)
+
+    def _failed_text(self) -> str:
+        """Return the number of failures with their statuses: `3 failed (404: 2, no answer: 1)`."""
+        ordered = sorted(self._reasons.items(), key=lambda item: (-item[1], item[0] or 0))
+        reasons = ", ".join(f"{status or 'no answer'}: {count:,}" for status, count in ordered[:5])
+        return f"{self.failed:,} failed ({reasons}{', …' if len(ordered) > 5 else ''})"

@@ -1,0 +1,216 @@
+"""Rows with the keys that they belong to: made of answers, joined, and given the columns and types of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TYPE_CHECKING, Any, Final
+
+from toolkit.core.errors import ServiceError, TabulationError
+from toolkit.core.escaping import excerpt
+from toolkit.sweeps.keys import Key, KeyKind, key_array
+from toolkit.sweeps.outcomes import Answered, Failure
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from toolkit.tables.joining import TableBuilder
+
+KEY: Final = "key"
+_LONGEST_REASON: Final = 200  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedRows:
+    """Rows of some keys.
+
+    Attributes:
+        table: the rows, with the column of keys first.
+        key_column: name of this column.
+        keys: the keys, in the order of their rows; those without rows too.
+    """
+
+    table: pa.Table
+    key_column: str
+    keys: list[Key]
+
+    def without(self, keys: set[Key], kind: KeyKind) -> KeyedRows:
+        """Return the rows of all keys but these."""
+        import pyarrow.compute as pc
+
+        is_dropped = pc.is_in(self.table[self.key_column], value_set=key_array(list(keys), kind))
+        kept = [key for key in self.keys if key not in keys]
+        return replace(self, table=self.table.filter(pc.invert(is_dropped)), keys=kept)
+
+
+def key_column_beside(names: Iterable[str]) -> str:
+    """Return the name of the column of keys beside columns of these names: `key`, or `sweep_key` if that is taken."""
+    taken, name = set(names), KEY
+    while name in taken:
+        name = f"sweep_{name}"
+    return name
+
+
+class Batch:
+    """Answers on their way to becoming rows; each is read when it is added, and typed with all others at the end.
+
+    Args:
+        make_builder: makes an empty TableBuilder.
+        is_secret: checks whether an answer holds a secret, so that no reason may quote it.
+    """
+
+    def __init__(self, make_builder: Callable[[], TableBuilder], *, is_secret: Callable[[bytes], bool]) -> None:
+        self._make_builder = make_builder
+        self._is_secret = is_secret
+        self._builder = make_builder()
+        self._keys: list[Key] = []
+        self._counts: list[int] = []
+        self._bodies: list[list[bytes]] = []
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows so far."""
+        return sum(self._counts)
+
+    def add(self, outcome: Answered) -> Failure | None:
+        """Add the answers of a key, or return why they have no rows; then nothing is added."""
+        answers = outcome.answers
+        try:
+            if len(answers) > 1:  # all pages or none
+                _add(self._make_builder(), answers)
+            self._counts.append(_add(self._builder, answers))
+        except (TabulationError, ServiceError) as error:
+            return self._failure(outcome.key, error, [answer.content for answer in answers])
+        self._keys.append(outcome.key)
+        self._bodies.append([answer.content for answer in answers])
+        return None
+
+    def finish(self, kind: KeyKind) -> tuple[list[KeyedRows], list[Failure]]:
+        """Return the rows, and the keys whose values do not fit their columns; nothing may be added afterwards."""
+        return self._finish(self._builder, slice(0, len(self._keys)), kind)
+
+    def _finish(self, builder: TableBuilder, part: slice, kind: KeyKind) -> tuple[list[KeyedRows], list[Failure]]:
+        keys, counts = self._keys[part], self._counts[part]
+        if not keys:
+            return [], []
+        try:
+            return [_keyed(builder, keys, counts, kind)], []
+        except TabulationError as error:
+            if len(keys) == 1:
+                return [], [self._failure(keys[0], error, self._bodies[part.start])]
+        middle = (part.start + part.stop) // 2
+        rows: list[KeyedRows] = []
+        failures: list[Failure] = []
+        for half in (slice(part.start, middle), slice(middle, part.stop)):
+            again = self._make_builder()
+            for bodies in self._bodies[half]:
+                _add(again, bodies)
+            more_rows, more_failures = self._finish(again, half, kind)
+            rows += more_rows
+            failures += more_failures
+        return rows, failures
+
+    def _failure(self, key: Key, error: TabulationError | ServiceError, bodies: Iterable[bytes]) -> Failure:
+        quotes = any(map(self._is_secret, bodies))
+        reason = "The answer cannot be read as a table." if quotes else excerpt(error.what, _LONGEST_REASON)
+        return Failure(key, 200, reason, is_final=True)
+
+
+def joined(parts: Sequence[KeyedRows]) -> KeyedRows:
+    """Return the rows of all parts, with columns and types that fit all of them."""
+    import pyarrow as pa
+
+    if len(parts) == 1:
+        return parts[0]
+    target, key_column = target_of([(part.table.schema, part.key_column) for part in parts])
+    while True:
+        try:
+            tables = [with_columns(part, target, key_column).table for part in parts]
+        except Misfit as misfit:
+            target = misfit.wider(target)
+        else:
+            return KeyedRows(pa.concat_tables(tables), key_column, [key for part in parts for key in part.keys])
+
+
+def target_of(parts: Sequence[tuple[pa.Schema, str]]) -> tuple[pa.Schema, str]:
+    """Return the schema that the rows of all parts fit, and the name of its column of keys.
+
+    Args:
+        parts: for each part its schema and the name of its column of keys.
+    """
+    from toolkit.tables.schema import schema, widened
+
+    members = {name for columns, key_column in parts for name in columns.names if name != key_column}
+    key_column = key_column_beside(members)
+    schemas = [_renamed(schema(columns), own, key_column) for columns, own in dict.fromkeys(parts)]
+    return reduce(widened, schemas), key_column
+
+
+class Misfit(Exception):
+    """A column that loses something in the wider type that its schema gives it, such as the digits of a long integer.
+
+    Attributes:
+        name: name of the column.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+    def wider(self, schema: pa.Schema) -> pa.Schema:
+        """Return the schema with text in this column, which loses nothing."""
+        import pyarrow as pa
+
+        return schema.set(schema.get_field_index(self.name), pa.field(self.name, pa.string()))
+
+
+def with_columns(part: KeyedRows, target: pa.Schema, key_column: str) -> KeyedRows:
+    """Return the part with exactly these columns and types.
+
+    Raises:
+        Misfit: if a value would not survive.
+    """
+    import pyarrow as pa
+
+    from toolkit.tables.fitting import MISFIT, cast_exactly
+
+    table = part.table.rename_columns(
+        [key_column if name == part.key_column else name for name in part.table.column_names]
+    )
+    columns = []
+    for field in target:
+        if field.name not in table.column_names:
+            columns.append(pa.chunked_array([pa.nulls(table.num_rows, field.type)]))
+            continue
+        try:
+            columns.append(cast_exactly(table[field.name], field.type))
+        except MISFIT:
+            if pa.types.is_string(field.type):
+                raise
+            raise Misfit(field.name) from None
+    return replace(part, table=pa.table(columns, schema=target), key_column=key_column)
+
+
+def _renamed(schema: pa.Schema, old: str, new: str) -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.schema([field.with_name(new) if field.name == old else field for field in schema])
+
+
+def _keyed(builder: TableBuilder, keys: list[Key], counts: list[int], kind: KeyKind) -> KeyedRows:
+    import numpy as np
+
+    from toolkit.tables.schema import arrow_table
+
+    table = arrow_table(builder.finish())
+    column = key_column_beside(table.column_names)
+    repeated = key_array(keys, kind).take(np.repeat(np.arange(len(keys)), counts))
+    return KeyedRows(table.add_column(0, column, repeated), column, list(keys))
+
+
+def _add(builder: TableBuilder, answers: Iterable[Any]) -> int:
+    return sum(builder.add(answer) for answer in answers)

@@ -1,0 +1,200 @@
+"""Where a sweep keeps its files: a folder for the parts, and one beside it for all else.
+
+The parts' folder holds nothing but parts, because Polars, DuckDB and Dask read every file that they find in a folder
+and in those within. Failures, the lock and files that are still being written stand in `<folder>.sweep`.
+
+A place offers whole files only: a write either replaces a file or leaves it as it was. On a local disk that takes
+several steps, which are the methods of `Disk`; tests fail each of them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, Final, Literal, Protocol, TypeAlias
+
+from toolkit.core.errors import ConfigurationError, SweepBusy, SweepError
+from toolkit.core.escaping import excerpt
+from toolkit.local.files import expanded
+from toolkit.local.locks import try_lock
+
+Area: TypeAlias = Literal["parts", "beside"]
+PARTIAL: Final = ".part"
+_LOCK: Final = "lock"
+_HOLDER: Final = "holder"
+
+
+class Place(Protocol):
+    """The files of one sweep, in two areas."""
+
+    def names(self, area: Area) -> list[str]:
+        """Return the sorted names of files and folders; none if the area does not exist yet."""
+
+    def open(self, area: Area, name: str) -> BinaryIO:
+        """Open a file for reading at any position."""
+
+    def write(self, area: Area, name: str, data: bytes) -> None:
+        """Write a file, or replace it, whole or not at all, and wait until it will survive a power cut."""
+
+    def remove(self, area: Area, name: str) -> None:
+        """Remove a file."""
+
+    def lock(self) -> Callable[[], None]:
+        """Keep other sweeps out, and return the function that lets them in again.
+
+        Raises:
+            SweepBusy: if another sweep is in progress here.
+        """
+
+
+class Disk:
+    """The single steps of writing on a local disk. Each may fail, and a process may end between any two of them."""
+
+    def make_folder(self, folder: Path) -> None:
+        """Make a folder and those around it, unless they exist."""
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def create(self, file: Path, data: bytes) -> None:
+        """Write a file, in place of an old one; it may be incomplete after a crash."""
+        with file.open("wb") as stream:
+            stream.write(data)
+
+    def sync(self, path: Path) -> None:
+        """Wait until the content of a file, or the names in a folder, will survive a crash."""
+        if os.name == "nt" and path.is_dir():
+            return
+        descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def rename(self, old: Path, new: Path) -> None:
+        """Give a file another name, in one step, in place of a file that has it."""
+        old.replace(new)
+
+    def remove(self, file: Path) -> None:
+        """Remove a file."""
+        file.unlink(missing_ok=True)
+
+    def names(self, folder: Path) -> list[str]:
+        """Return the names in a folder, or none if it does not exist."""
+        try:
+            return [entry.name for entry in folder.iterdir()]
+        except FileNotFoundError:
+            return []
+
+    def open(self, file: Path) -> BinaryIO:
+        """Open a file for reading."""
+        return file.open("rb")
+
+    def lock(self, file: Path) -> Callable[[], None] | None:
+        """Return the function that releases the lock of a file, or None if another process or thread has it."""
+        try:
+            lock = try_lock(file)
+        except OSError:  # a disk without locks
+            return lambda: None
+        return None if lock is None else lock.release
+
+
+class LocalPlace:
+    """A folder of a local disk and the one beside it.
+
+    Args:
+        folder: the folder of the parts, absolute.
+        disk: the steps of writing.
+    """
+
+    def __init__(self, folder: Path, disk: Disk | None = None) -> None:
+        self.folder = folder
+        self._disk = disk or Disk()
+        self._folders: dict[Area, Path] = {"parts": folder, "beside": folder.with_name(f"{folder.name}.sweep")}
+
+    def names(self, area: Area) -> list[str]:
+        return sorted(self._disk.names(self._folders[area]))
+
+    def open(self, area: Area, name: str) -> BinaryIO:
+        return self._disk.open(self._folders[area] / name)
+
+    def write(self, area: Area, name: str, data: bytes) -> None:
+        target, beside, disk = self._folders[area] / name, self._folders["beside"], self._disk
+        partial = beside / f"{name}{PARTIAL}"
+        try:
+            for folder in {beside, target.parent}:
+                disk.make_folder(folder)
+            disk.create(partial, data)
+            disk.sync(partial)
+            disk.rename(partial, target)
+            disk.sync(target.parent)
+        except OSError as error:
+            with suppress(OSError):
+                disk.remove(partial)
+            raise _unwritable(target, error) from None
+
+    def remove(self, area: Area, name: str) -> None:
+        self._disk.remove(self._folders[area] / name)
+
+    def lock(self) -> Callable[[], None]:
+        beside = self._folders["beside"]
+        try:
+            self._disk.make_folder(beside)
+            release = self._disk.lock(beside / _LOCK)
+            if release is not None:
+                self._disk.create(beside / _HOLDER, str(os.getpid()).encode())
+        except OSError as error:
+            raise _unwritable(beside, error) from None
+        if release is None:
+            raise busy(self._holder())
+        return release
+
+    def _holder(self) -> str:
+        with suppress(OSError, ValueError), self._disk.open(self._folders["beside"] / _HOLDER) as file:
+            process = int(file.read(32))
+            return "another thread of this process" if process == os.getpid() else f"the process {process}"
+        return "another process"
+
+
+def busy(holder: str) -> SweepBusy:
+    """Return the error for a folder into which someone else sweeps."""
+    return SweepBusy(
+        f"A sweep into this folder is in progress in {holder}; nothing was asked.",
+        "Wait for it, or interrupt it; or sweep into another folder.",
+        about="into",
+    )
+
+
+def place_of(into: str | Path) -> Place:
+    """Return the place of a path or of an fsspec address such as `s3://bucket/positions`.
+
+    Raises:
+        ConfigurationError: if it does not name a folder, or fsspec or its package for this address is not installed.
+    """
+    if isinstance(into, str) and "://" in into:
+        from toolkit.sweeps.remote import remote_place
+
+        return remote_place(into)
+    if not isinstance(into, str | Path):
+        raise ConfigurationError(
+            f"A sweep writes into a folder, given as a path or an address, not as {type(into).__name__}.",
+            'For example into="sweeps/positions".',
+            about="into",
+        )
+    folder = Path(os.path.abspath(expanded(into, about="into")))  # noqa: PTH100 - links stay as they are
+    if not folder.name or (folder.exists() and not folder.is_dir()):
+        raise ConfigurationError(
+            f"{excerpt(str(into))} cannot be the folder of a sweep.",
+            'For example into="sweeps/positions".',
+            about="into",
+        )
+    return LocalPlace(folder)
+
+
+def _unwritable(path: Path, error: OSError) -> SweepError:
+    return SweepError(
+        f"Cannot write {path}: {error.strerror or type(error).__name__}.",
+        "What was written before is kept. Make room or choose another folder, then run the sweep again: it goes on "
+        "where it stopped.",
+        about="into",
+    )

@@ -1,0 +1,273 @@
+"""`sweep`: one call for each of many keys, and a folder of Parquet files with all rows."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, get_args, overload
+
+import httpx
+
+from toolkit.core.document import Environment
+from toolkit.core.errors import ConfigurationError, ToolkitError
+from toolkit.core.user_code import warn
+from toolkit.session.answers import message_of
+from toolkit.session.sending import InterfaceFacts, facts_of
+from toolkit.sweeps.definition import Definition
+from toolkit.sweeps.folder import Folder
+from toolkit.sweeps.keys import Key, KeySource
+from toolkit.sweeps.plan import Plan
+from toolkit.sweeps.recorder import Recorder
+from toolkit.sweeps.result import SweepResult
+from toolkit.sweeps.rows import Batch
+from toolkit.sweeps.running import Run
+from toolkit.sweeps.status import Progress
+from toolkit.sweeps.storage import Place, place_of
+
+
+@overload
+def sweep(
+    client: httpx.Client,
+    keys: Iterable[Any],
+    call: Callable[[Any], Any],
+    *,
+    into: str | Path,
+    at_once: int = ...,
+    records: str | None = ...,
+    schema: Any = ...,
+    numbers: str = ...,
+    resume: bool = ...,
+    pages: bool = ...,
+    cluster: Any = ...,
+) -> SweepResult: ...
+
+
+@overload
+def sweep(
+    client: httpx.AsyncClient,
+    keys: Iterable[Any],
+    call: Callable[[Any], Any],
+    *,
+    into: str | Path,
+    at_once: int = ...,
+    records: str | None = ...,
+    schema: Any = ...,
+    numbers: str = ...,
+    resume: bool = ...,
+    pages: bool = ...,
+    cluster: Any = ...,
+) -> Coroutine[Any, Any, SweepResult]: ...
+
+
+def sweep(
+    client: httpx.Client | httpx.AsyncClient,
+    keys: Iterable[Any],
+    call: Callable[[Any], Any],
+    *,
+    into: str | Path,
+    at_once: int = 16,
+    records: str | None = None,
+    schema: Any = None,
+    numbers: str = "float",
+    resume: bool = True,
+    pages: bool = True,
+    cluster: Any = None,
+) -> SweepResult | Coroutine[Any, Any, SweepResult]:
+    """Ask for each of many keys and write the rows of all answers into a folder of Parquet files.
+
+    >>> result = tk.sweep(session.broker, ids, lambda id: f"/v1/accounts/{id}/positions", into="sweeps/positions")
+    >>> result.table()
+
+    With a client of an AsyncSession, `await` it. Run it again after an interrupt, a crash or an error: it goes on where
+    it stopped, and every key is in the table once. Keys may be added. What was answered in the last three seconds or so
+    before an interruption is asked for again.
+
+    The column `key` says which key a row belongs to; it is `sweep_key` if the answers have a `key` of their own. The
+    folder holds nothing but Parquet files with the same columns, which pandas, Polars, DuckDB and Dask read as one
+    dataset, such as `pandas.read_parquet("sweeps/positions")`. Without `schema`, types are those that fit all answers.
+
+    A key is finished when it was answered with anything but 408, 429 and 5xx. Those, and keys without an answer, are
+    asked for again by the next run, other failures by `result.retry()`. Failures stand in `result.failures()` and in
+    `<into>.sweep/failures.parquet`, beside the lock that keeps a second process out. An answer that has no rows where
+    `records` says is a failure of its key.
+
+    In replay the answers come from the cassette, in the order of the keys.
+
+    Args:
+        client: an interface of a session, such as `session.broker`.
+        keys: texts, integers, dates or datetimes, all of one type; any iterable. A key that comes twice is asked once.
+        call: a function that returns what to ask for a key: a path, `(path, params)` or an httpx.Request. GET and HEAD
+            only, because a resumed sweep may repeat a request.
+        into: the folder, as a path or, with the extra `remote`, as an address of fsspec such as `s3://bucket/positions`.
+        at_once: number of keys that are asked for at the same time.
+        records, numbers, schema: as in `tabulate`.
+        resume: False to remove what an earlier sweep wrote into this folder and to begin anew.
+        pages: True to follow the pages of each key.
+
+    Raises:
+        ConfigurationError: if an argument is wrong, or the folder holds a sweep of another origin, environment,
+            `records`, `numbers` or `schema`.
+        SweepBusy: if another process sweeps into this folder.
+        SweepError: if the folder cannot be written, such as on a full disk.
+        ServiceError, Unreachable: if key after key fails, so that going on makes no sense.
+        ToolkitError: if the session refuses or cannot send a request, as the client would raise it.
+    """
+    if cluster is not None:
+        raise ConfigurationError("Sweeps on a cluster are not available.", "Leave out cluster.", about="cluster")
+    facts = facts_of(client)
+    job = Job(
+        client=client,
+        facts=facts,
+        plan=Plan(client, call, pages=pages),
+        place=place_of(into),
+        into=str(into),
+        definition=_definition(facts, records=records, numbers=numbers, schema=schema, pages=pages),
+        at_once=_count(at_once),
+        schema=schema,
+    )
+    if isinstance(client, httpx.AsyncClient):
+        return job.run_async(keys, resume=resume)
+    return job.run(keys, resume=resume)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A sweep as it was asked for; each run goes through keys.
+
+    Attributes:
+        client: sends the requests.
+        facts: what the client says about itself.
+        plan: makes the requests.
+        place: where the files are.
+        into: the folder as the user names it.
+        definition: what all rows have in common.
+        at_once: number of keys that are asked for at the same time.
+        schema: the requested schema, or None.
+    """
+
+    client: httpx.Client | httpx.AsyncClient
+    facts: InterfaceFacts
+    plan: Plan
+    place: Place
+    into: str
+    definition: Definition
+    at_once: int
+    schema: Any = field(default=None, repr=False)
+
+    def run(
+        self, keys: Iterable[Any] | None, *, resume: bool = True, order: Mapping[Key, int] | None = None
+    ) -> SweepResult:
+        """Ask for keys with a synchronous client; None for those that failed, in the order of an earlier result."""
+        release = self.place.lock()
+        try:
+            folder = self._opened(resume=resume)
+            source = _source(keys, folder)
+            with self._recording(folder, source) as run:
+                if self.facts.replays_only:
+                    run.in_turn(self.client.send)
+                else:
+                    run.on_threads(self.client.send)
+        finally:
+            release()
+        return SweepResult(self, folder, source.order if order is None else order)
+
+    async def run_async(
+        self, keys: Iterable[Any] | None, *, resume: bool = True, order: Mapping[Key, int] | None = None
+    ) -> SweepResult:
+        """Ask for keys with an asynchronous client; see `run`."""
+        release = self.place.lock()
+        try:
+            folder = await asyncio.to_thread(self._opened, resume=resume)
+            source = _source(keys, folder)
+            with self._recording(folder, source) as run:
+                if self.facts.replays_only:
+                    await run.in_turn_async(self.client.send)
+                else:
+                    await run.in_tasks(self.client.send)
+        finally:
+            release()
+        return SweepResult(self, folder, source.order if order is None else order)
+
+    @property
+    def environment(self) -> Environment:
+        """The environment that is called."""
+        return self.facts.environment
+
+    def folder(self) -> Folder:
+        """Return the folder as it is now."""
+        folder = Folder(self.place, self.definition)
+        folder.load()
+        return folder
+
+    def make_batch(self) -> Batch:
+        """Return an empty batch of answers."""
+        from toolkit.tables.joining import TableBuilder
+
+        builder = partial(TableBuilder, numbers=self.definition.numbers, records=self.definition.records)
+        return Batch(builder, is_secret=self._is_secret)
+
+    def _is_secret(self, content: bytes) -> bool:
+        return self.facts.known.scrub(content) != content
+
+    def _opened(self, *, resume: bool) -> Folder:
+        folder = Folder(self.place, self.definition)
+        if not resume:
+            folder.clear()
+        folder.load()
+        folder.repair()
+        if self.facts.environment.rules.real_account and not self.facts.replays_only and not folder.parts:
+            warn(
+                f"The folder {self.into} receives data of a real account ({self.facts.environment}): keep it out of "
+                "version control, and share it with care."
+            )
+        return folder
+
+    @contextmanager
+    def _recording(self, folder: Folder, source: KeySource) -> Iterator[Run]:
+        recorder = Recorder(folder, self.make_batch, is_replay=self.facts.replays_only)
+        progress = Progress(Path(self.into).name, is_replay=self.facts.replays_only)
+        run = Run(
+            self.plan,
+            source,
+            recorder,
+            message_of=lambda response: message_of(response, self.facts.known),
+            at_once=self.at_once,
+            watch=progress.watch,
+        )
+        with progress.shown(recorder, source):
+            try:
+                yield run
+            except BaseException:
+                with suppress(ToolkitError):
+                    folder.unify()
+                raise
+            folder.unify()
+
+
+def _source(keys: Iterable[Any] | None, folder: Folder) -> KeySource:
+    """Return the keys to ask for; None stands for all that failed."""
+    if keys is None:
+        return KeySource(list(folder.failures), kind=folder.kind, finished=folder.is_answered)
+    return KeySource(keys, kind=folder.kind, finished=folder.is_finished)
+
+
+def _definition(facts: InterfaceFacts, *, records: str | None, numbers: str, schema: Any, pages: bool) -> Definition:
+    from toolkit.tables.arrow_text import Numbers
+
+    if numbers not in get_args(Numbers):
+        raise ConfigurationError(f"numbers is one of {', '.join(get_args(Numbers))}, not {numbers!r}.", about="numbers")
+    if schema is not None:
+        from toolkit.tables.schema import schema as schema_of
+
+        schema = tuple((column.name, str(column.type)) for column in schema_of(schema))
+    return Definition(facts.origin, str(facts.environment), records, None, numbers, pages, schema)
+
+
+def _count(at_once: int) -> int:
+    if isinstance(at_once, bool) or not isinstance(at_once, int) or at_once < 1:
+        raise ConfigurationError("at_once is a number of keys, 1 or more.", "For example at_once=16.", about="at_once")
+    return at_once
