@@ -69,7 +69,7 @@ SIGNATURES = {
     "Session.calls": lambda self: ...,
     "Session.now": lambda self: ...,
     "Session.close": lambda self: ...,
-    "tabulate": lambda data, *, numbers="float", dtypes=None, records=None: ...,
+    "tabulate": lambda data, *, numbers="float", dtypes=None, records=None, schema=None: ...,
     "schema": lambda table: ...,
     "compare": lambda left, right, *, on=None: ...,
     "Cassette": lambda path, mode="once", *, match_on=None, secrets=(): ...,

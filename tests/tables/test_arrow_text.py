@@ -14,22 +14,23 @@ from hypothesis import strategies as st
 
 from toolkit.core.errors import TabulationError
 from toolkit.tables.arrow_text import (
-    DATE,
     DECIMAL_DIGITS,
     INSTANT,
+    LOCAL_TIME,
     NUMBER,
     all_match,
-    dates_from,
     decimal_of,
     exceeds_float,
     frame_of,
     has_nanoseconds,
     instants_from,
+    local_times_from,
     numbers_from,
     series_of,
     string_array,
     text_of,
     texts_of,
+    without_blanks,
 )
 from toolkit.tables.json_body import NumberText
 
@@ -201,8 +202,8 @@ def test_instants_round_trip(cases):
 def test_dates_round_trip(dates):
     """A date becomes its midnight without a zone."""
     texts = [day.isoformat() for day in dates]
-    assert all(re.fullmatch(DATE, text) for text in texts)
-    assert [instant.date() for instant in dates_from(string_array(texts)).to_pylist()] == dates
+    assert all(re.fullmatch(LOCAL_TIME, text) for text in texts)
+    assert [instant.date() for instant in local_times_from(string_array(texts)).to_pylist()] == dates
 
 
 def test_nanoseconds_are_cut():
@@ -234,11 +235,37 @@ def test_impossible_instants(text):
     assert instants_from(string_array(["2026-05-12T00:00:00Z", text])) is None
 
 
-@pytest.mark.parametrize("text", ["2026-02-30", "0000-01-01", "2026-13-01"])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2016-05-11 02:59:17", datetime(2016, 5, 11, 2, 59, 17)),  # noqa: DTZ001 - a local time
+        ("2016-05-11T02:59:17.5", datetime(2016, 5, 11, 2, 59, 17, 500_000)),  # noqa: DTZ001
+        ("2016-05-11 02:59:17.1234567", datetime(2016, 5, 11, 2, 59, 17, 123_456)),  # noqa: DTZ001
+        ("2016-05-11", datetime(2016, 5, 11)),  # noqa: DTZ001
+    ],
+)
+def test_local_times(text, expected):
+    """A time without an offset stays as it is, with a space or a T; a date is its midnight."""
+    assert re.fullmatch(LOCAL_TIME, text)
+    assert local_times_from(string_array([text, None])).to_pylist() == [expected, None]
+
+
+@pytest.mark.parametrize("text", ["2016-05-11 02:59", "2016-05-11 02:59:17Z", "2016-05-11 02", "2016-5-1", ""])
+def test_not_a_local_time(text):
+    """The pattern does not match instants and other formats."""
+    assert not re.fullmatch(LOCAL_TIME, text)
+
+
+def test_without_blanks():
+    """Empty texts become missing, other texts stay."""
+    assert without_blanks(string_array(["", None, "a", " "])).to_pylist() == [None, None, "a", " "]
+
+
+@pytest.mark.parametrize("text", ["2026-02-30", "0000-01-01", "2026-13-01", "2026-05-12 24:00:00"])
 def test_impossible_dates(text):
     """A date that does not exist gives None."""
-    assert re.fullmatch(DATE, text)
-    assert dates_from(string_array([date(2026, 5, 12).isoformat(), text])) is None
+    assert re.fullmatch(LOCAL_TIME, text)
+    assert local_times_from(string_array([date(2026, 5, 12).isoformat(), text])) is None
 
 
 @pytest.mark.parametrize(

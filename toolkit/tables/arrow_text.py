@@ -34,6 +34,8 @@ INSTANT: Final = (
     r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})$"
 )
 DATE: Final = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+# A date, or a date and a time without an offset, as in `2016-05-11 02:59:17`.
+LOCAL_TIME: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?)?$"
 
 _UTC: Final = pa.timestamp("us", "UTC")
 _NO_ZONE: Final = pa.timestamp("us")
@@ -152,24 +154,37 @@ def _significant_digits(text: str) -> int:
 
 def instants_from(texts: Any) -> Any | None:
     """Cast texts that match `INSTANT` to instants in UTC, cut to microseconds; return None if a text does not fit."""
-    instants = _cast(texts, _UTC)
-    if instants is not None:
-        return instants
-    return _cast(pc.replace_substring_regex(pc.utf8_upper(texts), r"(\.[0-9]{6})[0-9]+", r"\1"), _UTC)
+    return _times(texts, _UTC)
 
 
-def dates_from(texts: Any) -> Any | None:
-    """Cast texts that match `DATE` to midnights without a zone; return None if a text does not fit."""
-    return _cast(texts, _NO_ZONE)
+def local_times_from(texts: Any) -> Any | None:
+    """Cast texts that match `LOCAL_TIME` to times without a zone; return None if a text does not fit.
+
+    A date becomes its midnight, and digits beyond the microsecond are cut.
+    """
+    return _times(texts, _NO_ZONE)
+
+
+def without_blanks(texts: Any) -> Any:
+    """Return an Arrow array of texts with empty ones missing."""
+    is_blank = pc.equal(texts, "")
+    return pc.if_else(is_blank, pa.scalar(None, texts.type), texts) if pc.any(is_blank).as_py() else texts
 
 
 def has_nanoseconds(texts: Any) -> bool:
-    """Return True if one of the instants has digits beyond the microsecond."""
+    """Return True if one of the times has digits beyond the microsecond."""
     return bool(pc.any(pc.match_substring_regex(texts, r"\.[0-9]{6}[0-9]*[1-9]")).as_py())
 
 
+def _times(texts: Any, kind: Any) -> Any | None:
+    times = _cast(texts, kind)
+    if times is not None:
+        return times
+    return _cast(pc.replace_substring_regex(pc.utf8_upper(texts), r"(\.[0-9]{6})[0-9]+", r"\1"), kind)
+
+
 def _cast(texts: Any, kind: Any) -> Any | None:
-    """Return the instants, or None if a text is not an instant: 30 February, a leap second, the year 0."""
+    """Return the times, or None if a text is not a time: 30 February, a leap second, the year 0."""
     try:
         instants = texts.cast(kind)
     except pa.ArrowInvalid:
@@ -201,7 +216,19 @@ def series_of(values: Any) -> pd.Series[Any]:
 
 
 def _dtype_of(kind: Any) -> Any:
-    return pd.ArrowDtype(kind) if pa.types.is_decimal(kind) else _DTYPES.get(kind)
+    """Return the dtype of an Arrow type, or None for the one that Arrow chooses."""
+    if kind in _DTYPES or _is_plain(kind):
+        return _DTYPES.get(kind)
+    if pa.types.is_integer(kind):
+        return pd.api.types.pandas_dtype(str(kind).capitalize().replace("Ui", "UI"))
+    return pd.ArrowDtype(kind)
+
+
+def _is_plain(kind: Any) -> bool:
+    """Return True if Arrow gives values of this type a dtype of the same type."""
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    is_other = pa.types.is_floating(kind) or pa.types.is_timestamp(kind) or pa.types.is_dictionary(kind)
+    return bool(is_text or is_other or pa.types.is_null(kind))
 
 
 def _is_arrow(values: Any) -> bool:

@@ -7,32 +7,35 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
 from toolkit.core.errors import TabulationError
 from toolkit.core.escaping import excerpt
 from toolkit.tables.arrow_text import (
-    DATE,
     DECIMAL_DIGITS,
     INSTANT,
     INTEGER,
+    LOCAL_TIME,
     NUMBER,
     Numbers,
     all_match,
-    dates_from,
     decimal_of,
     exceeds_float,
     has_nanoseconds,
     instants_from,
+    local_times_from,
     numbers_from,
     string_array,
     text_of,
     texts_of,
+    without_blanks,
 )
 from toolkit.tables.column_names import is_identifier
 from toolkit.tables.json_body import SHOWN, NumberText
+
+_NAMES: Final = {bool: "a boolean", int: "an integer", float: "a number"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,19 @@ class Column:
             return texts_of(self.data.to_pylist())
         return self.data.cast(pa.string())
 
+    def type_at(self, row: int) -> str:
+        """Return the type of the JSON value in this row, for an error."""
+        value = self.data[row]
+        value = value if isinstance(self.data, list) else value.as_py()
+        if value is None:
+            return "a missing value"
+        if self.is_number_text:
+            return "a number"
+        return _NAMES.get(type(value), "text")
+
+    def __getitem__(self, rows: slice) -> Column:
+        return replace(self, data=self.data[rows])
+
 
 @dataclass(slots=True)
 class Losses:
@@ -67,7 +83,7 @@ class Losses:
 
     Attributes:
         digits: columns of float64 with numbers of more than `FLOAT_DIGITS` significant digits.
-        nanoseconds: columns of instants that had digits beyond the microsecond.
+        nanoseconds: columns of times that had digits beyond the microsecond.
     """
 
     digits: list[str] = field(default_factory=list)
@@ -183,15 +199,17 @@ def _from_text(column: Column, numbers: Numbers, losses: Losses) -> Any:
         values = numbers_from(texts, numbers)
         if values is not None and pa.types.is_floating(values.type) and exceeds_float(texts):
             losses.digits.append(column.name)
-    elif all_match(texts, DATE):
-        values = dates_from(texts)
-    elif all_match(texts, INSTANT):
-        values = instants_from(texts)
+    else:
+        values = _times(without_blanks(texts))
         if values is not None and has_nanoseconds(texts):
             losses.nanoseconds.append(column.name)
-    else:
-        values = None
     return texts if values is None else values
+
+
+def _times(texts: Any) -> Any | None:
+    if all_match(texts, LOCAL_TIME):
+        return local_times_from(texts)
+    return instants_from(texts) if all_match(texts, INSTANT) else None
 
 
 def _objects(column: Column, numbers: Numbers) -> list[Any]:

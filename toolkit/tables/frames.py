@@ -12,6 +12,7 @@ from toolkit.tables.arrow_text import FLOAT_DIGITS, Numbers, frame_of, string_ar
 from toolkit.tables.column_names import KeyPath, distinct, dotted
 from toolkit.tables.columns import Column, Losses, column_of, with_inferred_type
 from toolkit.tables.requested_dtypes import as_requested_dtype
+from toolkit.tables.schema_columns import as_schema, unknown_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +43,7 @@ def _column(name: str, key: str, values: Any) -> Column:
 
 
 def table_of(
-    columns: Mapping[str, Column], count: int, *, numbers: Numbers, requested: Mapping[str, Any]
+    columns: Mapping[str, Column], count: int, *, numbers: Numbers, requested: Mapping[str, Any], schema: Any = None
 ) -> pd.DataFrame:
     """Return the table of these columns, of `count` rows.
 
@@ -50,11 +51,19 @@ def table_of(
         columns: the columns by name.
         numbers: as in `tabulate`.
         requested: dtypes of pandas for some of the columns, in place of those inferred.
+        schema: a schema of Arrow, which the table gets instead; None if the types are inferred.
 
     Raises:
         TabulationError: if a value does not fit its column.
     """
     losses = Losses()
+    if schema is not None:
+        typed = as_schema(columns, count, schema, losses)
+        _warn(losses)
+        unknown = unknown_names(columns, schema)
+        if unknown:
+            warn(f"the schema does not have these fields, so they were left out: {_shown(unknown)}")
+        return frame_of(typed, count)
     finished = {
         name: as_requested_dtype(column, requested[name], numbers)
         if name in requested
@@ -74,6 +83,9 @@ def _warn(losses: Losses) -> None:
 
 
 def _warn_about(what: str, names: Sequence[str], option: str) -> None:
-    shown = ", ".join(repr(excerpt(name, 40)) for name in names[:5]) + (", ..." if len(names) > 5 else "")
     # The whole call is shown, because the table may come from session.accounts(), which has no such option.
-    warn(f"{what}: {shown} (tk.tabulate(response, {option}) keeps them)")
+    warn(f"{what}: {_shown(names)} (tk.tabulate(response, {option}) keeps them)")
+
+
+def _shown(names: Sequence[str]) -> str:
+    return ", ".join(repr(excerpt(name, 40)) for name in names[:5]) + (", ..." if len(names) > 5 else "")

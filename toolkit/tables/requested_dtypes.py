@@ -27,8 +27,6 @@ _INSTANT: Final = (
     r"(?:[T ][0-9]{1,2}(?::?[0-9]{2}){0,2}(?:\.[0-9]{0,9}0*)? ?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?$"
 )
 
-_NAMES: Final = {bool: "a boolean", int: "an integer", float: "a number"}
-
 
 def as_requested_dtype(column: Column, dtype: Any, numbers: Numbers) -> pd.Series[Any]:
     """Return the column with a dtype of pandas, NumPy or Arrow.
@@ -43,9 +41,9 @@ def as_requested_dtype(column: Column, dtype: Any, numbers: Numbers) -> pd.Serie
     try:
         return convert(column)
     except MISFIT:
-        row = first_misfit(len(column.data), lambda first, last: convert(_part(column, first, last)))
+        row = first_misfit(len(column.data), lambda first, last: convert(column[first:last]))
         raise TabulationError(
-            f"Column {excerpt(column.name, SHOWN)!r}, row {row}: expected {dtype}, found {_type_at(column, row)}.",
+            f"Column {excerpt(column.name, SHOWN)!r}, row {row}: expected {dtype}, found {column.type_at(row)}.",
             "Rows count from 0. Request another dtype for this column, such as 'str'.",
             about="dtypes",
         ) from None
@@ -174,17 +172,3 @@ def _from_arrow(values: Any, dtype: Any) -> pd.Series[Any]:
 def _refuse_if(misfits: Any) -> None:
     if misfits:
         raise ValueError
-
-
-def _part(column: Column, first: int, last: int) -> Column:
-    return Column(column.name, column.key, column.data[first:last], column.is_number_text)
-
-
-def _type_at(column: Column, row: int) -> str:
-    value = column.data[row]
-    value = value if isinstance(column.data, list) else value.as_py()
-    if value is None:
-        return "a missing value"
-    if column.is_number_text:
-        return "a number"
-    return _NAMES.get(type(value), "text")

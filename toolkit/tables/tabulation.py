@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 import pandas as pd
@@ -17,6 +17,7 @@ from toolkit.tables.flatten import columns_of
 from toolkit.tables.frames import named_columns, table_of
 from toolkit.tables.json_body import body_of
 from toolkit.tables.row_choice import choose_rows
+from toolkit.tables.schema_columns import wanted_schema
 
 
 def tabulate(
@@ -25,6 +26,7 @@ def tabulate(
     numbers: Numbers = "float",
     dtypes: Mapping[str, Any] | None = None,
     records: str | None = None,
+    schema: Any = None,
 ) -> pd.DataFrame:
     """Return the records of a JSON value as a table, one row for each record, numbered from 0.
 
@@ -45,11 +47,19 @@ def tabulate(
       "decimal" gives Arrow's decimal128, exact to 38 digits. With "text" every number, even an integer, is text as the
       service wrote it.
     - Text becomes numbers in the same way if every text of a column reads as a JSON number. Text with leading zeros
-      stays text. So does text in a column with a name that ends in a word for identifiers: id, number, account,
-      symbol, cusip, isin, zip, phone, code, version and the like (`column_names.IDENTIFIER_WORDS`).
-    - RFC 3339 instants are datetime64[us, UTC], dates (2026-05-12) datetime64[us] without a zone. Local times without
-      an offset stay text, because their instants are unknown.
+      stays text. So does text in a column with the name of a code, such as one that ends in id, number, code, symbol,
+      zip, phone, version, prefix, hash or last4 (`column_names.is_identifier`).
+    - RFC 3339 instants are datetime64[us, UTC]. Dates (2026-05-12) and local times, whose instants are unknown
+      (2026-05-12 09:30:00, with a space or a T), are datetime64[us] without a zone. Beside them, empty text is missing.
     - Booleans are boolean, other text is str. Columns without any value, and of mixed types, are object.
+
+    Types are inferred from one answer, so another page of the same list may give others. With `schema` they do not
+    depend on the page: the table has exactly the columns of the schema, in its order and with its types, as many rows
+    as there are records, and missing values in columns that the answer lacks. Fields that the schema lacks are left
+    out with a warning. `tk.schema` makes the schema of a table and shows how to write pages as one dataset.
+
+        orders = tabulate(first_page)
+        more = tabulate(second_page, schema=orders)
 
     Positions with their accounts, and records that are listed by their key:
 
@@ -70,11 +80,14 @@ def tabulate(
             read as that dtype. A value that would lose its fraction or a digit is refused, except that a fraction
             becomes the nearest float. Names that are not columns are ignored.
         records: dotted path of the list that holds the records.
+        schema: a pyarrow.Schema, or a table (DataFrame, pyarrow.Table) that has the schema. It takes precedence over
+            the rules above and over `numbers`. Anything fits text. Text fits numbers, dates and times if it would
+            become one by the rules above (so "007" is not a number); empty text is missing except in columns of text.
 
     Raises:
         ServiceError: if the response has an error status.
         TabulationError: if the data is not JSON (such as NaN) or has a name twice in one object, if there is no list
-            at `records`, or if a value does not fit its column.
+            at `records`, if a value does not fit its column, or if a column is in both `dtypes` and `schema`.
         ValueError: if `numbers` is anything else.
     """
     if numbers not in get_args(Numbers):
@@ -90,13 +103,14 @@ def tabulate(
             about="records",
         )
     requested = {name: types.pandas_dtype(dtype) for name, dtype in (dtypes or {}).items()}
+    wanted = wanted_schema(schema, requested)
     try:
         columns, count = _read(data, records, numbers_as_text=numbers != "float")
         if numbers == "float":
-            columns |= _with_all_digits(data, records, columns, requested)
+            columns |= _with_all_digits(data, records, columns, _names_of_exact(requested, wanted))
     except RecursionError:
         raise TabulationError("The value is nested too deeply.", about="data") from None
-    return table_of(columns, count, numbers=numbers, requested=requested)
+    return table_of(columns, count, numbers=numbers, requested=requested, schema=wanted)
 
 
 def _read(data: Any, path: str | None, *, numbers_as_text: bool) -> tuple[dict[str, Column], int]:
@@ -110,15 +124,17 @@ def _read(data: Any, path: str | None, *, numbers_as_text: bool) -> tuple[dict[s
     return named_columns(columns_of(rows.records), rows.carried), len(rows.records)
 
 
+def _names_of_exact(requested: Mapping[str, Any], schema: Any | None) -> list[str]:
+    """Return the names of columns that shall have another type than floats."""
+    names = [name for name, dtype in requested.items() if dtype.kind != "f"]
+    return names if schema is None else [field.name for field in schema if not pa.types.is_floating(field.type)]
+
+
 def _with_all_digits(
-    data: Any, path: str | None, columns: Mapping[str, Column], requested: Mapping[str, Any]
+    data: Any, path: str | None, columns: Mapping[str, Column], names: Sequence[str]
 ) -> dict[str, Column]:
-    """Return the columns of floats that are requested as another dtype, read again with all their digits."""
-    lossy = [
-        name
-        for name, dtype in requested.items()
-        if dtype.kind != "f" and name in columns and _has_floats(columns[name].data)
-    ]
+    """Return those of these columns that were read as floats, read again with all their digits."""
+    lossy = [name for name in names if name in columns and _has_floats(columns[name].data)]
     exact = _read(data, path, numbers_as_text=True)[0] if lossy else {}
     return {name: exact[name] for name in lossy}
 

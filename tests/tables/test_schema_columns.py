@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+import json
+import warnings
+from datetime import date, time
+from decimal import Decimal
+
+import httpx
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.core.errors import TabulationError
+from toolkit.tables import tabulate
+from toolkit.tables.schema import arrow_table, schema
+
+TEXTS = st.sampled_from(
+    ["", "x", "1", "1.50", "007", "1e5", "2026-05-12", "2026-05-12 09:30:00", "2026-05-12T09:30:00Z", "true", "1e999"]
+)
+FLOATS = st.floats(-1e9, 1e9).map(lambda number: round(number, 5))
+SCALARS = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | FLOATS | TEXTS
+# Columns whose values are of one kind, and of any kind.
+VALUES = st.sampled_from(
+    [
+        st.none(),
+        st.booleans(),
+        st.integers(-(2**70), 2**70),
+        FLOATS | st.integers(-(2**60), 2**60),
+        TEXTS,
+        st.lists(SCALARS, max_size=2),
+        st.sampled_from(["2026-05-12", "", "2026-05-12 09:30:00.5"]),
+        st.sampled_from(["2026-05-12T09:30:00Z", "", "2026-05-12t09:30:00.123456789+01:00"]),
+        st.decimals(-(10**12), 10**12, places=3).map(str),
+    ]
+)
+NAMES = st.sampled_from(["a", "b", "id", "a.b", "last4"])
+PAGES = st.dictionaries(NAMES, VALUES).flatmap(
+    lambda kinds: st.lists(st.fixed_dictionaries({}, optional={name: st.none() | kinds[name] for name in kinds}))
+)
+
+
+def quietly(data, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return tabulate(data, **options)
+
+
+@given(PAGES, st.sampled_from(["float", "decimal", "text"]), st.booleans())
+def test_round_trip(records, numbers, as_body):
+    """The schema of a table reads the same data as the same table; only columns of mixed types become text."""
+    data = json.dumps(records) if as_body else records
+    table = quietly(data, numbers=numbers)
+    again = quietly(data, numbers=numbers, schema=schema(table))
+    for name in table.columns:
+        if str(again[name].dtype) != str(table[name].dtype):
+            assert str(table[name].dtype) == "object"
+            again = again.astype({name: object})
+            table[name] = arrow_table(table[[name]])[name].to_pandas().astype(object)
+    pd.testing.assert_frame_equal(again, table, check_exact=True)
+
+
+@given(PAGES, PAGES, st.sampled_from(["float", "decimal", "text"]))
+def test_pages_get_the_same_types(one, two, numbers):
+    """With the schema of one page another page has its columns and types, or its misfit has a row and a column."""
+    first = quietly(one, numbers=numbers)
+    wanted = schema(first)
+    second = table_or_error(two, numbers=numbers, schema=first)
+    if isinstance(second, TabulationError):
+        assert "expected" in second.what
+        assert second.about == "schema"
+    else:
+        assert second.index.equals(pd.RangeIndex(len(two)))
+        assert second.dtypes.equals(quietly([], schema=wanted).dtypes)
+        written = pa.Table.from_pandas(second, wanted, preserve_index=False)
+        assert written.schema.remove_metadata() == wanted
+
+
+def table_or_error(data, **options):
+    try:
+        return quietly(data, **options)
+    except TabulationError as error:
+        return error
+
+
+def test_columns():
+    """The table has the columns of the schema in its order, missing ones too; further fields are named once."""
+    wanted = pa.schema([("b", pa.string()), ("at", pa.timestamp("us", "UTC")), ("a", pa.int64())])
+    with pytest.warns(UserWarning, match="does not have these fields, so they were left out: 'c', 'd.e'") as caught:
+        table = tabulate([{"a": 1, "c": 2, "d": {"e": 3}, "b": 4}, {"c": 5}], schema=wanted)
+    assert len(caught) == 1
+    assert table.dtypes.astype(str).to_dict() == {"b": "str", "at": "datetime64[us, UTC]", "a": "Int64"}
+    assert table["b"].tolist()[0] == "4"
+    assert table.isna().to_numpy().tolist() == [[False, True, False], [True, True, True]]
+
+
+@pytest.mark.parametrize("data", [[], "[]", {"accounts": []}, httpx.Response(200, json={"items": [], "next": None})])
+def test_empty_pages(data):
+    """A page without rows has all columns, with their types."""
+    wanted = pa.schema([("a", pa.int64()), ("b", pa.string()), ("c", pa.null()), ("d", pa.date32())])
+    table = tabulate(data, schema=wanted)
+    assert table.shape == (0, 4)
+    assert table.dtypes.astype(str).tolist() == ["Int64", "str", "object", "date32[day][pyarrow]"]
+
+
+def test_objects_that_are_null_on_this_page():
+    """An object that is null or empty is not an unknown field: nothing is lost."""
+    first = tabulate([{"id": "a", "owner": {"city": "Lisbon"}}])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table = tabulate([{"id": "b", "owner": None}, {"id": "c", "owner": {}}], schema=first)
+    assert table["owner.city"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "expected"),
+    [
+        ([1, "x", None, True, 1.5], pa.string(), ["1", "x", None, "true", "1.5"]),
+        ([[1, {"a": "é"}], None], pa.string(), ['[1, {"a": "é"}]', None]),
+        (["", None], pa.string(), ["", None]),
+        ([1, 2.5, "3", "", None], pa.float64(), [1.0, 2.5, 3.0, None, None]),
+        ([0.1], pa.float32(), [pytest.approx(0.1)]),
+        ([5.0, "6", "7.00", "8e0"], pa.int64(), [5, 6, 7, 8]),
+        ([1, 2], pa.int8(), [1, 2]),
+        ([2**64 - 1], pa.uint64(), [2**64 - 1]),
+        ([1, "2.5"], pa.decimal128(18, 2), [Decimal(1), Decimal("2.5")]),
+        (["true", "", "false"], pa.bool_(), [True, None, False]),
+        (["2026-05-12", ""], pa.date32(), [date(2026, 5, 12), None]),
+        (["2026-05-12", "2026-05-12T09:30:00"], pa.timestamp("s"), ["2026-05-12 00:00:00", "2026-05-12 09:30:00"]),
+        (
+            ["2026-05-12T09:30:00.123456789Z"],
+            pa.timestamp("ns", "UTC"),
+            [pd.Timestamp("2026-05-12 09:30:00.123456789Z")],
+        ),
+        (["09:30:00", ""], pa.time32("s"), [time(9, 30), None]),
+        (["a", "b", "a"], pa.dictionary(pa.int8(), pa.string()), ["a", "b", "a"]),
+        ([None, ""], pa.null(), [None, None]),
+        (["", None], pa.int64(), [None, None]),
+    ],
+)
+def test_values_that_fit(values, kind, expected):
+    """A value gets the type of the schema, whatever would be inferred from the column."""
+    table = tabulate([{"a": value} for value in values], schema=pa.schema([("a", kind)]))
+    if pa.types.is_timestamp(kind) and kind.tz is None:
+        expected = list(map(pd.Timestamp, expected))
+    result = table["a"].astype(object).where(table["a"].notna(), None).tolist()
+    assert result == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "row", "found"),
+    [
+        ([1, None, "x"], pa.int64(), 2, "text"),
+        (["1", "007"], pa.int64(), 1, "text"),
+        ([1, 2.5], pa.int64(), 1, "a number"),
+        ([1, 300], pa.int8(), 1, "an integer"),
+        (["1.5", "1e999"], pa.float64(), 1, "text"),
+        ([1, True], pa.float64(), 1, "a boolean"),
+        (["1.50", "1.505"], pa.decimal128(18, 2), 1, "text"),
+        ([True, 1], pa.bool_(), 1, "an integer"),
+        (["2026-05-12T09:30:00Z", "2026-05-12T09:30:00"], pa.timestamp("us", "UTC"), 1, "text"),
+        (["2026-05-12", "2026-05-12T09:30:00Z"], pa.timestamp("us"), 1, "text"),
+        (["2026-05-12", "2026-02-30"], pa.timestamp("us"), 1, "text"),
+        (["2026-05-12T09:30:00Z", "2026-05-12T09:30:00.5Z"], pa.timestamp("s", "UTC"), 1, "text"),
+        (["2026-05-12", "2026-05-12 09:30:00"], pa.date32(), 1, "text"),
+        ([1_778_578_200], pa.timestamp("us", "UTC"), 0, "an integer"),
+        (["09:30:00", "24:30:00"], pa.time32("s"), 1, "text"),
+        (["1", "x"], pa.dictionary(pa.int8(), pa.int64()), 1, "text"),
+        ([None, 1], pa.null(), 1, "an integer"),
+        ([[1]], pa.int64(), 0, "text"),
+    ],
+)
+def test_misfits(values, kind, row, found):
+    """The error names column and row, the type expected and the type of the value, and does not show it."""
+    with pytest.raises(TabulationError) as caught:
+        tabulate([{"a": value} for value in values], schema=pa.schema([("a", kind)]))
+    assert caught.value.what == f"Column 'a', row {row}: expected {kind}, found {found}."
+    assert caught.value.about == "schema"
+    assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("records", [[{"a": 1}, {}], [{"b": 1}]])
+def test_required_values(records):
+    """A missing value is refused where the schema says that none is missing."""
+    wanted = pa.schema([pa.field("a", pa.int64(), nullable=False), ("b", pa.int64())])
+    with pytest.raises(TabulationError, match=rf"'a', row {len(records) - 1}: expected int64, found a missing value"):
+        tabulate(records, schema=wanted)
+
+
+def test_numbers_keep_their_digits():
+    """Numbers become text and decimals digit by digit, as the service wrote them."""
+    wanted = pa.schema([("a", pa.string()), ("b", pa.decimal128(20, 18))])
+    table = tabulate('[{"a": 1.10, "b": 0.123456789012345678}]', schema=wanted)
+    assert table["a"].tolist() == ["1.10"]
+    assert table["b"].tolist() == [Decimal("0.123456789012345678")]
+
+
+def test_losses():
+    """Digits that float64 and microseconds cannot hold cause the warnings that they cause without a schema."""
+    record = {"a": "0.1234567890123456", "at": "2026-05-12T09:30:00.123456789Z"}
+    messages = []
+    wanted = schema(quietly([record]))
+    for option in (None, wanted):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            tabulate([record], schema=option)
+        messages.append([str(warning.message) for warning in caught])
+    assert messages[0] == messages[1]
+    assert len(messages[0]) == 2
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"schema": pa.schema([("a", pa.list_(pa.int64()))])},
+        {"schema": pa.schema([("a", pa.duration("s"))])},
+        {"schema": {"a": "Int64"}},
+        {"schema": pa.schema([("a", pa.int64())]), "dtypes": {"a": "Int64"}},
+    ],
+)
+def test_wrong_arguments(options):
+    """A schema has types that JSON has values of, and is the only one to say what type a column gets."""
+    with pytest.raises(TabulationError) as caught:
+        tabulate([{"a": 1}], **options)
+    assert caught.value.about in options
