@@ -7,6 +7,7 @@ import warnings
 
 import httpx
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -111,3 +112,26 @@ def test_an_error_answer_is_not_added():
     with pytest.raises(ServiceError):
         builder.add(httpx.Response(500, json=[{"a": 1}]))
     assert (builder.count, builder.finish().shape) == (0, (0, 0))
+
+
+@given(pages, st.sampled_from([pa.string(), pa.float64(), pa.timestamp("us")]))
+def test_answers_with_a_schema(pages, kind):
+    """With a schema the table is that of `tabulate`, behind the leading columns."""
+    wanted = pa.schema([("cash", kind), ("later", pa.int64()), ("key", pa.string())])
+
+    def joined():
+        table = table_of(pages, leading=lambda page: {"key": "007"}, schema=wanted)
+        count = sum(map(len, pages))
+        leading = table.columns[:-3].tolist()
+        assert leading == (["sweep_key"] if count else [])
+        assert [table[name].tolist() for name in leading] == [["007"] * count][: len(leading)]
+        return table.drop(columns=leading)
+
+    same(joined, lambda: tabulate(json.dumps([record for page in pages for record in page]), schema=wanted))
+
+
+def test_digits_of_answers_with_a_schema():
+    """A number keeps its digits as text, although the answer is not read again."""
+    builder = TableBuilder(schema=pa.schema([("price", pa.string())]))
+    builder.add('[{"price": 1.10}]')
+    assert builder.finish()["price"].tolist() == ["1.10"]

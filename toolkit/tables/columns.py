@@ -143,6 +143,16 @@ def with_inferred_type(column: Column, numbers: Numbers, losses: Losses) -> Any:
     return values
 
 
+def inferred_type(column: Column, numbers: Numbers) -> Any:
+    """Return the Arrow type that would be inferred; text for mixed types.
+
+    Raises:
+        TabulationError: as for `with_inferred_type`.
+    """
+    values = with_inferred_type(column, numbers, Losses())
+    return pa.string() if isinstance(values, list) else values.type
+
+
 def _kind(name: str, kind: type) -> type:
     for known in (bool, NumberText, str, int, float, Decimal):
         if issubclass(kind, known):

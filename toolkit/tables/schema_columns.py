@@ -65,6 +65,11 @@ def wanted_schema(table: Any, requested: Mapping[str, Any]) -> Any | None:
     return wanted
 
 
+def needs_digits(wanted: Any) -> bool:
+    """Return True if a column can hold more digits of a JSON number than a float does."""
+    return any(is_text(kind) or pa.types.is_decimal(kind) or pa.types.is_dictionary(kind) for kind in wanted.types)
+
+
 def as_schema(columns: Mapping[str, Column], count: int, wanted: Any, losses: Losses) -> dict[str, Any]:
     """Return the columns of a schema as Arrow arrays, with missing values for those that are not there; note losses.
 
