@@ -73,11 +73,13 @@ class History:
         return self._with_source(table)
 
     def tabulated(self, response: httpx.Response) -> pd.DataFrame:
-        """Return the table of an answer; for errors, see `toolkit.session.answers.tabulated`."""
+        """Return the table of an answer, readable when shown; for errors, see `toolkit.session.answers.tabulated`."""
         from toolkit.session.answers import tabulated
+        from toolkit.tables.display import readable
 
         replayed_from = self._cassette.path.name if self._cassette is not None and self.replays_only else None
-        return self._with_source(tabulated(response, known=self._sender.known, replayed_from=replayed_from))
+        table = tabulated(response, known=self._sender.known, replayed_from=replayed_from)
+        return readable(self._with_source(table))
 
     def _with_source(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return the table with a note of where it comes from, for the charts that are drawn from it."""
