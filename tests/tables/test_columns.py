@@ -56,6 +56,26 @@ def test_identifiers_stay_text(values):
     assert inferred(values, key="account_number").to_pylist() == [str(value) for value in values]
 
 
+@pytest.mark.parametrize(
+    ("key", "values", "kind"),
+    [
+        ("prefix", ["10.1130"], pa.string()),
+        ("cash", ["100.50"], pa.float64()),
+        ("session_close", ["1600"], pa.string()),
+        ("hash", ["12e45"], pa.string()),
+        ("expiry", ["20261218"], pa.string()),
+        ("expiry", ["2026-12-18"], pa.timestamp("us")),
+        ("release", ["2026-12-18T00:00:00Z"], pa.timestamp("us", "UTC")),
+        ("currency", [840, "978"], pa.string()),
+        ("currency", [840], pa.int64()),
+        ("amount_currency", ["100.50"], pa.float64()),
+    ],
+)
+def test_types_by_name(key, values, kind):
+    """Digits are a number unless the name says that they are not a quantity, whatever the values of this page are."""
+    assert inferred(values, key=key).type == kind
+
+
 def test_integers_between_floats_keep_their_digits():
     """An integer that does not fit float64 keeps its digits among fractions, until the column has a type."""
     losses = Losses()

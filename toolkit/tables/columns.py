@@ -32,7 +32,7 @@ from toolkit.tables.arrow_text import (
     texts_of,
     without_blanks,
 )
-from toolkit.tables.column_names import is_identifier
+from toolkit.tables.column_names import is_identifier, is_label
 from toolkit.tables.json_body import SHOWN, NumberText
 
 _NAMES: Final = {bool: "a boolean", int: "an integer", float: "a number"}
@@ -205,7 +205,7 @@ def _from_text(column: Column, numbers: Numbers, losses: Losses) -> Any:
     texts = column.data
     if is_identifier(column.key):
         return texts
-    if numbers != "text" and all_match(texts, NUMBER):
+    if numbers != "text" and all_match(texts, NUMBER) and not is_label(column.key):
         values = numbers_from(texts, numbers)
         if values is not None and pa.types.is_floating(values.type) and exceeds_float(texts):
             losses.digits.append(column.name)

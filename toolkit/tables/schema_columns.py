@@ -172,7 +172,8 @@ def _floats(column: Column, kind: Any, losses: Losses) -> Any:
 def _decimals(column: Column, kind: Any, _: Losses) -> Any:
     texts = _matching(column, NUMBER)
     numbers = numbers_from(texts, "decimal")
-    _refuse_if(numbers is None)
+    if numbers is None:
+        raise ValueError
     # Arrow decides by the type of integers, rather than by their digits, whether they fit a decimal.
     return texts.cast(kind) if pa.types.is_integer(numbers.type) else cast_exactly(numbers, kind)
 
