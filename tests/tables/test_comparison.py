@@ -26,7 +26,20 @@ def table(records):
 
 
 def listed(differences):
-    return [tuple(row) for row in differences.itertuples(index=False)]
+    """Return key, column, left and right of each cell that changed, and key and kind of each row on one side."""
+    rows = [
+        tuple(cell.item() if isinstance(cell, np.generic) else None if cell is pd.NA else cell for cell in row)
+        for row in differences.drop(columns="change").astype(object).itertuples(index=False)
+    ]
+    return [
+        (*key, column, left, right) if kind == "changed" else (*key, kind)
+        for *key, kind, column, left, right in map(tidy, rows)
+    ]
+
+
+def tidy(row):
+    """Return a row with None for missing values."""
+    return [None if isinstance(cell, float) and cell != cell else cell for cell in row]  # noqa: PLR0124 - only NaN
 
 
 def test_differing_cells():
@@ -34,18 +47,18 @@ def test_differing_cells():
     left = tabulate([{"id": "a", "cash": 1, "open": True}, {"id": "b", "cash": 2, "open": None}])
     right = tabulate([{"id": "b", "cash": 2, "open": True}, {"id": "a", "cash": 1.5, "open": True}])
     differences = compare(left, right)
-    assert list(differences.columns) == ["id", "column", "left", "right"]
+    assert list(differences.columns) == ["id", "kind", "column", "left", "right", "change"]
     assert listed(differences) == [("a", "cash", 1, 1.5), ("b", "open", None, True)]
-    assert differences.dtypes.astype(str).tolist() == ["str", "str", "object", "object"]
+    assert differences.dtypes.astype(str).tolist() == ["str", "str", "str", "object", "object", "float64"]
 
 
 def test_rows_on_one_side():
     """A row on one side only is one difference: in its place if it is on the left, at the end if on the right."""
     left, right = tabulate([{"id": 1, "x": 1}, {"id": 2, "x": 1}]), tabulate([{"id": 3, "x": 1}, {"id": 2, "x": 2}])
     assert listed(compare(left, right)) == [
-        (1, "<row>", "only left", None),
+        (1, "only left"),
         (2, "x", 1, 2),
-        (3, "<row>", None, "only right"),
+        (3, "only right"),
     ]
 
 
@@ -62,29 +75,30 @@ def test_a_table_equals_itself(records):
     for other in (whole[::-1][whole.columns[::-1]], whole.astype(object)):
         differences = compare(whole, other)
         assert differences.empty
-        assert list(differences.columns) == ["id", "column", "left", "right"]
+        assert list(differences.columns) == ["id", "kind", "column", "left", "right", "change"]
 
 
 @given(RECORDS, RECORDS)
 def test_differences_lead_from_left_to_right(ours, theirs):
     """Applying the differences to the left table gives the right table; swapped tables give swapped differences."""
     left, right = table(ours), table(theirs)
+    if ours and theirs and not set(left["id"]) & set(right["id"]):
+        return
     differences = compare(left, right)
     cells = {key: dict(row) for key, row in left.set_index("id").astype(object).iterrows()}
-    for key, column, _, value in listed(differences):
-        if column == "<row>":
-            row = {} if value is None else dict(right.set_index("id").astype(object).loc[key])
-            cells.pop(key, None)
-            cells |= {key: row} if row or value else {}
+    for key, *difference in listed(differences):
+        if difference == ["only left"]:
+            del cells[key]
+        elif difference == ["only right"]:
+            cells[key] = dict(right.set_index("id").astype(object).loc[key])
         else:
+            column, _, value = difference
             cells[key][column] = value
     expected = {key: dict(row) for key, row in right.set_index("id").astype(object).iterrows()}
     assert without_missing(cells) == without_missing(expected)
-    swapped = {(key, column): (right, left) for key, column, left, right in listed(compare(right, left))}
     sides = {"only left": "only right", "only right": "only left"}
-    assert swapped == {
-        (key, column): (sides.get(left, left), sides.get(right, right))
-        for key, column, left, right in listed(differences)
+    assert {tuple(row) for row in listed(compare(right, left))} == {
+        (row[0], sides[row[1]]) if len(row) == 2 else (row[0], row[1], row[3], row[2]) for row in listed(differences)
     }
 
 
@@ -224,10 +238,10 @@ def test_missing_or_repeated_keys(keys, what, side):
 def test_tables_of_no_records():
     """A table without rows and columns counts as a table without rows, whatever the key is."""
     nothing, some = tabulate([]), tabulate([{"id": "a", "x": 1}])
-    assert listed(compare(nothing, some)) == [("a", "<row>", None, "only right")]
-    assert listed(compare(some, nothing, on="id")) == [("a", "<row>", "only left", None)]
+    assert listed(compare(nothing, some)) == [("a", "only right")]
+    assert listed(compare(some, nothing, on="id")) == [("a", "only left")]
     for on in (None, "id"):
-        assert list(compare(nothing, nothing, on=on).columns) == ["column", "left", "right"]
+        assert list(compare(nothing, nothing, on=on).columns) == ["kind", "column", "left", "right", "change"]
 
 
 def test_index_as_key():
@@ -355,3 +369,55 @@ def test_usual_key_and_index():
     table = pd.DataFrame({"id": [1, 2], "cash": [3.0, 4.0]}).rename_axis(index="row")
     differences = compare(table, table.iloc[::-1].reset_index(drop=True).rename_axis(index="row"))
     assert listed(differences) == [(1, "row", 0, 1), (2, "row", 1, 0)]
+
+
+def test_differences_that_can_be_computed_with():
+    """Numbers of a column have one type on both sides, and the change is exact, whatever other columns hold."""
+    left = pd.DataFrame({"id": ["a", "b", "c"], "cash": [114306.34, 1.1, 5.0], "size": [1, 2, 3]})
+    right = pd.DataFrame({"id": ["a", "b", "c"], "cash": [116806.34, 3.3, None], "size": [1, 20, 3]})
+    changes = compare(left, right)
+    assert changes["change"].tolist()[:3] == [2500.0, 2.2, 18.0]
+    assert changes.loc[changes["column"] == "cash", "change"].sum() == 2502.2
+    cash = compare(left[["id", "cash"]], right[["id", "cash"]])
+    assert [str(cash[name].dtype) for name in ("left", "right", "change")] == ["float64"] * 3
+    exact = compare(left.assign(cash=[Decimal("1.10")] * 3), right.assign(cash=[Decimal("2.35")] * 3))
+    assert exact.loc[exact["column"] == "cash", "change"].sum() == Decimal("3.75")
+    assert {type(value) for value in exact["left"]} == {Decimal}
+    whole = compare(left[["id", "size"]], right[["id", "size"]])
+    assert [str(whole[name].dtype) for name in ("left", "right", "change")] == ["Int64"] * 3
+    mixed = compare(left[["id"]].assign(x=[1, 1, 1]), right[["id"]].assign(x=[1.5, 1.0, 1.0]))
+    assert mixed.itertuples(index=False).__next__()[-3:] == (1.0, 1.5, 0.5)
+    beyond = compare(pd.DataFrame({"id": [1], "x": [2**70]}), pd.DataFrame({"id": [1], "x": [float("inf")]}))
+    assert beyond["change"].tolist() == [float("inf")]
+
+
+@given(st.lists(st.tuples(st.integers(-99, 99) | st.floats(-1e9, 1e9), st.decimals(-99, 99, places=2)), max_size=4))
+def test_changes_add_up(pairs):
+    """The left value and the change give the right value, and change is a column of numbers."""
+    left, right = sides_of(pairs) if pairs else [pd.DataFrame({"id": []})] * 2
+    changes = compare(left, right)
+    assert pd.api.types.is_numeric_dtype(changes["change"])
+    for row in changes.itertuples():
+        assert abs(float(row.left) + float(row.change) - float(row.right)) <= 1e-6
+
+
+def test_summary():
+    """How many rows changed, stand on one side only or are equal is shown below, and stands in attrs."""
+    left = pd.DataFrame({"id": range(5), "x": [1, 2, 3, 4, 5], "y": ["a"] * 5})
+    right = pd.DataFrame({"id": range(1, 7), "x": [20, 3, 4, 5, 6, 7], "y": ["b"] + ["a"] * 5})
+    changes = compare(left, right)
+    summary = "1 row changed in 2 cells, 1 row only left, 2 rows only right, 3 rows equal"
+    assert changes.attrs["summary"] == summary
+    assert repr(changes).endswith(f"\n{summary}")
+    assert f"<p>{summary}</p>" in changes._repr_html_()
+    assert compare(left, left).attrs["summary"] == "5 rows equal"
+    assert type(changes[changes["kind"] == "changed"]) is pd.DataFrame
+
+
+def test_no_common_keys():
+    """Tables whose keys are all different are refused, because there is nothing to compare."""
+    left, right = tabulate([{"id": "a", "x": 1}]), tabulate([{"id": "b", "x": 1}])
+    with pytest.raises(TabulationError, match="no 'id' in common") as caught:
+        compare(left, right)
+    assert caught.value.about == "on"
+    assert len(compare(left, right[:0])) == 1

@@ -13,15 +13,10 @@ import pandas as pd
 from toolkit.core.errors import TabulationError
 from toolkit.core.escaping import excerpt
 from toolkit.tables.column_names import is_key
+from toolkit.tables.differences import CHANGED, ONLY_LEFT, ONLY_RIGHT, OWN_COLUMNS, Difference, table_of_differences
 
 # Tried in this order before the names of other identifiers.
 _USUAL_KEYS: Final = ("id", "account_id", "account_number", "number", "uuid", "account")
-
-# Values of `column`, `left` and `right` for a row that is on one side only.
-ROW: Final = "<row>"
-ONLY_LEFT: Final = "only left"
-ONLY_RIGHT: Final = "only right"
-_OWN_COLUMNS: Final = ("column", "left", "right")
 
 _LISTS: Final = (list, tuple, np.ndarray)  # lists come back from Parquet as arrays
 _NESTED: Final = (*_LISTS, dict)
@@ -29,7 +24,7 @@ _BOOLEANS: Final = (bool, np.bool_)
 
 
 def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] | None = None) -> pd.DataFrame:
-    """Return the differences between two tables of the same kind: one row for each differing cell.
+    """Return what differs between two tables of the same kind: each cell that changed, each row on one side only.
 
     Rows are matched by their key. Cells are compared by value: 1, 1.0 and a decimal 1.00 are equal, and so are two
     missing values, and an instant in any unit or zone. Text never equals a number. The same holds inside lists and
@@ -42,6 +37,12 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
         compare(left, right, on=["id", "symbol"])
         compare(left.round(2), right.round(2))
 
+    The cash that came in, and the rows that are new:
+
+        changes = compare(monday.accounts(), friday.accounts())
+        changes.loc[changes["column"] == "cash", "change"].sum()
+        changes[changes["kind"] == "only right"]
+
     Args:
         left: a table, such as `session.accounts()`.
         right: another table of the same kind.
@@ -51,14 +52,18 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
 
     Returns:
         A table with the columns of the key, followed by
-            column (str): name of the column that differs, or "<row>" for a row that is on one side only.
-            left (object): value on the left, None if missing; "only left" for such a row.
-            right (object): value on the right, None if missing; "only right" for such a row.
-        The rows follow the order of `left`, then of `right`. If nothing differs, the table has no rows.
+            kind (str): "changed" for a cell, "only left" or "only right" for a row that is on one side only.
+            column (str): name of the column that changed; missing for a row.
+            left, right: value on each side, missing if there is none. All numbers of a changed column have one
+                type. If all values of all of them have one type, it is the dtype of both columns, else object.
+            change: right minus left for two numbers, else missing: Int64, float64, or decimals if there are any.
+        The rows follow the order of `left`, then of `right`. If nothing differs, the table has no rows. How many rows
+        changed and how many are equal is shown below the table, and stands in `attrs["summary"]`.
 
     Raises:
         TabulationError: if no column or several columns can be the key, if a value of the key is missing or
-            repeated, or if the key is text on one side and numbers on the other.
+            repeated, if the key is text on one side and numbers on the other, or if both tables have rows but no
+            key in common.
     """
     for side, table in (("left", left), ("right", right)):
         if not isinstance(table, pd.DataFrame):
@@ -73,21 +78,27 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
         on = levels
     left, right = _with_index_names(left, "left"), _with_index_names(right, "right")
     if not left.columns.size and not right.columns.size:
-        return _result([], left, right, [])
+        return _result([], left, right, [], matched=0)
     left, right = _or_empty(left, right), _or_empty(right, left)
     key = _key(left, right, on)
     left_rows, right_rows = _rows_by_key(left, key, "left"), _rows_by_key(right, key, "right")
     _check_kinds(left, right, key)
     pairs = [(row, right_rows[name]) for name, row in left_rows.items() if name in right_rows]
+    if left_rows and right_rows and not pairs:
+        raise TabulationError(
+            f"The tables have no {_list(key)} in common, so no row can be compared.",
+            "Are they of the same accounts? Choose another key with on=, or list the rows with pandas.concat.",
+            about="on",
+        )
     cells = _differing_cells(left, right, key, pairs)
-    differences: list[tuple[Any, ...]] = []
+    differences: list[Difference] = []
     for name, row in left_rows.items():
         if name in right_rows:
-            differences += [(*name, *cell) for cell in cells.get(row, ())]
+            differences += [Difference(name, CHANGED, *cell) for cell in cells.get(row, ())]
         else:
-            differences.append((*name, ROW, ONLY_LEFT, None))
-    differences += [(*name, ROW, None, ONLY_RIGHT) for name in right_rows if name not in left_rows]
-    return _result(differences, left, right, key)
+            differences.append(Difference(name, ONLY_LEFT))
+    differences += [Difference(name, ONLY_RIGHT) for name in right_rows if name not in left_rows]
+    return _result(differences, left, right, key, matched=len(pairs))
 
 
 def _with_index_names(table: pd.DataFrame, side: str) -> pd.DataFrame:
@@ -120,7 +131,7 @@ def _key(left: pd.DataFrame, right: pd.DataFrame, on: str | Sequence[str] | None
             raise TabulationError(
                 f"Column {excerpt(str(name))!r} is not in both tables.", f"Both have: {_list(shared)}.", about="on"
             )
-        if name in _OWN_COLUMNS:
+        if name in OWN_COLUMNS:
             raise TabulationError(
                 f"A key called {name!r} would clash with a column of the result.", "Rename it.", about="on"
             )
@@ -266,14 +277,7 @@ def _plain(value: Any) -> Any:
 
 
 def _result(
-    differences: list[tuple[Any, ...]], left: pd.DataFrame, right: pd.DataFrame, key: list[str]
+    differences: list[Difference], left: pd.DataFrame, right: pd.DataFrame, key: list[str], *, matched: int
 ) -> pd.DataFrame:
-    names = [*key, *_OWN_COLUMNS]
-    key_dtypes = [left[name].dtype if left[name].dtype == right[name].dtype else object for name in key]
-    # A table may also have numbers as names of columns.
-    column_dtype = "str" if all(isinstance(row[-3], str) for row in differences) else object
-    dtypes = [*key_dtypes, column_dtype, object, object]
-    columns = zip(*differences, strict=True) if differences else [()] * len(names)
-    return pd.DataFrame(
-        {name: pd.Series(list(values), dtype=dtype) for name, values, dtype in zip(names, columns, dtypes, strict=True)}
-    )
+    dtypes = [(name, left[name].dtype if left[name].dtype == right[name].dtype else object) for name in key]
+    return table_of_differences(differences, dtypes, matched)

@@ -1,7 +1,7 @@
 """The display of a table that people look at; the data in it, and every table made from it, are plain pandas.
 
 Only what is shown differs from pandas: at most 20 rows, amounts with thousands separators, instants to the second,
-UUIDs shortened and in the last columns, and in a terminal the columns that fit. Whoever sets `display.max_rows`,
+UUIDs shortened, and in a terminal the columns that fit. Whoever sets `display.max_rows`,
 `display.max_columns`, `display.max_colwidth`, `display.precision` or `display.float_format` gets these.
 """
 
@@ -101,7 +101,7 @@ def _notes(table: pd.DataFrame, shown: pd.DataFrame) -> list[str]:
     notes = []
     if hidden := len(table) - len(shown):
         notes.append(f"and {count_text(hidden, 'more row')}")
-    names = [excerpt(str(name), 32) for name in _ordered(table)[shown.shape[1] :]]
+    names = [excerpt(str(name), 32) for name in table.columns[shown.shape[1] :]]
     if names:
         more = ", ..." if len(names) > _NAMES else ""
         notes.append(f"and {count_text(len(names), 'more column')}: {', '.join(names[:_NAMES])}{more}")
@@ -113,10 +113,10 @@ def _notes(table: pd.DataFrame, shown: pd.DataFrame) -> list[str]:
 
 
 def _cells(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows to show as text, with the columns in the order in which they are shown."""
+    """Return the rows to show as text."""
     head = table.iloc[: _most_rows()]
-    columns = [_texts(head.iloc[:, at], str(table.columns[at])) for at in _order(table)]
-    names = [excerpt(str(name), 64) for name in _ordered(table)]
+    columns = [_texts(head.iloc[:, at], str(name)) for at, name in enumerate(table.columns)]
+    names = [excerpt(str(name), 64) for name in table.columns]
     cells = pd.DataFrame(dict(enumerate(columns)), index=head.index, dtype=object)
     return cells.set_axis(pd.Index(names, dtype=object), axis="columns")
 
@@ -124,16 +124,6 @@ def _cells(table: pd.DataFrame) -> pd.DataFrame:
 def _most_rows() -> int | None:
     option: int | None = pd.get_option("display.max_rows")
     return _ROWS if option == _PANDAS_ROWS else option or None
-
-
-def _ordered(table: pd.DataFrame) -> list[Any]:
-    return [table.columns[at] for at in _order(table)]
-
-
-def _order(table: pd.DataFrame) -> list[int]:
-    """Return the positions of the columns: those with UUIDs last."""
-    head = table.iloc[: _most_rows()]
-    return sorted(range(table.shape[1]), key=lambda at: _has_uuids(head.iloc[:, at]))
 
 
 def _has_uuids(values: pd.Series[Any]) -> bool:
@@ -186,7 +176,6 @@ def _number_text(numbers: Sequence[Any], name: str) -> Callable[[Any], str]:
     tiny, huge = Decimal(1).scaleb(-places), Decimal(1).scaleb(_MOST_DIGITS)
     is_plain = all(value == 0 or tiny <= abs(value) < huge for value in finite)
     has_separators = not is_identifier(name.rsplit(".", 1)[-1]) and any(abs(value) >= _MANY for value in finite)
-    comma = "," if has_separators or not all(isinstance(value, (int, np.integer)) for value in numbers) else ""
 
     def text(value: Any) -> str:
         if not _is_number(value):
@@ -195,7 +184,9 @@ def _number_text(numbers: Sequence[Any], name: str) -> Callable[[Any], str]:
             return str(float_format(value) if callable(float_format) else float_format % value)
         if abs(value) == float("inf"):
             return str(value)
-        return f"{value:{comma}.{places}f}" if is_plain else f"{value:.6g}"
+        if isinstance(value, (int, np.integer)):
+            return f"{value:{',' if has_separators else ''}}"
+        return f"{value:,.{places}f}" if is_plain else f"{value:.6g}"
 
     return text
 
