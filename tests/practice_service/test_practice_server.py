@@ -1,11 +1,14 @@
-"""A client that does not finish its request is cut off; nobody else is."""
+"""A client that does not finish its request is cut off, nobody else is, and an answer comes in one piece."""
 
 from __future__ import annotations
 
+import json
 import socket
 
+import httpx
 import pytest
 
+from toolkit.practice_service import practice
 from toolkit.practice_service.server import HOST, ServerThread, listen
 
 COMPLETE = b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nab"
@@ -72,3 +75,18 @@ def test_idle_connections_stay_open(connect):
     assert is_cut_off(stalled)
     idle.sendall(COMPLETE)
     assert idle.recv(1000).startswith(b"HTTP/1.1 204")
+
+
+def test_one_segment():
+    """Head and body of an answer are sent together, also before the connection closes."""
+    with practice(accounts=1) as service:
+        address = httpx.URL(service.url("broker"))
+        for ending in ("", "Connection: close\r\n"):
+            with socket.create_connection((address.host, address.port), timeout=20) as connection:
+                host = address.netloc.decode()
+                connection.sendall(f"GET / HTTP/1.1\r\nHost: {host}\r\n{ending}\r\n".encode())
+                head, _, body = connection.recv(10_000).partition(b"\r\n\r\n")
+                assert head.startswith(b"HTTP/1.1 401")
+                assert json.loads(body)["error"] == "unauthorized"
+                if ending:
+                    assert connection.recv(1) == b""

@@ -127,7 +127,7 @@ class Endpoints:
         endpoints = self._endpoints[interface]
         endpoint = endpoints.get(path)
         if endpoint is not None:
-            return (None, "") if _ID in path else (endpoint, "")
+            return endpoint, ""
         parts = path.split("/")
         if len(parts) < 3:
             return None, ""

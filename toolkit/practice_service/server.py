@@ -123,6 +123,36 @@ class _Server(uvicorn.Server):
         self._ready.set_result(None)
 
 
+class _JoinedWrites:
+    """A transport that sends what is written in one go together: head and body of a response in one segment.
+
+    That halves the system calls of an answer, here and in the client.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._waiting: list[bytes] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        if data:
+            if not self._waiting:
+                self._loop.call_soon(self._send)
+            self._waiting.append(data)
+
+    def close(self) -> None:
+        self._send()
+        self._transport.close()
+
+    def _send(self) -> None:
+        if self._waiting:
+            data, self._waiting = b"".join(self._waiting), []
+            self._transport.write(data)
+
+
 class _Protocol(H11Protocol):
     """HTTP/1.1 that passes the transport of a connection to the application, and ends requests that do not end.
 
@@ -136,7 +166,7 @@ class _Protocol(H11Protocol):
         self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+        super().connection_made(_JoinedWrites(transport, self.loop))  # type: ignore[arg-type]
         self.app_state = {**self.app_state, _TRANSPORT: transport}
         self._start_timer()
 
