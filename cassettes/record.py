@@ -1,9 +1,9 @@
 """Record the bundled cassettes again, against the practice service.
 
 `python cassettes/record.py` records all of them, `python cassettes/record.py tour sharing` only these two. It needs the
-extra `practice` and calls nothing but this machine. Service and session share a clock that stands at an instant of a made-up day
-and is moved between calls, so that a new recording tells the same story; only the durations of calls are real.
-Afterwards `toolkit verify notebooks --update` stores the new outputs of the notebooks.
+extra `practice` and calls nothing but this machine. Service and session share a clock that stands at an instant of a
+made-up day and is moved between calls, so that a new recording tells the same story; only the durations of calls are
+real. Afterwards `toolkit verify notebooks --update` stores the new outputs of the notebooks.
 """
 
 import json
