@@ -1,0 +1,190 @@
+"""Pages of one endpoint, written one by one to Parquet, are one dataset for pandas, Polars, DuckDB and Dask."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, date, datetime, timedelta
+
+import dask.dataframe as dd
+import duckdb
+import httpx
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet as pq
+import pytest
+
+import toolkit as tk
+from toolkit.tables.fitting import fitted
+from toolkit.tables.schema import arrow_table
+
+PAGES = 50
+RECORD = {
+    "id": "1f",
+    "account_number": "040000001",
+    "last4": "0042",
+    "quantity": 1,
+    "price": "100.50",
+    "fee": 0,
+    "is_open": True,
+    "created_at": "2026-05-12T09:30:00.25Z",
+    "opened_on": "2026-05-12",
+    "filled_at": "2026-05-12 09:30:00",
+    "legs": [{"symbol": "ALFA"}],
+    "owner": {"city": "Lisbon", "postal_code": "1100"},
+    "closed_on": None,
+    "note": "first",
+}
+DUCKDB_TYPES = {
+    "bool": "BOOLEAN",
+    "double": "DOUBLE",
+    "int64": "BIGINT",
+    "string": "VARCHAR",
+    "timestamp[us]": "TIMESTAMP",
+    "timestamp[us, tz=UTC]": "TIMESTAMP WITH TIME ZONE",
+}
+
+
+def page_of(number):
+    """Return the records of a page; columns, their order, types of numbers and gaps depend on the page."""
+    rng = random.Random(number)  # noqa: S311 - the same pages in every run
+    day, instant = date(2026, 1, 1) + timedelta(number), datetime(2026, 1, 1, 9, 30, tzinfo=UTC) + timedelta(number)
+    kinds = {
+        "id": lambda: f"{rng.getrandbits(64):x}",
+        "account_number": lambda: f"{rng.randrange(10**9):09}",
+        "last4": lambda: str(rng.randrange(1000, 9999)),
+        "quantity": lambda: rng.choice([rng.randrange(100), str(rng.randrange(100))]),
+        "price": lambda: f"{rng.randrange(10**6) / 100:.2f}" if number % 2 else str(rng.randrange(10**4)),
+        "fee": lambda: rng.randrange(9) if number % 3 else rng.randrange(100) / 8,
+        "is_open": lambda: rng.choice([True, False]),
+        "created_at": lambda: instant.isoformat() if number % 2 else "",
+        "opened_on": lambda: rng.choice([day.isoformat(), ""]),
+        "filled_at": lambda: rng.choice([f"{day} 09:30:00", f"{day}T09:30:00", ""]),
+        "legs": lambda: rng.choice([[], [{"symbol": "ALFA", "ratio": number}]]),
+        "owner": lambda: rng.choice([None, {}, {"city": "Lisbon"}, {"postal_code": "1100", "city": None}]),
+        "closed_on": lambda: None,
+        "note": lambda: rng.choice([number, "", "text", True]),
+    }
+    present = [name for name in kinds if name == "id" or rng.random() < 0.8]
+    empty = {name for name in present if name != "id" and rng.random() < 0.2}
+    rng.shuffle(present)
+    count = rng.randrange(6) if number else 0
+    return [{name: None if name in empty else kinds[name]() for name in present} for _ in range(count)]
+
+
+@pytest.fixture(scope="module")
+def pages():
+    return [page_of(number) for number in range(PAGES)]
+
+
+@pytest.fixture(scope="module")
+def schema():
+    """Return the schema of one full record."""
+    return tk.schema(tk.tabulate([RECORD, {"fee": 0.5}]))
+
+
+@pytest.fixture(scope="module", params=["by schema", "by widening"])
+def written(request, tmp_path_factory, pages, schema):
+    """Return a folder of the pages, the rows of all of them, and the schema.
+
+    The pages are written as the documentation of `tk.schema` says, or as parts that were widened.
+    """
+    folder = tmp_path_factory.mktemp("pages")
+    if request.param == "by schema":
+        for number, page in enumerate(pages):
+            answer = httpx.Response(200, json={"orders": page, "next": None})
+            table = tk.tabulate(answer, schema=schema)
+            table.to_parquet(folder / f"{number:05}.parquet", schema=schema, index=False)
+        rows = tk.tabulate([record for page in pages for record in page], schema=schema)
+        return folder, arrow_table(rows), schema
+    tables = [tk.tabulate(page) for page in pages]
+    wide = tk.schema(tables)
+    parts = [fitted(arrow_table(table), wide) for table in tables]
+    dtypes = pa.Schema.from_pandas(tk.tabulate([], schema=wide), preserve_index=False).metadata
+    for number, part in enumerate(parts):
+        pq.write_table(part.replace_schema_metadata(dtypes), folder / f"{number:05}.parquet")
+    return folder, pa.concat_tables(parts), wide
+
+
+def values_of(table):
+    """Return the values of a table as lists, with None for what is missing, and instants in UTC."""
+    table = arrow_table(table)
+    return {
+        name: [
+            value.astimezone(UTC).isoformat() if isinstance(value, datetime) and value.tzinfo else value
+            for value in table[name].to_pylist()
+        ]
+        for name in table.column_names
+    }
+
+
+def test_pages_differ(pages):
+    """Without a schema the pages have different columns and types, and some have no rows."""
+    schemas = {str(tk.schema(tk.tabulate(page))) for page in pages}
+    assert len(schemas) > PAGES / 2
+    assert not all(pages)
+
+
+def test_files_have_one_schema(written):
+    """The schemas of the files, with the metadata of pandas, are the same to the byte."""
+    folder, _, schema = written
+    files = [pq.ParquetFile(file) for file in sorted(folder.iterdir())]
+    assert len(files) == PAGES
+    assert len({file.schema_arrow.serialize().to_pybytes() for file in files}) == 1
+    assert all(file.schema.equals(files[0].schema) for file in files)
+    assert files[0].schema_arrow.remove_metadata() == schema
+
+
+def test_arrow(written):
+    """Arrow reads the folder with the schema of its first file."""
+    folder, rows, _ = written
+    assert values_of(pyarrow.dataset.dataset(folder).to_table()) == values_of(rows)
+
+
+def test_pandas(written):
+    """pandas reads all rows, with the dtypes of `tabulate`."""
+    folder, rows, schema = written
+    table = pd.read_parquet(folder)
+    assert values_of(table) == values_of(rows)
+    assert table.dtypes.equals(tk.tabulate([], schema=schema).dtypes)
+
+
+def test_polars(written):
+    """Polars, which refuses files whose schemas differ, reads all rows."""
+    folder, rows, _ = written
+    table = pl.scan_parquet(folder / "*.parquet").collect()
+    assert values_of(table.to_arrow()) == values_of(rows)
+    assert pl.read_parquet(folder).equals(table)
+
+
+def test_duckdb(written):
+    """DuckDB reads all rows without `union_by_name`, with the types of the schema."""
+    folder, rows, schema = written
+    with duckdb.connect() as database:
+        table = database.read_parquet(f"{folder}/*.parquet")
+        types = dict(zip(table.columns, map(str, table.types), strict=True))
+        result = values_of(table.to_arrow_table())
+    assert result == values_of(rows)
+    expected = {field.name: DUCKDB_TYPES[str(field.type)] for field in schema if not pa.types.is_null(field.type)}
+    assert {name: types[name] for name in expected} == expected
+
+
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # Dask's own
+def test_dask(written):
+    """Dask reads all rows, and each partition has the dtypes that it promised."""
+    folder, rows, _ = written
+    frame = dd.read_parquet(folder)
+    table = frame.compute(scheduler="synchronous")
+    assert values_of(table) == values_of(rows)
+    assert frame.dtypes.equals(table.dtypes)
+
+
+def test_pages_as_partitions(pages, schema):
+    """The empty table of a schema is the `meta` of Dask for pages that workers tabulate."""
+    meta = tk.tabulate([], schema=schema)
+    frame = dd.from_map(lambda page: tk.tabulate(page, schema=schema), pages, meta=meta)
+    table = frame.compute(scheduler="synchronous")
+    expected = tk.tabulate([record for page in pages for record in page], schema=schema)
+    assert values_of(table) == values_of(expected)
+    assert frame.dtypes.equals(table.dtypes)
