@@ -71,6 +71,7 @@ SIGNATURES = {
     "Session.close": lambda self: ...,
     "tabulate": lambda data, *, numbers="float", dtypes=None, records=None, schema=None: ...,
     "schema": lambda table: ...,
+    "pages": lambda client, path, *, params=None, cursor=None: ...,
     "compare": lambda left, right, *, on=None: ...,
     "Cassette": lambda path, mode="once", *, match_on=None, secrets=(): ...,
     "Cassette.transport": lambda self, inner=None: ...,

@@ -69,6 +69,7 @@ if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as expo
     from toolkit.practice_service import practice as practice
     from toolkit.scrubbing.rules.model import Rules as Rules
     from toolkit.scrubbing.scanning import scan as scan
+    from toolkit.session.pages import pages as pages
     from toolkit.session.session import AsyncSession as AsyncSession
     from toolkit.session.session import Session as Session
     from toolkit.sweeps.sweeping import sweep as sweep
@@ -104,6 +105,7 @@ _MODULES = {
     "toolkit.practice_service": "practice",
     "toolkit.scrubbing.scanning": "scan",
     "toolkit.scrubbing.rules.model": "Rules",
+    "toolkit.session.pages": "pages",
     "toolkit.session.session": "AsyncSession Session",
     "toolkit.sweeps.sweeping": "sweep",
     "toolkit.tables.charts": "balances call_latencies token_timeline",

@@ -70,6 +70,7 @@ class ToolkitError(Exception):
     def reworded(self, what: str, next_step: str) -> Self:
         """Return a copy with another message and without a traceback."""
         error = copy.copy(self)
+        error.__dict__.update(self.__dict__)  # a copy for pickling leaves out the response
         error.what, error.next_step = _safe(what), _safe(next_step)
         error.args = (error.what, error.next_step)
         return error

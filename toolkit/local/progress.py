@@ -75,6 +75,7 @@ class Loop(Generic[Item]):
         items: what to go through.
         total: number of items, or None if unknown.
         label: what the items are.
+        at_least: number of items that are done before progress appears.
         line: returns where progress is shown, or None for nowhere.
         seconds: a monotonic clock.
         traffic: counts of calls that were sent and that were replayed.
@@ -86,6 +87,7 @@ class Loop(Generic[Item]):
         *,
         total: int | None = None,
         label: str = "",
+        at_least: int = 1,
         line: Callable[[], Line | None] = line_here,
         seconds: Callable[[], float] = time.monotonic,
         traffic: Traffic = TRAFFIC,
@@ -93,6 +95,7 @@ class Loop(Generic[Item]):
         self._items: Any = items
         self._total = total
         self._label = label
+        self._at_least = at_least
         self._line = line
         self._seconds = seconds
         self._traffic = traffic
@@ -126,7 +129,8 @@ class Loop(Generic[Item]):
             done += 1
             now = self._seconds()
             is_replay = self._traffic.sent == sent and self._traffic.played > played
-            if now - started < _QUIET or now - shown < _INTERVAL or is_replay or is_offline():
+            is_early = now - started < _QUIET or now - shown < _INTERVAL or done < self._at_least
+            if is_early or is_replay or is_offline():
                 return
             shown = now
             line = line or self._line()

@@ -2,59 +2,104 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
-from toolkit.core.errors import ServiceError, TabulationError
+from toolkit.core.errors import CassetteMiss, ServiceError, TabulationError
 from toolkit.core.escaping import excerpt, printable
+from toolkit.core.user_code import warn
 from toolkit.scrubbing.known import KnownSecrets
+from toolkit.transport.next_page import next_page
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _MESSAGE_FIELDS: Final = ("message", "detail", "error_description", "title", "error")
 _LONGEST_MESSAGE: Final = 200  # characters
+# Parameters with which a caller asks for one page; compared in lower case and without signs between the words.
+PAGE_PARAMETERS: Final = frozenset(
+    "limit page pageno pagenumber pagesize perpage size count top first last offset skip start cursor pagetoken "
+    "nextpagetoken nexttoken continuationtoken marker after before startingafter endingbefore maxresults".split()
+)
 
 
-def tabulated(response: httpx.Response, *, known: KnownSecrets, replayed_from: str | None = None) -> pd.DataFrame:
-    """Return the table of an answer.
+def tabulated(responses: Sequence[httpx.Response], *, known: KnownSecrets, own_parameter: str = "") -> pd.DataFrame:
+    """Return the table of the pages of an answer.
+
+    Args:
+        known: secrets that no error may repeat.
+        own_parameter: the parameter with which the caller asked for one page; if there are more, a warning names it.
+
+    Raises:
+        TabulationError: if a page is not JSON, or cannot be part of a table.
+    """
+    from toolkit.tables.tabulation import tabulate
+
+    try:
+        table = tabulate(responses)
+    except TabulationError as error:
+        failure = error
+    else:
+        more = next_page(responses[0]) if own_parameter else None
+        if more is not None:
+            warn(f"This is one page of the accounts: {more.words}. Leave out {own_parameter} to get all of them.")
+        return table
+    failure = _without_secrets(failure, responses, known)
+    # Raised here, it has no context and no frames: those hold the body, which may repeat a secret.
+    raise failure.with_traceback(None)
+
+
+@contextmanager
+def reading(known: KnownSecrets, replayed_from: str | None = None) -> Iterator[list[httpx.Response]]:
+    """Provide a list for the pages of an answer while they are read, and make errors complete.
+
+    If a recording ends after a page that names a next one, a warning says so.
 
     Args:
         known: secrets that no error may repeat.
         replayed_from: name of the cassette that the answer comes from, so that an error can say that it is old.
 
     Raises:
-        ServiceError: if the answer has an error status.
-        TabulationError: if it is not JSON, or cannot be a table.
+        ServiceError: if a page has an error status, with the service's own message and the response.
+        CassetteMiss: if the first page is not recorded.
     """
-    from toolkit.tables.tabulation import tabulate
-
-    failure: ServiceError | TabulationError
+    responses: list[httpx.Response] = []
+    failure: ServiceError | None = None
     try:
-        return tabulate(response)
+        yield responses
     except ServiceError as error:
-        failure = _with_message(error, response, known, replayed_from)
-    except TabulationError as error:
-        failure = error
-    if isinstance(failure, TabulationError):
-        failure = _without_secrets(failure, response, known)
-    # Raised here, it has no context and no frames: those hold the body, which may repeat a secret.
-    raise failure.with_traceback(None)
+        failure = _with_message(error, error.response, known, replayed_from)
+    except CassetteMiss:
+        if not responses:
+            raise
+        ending = f"page {len(responses)}" if len(responses) > 1 else "the first page"
+        warn(
+            f"The recording ends with {ending} of the accounts, which names a next page: the table is not complete. "
+            'Record all pages with mode="all".'
+        )
+    if failure is not None:
+        raise failure.with_traceback(None)
+
+
+def one_page_only(params: Mapping[str, Any]) -> str:
+    """Return the parameter with which a caller asks for one page or a page of some size, or "" if there is none."""
+    return next((name for name in params if "".join(filter(str.isalnum, name)).lower() in PAGE_PARAMETERS), "")
 
 
 def _with_message(
-    error: ServiceError, response: httpx.Response, known: KnownSecrets, replayed_from: str | None
+    error: ServiceError, response: httpx.Response | None, known: KnownSecrets, replayed_from: str | None
 ) -> ServiceError:
     """Return the error with the service's own message and with the response."""
-    message, next_step = message_of(response, known), error.next_step
+    message = message_of(response, known) if error.status and response is not None else ""
+    next_step = error.next_step
     if message:
         message = f" It says: {message}"
     if replayed_from is not None:
         next_step += f' It was replayed from {replayed_from}; mode="all" records it again.'
-    failure = error.reworded(f"{error.what}{message}", next_step)
-    failure.response = response
-    return failure
+    return error.reworded(f"{error.what}{message}", next_step)
 
 
 def message_of(response: httpx.Response, known: KnownSecrets) -> str:
@@ -71,17 +116,28 @@ def message_of(response: httpx.Response, known: KnownSecrets) -> str:
     return excerpt(known.scrub_text(printable(message)), _LONGEST_MESSAGE)
 
 
-def _without_secrets(failure: TabulationError, response: httpx.Response, known: KnownSecrets) -> TabulationError:
-    """Return the error about the scrubbed body: the original quotes the body, and may cut a secret in two."""
-    content_type = response.headers.get("content-type", "")
-    content, scrubbed_type = known.scrub(response.content), known.scrub_text(content_type)
-    if content == response.content and scrubbed_type == content_type:
+def _without_secrets(
+    failure: TabulationError, responses: Sequence[httpx.Response], known: KnownSecrets
+) -> TabulationError:
+    """Return the error about the scrubbed bodies: the original quotes a body, and may cut a secret in two."""
+    scrubbed = [_scrubbed(response, known) for response in responses]
+    if all(map(_is_same, scrubbed, responses)):
         return failure
     from toolkit.tables.tabulation import tabulate
 
-    headers = [(b"Content-Type", scrubbed_type.encode("utf-8", "replace"))]
     try:
-        tabulate(httpx.Response(200, headers=headers, content=content))
+        tabulate(scrubbed)
     except TabulationError as error:
         return error
     return TabulationError("The answer cannot be read as a table.", "Read it with a client of the session.")
+
+
+def _scrubbed(response: httpx.Response, known: KnownSecrets) -> httpx.Response:
+    content_type = known.scrub_text(response.headers.get("content-type", ""))
+    headers = [(b"Content-Type", content_type.encode("utf-8", "replace"))]
+    return httpx.Response(200, headers=headers, content=known.scrub(response.content))
+
+
+def _is_same(left: httpx.Response, right: httpx.Response) -> bool:
+    types = (response.headers.get("content-type", "") for response in (left, right))
+    return left.content == right.content and len(set(types)) == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -72,13 +74,19 @@ class History:
         table["path"] = table["path"].map(self._sender.known.scrub_text).astype(table["path"].dtype)
         return self._with_source(table)
 
-    def tabulated(self, response: httpx.Response) -> pd.DataFrame:
-        """Return the table of an answer, readable when shown; for errors, see `toolkit.session.answers.tabulated`."""
+    def reading(self) -> AbstractContextManager[list[httpx.Response]]:
+        """Provide a list for the pages of an answer; see `toolkit.session.answers.reading`."""
+        from toolkit.session.answers import reading
+
+        replayed_from = self._cassette.path.name if self._cassette is not None and self.replays_only else None
+        return reading(self._sender.known, replayed_from)
+
+    def tabulated(self, responses: Sequence[httpx.Response], *, own_parameter: str) -> pd.DataFrame:
+        """Return the table of the pages of an answer, readable when shown; for the rest, see `toolkit.session.answers.tabulated`."""
         from toolkit.session.answers import tabulated
         from toolkit.tables.display import readable
 
-        replayed_from = self._cassette.path.name if self._cassette is not None and self.replays_only else None
-        table = tabulated(response, known=self._sender.known, replayed_from=replayed_from)
+        table = tabulated(responses, known=self._sender.known, own_parameter=own_parameter)
         return readable(self._with_source(table))
 
     def _with_source(self, table: pd.DataFrame) -> pd.DataFrame:

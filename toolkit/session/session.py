@@ -23,10 +23,12 @@ from toolkit.core.errors import ConfigurationError
 from toolkit.local.settings import Settings, as_settings
 from toolkit.scrubbing import log_filter
 from toolkit.scrubbing.known import KnownSecrets
+from toolkit.session.answers import one_page_only
 from toolkit.session.history import History
 from toolkit.session.opening import open_cassette, open_token_store, resolve_credentials, scope_of
+from toolkit.session.pages import Pages
 from toolkit.session.sending import InterfaceTransport, Sender
-from toolkit.transport.network import Network, ProxyTypes, Verify, as_timeout, as_toolkit_error
+from toolkit.transport.network import Network, ProxyTypes, Verify, as_timeout
 from toolkit.transport.pacing import as_rate
 from toolkit.transport.retry import Retry, as_retry
 
@@ -214,15 +216,17 @@ class _Session(Generic[ClientType]):
             self.credentials, settings=self.settings, sender=self._sender, store=self._store, timeout=self._timeout
         )
 
-    def _accounts_call(self, params: Mapping[str, Any]) -> tuple[ClientType, str]:
+    def _account_pages(self, params: Mapping[str, Any], pages: bool) -> tuple[Pages, str]:
+        """Return the pages of the accounts, and the parameter that asks for one of them, or ""."""
         for name in sorted(params.keys() & _TABULATE_ARGUMENTS):
             raise ConfigurationError(
                 f"The arguments of accounts() go to the service, and {name} is an argument for the table.",
-                f"Make the table yourself: tk.tabulate(response, {name}=...) with the response from a client.",
+                f"Make the table yourself: tk.tabulate(tk.pages(client, path), {name}=...), with a client of yours.",
                 about=name,
             )
         interface, path = self.environment.rules.accounts
-        return self._client(interface), path
+        own = one_page_only(params)
+        return Pages(self._client(interface), path, params=params, only_first=bool(own) or not pages), own
 
     def _transports(self) -> Iterator[Any]:
         """Yield what this session closes, the clients first."""
@@ -246,23 +250,28 @@ class Session(_Session[httpx.Client]):
     is optional; a `with` block does it.
     """
 
-    def accounts(self, **params: Any) -> pd.DataFrame:
+    def accounts(self, *, pages: bool = True, **params: Any) -> pd.DataFrame:
         """Return the accounts: GET /v1/accounts for a broker partner, GET /v2/account for an account holder.
 
+        All pages are read, as `tk.pages` does, unless `pages` is False or a parameter asks for one: limit, page,
+        page_size, per_page, offset, cursor, page_token, after, before and the like (`answers.PAGE_PARAMETERS`). Then a
+        warning says so if there are more. In a replay the last recorded page is the end, with a warning as well.
+
         Args:
+            pages: False for the first page only; not sent to the service.
             params: query parameters, sent as they are.
 
         Raises:
             ServiceError: if the service answers with an error status, or its answer cannot be decoded.
             Unreachable: if the service cannot be reached.
-            TabulationError: if its answer is not JSON.
+            UnsafeAddress: if the next page is at another address.
+            TabulationError: if an answer is not JSON.
         """
-        client, path = self._accounts_call(params)
-        try:
-            response = client.get(path, params=params or None)
-        except (httpx.TransportError, httpx.DecodingError) as error:
-            raise as_toolkit_error(error, client.base_url) from None
-        return self._history.tabulated(response)
+        walk, own = self._account_pages(params, pages)
+        with self._history.reading() as responses:
+            for response in walk:
+                responses.append(response)
+        return self._history.tabulated(responses, own_parameter=own)
 
     def close(self) -> None:
         """Close the connections and finish the recording."""
@@ -290,14 +299,13 @@ class AsyncSession(_Session[httpx.AsyncClient]):
 
     _is_async = True
 
-    async def accounts(self, **params: Any) -> pd.DataFrame:
+    async def accounts(self, *, pages: bool = True, **params: Any) -> pd.DataFrame:
         """Return the accounts; see `Session.accounts`."""
-        client, path = self._accounts_call(params)
-        try:
-            response = await client.get(path, params=params or None)
-        except (httpx.TransportError, httpx.DecodingError) as error:
-            raise as_toolkit_error(error, client.base_url) from None
-        return self._history.tabulated(response)
+        walk, own = self._account_pages(params, pages)
+        with self._history.reading() as responses:
+            async for response in walk:
+                responses.append(response)
+        return self._history.tabulated(responses, own_parameter=own)
 
     async def close(self) -> None:
         """Close the connections and finish the recording."""

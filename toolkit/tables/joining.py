@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from toolkit.core.errors import TabulationError
+from toolkit.core.errors import ServiceError, TabulationError
 from toolkit.tables.arrow_text import Numbers
 from toolkit.tables.column_names import dotted
 from toolkit.tables.columns import Column, inferred_type
 from toolkit.tables.flatten import RecordColumns
 from toolkit.tables.frames import named_columns, table_of
-from toolkit.tables.json_body import body_of
+from toolkit.tables.json_body import body_of, is_response
 from toolkit.tables.row_choice import choose_rows
 from toolkit.tables.schema_columns import needs_digits, wanted_schema
 
@@ -82,7 +82,7 @@ class TableBuilder:
         Raises:
             TabulationError: if a value does not fit its column.
         """
-        columns = self._columns()
+        columns = self.columns()
         schema = None if self._schema is None else self._with_leading(columns, self._schema)
         return table_of(columns, self.count, numbers=self._numbers, requested={}, schema=schema)
 
@@ -92,7 +92,8 @@ class TableBuilder:
         types = [inferred_type(columns[name], self._numbers) for name in ahead]
         return pa.schema([*zip(ahead, types, strict=True), *schema])
 
-    def _columns(self) -> dict[str, Column]:
+    def columns(self) -> dict[str, Column]:
+        """Return the columns before they have a type, by name; nothing may be added afterwards."""
         own = self._own.finish()
         names = {dotted(path) for path in own} | {key for _, key in self._carried}
         if self._schema is not None:
@@ -101,6 +102,44 @@ class TableBuilder:
         for values in (*self._carried.values(), *self._leading.values()):
             values.extend([None] * (self.count - len(values)))
         return named_columns(own, self._carried, leading)
+
+
+def pages_in(data: Any) -> Iterator[Any] | None:
+    """Return an iterator over pages, or None if the data is one value: a response, JSON, a table or a parsed value.
+
+    Pages are a list of responses, or anything else that `for` goes through.
+
+    Raises:
+        TabulationError: if only `async for` goes through the data.
+    """
+    if isinstance(data, (list, tuple)):
+        return iter(data) if data and is_response(data[0]) else None
+    if isinstance(data, (str, bytes, bytearray, memoryview, Mapping)) or hasattr(data, "itertuples"):
+        return None
+    if hasattr(data, "__aiter__") and not hasattr(data, "__iter__"):
+        raise TabulationError(
+            "These pages are asynchronous.", "Write tk.tabulate([page async for page in pages]).", about="data"
+        )
+    return iter(data) if hasattr(data, "__iter__") and not is_response(data) else None
+
+
+def add_page(builders: Sequence[TableBuilder], page: Any, number: int) -> None:
+    """Add a page to each builder; errors name the page by its number, from 1.
+
+    Raises:
+        ServiceError, TabulationError: as `TableBuilder.add`, and if the page is not a response.
+    """
+    if not is_response(page):
+        raise TabulationError(
+            f"Page {number} is not a response but of type {type(page).__name__}.",
+            "Pass an iterator over responses, or a list of records.",
+            about="data",
+        )
+    try:
+        for builder in builders:
+            builder.add(page)
+    except (ServiceError, TabulationError) as error:
+        raise error.reworded(f"Page {number}: {error.what}", error.next_step) from None
 
 
 def _padded(columns: dict[Any, list[Any]], name: Any, count: int) -> list[Any]:

@@ -88,15 +88,13 @@ _ADVICE: Final = {
 def body_of(data: Any) -> Body | None:
     """Return the JSON text of a response, bytes or text; None for a parsed value.
 
-    A response is any object with `content` and `json`, such as an `httpx.Response`.
-
     Raises:
         ServiceError: if the response has an error status.
         TabulationError: if the data is a table.
     """
     if hasattr(data, "itertuples"):
         raise TabulationError("This is already a table.", "Pass the response of the service, or its JSON.")
-    if hasattr(data, "content") and hasattr(data, "json"):
+    if is_response(data):
         return _response_body(data)
     if isinstance(data, (bytes, bytearray, memoryview)):
         return Body(bytes(data))
@@ -105,7 +103,17 @@ def body_of(data: Any) -> Body | None:
     return None
 
 
-def _response_body(response: Any) -> Body:
+def is_response(data: Any) -> bool:
+    """Return True for any object with `content` and `json`, such as an `httpx.Response`."""
+    return hasattr(data, "content") and hasattr(data, "json")
+
+
+def refuse_error_status(response: Any) -> None:
+    """Check that a response has the status of a success.
+
+    Raises:
+        ServiceError: if it has an error status or is a redirect.
+    """
     status = getattr(response, "status_code", 200)
     if status >= 300:
         raise ServiceError(
@@ -114,6 +122,10 @@ def _response_body(response: Any) -> Body:
             status=status,
             response=response,
         )
+
+
+def _response_body(response: Any) -> Body:
+    refuse_error_status(response)
     headers = getattr(response, "headers", {})
     return Body(bytes(response.content), str(headers.get("content-type", "")))
 

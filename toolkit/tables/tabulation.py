@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any, get_args
 
 import pandas as pd
@@ -15,9 +16,11 @@ from toolkit.tables.arrow_text import Numbers
 from toolkit.tables.columns import Column
 from toolkit.tables.flatten import columns_of
 from toolkit.tables.frames import named_columns, table_of
-from toolkit.tables.json_body import body_of
+from toolkit.tables.joining import TableBuilder, add_page, pages_in
+from toolkit.tables.json_body import body_of, is_response
 from toolkit.tables.row_choice import choose_rows
 from toolkit.tables.schema_columns import wanted_schema
+from toolkit.tables.truncation import warn_of_more
 
 
 def tabulate(
@@ -28,7 +31,7 @@ def tabulate(
     records: str | None = None,
     schema: Any = None,
 ) -> pd.DataFrame:
-    """Return the records of a JSON value as a table, one row for each record, numbered from 0.
+    """Return the records of a JSON value, or of all pages of a list, as a table with a row for each, numbered from 0.
 
     Rows. A list gives a row for each member, and an object gives one row. An object that only wraps a list of objects
     (`{"accounts": [...], "next": null}`: every other member is null or about paging) gives the rows of that list.
@@ -74,7 +77,9 @@ def tabulate(
         table.to_parquet("table.parquet")
 
     Args:
-        data: a response, JSON as bytes or text, or a parsed value.
+        data: a response, JSON as bytes or text, or a parsed value; or pages: `tk.pages(...)`, a list of responses, or
+            any iterator over responses. Their rows are joined while they arrive, and have the types of all together.
+            A single response that says that there is a next page gives a warning.
         numbers: "float", "decimal" or "text".
         dtypes: maps columns to dtypes of pandas, NumPy or Arrow, which take precedence over the rules above. Text is
             read as that dtype. A value that would lose its fraction or a digit is refused, except that a fraction
@@ -85,7 +90,7 @@ def tabulate(
             become one by the rules above (so "007" is not a number); empty text is missing except in columns of text.
 
     Raises:
-        ServiceError: if the response has an error status.
+        ServiceError: if a response has an error status.
         TabulationError: if the data is not JSON (such as NaN) or has a name twice in one object, if there is no list
             at `records`, if a value does not fit its column, or if a column is in both `dtypes` and `schema`.
         ValueError: if `numbers` is anything else.
@@ -104,13 +109,45 @@ def tabulate(
         )
     requested = {name: types.pandas_dtype(dtype) for name, dtype in (dtypes or {}).items()}
     wanted = wanted_schema(schema, requested)
+    exact = _names_of_exact(requested, wanted) if numbers == "float" else []
+    pages = pages_in(data)
     try:
-        columns, count = _read(data, records, numbers_as_text=numbers != "float")
-        if numbers == "float":
-            columns |= _with_all_digits(data, records, columns, _names_of_exact(requested, wanted))
+        if pages is None:
+            columns, count = _read_all(data, records, numbers, exact)
+        else:
+            columns, count = _read_pages(pages, records, numbers, exact)
     except RecursionError:
         raise TabulationError("The value is nested too deeply.", about="data") from None
-    return table_of(columns, count, numbers=numbers, requested=requested, schema=wanted)
+    table = table_of(columns, count, numbers=numbers, requested=requested, schema=wanted)
+    if pages is None:
+        warn_of_more(data)
+    return table
+
+
+def _read_all(data: Any, path: str | None, numbers: Numbers, exact: Sequence[str]) -> tuple[dict[str, Column], int]:
+    """Return the columns by name and the number of rows; floats in the columns `exact` have all their digits."""
+    columns, count = _read(data, path, numbers_as_text=numbers != "float")
+    lossy = _lossy(columns, exact)
+    digits = _read(data, path, numbers_as_text=True)[0] if lossy else {}
+    return columns | {name: digits[name] for name in lossy}, count
+
+
+def _read_pages(
+    pages: Iterator[Any], path: str | None, numbers: Numbers, exact: Sequence[str]
+) -> tuple[dict[str, Column], int]:
+    """Return what `_read_all` returns, of all pages together; a single page is read by `_read_all`."""
+    ahead = list(islice(pages, 2))
+    if len(ahead) == 1 and is_response(ahead[0]):
+        return _read_all(ahead[0], path, numbers, exact)
+    builder = TableBuilder(numbers=numbers, records=path)
+    # The pages go by once, so both ways of reading are taken at once if the digits may be needed.
+    of_digits = TableBuilder(numbers="text", records=path)
+    for number, page in enumerate(chain(ahead, pages), 1):
+        add_page([builder, of_digits] if exact else [builder], page, number)
+    columns = builder.columns()
+    lossy = _lossy(columns, exact)
+    digits = of_digits.columns() if lossy else {}
+    return columns | {name: digits[name] for name in lossy}, builder.count
 
 
 def _read(data: Any, path: str | None, *, numbers_as_text: bool) -> tuple[dict[str, Column], int]:
@@ -130,13 +167,9 @@ def _names_of_exact(requested: Mapping[str, Any], schema: Any | None) -> list[st
     return names if schema is None else [field.name for field in schema if not pa.types.is_floating(field.type)]
 
 
-def _with_all_digits(
-    data: Any, path: str | None, columns: Mapping[str, Column], names: Sequence[str]
-) -> dict[str, Column]:
-    """Return those of these columns that were read as floats, read again with all their digits."""
-    lossy = [name for name in names if name in columns and _has_floats(columns[name].data)]
-    exact = _read(data, path, numbers_as_text=True)[0] if lossy else {}
-    return {name: exact[name] for name in lossy}
+def _lossy(columns: Mapping[str, Column], names: Sequence[str]) -> list[str]:
+    """Return those of the names whose columns were read as floats."""
+    return [name for name in names if name in columns and _has_floats(columns[name].data)]
 
 
 def _has_floats(values: Any) -> bool:

@@ -1,0 +1,233 @@
+"""The pages of a list: `tk.pages` reads them one after another, with any httpx client."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Any, Final
+
+import httpx
+
+from toolkit.core.errors import ConfigurationError, ServiceError, ToolkitError
+from toolkit.core.user_code import warn
+from toolkit.local.progress import Loop
+from toolkit.tables.json_body import refuse_error_status
+from toolkit.transport.network import as_toolkit_error
+from toolkit.transport.next_page import Cursor, NextPage, check_origin, next_page
+
+_OWN_HEADERS: Final = frozenset({b"host", b"cookie"})  # those that the client sets for each request
+
+
+def pages(
+    client: httpx.Client | httpx.AsyncClient,
+    path: str | httpx.URL,
+    *,
+    params: Mapping[str, Any] | None = None,
+    cursor: Cursor | None = None,
+) -> Pages:
+    """Return the pages of a list, as responses to go through with `for`, or `async for` with an async client.
+
+    >>> table = tk.tabulate(tk.pages(session.broker, "/v1/accounts"))
+    >>> for response in tk.pages(session.broker, "/v1/accounts", params={"page_size": 50}):
+    ...     print(len(response.json()))
+
+    With an async client: `tk.tabulate([page async for page in tk.pages(client, path)])`.
+
+    Nothing is sent before the loop begins, and each page when the loop asks for it. Each loop starts with the first
+    page again. The next page is where the answer says: a `Link` header with `rel="next"` (RFC 8288), a member `next`,
+    `next_url`, `links.next` and the like that is a URL, or a member `nextPageToken` or `next_page_token`, which is sent
+    as `pageToken` or `page_token`. Any other cursor needs `cursor`; an answer that has one without it ends the loop
+    with a warning. A missing, null, empty or false cursor is the end. The service document does not describe paging.
+
+    Progress appears from the second page on, when it takes longer than half a second, as with `tk.progress`.
+
+    Args:
+        client: an interface of a session, or any other httpx client.
+        path: path or URL of the first page.
+        params: query parameters of the first page. The next pages are asked for as the service says.
+        cursor: dotted path of the member with the cursor, and the parameter to send it as, such as
+            `("meta.next_cursor", "cursor")`.
+
+    Raises:
+        ConfigurationError: if an argument is malformed; in the loop, if its kind is not that of the client.
+        ServiceError: in the loop, if a page has an error status or cannot be decoded, or if a page that was read names
+            itself or an earlier one as the next.
+        Unreachable: in the loop, if the service cannot be reached.
+        UnsafeAddress: in the loop, if the next page is at another origin than the first.
+    """
+    if not isinstance(client, httpx.Client | httpx.AsyncClient):
+        raise ConfigurationError(
+            f"Pages are read with an httpx client, not with a {type(client).__name__}.",
+            "Pass an interface of a session, such as session.broker, or an httpx.Client.",
+            about="client",
+        )
+    return Pages(client, path, params=params, cursor=_checked(cursor))
+
+
+class Pages:
+    """The pages of a list; see `pages`.
+
+    Args:
+        client, path, params, cursor: as in `pages`.
+        only_first: end after the first page, whatever it says.
+    """
+
+    def __init__(
+        self,
+        client: httpx.Client | httpx.AsyncClient,
+        path: str | httpx.URL,
+        *,
+        params: Mapping[str, Any] | None = None,
+        cursor: Cursor | None = None,
+        only_first: bool = False,
+    ) -> None:
+        self._client = client
+        self._path = path
+        self._params = params or None
+        self._cursor = cursor
+        self._only_first = only_first
+
+    def __iter__(self) -> Iterator[httpx.Response]:
+        if not isinstance(self._client, httpx.Client):
+            raise ConfigurationError(
+                "The client of these pages is asynchronous, so `for` cannot go through them.",
+                "Use `async for`; for a table: tk.tabulate([page async for page in tk.pages(client, path)]).",
+                about="client",
+            )
+        return iter(Loop(self._each(self._client), label="pages", at_least=2))
+
+    def __aiter__(self) -> AsyncIterator[httpx.Response]:
+        if not isinstance(self._client, httpx.AsyncClient):
+            raise ConfigurationError(
+                "The client of these pages is not asynchronous, so `async for` cannot go through them.",
+                "Use `for`, or an interface of a tk.AsyncSession.",
+                about="client",
+            )
+        return aiter(Loop(self._each_async(self._client), label="pages", at_least=2))
+
+    def __repr__(self) -> str:
+        return f"<Pages of {httpx.URL(self._path).path}>"
+
+    def _each(self, client: httpx.Client) -> Iterator[httpx.Response]:
+        walk = self._walk()
+        while walk.request is not None:
+            try:
+                response = client.send(walk.request)
+            except (httpx.TransportError, httpx.DecodingError) as error:
+                raise walk.failure(error) from None
+            walk.check(response)
+            yield response
+            if self._only_first:
+                return
+            walk.go_on(response)
+        walk.warn_of_more()
+
+    async def _each_async(self, client: httpx.AsyncClient) -> AsyncIterator[httpx.Response]:
+        walk = self._walk()
+        while walk.request is not None:
+            try:
+                response = await client.send(walk.request)
+            except (httpx.TransportError, httpx.DecodingError) as error:
+                raise walk.failure(error) from None
+            walk.check(response)
+            yield response
+            if self._only_first:
+                return
+            walk.go_on(response)
+        walk.warn_of_more()
+
+    def _walk(self) -> Walk:
+        return Walk(
+            self._client, self._client.build_request("GET", self._path, params=self._params), cursor=self._cursor
+        )
+
+
+class Walk:
+    """One walk through the pages of a list: what to send next, and whether an answer is a page.
+
+    The caller sends `request` until it is None, and passes each answer to `check` and then to `go_on`.
+
+    Args:
+        client: builds the requests for the next pages.
+        first: the request for the first page. Its own headers are sent with the others, too.
+        cursor: as in `pages`.
+
+    Attributes:
+        request: the request for the next page, or None after the last one.
+        number: number of the page that `request` asks for, from 1.
+        more: what says that there is more after the last page, if that cannot be followed.
+    """
+
+    def __init__(
+        self, client: httpx.Client | httpx.AsyncClient, first: httpx.Request, *, cursor: Cursor | None = None
+    ) -> None:
+        self.request: httpx.Request | None = first
+        self.number = 1
+        self.more: NextPage | None = None
+        self._client = client
+        self._cursor = cursor
+        self._first = first.url
+        self._headers = [(name, value) for name, value in first.headers.raw if name.lower() not in _OWN_HEADERS]
+        self._asked = {str(first.url)}
+
+    def check(self, response: httpx.Response) -> None:
+        """Check that an answer is a page.
+
+        Raises:
+            ServiceError: if it has an error status.
+        """
+        try:
+            refuse_error_status(response)
+        except ServiceError as error:
+            raise self._about_page(error) from None
+
+    def go_on(self, response: httpx.Response) -> None:
+        """Set `request` to the one for the page after this answer.
+
+        Raises:
+            UnsafeAddress: if that page is at another origin than the first.
+            ServiceError: if it was asked for before.
+        """
+        self.request = None
+        following = next_page(response, cursor=self._cursor)
+        if following is None:
+            return
+        if following.url is None:
+            self.more = following
+            return
+        check_origin(following.url, self._first)
+        url = str(following.url)
+        if url in self._asked:
+            raise ServiceError(
+                f"Page {self.number} is the last that can be read: {following.words} that was read before.",
+                "Reading on would never end. If another member holds the cursor, pass cursor=(member, parameter).",
+                response=response,
+            )
+        self._asked.add(url)
+        self.number += 1
+        self.request = self._client.build_request("GET", following.url, headers=self._headers)
+
+    def failure(self, error: httpx.TransportError | httpx.DecodingError) -> ToolkitError:
+        """Return the error for a page that got no answer, or one that cannot be decoded."""
+        return self._about_page(as_toolkit_error(error, self._first))
+
+    def warn_of_more(self) -> None:
+        """Warn if the last page says that there is more."""
+        if self.more is not None:
+            warn(f"There are more pages after page {self.number}: {self.more.words}. {self.more.advice}")
+
+    def _about_page(self, error: Any) -> Any:
+        """Return the error with the number of the page, from the second on."""
+        what = error.what[:1].lower() + error.what[1:]
+        return error.reworded(f"Page {self.number}: {what}", error.next_step) if self.number > 1 else error
+
+
+def _checked(cursor: Any) -> Cursor | None:
+    if cursor is None:
+        return None
+    if isinstance(cursor, (tuple, list)) and len(cursor) == 2 and all(isinstance(x, str) and x for x in cursor):
+        return cursor[0], cursor[1]
+    raise ConfigurationError(
+        "cursor must be the path of a member and the name of a parameter.",
+        'For example cursor=("meta.next_cursor", "cursor").',
+        about="cursor",
+    )
