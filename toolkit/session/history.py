@@ -82,7 +82,7 @@ class History:
         return reading(self._sender.known, replayed_from)
 
     def tabulated(self, responses: Sequence[httpx.Response], *, own_parameter: str) -> pd.DataFrame:
-        """Return the table of the pages of an answer, readable when shown; for the rest, see `toolkit.session.answers.tabulated`."""
+        """Return the table of the pages of an answer, readable when shown; see `toolkit.session.answers.tabulated`."""
         from toolkit.session.answers import tabulated
         from toolkit.tables.display import readable
 

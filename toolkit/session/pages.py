@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import httpx
 
@@ -14,6 +14,7 @@ from toolkit.tables.json_body import refuse_error_status
 from toolkit.transport.network import as_toolkit_error
 from toolkit.transport.next_page import Cursor, NextPage, check_origin, next_page
 
+_Error = TypeVar("_Error", bound=ToolkitError)
 _OWN_HEADERS: Final = frozenset({b"host", b"cookie"})  # those that the client sets for each request
 
 
@@ -215,7 +216,7 @@ class Walk:
         if self.more is not None:
             warn(f"There are more pages after page {self.number}: {self.more.words}. {self.more.advice}")
 
-    def _about_page(self, error: Any) -> Any:
+    def _about_page(self, error: _Error) -> _Error:
         """Return the error with the number of the page, from the second on."""
         what = error.what[:1].lower() + error.what[1:]
         return error.reworded(f"Page {self.number}: {what}", error.next_step) if self.number > 1 else error

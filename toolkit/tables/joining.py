@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from toolkit.core.errors import ServiceError, TabulationError
 from toolkit.tables.arrow_text import Numbers
-from toolkit.tables.column_names import dotted
+from toolkit.tables.column_names import KeyPath, dotted
 from toolkit.tables.columns import Column, inferred_type
 from toolkit.tables.flatten import RecordColumns
 from toolkit.tables.frames import named_columns, table_of
@@ -98,7 +98,9 @@ class TableBuilder:
         names = {dotted(path) for path in own} | {key for _, key in self._carried}
         if self._schema is not None:
             names |= set(self._schema.names)
-        leading = {(_PREFIX + name if name in names else name,): values for name, values in self._leading.items()}
+        leading: dict[KeyPath, list[Any]] = {
+            (_PREFIX + name if name in names else name,): values for name, values in self._leading.items()
+        }
         for values in (*self._carried.values(), *self._leading.values()):
             values.extend([None] * (self.count - len(values)))
         return named_columns(own, self._carried, leading)
