@@ -1,7 +1,7 @@
 """The folder of a sweep: opened, compared, repaired, written and read. What stands in its files is all that is known.
 
-While a sweep runs, parts may differ in their columns. They are made alike when it ends and when the folder is opened
-again, part by part, so that an interruption only leaves less to do.
+While a sweep runs, parts may differ in their columns. They are made alike when it ends, part by part, so that an
+interruption only leaves less to do for the next run.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Folder:
                     self.place.remove(area, name)
 
     def repair(self) -> None:
-        """Finish what an interruption left: keys that two parts have, parts that differ, files half written.
+        """Clear away what an interruption left: keys that two parts have, failures of workers, files half written.
 
         Call it only while no other sweep writes here.
         """
@@ -109,7 +109,6 @@ class Folder:
                 else:
                     self.place.remove("parts", name)
                     del self.parts[name]
-        self.unify()
         for name in self.place.names("beside"):
             is_merged = name.startswith(f"{_FAILURES}-")
             if is_merged:
