@@ -44,8 +44,8 @@ class Definition:
 
     def differences(self, other: Definition) -> Iterator[tuple[str, str, str]]:
         """Yield the name of each field that differs, with its value here and there, in words."""
-        for name, mine in self.to_fields().items():
-            theirs = other.to_fields()[name]
+        for name in self.__slots__:
+            mine, theirs = getattr(self, name), getattr(other, name)
             if mine != theirs:
                 words = ("another schema", "this one") if name == "schema" else (_words(mine), _words(theirs))
                 yield name, *words

@@ -36,13 +36,17 @@ class Place(Protocol):
         """Open a file for reading at any position."""
 
     def write(self, area: Area, name: str, data: bytes) -> None:
-        """Write a file, or replace it, whole or not at all, and wait until it will survive a power cut."""
+        """Write a file, or replace it, whole or not at all, and wait until it will survive a power cut.
+
+        Raises:
+            SweepError: if it cannot be written.
+        """
 
     def remove(self, area: Area, name: str) -> None:
         """Remove a file."""
 
     def lock(self) -> Callable[[], None]:
-        """Keep other sweeps out, and return the function that lets them in again.
+        """Make the areas, keep other sweeps out, and return the function that lets them in again.
 
         Raises:
             SweepBusy: if another sweep is in progress here.
@@ -63,11 +67,15 @@ class Disk:
 
     def sync(self, path: Path) -> None:
         """Wait until the content of a file, or the names in a folder, will survive a crash."""
-        if os.name == "nt" and path.is_dir():
+        is_folder = path.is_dir()
+        if is_folder and os.name == "nt":
             return
         descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
         try:
             os.fsync(descriptor)
+        except OSError:
+            if not is_folder:  # some file systems do not sync folders
+                raise
         finally:
             os.close(descriptor)
 
@@ -122,8 +130,6 @@ class LocalPlace:
         target, beside, disk = self._folders[area] / name, self._folders["beside"], self._disk
         partial = beside / f"{name}{PARTIAL}"
         try:
-            for folder in {beside, target.parent}:
-                disk.make_folder(folder)
             disk.create(partial, data)
             disk.sync(partial)
             disk.rename(partial, target)
@@ -139,7 +145,9 @@ class LocalPlace:
     def lock(self) -> Callable[[], None]:
         beside = self._folders["beside"]
         try:
-            self._disk.make_folder(beside)
+            for folder in self._folders.values():
+                self._disk.make_folder(folder)
+            self._disk.sync(self.folder.parent)
             release = self._disk.lock(beside / _LOCK)
             if release is not None:
                 self._disk.create(beside / _HOLDER, str(os.getpid()).encode())
