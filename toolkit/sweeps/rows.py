@@ -58,11 +58,19 @@ class Batch:
     Args:
         make_builder: makes an empty TableBuilder.
         is_secret: checks whether an answer holds a secret, so that no reason may quote it.
+        schema: the columns and types of the rows, or None to infer them.
     """
 
-    def __init__(self, make_builder: Callable[[], TableBuilder], *, is_secret: Callable[[bytes], bool]) -> None:
+    def __init__(
+        self,
+        make_builder: Callable[[], TableBuilder],
+        *,
+        is_secret: Callable[[bytes], bool],
+        schema: pa.Schema | None = None,
+    ) -> None:
         self._make_builder = make_builder
         self._is_secret = is_secret
+        self._schema = schema
         self._builder = make_builder()
         self._keys: list[Key] = []
         self._counts: list[int] = []
@@ -98,7 +106,7 @@ class Batch:
         if not keys:
             return [], []
         try:
-            return [_keyed(builder, keys, counts, kind)], []
+            return [self._keyed(builder, keys, counts, kind)], []
         except TabulationError as error:
             if len(keys) == 1:
                 return [], [self._failure(keys[0], error, self._bodies[part.start])]
@@ -113,6 +121,19 @@ class Batch:
             rows += more_rows
             failures += more_failures
         return rows, failures
+
+    def _keyed(self, builder: TableBuilder, keys: list[Key], counts: list[int], kind: KeyKind) -> KeyedRows:
+        import numpy as np
+
+        from toolkit.tables.fitting import fitted
+        from toolkit.tables.schema import arrow_table
+
+        table = arrow_table(builder.finish())
+        if self._schema is not None:
+            table = fitted(table, self._schema)
+        column = key_column_beside(table.column_names)
+        repeated = key_array(keys, kind).take(np.repeat(np.arange(len(keys)), counts))
+        return KeyedRows(table.add_column(0, column, repeated), column, list(keys))
 
     def _failure(self, key: Key, error: TabulationError | ServiceError, bodies: Iterable[bytes]) -> Failure:
         quotes = any(map(self._is_secret, bodies))
@@ -199,17 +220,6 @@ def _renamed(schema: pa.Schema, old: str, new: str) -> pa.Schema:
     import pyarrow as pa
 
     return pa.schema([field.with_name(new) if field.name == old else field for field in schema])
-
-
-def _keyed(builder: TableBuilder, keys: list[Key], counts: list[int], kind: KeyKind) -> KeyedRows:
-    import numpy as np
-
-    from toolkit.tables.schema import arrow_table
-
-    table = arrow_table(builder.finish())
-    column = key_column_beside(table.column_names)
-    repeated = key_array(keys, kind).take(np.repeat(np.arange(len(keys)), counts))
-    return KeyedRows(table.add_column(0, column, repeated), column, list(keys))
 
 
 def _add(builder: TableBuilder, answers: Iterable[Any]) -> int:

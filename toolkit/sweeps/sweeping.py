@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args, overload
+from typing import TYPE_CHECKING, Any, get_args, overload
 
 import httpx
 
@@ -27,6 +27,9 @@ from toolkit.sweeps.rows import Batch
 from toolkit.sweeps.running import Run
 from toolkit.sweeps.status import Progress
 from toolkit.sweeps.storage import Place, place_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @overload
@@ -104,7 +107,7 @@ def sweep(
             only, because a resumed sweep may repeat a request.
         into: the folder, as a path or, with the extra `remote`, as an address of fsspec such as `s3://bucket/positions`.
         at_once: number of keys that are asked for at the same time.
-        records, numbers, schema: as in `tabulate`.
+        records, numbers, schema: as in `tabulate`. The schema is that of the answers, without the column of keys.
         resume: False to remove what an earlier sweep wrote into this folder and to begin anew.
         pages: True to follow the pages of each key.
 
@@ -118,16 +121,23 @@ def sweep(
     """
     if cluster is not None:
         raise ConfigurationError("Sweeps on a cluster are not available.", "Leave out cluster.", about="cluster")
-    facts = facts_of(client)
+    facts, columns = facts_of(client), _schema(schema)
     job = Job(
         client=client,
         facts=facts,
         plan=Plan(client, call, pages=pages),
         place=place_of(into),
         into=str(into),
-        definition=_definition(facts, records=records, numbers=numbers, schema=schema, pages=pages),
+        definition=Definition(
+            origin=facts.origin,
+            environment=str(facts.environment),
+            records=records,
+            numbers=_numbers(numbers),
+            pages=pages,
+            schema=None if columns is None else tuple((column.name, str(column.type)) for column in columns),
+        ),
         at_once=_count(at_once),
-        schema=schema,
+        schema=columns,
     )
     if isinstance(client, httpx.AsyncClient):
         return job.run_async(keys, resume=resume)
@@ -156,7 +166,7 @@ class Job:
     into: str
     definition: Definition
     at_once: int
-    schema: Any = field(default=None, repr=False)
+    schema: pa.Schema | None
 
     def run(
         self, keys: Iterable[Any] | None, *, resume: bool = True, order: Mapping[Key, int] | None = None
@@ -207,8 +217,10 @@ class Job:
         """Return an empty batch of answers."""
         from toolkit.tables.joining import TableBuilder
 
-        builder = partial(TableBuilder, numbers=self.definition.numbers, records=self.definition.records)
-        return Batch(builder, is_secret=self._is_secret)
+        builder = partial(
+            TableBuilder, numbers=self.definition.numbers, records=self.definition.records, schema=self.schema
+        )
+        return Batch(builder, is_secret=self._is_secret, schema=self.schema)
 
     def _is_secret(self, content: bytes) -> bool:
         return self.facts.known.scrub(content) != content
@@ -255,16 +267,20 @@ def _source(keys: Iterable[Any] | None, folder: Folder) -> KeySource:
     return KeySource(keys, kind=folder.kind, finished=folder.is_finished)
 
 
-def _definition(facts: InterfaceFacts, *, records: str | None, numbers: str, schema: Any, pages: bool) -> Definition:
+def _numbers(numbers: str) -> str:
     from toolkit.tables.arrow_text import Numbers
 
     if numbers not in get_args(Numbers):
         raise ConfigurationError(f"numbers is one of {', '.join(get_args(Numbers))}, not {numbers!r}.", about="numbers")
-    if schema is not None:
-        from toolkit.tables.schema import schema as schema_of
+    return numbers
 
-        schema = tuple((column.name, str(column.type)) for column in schema_of(schema))
-    return Definition(facts.origin, str(facts.environment), records, None, numbers, pages, schema)
+
+def _schema(schema: Any) -> pa.Schema | None:
+    if schema is None:
+        return None
+    from toolkit.tables.schema import schema as schema_of
+
+    return schema_of(schema)
 
 
 def _count(at_once: int) -> int:
