@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import warnings
 
 import httpx
 import pandas as pd
@@ -125,3 +126,269 @@ def test_the_folder_is_one_dataset(session, tmp_path):
         pd.read_parquet(into).sort_values(["key", "symbol"], ignore_index=True),
         result.table().sort_values(["key", "symbol"], ignore_index=True),
     )
+
+
+def test_a_sweep_of_other_answers_does_not_mix(session, settings, make_credentials, answering, tmp_path):
+    """The error names the argument that differs, nothing is asked, and the folder stays as it is."""
+    into = tmp_path / "positions"
+    tk.sweep(session.broker, KEYS[:3], path_of, into=into)
+    asked = len(answering.requests)
+    schema = tk.schema(tk.tabulate([{"symbol": "S0"}]))
+    for about, options in {
+        "records": {"records": "positions"},
+        "numbers": {"numbers": "decimal"},
+        "schema": {"schema": schema},
+        "pages": {"pages": False},
+    }.items():
+        with pytest.raises(tk.ConfigurationError, match="does not mix") as caught:
+            tk.sweep(session.broker, KEYS, path_of, into=into, **options)
+        assert caught.value.about == about
+    other = tk.Session(credentials=make_credentials("broker-live"), settings=settings, transport=answering)
+    with pytest.raises(tk.ConfigurationError) as caught:
+        tk.sweep(other.broker, KEYS, path_of, into=into)
+    assert caught.value.about == "origin"
+    assert len(answering.requests) == asked
+    assert tk.sweep(session.broker, KEYS[:3], path_of, into=into).rows == 3
+
+
+def test_resume_false_begins_anew(session, answering, tmp_path):
+    """All keys are asked again, and only their rows are there, also with other arguments."""
+    into = tmp_path / "positions"
+    tk.sweep(session.broker, KEYS, path_of, into=into)
+    answering.requests.clear()
+    result = tk.sweep(session.broker, KEYS[:5], path_of, into=into, numbers="text", resume=False)
+    assert len(answering.calls) == 5
+    assert rows_of(result.table()) == expected(KEYS[:5])
+
+
+def test_files_of_others_are_not_touched(session, tmp_path):
+    """A folder with other files is refused; a file that turns up later is named, and left."""
+    into = tmp_path / "positions"
+    into.mkdir()
+    foreign = into / "notes.parquet"
+    pd.DataFrame({"a": [1]}).to_parquet(foreign)
+    with pytest.raises(tk.ConfigurationError, match=r"notes\.parquet is not a part of this sweep"):
+        tk.sweep(session.broker, KEYS, path_of, into=into, resume=False)
+    foreign.unlink()
+    tk.sweep(session.broker, KEYS[:3], path_of, into=into)
+    foreign.write_bytes(b"PAR1")
+    with pytest.warns(UserWarning, match=r"notes\.parquet is not a part .* incomplete"):
+        tk.sweep(session.broker, KEYS[:4], path_of, into=into)
+    assert foreign.read_bytes() == b"PAR1"
+
+
+def test_a_second_sweep_into_a_folder_is_told(session, tmp_path):
+    """While a sweep runs, another one into its folder raises at once and names the process."""
+    errors = []
+
+    def call(key):
+        if not errors:
+            try:
+                tk.sweep(session.broker, KEYS, path_of, into=tmp_path / "positions")
+            except tk.SweepBusy as error:
+                errors.append(error)
+        return path_of(key)
+
+    assert tk.sweep(session.broker, KEYS[:3], call, into=tmp_path / "positions").answered == 3
+    assert "another thread of this process" in errors[0].what
+
+
+def test_a_key_may_stand_for_parameters_or_a_request(session, answering, tmp_path):
+    """`call` gives a path with parameters, or a request of httpx; HEAD finishes a key without rows."""
+
+    def call(key):
+        if key == 1:
+            return "/v1/quotes", {"symbol": "A"}
+        path = f"/v1/accounts/acc-{key}/positions"
+        if key == 2:
+            return httpx.Request("HEAD", path, headers={"X-Own": "yes"})
+        return session.broker.build_request("GET", path, params={"page_size": 2})
+
+    answering.answer = lambda request: answering.reply([{"url": str(request.url)}])
+    result = tk.sweep(session.broker, [1, 2, 3], call, into=tmp_path / "mixed", at_once=1)
+    first, second, third = answering.calls
+    assert first.url.query == b"symbol=A"
+    assert (second.method, second.headers["x-own"]) == ("HEAD", "yes")
+    assert third.url.query == b"page_size=2"
+    assert result.table()["key"].tolist() == [1, 3]
+    assert result.answered == 3
+
+
+async def asynchronous(key):
+    return path_of(key)
+
+
+@pytest.mark.parametrize(
+    ("call", "about"),
+    [
+        (lambda key: httpx.Request("POST", "https://x.example"), "POST"),
+        (asynchronous, "coroutine"),
+        (lambda key: None, "NoneType"),
+        (lambda key: (1, 2, 3), "a tuple of 3"),
+        ("/v1/accounts", "str"),
+    ],
+)
+def test_what_is_not_a_request_is_refused(call, about, session, answering, tmp_path):
+    """Nothing is sent that may change something, or that is no request."""
+    with pytest.raises(tk.ConfigurationError, match=about) as caught:
+        tk.sweep(session.broker, KEYS, call, into=tmp_path / "positions")
+    assert caught.value.about == "call"
+    assert answering.requests == []
+
+
+def test_other_clients_are_refused(tmp_path):
+    """A sweep needs a client of a session."""
+    with httpx.Client() as client, pytest.raises(tk.ConfigurationError, match=r"session\.broker") as caught:
+        tk.sweep(client, KEYS, path_of, into=tmp_path / "positions")
+    assert caught.value.about == "client"
+
+
+def test_keys_are_taken_when_they_are_needed(session, answering, tmp_path):
+    """Keys may come from a generator; no more of them are taken than are in flight."""
+    taken = []
+
+    def keys():
+        for number in range(50):
+            taken.append(number)
+            yield f"acc-{number // 2}"
+            assert number // 2 - len(answering.calls) < 4
+
+    result = tk.sweep(session.broker, keys(), path_of, into=tmp_path / "positions", at_once=4)
+    assert len(taken) == 50
+    assert len(answering.calls) == 25
+    assert result.answered == 25
+
+
+def test_a_member_called_key_keeps_its_name(session, answering, tmp_path):
+    """The column of keys is then `sweep_key`, in earlier parts too."""
+    into = tmp_path / "positions"
+    answering.answer = lambda request: answering.reply([{"qty": 1}])
+    tk.sweep(session.broker, ["a"], path_of, into=into)
+    answering.answer = lambda request: answering.reply([{"key": "own"}])
+    table = tk.sweep(session.broker, ["a", "b"], path_of, into=into).table()
+    assert table.columns.tolist() == ["sweep_key", "qty", "key"]
+    assert table["sweep_key"].tolist() == ["a", "b"]
+    assert table["key"].dropna().to_dict() == {1: "own"}
+    assert sorted(pd.read_parquet(into)["sweep_key"]) == ["a", "b"]
+
+
+def test_answers_that_are_no_rows_are_failures_of_their_keys(session, answering, tmp_path):
+    """An answer that is not JSON, or has no list where records are, fails its key and nothing else."""
+    bodies = {"a": b"<html>", "b": b"", "c": {"other": 1}, "d": {"positions": [{"qty": 1}]}}
+    answering.answer = lambda request: answering.reply(bodies[request.url.path[-1]])
+    result = tk.sweep(session.broker, bodies, lambda key: f"/v1/{key}", into=tmp_path / "p", records="positions")
+    assert result.table().to_dict("list") == {"key": ["d"], "qty": [1]}
+    failures = result.failures()
+    assert failures["key"].tolist() == ["a", "c"]
+    assert failures["status"].tolist() == [200, 200]
+    assert "is not JSON" in failures["reason"][0]
+    assert result.answered == 2
+
+
+def test_types_are_widened_where_later_answers_need_it(session, answering, tmp_path):
+    """An integer column becomes float or text, in parts that are there already, without losing a digit."""
+    into = tmp_path / "positions"
+    answers = {"a": [{"n": 1, "m": 2**60 + 1}], "b": [{"n": 1.5, "m": 0.5}], "c": [{"n": 2, "t": "x"}]}
+    answering.answer = lambda request: answering.reply(answers[request.url.path[-1]])
+    for keys in ("a", "ab", "abc"):
+        result = tk.sweep(session.broker, list(keys), lambda key: f"/v1/{key}", into=into)
+    expected = {
+        "key": ["a", "b", "c"],
+        "n": [1.0, 1.5, 2.0],
+        "m": [str(2**60 + 1), "0.5", None],
+        "t": [None, None, "x"],
+    }
+    assert result.table().convert_dtypes().to_dict("list") == pd.DataFrame(expected).convert_dtypes().to_dict("list")
+    assert len(list(into.iterdir())) == 3
+    pd.testing.assert_frame_equal(pd.read_parquet(into), result.table())
+
+
+def test_a_schema_gives_exactly_its_types(session, answering, tmp_path):
+    """A value that does not fit fails its key; columns without values are there."""
+    schema = tk.schema(tk.tabulate([{"qty": 1.5, "symbol": "A", "note": "n"}]))
+    answers = {"a": [{"qty": 1, "symbol": "A"}], "b": [{"qty": "many", "symbol": "B"}], "c": []}
+    answering.answer = lambda request: answering.reply(answers[request.url.path[-1]])
+    result = tk.sweep(session.broker, answers, lambda key: f"/v1/{key}", into=tmp_path / "positions", schema=schema)
+    table = result.table()
+    assert table.dtypes.astype(str).to_dict() == {"key": "str", "qty": "float64", "symbol": "str", "note": "str"}
+    assert table["key"].tolist() == ["a"]
+    assert result.failures()["key"].tolist() == ["b"]
+    assert "many" in result.failures()["reason"][0] or "qty" in result.failures()["reason"][0]
+
+
+def test_refused_credentials_end_the_sweep_and_keep_what_was_written(session, answering, tmp_path):
+    """Every further key would be refused, too."""
+    into = tmp_path / "positions"
+    tk.sweep(session.broker, KEYS[:3], path_of, into=into)
+    answering.answer = lambda request: answering.reply({}, 401)
+    answering.answer_token = lambda request: answering.reply({"error": "invalid_client"}, 401)
+    with pytest.raises(tk.TokenRefused):
+        tk.sweep(session.broker, KEYS, path_of, into=into, at_once=2)
+    assert len(answering.requests) < 20
+    assert len(pd.read_parquet(into)) == 3
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_an_interrupt_keeps_what_was_answered(is_async, async_session, session, answering, tmp_path):
+    """What was answered before Ctrl-C is written, and not asked for again."""
+    into = tmp_path / "positions"
+
+    def call(key):
+        if key == "acc-20" and len(answering.calls) == 20:
+            raise KeyboardInterrupt
+        return path_of(key)
+
+    def run():
+        if is_async:
+            asyncio.run(run_call(async_session, into, call))
+        else:
+            tk.sweep(session.broker, KEYS, call, into=into, at_once=1)
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    answering.requests.clear()
+    result = tk.sweep(session.broker, KEYS, path_of, into=into)
+    assert len(answering.calls) == 20
+    assert rows_of(result.table()) == expected()
+
+
+async def run_call(session, into, call):
+    """Sweep one key at a time with an asynchronous session."""
+    await tk.sweep(session.broker, KEYS, call, into=into, at_once=1)
+
+
+def test_real_accounts_are_announced_once(settings, make_credentials, answering, tmp_path):
+    """A folder that receives data of a real account says so when it is new."""
+    session = tk.Session(credentials=make_credentials("broker-live"), settings=settings, transport=answering)
+    with pytest.warns(UserWarning, match="data of a real account"):
+        result = tk.sweep(session.broker, KEYS[:3], path_of, into=tmp_path / "positions")
+    assert "real account" in repr(result)
+    assert "real account" in result._repr_html_()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tk.sweep(session.broker, KEYS[:6], path_of, into=tmp_path / "positions")
+
+
+def test_a_replay_gives_the_same_table_without_a_network(settings, make_credentials, answering, tmp_path):
+    """Table, failures and display equal those of the recording, whatever the order of the answers was."""
+    answering.answer = lambda request: answering.reply(positions(request), 404 if "acc-7" in str(request.url) else 200)
+    shown = []
+    for credentials, mode in ((make_credentials("broker-sandbox"), "once"), (None, "none")):
+        with tk.Session(
+            credentials=credentials, cassette="sweep", mode=mode, settings=settings, transport=answering
+        ) as it:
+            result = tk.sweep(it.broker, reversed(KEYS), path_of, into=tmp_path / mode / "positions")
+            shown.append((result.table(), result.failures(), repr(result).replace(mode, "")))
+    pd.testing.assert_frame_equal(shown[0][0], shown[1][0])
+    pd.testing.assert_frame_equal(shown[0][1], shown[1][1])
+    assert shown[0][2] == shown[1][2]
+
+
+def test_a_result_shows_what_is_there(session, answering, tmp_path):
+    """In words and as HTML, with the failures by status, and with foreign text escaped."""
+    answering.answer = lambda request: answering.reply([{"n": 1}], 404 if request.url.path.endswith("b") else 200)
+    result = tk.sweep(session.broker, ["abc", "a", "b"], lambda key: f"/v1/{key}", into=tmp_path / "<b>")
+    assert f"{result!r}".endswith("<b>: 2 keys answered with 2 rows, 1 failed (404: 1)>")
+    html = result._repr_html_()
+    assert "&lt;b&gt;" in html
+    assert "1 failed (404: 1)" in html
