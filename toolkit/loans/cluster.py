@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -46,8 +46,18 @@ def check_cluster(cluster: Any) -> None:
             about="cluster",
         )
     scheduler = str(cluster.scheduler_info()["address"])
-    for address in (str(cluster.scheduler.address), scheduler, *worker_addresses(cluster)):
-        if not _is_private(address):
+    refuse_open_addresses([str(cluster.scheduler.address), scheduler, *worker_addresses(cluster)])
+
+
+def refuse_open_addresses(addresses: Iterable[str]) -> None:
+    """Refuse addresses of a cluster at which others on the network could read a token.
+
+    Raises:
+        UnsafeAddress: if one of them is another machine's and has no TLS.
+    """
+    for address in addresses:
+        parts = urlsplit(address if "://" in address else f"tcp://{address}")
+        if parts.scheme not in _PRIVATE_SCHEMES and not is_loopback(parts.hostname or ""):
             raise UnsafeAddress(
                 f"The cluster is called without TLS at {excerpt(address)}, on another machine. Whoever can read the "
                 "network there would read the access tokens.",
@@ -60,11 +70,6 @@ def check_cluster(cluster: Any) -> None:
 def worker_addresses(cluster: Any) -> list[str]:
     """Return the addresses of the workers that the cluster has now."""
     return [str(address) for address in cluster.nthreads()]
-
-
-def _is_private(address: str) -> bool:
-    parts = urlsplit(address if "://" in address else f"tcp://{address}")
-    return parts.scheme in _PRIVATE_SCHEMES or is_loopback(parts.hostname or "")
 
 
 class LenderBoard:

@@ -57,6 +57,8 @@ class _Session(Generic[ClientType]):
     credentials: Credentials | None
     settings: Settings
     cassette: Cassette | None
+    retry: Retry
+    per_second: float | None
     _is_async = False
 
     def __init__(
