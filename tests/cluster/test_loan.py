@@ -1,0 +1,223 @@
+"""Loans on a real cluster: who requests tokens, what the other processes know, and what happens when some die."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+
+import dask.dataframe as dd
+import pytest
+from distributed import Client
+
+import toolkit as tk
+from cluster.conftest import WORKERS, Stopwatch, renewals_due
+from cluster.process_memory import holds
+
+LENDER = """
+import json, pickle, sys, time
+import toolkit as tk
+from distributed import Client
+
+terms = json.load(sys.stdin)
+credentials = tk.ClientSecret(terms["client_id"], terms["client_secret"], environment="broker-sandbox", name="desk")
+session = tk.Session(credentials=credentials, settings=tk.Settings(terms["addresses"]))
+with Client(terms["scheduler"]) as client, tk.lend(session, client) as lent:
+    print(pickle.dumps(lent).hex(), flush=True)
+    time.sleep(60)
+"""
+
+
+def status_of(key, session, pause=0.0):
+    """Return a key with the status of a call, and the process that made it."""
+    response = session.broker.get("/v1/accounts", params={"key": key})
+    time.sleep(pause)
+    return key, response.status_code, os.getpid()
+
+
+def error_of(session):
+    """Return the status of a call, or its error in words."""
+    try:
+        return session.broker.get("/v1/accounts").status_code
+    except tk.TokenError as error:
+        return str(error)
+
+
+async def status_of_async(key, session):
+    """Return a key with the status of a call."""
+    return key, (await session.broker.get("/v1/accounts", params={"key": key})).status_code
+
+
+def tokens_requested_here(session):
+    """Return how many token requests this process has made in a session."""
+    return int((session.calls()["interface"] == "auth").sum())
+
+
+def process_ids(cluster):
+    """Return the process IDs of the scheduler and the workers."""
+    return [cluster.scheduler_pid, *cluster.run(os.getpid).values()]
+
+
+def test_one_token_request_for_each_renewal_and_none_from_a_worker(cluster, service, session):
+    """Calls over several lifetimes are all answered; the service counts no more requests than the lender made."""
+    watch = Stopwatch()
+    with tk.lend(session, cluster) as lent:
+        results = cluster.gather(cluster.map(status_of, range(600), session=lent, pause=0.1))
+        requested = cluster.run(tokens_requested_here, lent)
+    assert [key for key, _, _ in results] == list(range(600))
+    assert {status for _, status, _ in results} == {200}
+    assert len({process for _, _, process in results}) == WORKERS
+    assert set(requested.values()) == {0}
+    assert service.stats.token_requests == tokens_requested_here(session)
+    assert 2 < service.stats.token_requests <= renewals_due(watch.seconds)
+    assert service.stats.refused == 0
+
+
+def test_a_revoked_token_is_replaced_once(cluster, service, session):
+    """Many workers get a 401 at once, and together cause one token request."""
+    with tk.lend(session, cluster) as lent:
+        cluster.gather(cluster.map(status_of, range(20), session=lent))
+        requested, watch = service.stats.token_requests, Stopwatch()
+        service.revoke_tokens()
+        results = cluster.gather(cluster.map(status_of, range(20, 100), session=lent))
+        assert {status for _, status, _ in results} == {200}
+        assert 1 <= service.stats.token_requests - requested <= 1 + renewals_due(watch.seconds)
+    assert service.stats.token_requests == tokens_requested_here(session)
+
+
+def test_a_worker_that_is_killed_loses_only_time(cluster, service, session):
+    """Dask repeats the tasks of a dead worker, whose successor borrows like any other."""
+    with tk.lend(session, cluster) as lent:
+        futures = cluster.map(status_of, range(300), session=lent, pause=0.05, key="killed")
+        while not any(future.done() for future in futures):
+            time.sleep(0.01)
+        os.kill(next(iter(cluster.run(os.getpid).values())), signal.SIGKILL)
+        results = cluster.gather(futures)
+    assert [key for key, _, _ in results] == list(range(300))
+    assert {status for _, status, _ in results} == {200}
+    assert service.stats.token_requests == tokens_requested_here(session)
+    cluster.wait_for_workers(WORKERS, timeout=60)
+
+
+def session_of(service):
+    """Return a session of a broker partner with a client secret."""
+    return tk.Session(credentials=service.credentials["sandbox-secret"], settings=service.settings)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_no_other_process_knows_the_secret(cluster, monkeypatch):
+    """Neither scheduler nor workers have the client secret in memory. They have the token: the search finds things."""
+    monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
+    with tk.practice() as service, session_of(service) as session, tk.lend(session, cluster) as lent:
+        secret = session.credentials.client_secret.reveal()
+        cluster.gather(cluster.map(status_of, range(100), session=lent))
+        token = session.token.access_token.reveal()
+        known = {pid: (holds(pid, secret), holds(pid, token)) for pid in process_ids(cluster)}
+        for data in (pickle.dumps(lent), repr(lent).encode()):
+            assert secret.encode() not in data
+            assert token.encode() not in data
+    assert known == dict.fromkeys(known, (False, True))
+    assert len(known) == 1 + WORKERS
+    logs = json.dumps([cluster.get_scheduler_logs(), cluster.get_worker_logs(), cluster.get_events()], default=str)
+    assert secret not in logs
+    assert token not in logs
+
+
+def test_a_loan_that_has_ended_is_an_error_at_once(cluster, session):
+    """Its tombstone tells workers; no task waits."""
+    with tk.lend(session, cluster) as lent:
+        cluster.submit(status_of, 1, session=lent).result()
+        unused = lent
+    watch = Stopwatch()
+    time.sleep(3.2)  # the token that workers still have ends
+    with pytest.raises(tk.TokenError, match="has ended"):
+        cluster.submit(status_of, 2, session=unused, pure=False).result(timeout=30)
+    assert watch.seconds < 30
+
+
+def test_a_killed_lender_is_an_error_within_a_lifetime(cluster, service):
+    """The variable outlives the lender, so workers judge the token's age."""
+    credentials = service.credentials["sandbox-secret"]
+    terms = {
+        "client_id": credentials.client_id,
+        "client_secret": credentials.client_secret.reveal(),
+        "addresses": dict(service.settings.addresses),
+        "scheduler": cluster.scheduler.address,
+    }
+    with subprocess.Popen([sys.executable, "-c", LENDER], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdin.write(json.dumps(terms).encode())
+        process.stdin.close()
+        lent = pickle.loads(bytes.fromhex(process.stdout.readline().decode()))  # noqa: S301
+        assert cluster.submit(status_of, 1, session=lent, pure=False).result()[1] == 200
+        process.kill()
+    watch = Stopwatch()
+    while isinstance(error := cluster.submit(error_of, lent, pure=False).result(), int) and watch.seconds < 30:
+        assert error == 200
+    assert "is gone" in error
+    requested = service.stats.token_requests
+    with pytest.raises(tk.TokenError):
+        cluster.submit(status_of, 3, session=lent, pure=False).result()
+    assert service.stats.token_requests == requested
+
+
+def test_coroutines_use_an_async_session(cluster, service):
+    """An AsyncSession works in tasks that run on the worker's event loop, over several lifetimes."""
+    session = tk.AsyncSession(credentials=service.credentials["sandbox-key"], settings=service.settings)
+    with tk.lend(session, cluster) as lent:
+        for start in range(0, 90, 30):
+            results = cluster.gather(cluster.map(status_of_async, range(start, start + 30), session=lent))
+            assert [status for _, status in results] == [200] * 30
+            time.sleep(1.5)
+    assert service.stats.refused == 0
+
+
+async def call_that_blocks(session):
+    return session.broker.get("/v1/accounts").status_code
+
+
+def test_a_blocking_session_is_refused_on_the_event_loop(cluster, session):
+    """It would deadlock: the token comes through the loop that it blocks."""
+    with tk.lend(session, cluster) as lent, pytest.raises(tk.ConfigurationError, match="AsyncSession"):
+        cluster.submit(call_that_blocks, lent).result(timeout=60)
+
+
+def page_of(number, session):
+    """Return the accounts with the number of the page."""
+    return session.accounts().assign(page=number)
+
+
+def test_dask_dataframes_are_made_of_calls(cluster, service, session):
+    """dd.from_map takes the handle among the arguments of the function."""
+    with tk.lend(session, cluster) as lent:
+        meta = page_of(0, lent).head(0)
+        table = dd.from_map(page_of, range(5), session=lent, meta=meta).compute()
+    assert sorted(table["page"]) == [number for number in range(5) for _ in range(3)]
+
+
+def test_threads_of_the_lenders_process_use_its_session(service, session):
+    """A cluster within the process needs no second session, and its calls are in the lender's ledger."""
+    client = Client(processes=False, n_workers=1, threads_per_worker=4, dashboard_address=None)
+    with client as cluster, tk.lend(session, cluster) as lent:
+        results = cluster.gather(cluster.map(status_of, range(20), session=lent))
+    assert {status for _, status, _ in results} == {200}
+    assert len(session.calls()) >= 21
+    assert service.stats.token_requests == 1
+
+
+def test_an_asynchronous_client(cluster, service, session):
+    """`async with` opens the loan without blocking the loop; a plain `with` is refused."""
+
+    async def statuses():
+        async with Client(cluster.scheduler.address, asynchronous=True) as client:
+            with pytest.raises(tk.ConfigurationError, match="async with"), tk.lend(session, client):
+                pass
+            async with tk.lend(session, client) as lent:
+                results = await client.gather(client.map(status_of, range(10), session=lent))
+        return {status for _, status, _ in results}
+
+    assert asyncio.run(statuses()) == {200}
