@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.tables.column_names import distinct, dotted, is_identifier, is_key, is_label, words
+from toolkit.tables.column_names import distinct, dotted, is_identifier, is_key, is_label, telling_key, words
 
 
 @pytest.mark.parametrize(
@@ -82,6 +82,23 @@ def test_any_name(name):
     """Every text is a name of one kind."""
     assert is_identifier(name) in (True, False)
     assert is_label(name) in (True, False)
+
+
+@pytest.mark.parametrize(
+    ("path", "key"),
+    [
+        ((), ""),
+        (("id",), "id"),
+        (("owner", "id"), "id"),
+        (("CustomerRef", "value"), "CustomerRef"),
+        (("amount", "value"), "amount"),
+        (("value",), "value"),
+        (("orders", "value", "id"), "id"),
+    ],
+)
+def test_telling_keys(path, key):
+    """The last key tells what a value is, unless it only says that it is a value."""
+    assert telling_key(path) == key
 
 
 def test_keys():

@@ -374,3 +374,24 @@ def test_wrong_arguments():
         tabulate([{"a": [1]}], records=3)
     assert caught.value.about == "records"
     assert tabulate(b"null").shape == (1, 0)
+
+
+@pytest.mark.usefixtures("_way")
+def test_codes_and_times():
+    """Codes stay text by their names, nested ones too; amounts are numbers, and dates may be empty."""
+    records = [
+        {"last4": "4242", "ref": {"value": "17"}, "amount": {"value": "100.50", "currency": "840"}, "closed_on": ""},
+        {
+            "last4": "1881",
+            "ref": {"value": "18"},
+            "amount": {"value": "7", "currency": "978"},
+            "closed_on": "2026-05-12",
+        },
+    ]
+    assert dtypes(tabulate(json.dumps(records))) == {
+        "last4": "str",
+        "ref.value": "str",
+        "amount.value": "float64",
+        "amount.currency": "str",
+        "closed_on": "datetime64[us]",
+    }

@@ -1,6 +1,7 @@
 """Names of columns: how paths of keys become names, and which names stand for codes rather than quantities.
 
-The last key of a path decides whether digits in a column are a quantity. It is split into words: `accountNumber`,
+The last key of a path decides whether digits in a column are a quantity, or the key before it if the last one is
+`value` (`CustomerRef.value`). It is split into words: `accountNumber`,
 `account_number` and `owner.account-number` all end in the word `number`. Digits at the end of a word are ignored
 (`phone_2`), and so are last words that only say that the value is text (`id_str`).
 
@@ -104,6 +105,13 @@ def is_label(name: str) -> bool:
 def _words_without_text(name: str) -> list[str]:
     parts = words(name)
     return parts[:-1] if len(parts) > 1 and parts[-1] in _TEXT_WORDS else parts
+
+
+def telling_key(path: KeyPath) -> str:
+    """Return the key of a path that tells what its value is: the last one, or the one before a mere `value`."""
+    if len(path) > 1 and path[-1].lower() in ("value", *_TEXT_WORDS):
+        return path[-2]
+    return path[-1] if path else ""
 
 
 def is_key(name: str) -> bool:

@@ -55,13 +55,14 @@ def check_present(field: Any, values: Any) -> None:
 
 def misfit(name: str, row: int, expected: Any, kind: str) -> TabulationError:
     """Return the error about the value in this row, which is of another kind than the schema's."""
-    advice = "Rows count from 0. "
     if pa.types.is_null(expected):
-        advice += "The tables that the schema was made of had no value in this column: give it a type, see tk.schema."
+        advice = "The tables that the schema was made of have no value in this column."
     else:
-        advice += "Give this column a wider type in the schema, such as string."
+        advice = "The column needs a wider type, such as double for integers or string for anything."
     return TabulationError(
-        f"Column {excerpt(name, SHOWN)!r}, row {row}: expected {expected}, found {kind}.", advice, about="schema"
+        f"Column {excerpt(name, SHOWN)!r}, row {row}: expected {expected}, found {kind}.",
+        f"Rows count from 0. {advice} tk.schema([table, another]) is a schema that several tables fit.",
+        about="schema",
     )
 
 

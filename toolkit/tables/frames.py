@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from toolkit.core.escaping import excerpt
 from toolkit.core.user_code import warn
 from toolkit.tables.arrow_text import FLOAT_DIGITS, Numbers, frame_of, string_array
-from toolkit.tables.column_names import KeyPath, distinct, dotted
+from toolkit.tables.column_names import KeyPath, distinct, dotted, telling_key
 from toolkit.tables.columns import Column, Losses, column_of, with_inferred_type
 from toolkit.tables.requested_dtypes import as_requested_dtype
 from toolkit.tables.schema_columns import as_schema, unknown_names
@@ -33,8 +33,7 @@ def named_columns(
     values = [*ahead.values(), *carried.values(), *columns.values()]
     unique = distinct(string_array(names).to_pylist())
     return {
-        name: _column(name, path[-1] if path else "", part)
-        for name, path, part in zip(unique, paths, values, strict=True)
+        name: _column(name, telling_key(path), part) for name, path, part in zip(unique, paths, values, strict=True)
     }
 
 
@@ -62,7 +61,7 @@ def table_of(
         _warn(losses)
         unknown = unknown_names(columns, schema)
         if unknown:
-            warn(f"the schema does not have these fields, so they were left out: {_shown(unknown)}")
+            warn(f"the schema does not have these fields, so they were left out: {_shown(unknown, 20)}")
         return frame_of(typed, count)
     finished = {
         name: as_requested_dtype(column, requested[name], numbers)
@@ -87,5 +86,5 @@ def _warn_about(what: str, names: Sequence[str], option: str) -> None:
     warn(f"{what}: {_shown(names)} (tk.tabulate(response, {option}) keeps them)")
 
 
-def _shown(names: Sequence[str]) -> str:
-    return ", ".join(repr(excerpt(name, 40)) for name in names[:5]) + (", ..." if len(names) > 5 else "")
+def _shown(names: Sequence[str], limit: int = 5) -> str:
+    return ", ".join(repr(excerpt(name, 40)) for name in names[:limit]) + (", ..." if len(names) > limit else "")

@@ -45,7 +45,10 @@ def schema(table: Any) -> Any:
             table.to_parquet(f"orders/{number:05}.parquet", schema=schema, index=False)
 
     The files then have the same schema to the byte, and pandas, Polars, DuckDB and Dask read the folder as one dataset.
-    Without `index=False` pandas writes the number of rows into the schema.
+    Without `index=False` pandas writes the number of rows into the schema. For Dask, the table of an empty page says
+    what each partition will be:
+
+        dd.from_map(lambda page: tk.tabulate(page, schema=schema), pages, meta=tk.tabulate([], schema=schema))
 
     Text is `string`, Int64 is `int64`, boolean is `bool`, float64 is `double`, instants are `timestamp[us, tz=UTC]`,
     dates and local times `timestamp[us]`, and decimals `decimal128`. A column without any value is `null`: no value
