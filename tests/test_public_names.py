@@ -69,7 +69,7 @@ SIGNATURES = {
     "Session.calls": lambda self: ...,
     "Session.now": lambda self: ...,
     "Session.close": lambda self: ...,
-    "tabulate": lambda data, *, numbers="float", dtypes=None, records=None, schema=None: ...,
+    "tabulate": lambda data, *, numbers="float", dtypes=None, records=None, key=None, schema=None: ...,
     "schema": lambda table: ...,
     "pages": lambda client, path, *, params=None, cursor=None: ...,
     "compare": lambda left, right, *, on=None: ...,

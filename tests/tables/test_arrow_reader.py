@@ -46,13 +46,14 @@ def read_by_json(content, path=None):
     """Return the columns and the number of rows as json reads them, or None if they are refused."""
     try:
         rows = choose_rows(Body(content).parse(), path)
-        return columns_of(rows.records), len(rows.records)
+        return columns_of(rows.records), len(rows.records), rows.carried, rows.hint
     except TabulationError:
         return None
 
 
 def listed(read):
-    return {path: values.to_pylist() for path, values in read[0].items()}, read[1]
+    columns = {path: values.to_pylist() for path, values in read.columns.items()}
+    return columns, read.count, read.carried, read.hint
 
 
 def assert_same(content, path=None):
@@ -116,7 +117,7 @@ def test_types():
     ] * 3
     read = assert_same(json.dumps(records).encode())
     assert read is not None
-    assert {path: str(values.type) for path, values in read[0].items()} == {
+    assert {path: str(values.type) for path, values in read.columns.items()} == {
         ("id",): "string",
         ("at",): "string",
         ("cash",): "string",
@@ -132,7 +133,7 @@ def test_envelope():
     for path in (None, "accounts"):
         read = assert_same(content, path)
         assert read is not None
-        assert read[1] == 2
+        assert read.count == 2
 
 
 def test_a_record_that_is_much_larger_than_others(monkeypatch):
@@ -156,7 +157,7 @@ def test_order_of_late_keys():
     records = [{"a": 1}] * 3000 + [{"a": 1, "c": None}, {"d": 1}, {"b": 2, "c": 3}]
     read = assert_same(json.dumps(records).encode())
     assert read is not None
-    assert list(read[0]) == [("a",), ("c",), ("d",), ("b",)]
+    assert list(read.columns) == [("a",), ("c",), ("d",), ("b",)]
 
 
 @pytest.mark.parametrize(
@@ -233,7 +234,7 @@ def test_late_instants():
     records[1]["in"]["at"] = "2026-05-12"
     read = assert_same(json.dumps(records).encode())
     assert read is not None
-    assert read[0][("in", "at")][1].as_py() == "2026-05-12"
+    assert read.columns[("in", "at")][1].as_py() == "2026-05-12"
 
 
 @pytest.mark.parametrize(
@@ -253,10 +254,10 @@ def test_minus_zero():
     """The integer -0 is read as an integer, and the float -0.0 keeps its sign."""
     read = assert_same(b'[{"a":-0}]')
     assert read is not None
-    assert read[0][("a",)].type == pa.int64()
+    assert read.columns[("a",)].type == pa.int64()
     read = assert_same(b'[{"a":-0.0,"b":"x-0","c":"2026-01-02"}]')
     assert read is not None
-    assert str(read[0][("a",)][0]) == "-0.0"
+    assert str(read.columns[("a",)][0]) == "-0.0"
 
 
 def test_records_without_common_keys(monkeypatch):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.errors import TabulationError
-from toolkit.tables.row_choice import Rows, choose_rows, envelope_member
+from toolkit.tables.row_choice import Rows, choose_rows
 
 ACCOUNTS = [
     {"id": "a", "account_number": "01", "cash": "5", "positions": [{"symbol": "X", "id": 1}, {"symbol": "Y", "id": 2}]},
@@ -14,41 +14,6 @@ ACCOUNTS = [
     {"id": "d", "positions": None},
     {"id": "e", "account_number": "05", "positions": [{"symbol": "Z", "id": 3}]},
 ]
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        {"accounts": [{"id": 1}]},
-        {"accounts": [{"id": 1}], "next": None, "total": 3},
-        {"accounts": [{"id": 1}], "next_page_token": "x", "hasMore": True, "meta": {"page": 1}},
-        {"accounts": [{"id": 1}], "errors": [], "request_id": "7"},
-        {"accounts": [], "anything": None},
-    ],
-)
-def test_envelope(value):
-    """An object that only wraps a list of objects is an envelope."""
-    assert envelope_member(value) == "accounts"
-    assert choose_rows(value) == Rows(value["accounts"])
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        {"id": "a", "positions": [{"symbol": "X"}]},
-        {"symbol": "X", "bars": [{"close": 1}], "next_page_token": None},
-        {"number": 1, "lots": [{}]},
-        {"accounts": [{"id": 1}], "orders": [{"id": 2}]},
-        {"symbols": ["X", "Y"]},
-        {"cash": 1},
-        {},
-        [],
-        None,
-    ],
-)
-def test_not_an_envelope(value):
-    """An object with content of its own is a record."""
-    assert envelope_member(value) is None
 
 
 def test_rows_without_a_path():

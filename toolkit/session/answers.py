@@ -36,10 +36,10 @@ def tabulated(responses: Sequence[httpx.Response], *, known: KnownSecrets, own_p
     Raises:
         TabulationError: if a page is not JSON, or cannot be part of a table.
     """
-    from toolkit.tables.tabulation import tabulate
+    from toolkit.tables.tabulation import account_table
 
     try:
-        table = tabulate(responses)
+        table = account_table(responses)
     except TabulationError as error:
         failure = error
     else:
@@ -123,10 +123,10 @@ def _without_secrets(
     scrubbed = [_scrubbed(response, known) for response in responses]
     if all(map(_is_same, scrubbed, responses)):
         return failure
-    from toolkit.tables.tabulation import tabulate
+    from toolkit.tables.tabulation import account_table
 
     try:
-        tabulate(scrubbed)
+        account_table(scrubbed)
     except TabulationError as error:
         return error
     return TabulationError("The answer cannot be read as a table.", "Read it with a client of the session.")

@@ -33,7 +33,7 @@ from toolkit.core.errors import TabulationError
 from toolkit.tables.column_names import KeyPath
 from toolkit.tables.flatten import MAX_DEPTH, columns_of, json_text
 from toolkit.tables.json_body import Body
-from toolkit.tables.row_choice import choose_rows
+from toolkit.tables.row_choice import Rows, choose_rows
 
 # Smaller bodies, in bytes, are not worth the overhead.
 WORTHWHILE: Final = 64 * 1024
@@ -61,24 +61,41 @@ class _Doubtful(Exception):
     """Arrow might change or lose a value of this body."""
 
 
-def read_columns(body: Body, path: str | None = None) -> tuple[dict[KeyPath, Any], int] | None:
-    """Return the columns of the records that `choose_rows` chooses and the number of records, or None if in doubt.
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Records as columns.
 
-    The columns are those of `flatten.columns_of`, as Arrow arrays of null, bool, int64, double or string.
+    Attributes:
+        columns: those of `flatten.columns_of`, as Arrow arrays of null, bool, int64, double or string.
+        count: number of records.
+        carried, hint: as in `row_choice.Rows`.
     """
+
+    columns: dict[KeyPath, Any]
+    count: int
+    carried: dict[tuple[str, str], list[Any]]
+    hint: str
+
+
+def read_columns(body: Body, path: str | None = None, key: str | None = None) -> Reading | None:
+    """Return the columns of the records that `choose_rows` chooses, or None if in doubt."""
     content = body.content
     try:
         _check_size(content)
         brackets = find_brackets(content, MAX_DEPTH)
         if brackets is None:
             return None
-        rows = _list_of_rows(content, brackets, path)
-        records = _Records(content, *_record_spans(content, brackets, rows))
+        first, last = _list_of_rows(content, brackets)
+        records = _Records(content, *_record_spans(content, brackets, (first, last)))
+        span = (int(brackets.positions[first]), int(brackets.positions[last]))
+        rows = _rows_around(content, span, records.parse(0, 1)[0], path, key)
         texts = _paths_of_texts(records.sample())
-        columns = _read(_as_lines(content, brackets, rows, records), texts, records)
+        columns = _read(_as_lines(content, brackets, (first, last), records), texts, records)
         if any(map(_has_minus_zero, columns.values())) and _MINUS_ZERO.search(content):
             return None
-        return {name: columns[name] for name in _first_appearances(records, set(columns))}, len(records)
+        ordered = {name: columns[name] for name in _first_appearances(records, set(columns))}
+        count = len(records)
+        return Reading(ordered, count, {name: values * count for name, values in rows.carried.items()}, rows.hint)
     except (_Doubtful, TabulationError, pa.ArrowException, UnicodeError):
         # The slower way raises a TabulationError again, with its place.
         return None
@@ -112,31 +129,55 @@ class _Records:
         return records
 
 
-def _list_of_rows(content: bytes, brackets: Brackets, path: str | None) -> tuple[int, int]:
-    """Return the indexes of the brackets that open and close the list of the rows."""
-    last = len(brackets.positions) - 1
-    if content[brackets.positions[0]] == ord("["):
-        if path is not None:
+def _list_of_rows(content: bytes, brackets: Brackets) -> tuple[int, int]:
+    """Return the indexes of the brackets that open and close the list of the rows.
+
+    In an object these are the longest of its members, and so on until a list.
+    """
+    first, last = 0, len(brackets.positions) - 1
+    while content[brackets.positions[first]] != ord("["):
+        level = brackets.depth[first]
+        inside = slice(first + 1, last)
+        is_opening, depth = brackets.is_opening[inside], brackets.depth[inside]
+        opens = np.flatnonzero(is_opening & (depth == level + 1)) + first + 1
+        closes = np.flatnonzero(~is_opening & (depth == level)) + first + 1
+        if not opens.size:
             raise _Doubtful
-        return 0, last
-    opens = np.flatnonzero(brackets.is_opening & (brackets.depth == 2))
-    closes = np.flatnonzero(~brackets.is_opening & (brackets.depth == 1))
-    if not opens.size:
-        raise _Doubtful
-    largest = int(np.argmax(brackets.positions[closes] - brackets.positions[opens]))
-    first, last = int(opens[largest]), int(closes[largest])
-    _check_choice(content[: brackets.positions[first]], content[brackets.positions[last] + 1 :], path)
+        longest = int(np.argmax(brackets.positions[closes] - brackets.positions[opens]))
+        first, last = int(opens[longest]), int(closes[longest])
     return first, last
 
 
-def _check_choice(before: bytes, after: bytes, path: str | None) -> None:
-    """Check that the rows are exactly the list between these two parts of an object."""
+def _rows_around(content: bytes, span: tuple[int, int], record: Any, path: str | None, key: str | None) -> Rows:
+    """Return the rows of the value with this record as the only one in the list, and check that it is a row.
+
+    What `choose_rows` chooses depends on the first record of a list, and on whether all are objects.
+
+    Args:
+        span: where the list begins and ends.
+    """
+    before, after = content[: span[0]], content[span[1] + 1 :]
     if _MARK in before or _MARK in after:
         raise _Doubtful
-    mark = {json.loads(_MARK): None}
-    rows = choose_rows(Body(before + b"[{" + _MARK + b":null}]" + after).parse(), path)
-    if rows.records != [mark] or rows.carried:
+    value = Body(before + b"[{" + _MARK + b":null}]" + after).parse()
+    list_of_rows = _marked_list(value)
+    list_of_rows[0] = record
+    rows = choose_rows(value, path, key)
+    if len(rows.records) != 1 or rows.records[0] is not record:
         raise _Doubtful
+    return rows
+
+
+def _marked_list(value: Any) -> list[Any]:
+    """Return the list that holds the mark; it is not inside another list."""
+    mark = [{json.loads(_MARK): None}]
+    below = [value]
+    while below:
+        member = below.pop()
+        if member == mark:
+            return member  # type: ignore[no-any-return]
+        below += member.values() if isinstance(member, dict) else ()
+    raise _Doubtful
 
 
 def _record_spans(

@@ -29,19 +29,29 @@ class TableBuilder:
     Only the values of the rows are kept, so answers may be dropped as soon as they are added.
 
     Args:
-        numbers, records, schema: as in `tabulate`. Leading columns stand before those of the schema.
+        numbers, records, key, schema: as in `tabulate`. Leading columns stand before those of the schema.
 
     Attributes:
         count: number of rows so far.
+        hint, is_record: as in `row_choice.Rows`, of the first answer that has a hint.
     """
 
-    def __init__(self, *, numbers: Numbers = "float", records: str | None = None, schema: Any = None) -> None:
+    def __init__(
+        self,
+        *,
+        numbers: Numbers = "float",
+        records: str | None = None,
+        key: str | None = None,
+        schema: Any = None,
+    ) -> None:
         self.count = 0
+        self.hint, self.is_record = "", False
         self._schema = wanted_schema(schema, {})
         # The answers are not there to be read again if a number turns out to be text.
         self._numbers_as_text = numbers != "float" or (self._schema is not None and needs_digits(self._schema))
         self._numbers = numbers
         self._path = records
+        self._key = key
         self._own = RecordColumns()
         self._carried: dict[tuple[str, str], list[Any]] = {}
         self._leading: dict[str, list[Any]] = {}
@@ -64,10 +74,12 @@ class TableBuilder:
         try:
             body = body_of(data)
             value = data if body is None else body.parse(numbers_as_text=self._numbers_as_text)
-            rows = choose_rows(value, self._path)
+            rows = choose_rows(value, self._path, self._key)
             self._own.add(rows.records)
         except RecursionError:
             raise TabulationError("The value is nested too deeply.", about="data") from None
+        if not self.hint:
+            self.hint, self.is_record = rows.hint, rows.is_record
         before, self.count = self.count, self._own.count
         added = self.count - before
         for name, values in rows.carried.items():

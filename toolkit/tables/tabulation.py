@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, islice
+from collections.abc import Mapping
 from typing import Any, get_args
 
 import pandas as pd
@@ -11,15 +10,11 @@ import pyarrow as pa
 from pandas.api import types
 
 from toolkit.core.errors import TabulationError
-from toolkit.tables import arrow_reader
+from toolkit.core.user_code import warn
 from toolkit.tables.arrow_text import Numbers
-from toolkit.tables.columns import Column
-from toolkit.tables.flatten import columns_of
-from toolkit.tables.frames import named_columns, table_of
-from toolkit.tables.joining import TableBuilder, add_page, pages_in
-from toolkit.tables.json_body import body_of, is_response
-from toolkit.tables.row_choice import choose_rows
+from toolkit.tables.frames import table_of
 from toolkit.tables.schema_columns import wanted_schema
+from toolkit.tables.source import Source
 from toolkit.tables.truncation import warn_of_more
 
 
@@ -29,6 +24,7 @@ def tabulate(
     numbers: Numbers = "float",
     dtypes: Mapping[str, Any] | None = None,
     records: str | None = None,
+    key: str | None = None,
     schema: Any = None,
 ) -> pd.DataFrame:
     """Return the records of a JSON value, or of all pages of a list, as a table with a row for each, numbered from 0.
@@ -95,84 +91,34 @@ def tabulate(
             at `records`, if a value does not fit its column, or if a column is in both `dtypes` and `schema`.
         ValueError: if `numbers` is anything else.
     """
+    return _table(Source(data, records, key), numbers, dtypes or {}, schema, hints_at_lists=True)
+
+
+def account_table(responses: Any) -> pd.DataFrame:
+    """Return the table of answers of accounts, as `tabulate` does, without a hint that an account has lists."""
+    return _table(Source(responses), "float", {}, None, hints_at_lists=False)
+
+
+def _table(
+    source: Source, numbers: Numbers, dtypes: Mapping[str, Any], schema: Any, *, hints_at_lists: bool
+) -> pd.DataFrame:
     if numbers not in get_args(Numbers):
         raise ValueError(f"numbers must be one of {', '.join(map(repr, get_args(Numbers)))}, not {numbers!r}")
-    if data is None:
-        raise TabulationError(
-            "The data is None, so there is no table.", "Pass a response, JSON or a parsed value.", about="data"
-        )
-    if records is not None and not isinstance(records, str):
-        raise TabulationError(
-            f"records must be the dotted path of a list, not {type(records).__name__}.",
-            'For example records="positions".',
-            about="records",
-        )
-    requested = {name: types.pandas_dtype(dtype) for name, dtype in (dtypes or {}).items()}
+    requested = {name: types.pandas_dtype(dtype) for name, dtype in dtypes.items()}
     wanted = wanted_schema(schema, requested)
     exact = _names_of_exact(requested, wanted) if numbers == "float" else []
-    pages = pages_in(data)
     try:
-        if pages is None:
-            columns, count = _read_all(data, records, numbers, exact)
-        else:
-            columns, count = _read_pages(pages, records, numbers, exact)
+        columns, count = source.read(numbers, exact)
     except RecursionError:
         raise TabulationError("The value is nested too deeply.", about="data") from None
     table = table_of(columns, count, numbers=numbers, requested=requested, schema=wanted)
-    if pages is None:
-        warn_of_more(data)
+    if source.hint and (hints_at_lists or not source.is_record):
+        warn(source.hint)
+    warn_of_more(source.data)
     return table
-
-
-def _read_all(data: Any, path: str | None, numbers: Numbers, exact: Sequence[str]) -> tuple[dict[str, Column], int]:
-    """Return the columns by name and the number of rows; floats in the columns `exact` have all their digits."""
-    columns, count = _read(data, path, numbers_as_text=numbers != "float")
-    lossy = _lossy(columns, exact)
-    digits = _read(data, path, numbers_as_text=True)[0] if lossy else {}
-    return columns | {name: digits[name] for name in lossy}, count
-
-
-def _read_pages(
-    pages: Iterator[Any], path: str | None, numbers: Numbers, exact: Sequence[str]
-) -> tuple[dict[str, Column], int]:
-    """Return what `_read_all` returns, of all pages together; a single page is read by `_read_all`."""
-    ahead = list(islice(pages, 2))
-    if len(ahead) == 1 and is_response(ahead[0]):
-        return _read_all(ahead[0], path, numbers, exact)
-    builder = TableBuilder(numbers=numbers, records=path)
-    # The pages go by once, so both ways of reading are taken at once if the digits may be needed.
-    of_digits = TableBuilder(numbers="text", records=path)
-    for number, page in enumerate(chain(ahead, pages), 1):
-        add_page([builder, of_digits] if exact else [builder], page, number)
-    columns = builder.columns()
-    lossy = _lossy(columns, exact)
-    digits = of_digits.columns() if lossy else {}
-    return columns | {name: digits[name] for name in lossy}, builder.count
-
-
-def _read(data: Any, path: str | None, *, numbers_as_text: bool) -> tuple[dict[str, Column], int]:
-    """Return the columns by name, and the number of rows."""
-    body = body_of(data)
-    if body is not None and not numbers_as_text and len(body.content) >= arrow_reader.WORTHWHILE:
-        result = arrow_reader.read_columns(body, path)
-        if result is not None:
-            return named_columns(result[0], {}), result[1]
-    rows = choose_rows(data if body is None else body.parse(numbers_as_text=numbers_as_text), path)
-    return named_columns(columns_of(rows.records), rows.carried), len(rows.records)
 
 
 def _names_of_exact(requested: Mapping[str, Any], schema: Any | None) -> list[str]:
     """Return the names of columns that shall have another type than floats."""
     names = [name for name, dtype in requested.items() if dtype.kind != "f"]
     return names if schema is None else [field.name for field in schema if not pa.types.is_floating(field.type)]
-
-
-def _lossy(columns: Mapping[str, Column], names: Sequence[str]) -> list[str]:
-    """Return those of the names whose columns were read as floats."""
-    return [name for name in names if name in columns and _has_floats(columns[name].data)]
-
-
-def _has_floats(values: Any) -> bool:
-    if isinstance(values, list):
-        return any(isinstance(value, float) for value in values)
-    return bool(pa.types.is_floating(values.type))

@@ -1,0 +1,114 @@
+"""Names of the members of an envelope, the object that a service wraps around a list of records.
+
+Names are compared word by word (`column_names.words`), so `nextPageToken` and `next_page_token` are the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+from toolkit.tables.column_names import KeyPath, is_key, words
+
+# Words for paging and for the outcome of a request.
+_ENVELOPE_WORDS: Final = frozenset(
+    "next previous prev first last page pages paging pagination pageable limit offset cursor total count more links "
+    "link meta metadata request response success ok error errors message messages warning warnings self after before "
+    "trace correlation scroll".split()
+)
+# Words that belong to an envelope only beside one of the words above: `next_page_token`, `request_id`, `totalResults`.
+_BESIDE_ENVELOPE_WORDS: Final = frozenset(
+    "id number token key size url uri href has is per of start end info data items results records elements max".split()
+)
+_PAGING_WORDS: Final = frozenset("next previous prev page pages paging pagination pageable offset cursor more".split())
+# Lists with these names are about the records, and are not the records.
+_ASIDE_WORDS: Final = frozenset(
+    "link links error errors message messages warning warnings meta metadata paging pagination request "
+    "schema facets aggregations".split()
+)
+# Names that say no more than that the records are here.
+_MAIN_NAMES: Final = frozenset(
+    "data items results result records rows values value entries hits docs documents objects elements list nodes "
+    "edges node collection content features".split()
+)
+# Of these, the names that a record does not use for a list of its own, as an order does for its `items`.
+_RESULT_NAMES: Final = _MAIN_NAMES - frozenset("items objects elements nodes list content collection features".split())
+# Words for the identity of a record, in contrast to a symbol that many records share.
+_OWN_KEY_WORDS: Final = frozenset("id uuid guid number no account acct".split())
+# Names, beside those of keys, for what all records of an answer share.
+_SHARED_NAMES: Final = (["name"], ["instrument"], ["pair"], ["package"])
+_OUTCOMES: Final = frozenset({"ok", "success", "succeeded", "200", "0", "1", "true"})
+# The last word of a type that is a list: `list`, `PodList`, `hydra:Collection`, but not `playlist`.
+_COLLECTION: Final = re.compile(r"(?:^|[^A-Za-z]|(?<=[a-z])(?=[A-Z]))(?i:list|collection|page|bundle|searchset)$")
+_LONGEST_TYPE: Final = 100  # characters
+_NEUTRAL_NAMES: Final = frozenset("etag url uri href apiversion api_version version".split())
+_TIME_WORDS: Final = frozenset(
+    "time times timestamp timestamps date dates datetime t day days period periods year years month months".split()
+)
+
+
+def is_envelope_name(name: str) -> bool:
+    """Check whether a name is about paging or the outcome of a request: next_page_token, hasMore, request_id."""
+    parts = set(words(name))
+    return bool(parts & _ENVELOPE_WORDS) and parts <= _ENVELOPE_WORDS | _BESIDE_ENVELOPE_WORDS
+
+
+def is_paging_name(name: str) -> bool:
+    """Check whether a name is about paging: next_page_token, has_more, offset."""
+    return is_envelope_name(name) and not _PAGING_WORDS.isdisjoint(words(name))
+
+
+def is_aside(path: KeyPath) -> bool:
+    """Check whether a path leads through links, errors, metadata or the like, which are not the records."""
+    return any(bool(parts := set(words(name))) and parts <= _ASIDE_WORDS for name in path)
+
+
+def is_main(name: str) -> bool:
+    """Check whether a name says no more than that the records are here: data, items, results."""
+    return words(name)[-1:] == [name.strip("_$@").lower()] and name.strip("_$@").lower() in _MAIN_NAMES
+
+
+def is_result(name: str) -> bool:
+    """Check whether a name says that the records are here, and is not that of a list inside a record."""
+    return is_main(name) and name.strip("_$@").lower() in _RESULT_NAMES
+
+
+def is_collection(name: str, value: Any) -> bool:
+    """Check whether a member says that the answer is a list: `"object": "list"`, `"kind": "PodList"`."""
+    is_about_type = words(name)[-1:] in (["object"], ["type"], ["kind"])
+    return is_about_type and isinstance(value, str) and bool(_COLLECTION.search(value[-_LONGEST_TYPE:]))
+
+
+def is_outcome(name: str, value: Any) -> bool:
+    """Check whether a member describes the answer and nothing else: `"status": "ok"`, `"object": "list"`, an ETag."""
+    if words(name)[-1:] in (["status"], ["code"]):
+        return str(value).lower() in _OUTCOMES
+    return is_collection(name, value) or (name.lower() in _NEUTRAL_NAMES and not isinstance(value, (dict, list)))
+
+
+def is_leading(name: str) -> bool:
+    """Check whether a plain value with this name beside the records belongs to each of them: a symbol, a currency."""
+    is_shared = words(name) in _SHARED_NAMES or words(name)[-1:] == ["currency"]
+    return is_shared or (is_key(name) and not is_envelope_name(name))
+
+
+def is_own_key(name: str) -> bool:
+    """Check whether a name is that of a record's own identity, without a qualifier: id, uuid, number."""
+    return len(words(name)) == 1 and words(name)[0] in _OWN_KEY_WORDS
+
+
+def is_qualified_key(name: str) -> bool:
+    """Check whether a name is that of an identity with a qualifier: account_number, list_id."""
+    return is_key(name) and not is_envelope_name(name) and words(name)[-1] in _OWN_KEY_WORDS
+
+
+def is_time(name: str) -> bool:
+    """Check whether a name is that of instants or dates."""
+    return not _TIME_WORDS.isdisjoint(words(name))
+
+
+def are_plain_words(names: Iterable[str]) -> bool:
+    """Check whether any of these names is a word that services use as the name of a member, in any case."""
+    known = _ENVELOPE_WORDS | _ASIDE_WORDS | _MAIN_NAMES
+    return any(name.lower() in known for name in names)

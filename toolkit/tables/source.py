@@ -1,0 +1,117 @@
+"""The columns that `tabulate` reads from its data, by the faster way where it can."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any
+
+import pyarrow as pa
+
+from toolkit.core.errors import TabulationError
+from toolkit.tables import arrow_reader
+from toolkit.tables.arrow_text import Numbers
+from toolkit.tables.columns import Column
+from toolkit.tables.flatten import columns_of
+from toolkit.tables.frames import named_columns
+from toolkit.tables.joining import TableBuilder, add_page, pages_in
+from toolkit.tables.json_body import body_of, is_response
+from toolkit.tables.json_columns import is_table, records_of
+from toolkit.tables.row_choice import choose_rows
+
+
+@dataclass(slots=True)
+class Source:
+    """What a table is made of.
+
+    Attributes:
+        data, path, key: as `data`, `records` and `key` of `tabulate`.
+        hint, is_record: as in `row_choice.Rows`, after a reading.
+    """
+
+    data: Any
+    path: str | None = None
+    key: str | None = None
+    hint: str = ""
+    is_record: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the types of the arguments.
+
+        Raises:
+            TabulationError: if the data is None, or a path or key is not text.
+        """
+        if self.data is None:
+            raise TabulationError(
+                "The data is None, so there is no table.", "Pass a response, JSON or a parsed value.", about="data"
+            )
+        if self.path is not None and not isinstance(self.path, str):
+            raise TabulationError(
+                f"records must be the dotted path of a list, not {type(self.path).__name__}.",
+                'For example records="positions".',
+                about="records",
+            )
+        if self.key is not None and not isinstance(self.key, str):
+            raise TabulationError(
+                f"key must be the name of a column, not {type(self.key).__name__}.",
+                'For example key="symbol".',
+                about="key",
+            )
+
+    def read(self, numbers: Numbers, exact: Sequence[str]) -> tuple[dict[str, Column], int]:
+        """Return the columns by name and the number of rows; floats in the columns `exact` have all their digits."""
+        pages = pages_in(self.data)
+        if pages is not None:
+            return self._read_pages(pages, numbers, exact)
+        return self._read_all(self.data, numbers, exact)
+
+    def _read_all(self, data: Any, numbers: Numbers, exact: Sequence[str]) -> tuple[dict[str, Column], int]:
+        columns, count = self._read_once(data, numbers_as_text=numbers != "float")
+        lossy = _lossy(columns, exact)
+        digits = self._read_once(data, numbers_as_text=True)[0] if lossy else {}
+        return columns | {name: digits[name] for name in lossy}, count
+
+    def _read_pages(
+        self, pages: Iterator[Any], numbers: Numbers, exact: Sequence[str]
+    ) -> tuple[dict[str, Column], int]:
+        """Return what `_read_all` returns, of all pages together; a single page is read by `_read_all`."""
+        ahead = list(islice(pages, 2))
+        if len(ahead) == 1 and is_response(ahead[0]):
+            return self._read_all(ahead[0], numbers, exact)
+        builder = TableBuilder(numbers=numbers, records=self.path, key=self.key)
+        # The pages go by once, so both ways of reading are taken at once if the digits may be needed.
+        of_digits = TableBuilder(numbers="text", records=self.path, key=self.key)
+        for number, page in enumerate(chain(ahead, pages), 1):
+            add_page([builder, of_digits] if exact else [builder], page, number)
+        self.hint, self.is_record = builder.hint, builder.is_record
+        columns = builder.columns()
+        lossy = _lossy(columns, exact)
+        digits = of_digits.columns() if lossy else {}
+        return columns | {name: digits[name] for name in lossy}, builder.count
+
+    def _read_once(self, data: Any, *, numbers_as_text: bool) -> tuple[dict[str, Column], int]:
+        if self.path is not None and is_table(data):
+            value: Any = records_of(data, self.path, numbers_as_text=numbers_as_text)
+        else:
+            body = body_of(data)
+            if body is not None and not numbers_as_text and len(body.content) >= arrow_reader.WORTHWHILE:
+                reading = arrow_reader.read_columns(body, self.path, self.key)
+                if reading is not None:
+                    self.hint = reading.hint
+                    return named_columns(reading.columns, reading.carried), reading.count
+            value = data if body is None else body.parse(numbers_as_text=numbers_as_text)
+        rows = choose_rows(value, self.path, self.key)
+        self.hint, self.is_record = rows.hint, rows.is_record
+        return named_columns(columns_of(rows.records), rows.carried), len(rows.records)
+
+
+def _lossy(columns: Mapping[str, Column], names: Sequence[str]) -> list[str]:
+    """Return those of the names whose columns were read as floats."""
+    return [name for name in names if name in columns and _has_floats(columns[name].data)]
+
+
+def _has_floats(values: Any) -> bool:
+    if isinstance(values, list):
+        return any(isinstance(value, float) for value in values)
+    return bool(pa.types.is_floating(values.type))
