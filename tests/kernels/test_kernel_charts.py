@@ -22,7 +22,7 @@ def test_a_chart_displays_itself(tmp_path):
     resources = {"metadata": {"path": str(tmp_path)}}
     NotebookClient(notebook, timeout=120, kernel_name="python3", resources=resources).execute()
     (shown,), (again, title) = (cell.outputs for cell in notebook.cells[2:])
-    assert title.data["text/plain"] == "'Cash by id: 2 accounts'"
+    assert title.data["text/plain"] == "'Cash by id: 2 records'"
     assert shown.data == again.data
     assert "Cash by id" in shown.data["text/plain"]
     assert shown.metadata["image/png"]["width"] > 600

@@ -16,8 +16,8 @@
 types of a schema.
 
 `arrow_reader` is a faster way through steps 1 to 3 for large bodies, with the same result. `session_tables` makes the
-tables of calls and tokens, `comparison` and `differences` tell what differs between two tables, `display` shows tables to people, and
-`charts` draws them.
+tables of calls and tokens, `comparison` and `differences` tell what differs between two tables, `display` shows tables
+to people, and `charts` draws them.
 
 The four functions below are imported when they are first used, because pandas takes half a second to import.
 """

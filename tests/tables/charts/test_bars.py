@@ -30,7 +30,7 @@ def test_lengths_of_bars():
     chart = balances(table)
     assert rows_of(chart) == ["01", "03", "02"]
     assert widths_of(chart) == [-5000, 3000.5, 2000.5]
-    assert {"-5,000", "3,000", "equity in USD", "Equity by account number: 3 accounts"} <= set(texts_of(chart))
+    assert {"-5,000", "3,000", "equity in USD", "Equity by account number: 3 records"} <= set(texts_of(chart))
 
 
 def test_decimals_and_other_columns():
@@ -109,7 +109,9 @@ def test_no_bar_sums_two_currencies(rows):
     table = pd.DataFrame([(desk, *amount) for desk, amount in rows], columns=["desk", "currency", "equity"])
     for by, is_grouped in (("desk", False), ("desk", True), ("currency", True)):
         try:
-            lengths = [length for _, length in _bars(table, by, table["equity"], is_grouped=is_grouped)]
+            lengths = [
+                length for _, length in _bars(table[by], table["equity"], table["currency"], is_grouped=is_grouped)
+            ]
         except TabulationError:
             assert by == "desk"
             assert table["currency"].nunique() == 2
@@ -163,3 +165,32 @@ def test_names_of_accounts_are_plain_text():
     chart = balances(table)
     assert chart._repr_png_()
     assert rows_of(chart) == ["x" * 31 + "…", "abc[2J", "$\\frac$"]
+
+
+@pytest.mark.parametrize("currencies", [None, ["USD", None, "USD"], [None] * 3])
+def test_unknown_currencies_are_not_added_up(currencies):
+    """Amounts whose currency is not known are not added up, unless the currency is named."""
+    table = accounts().drop(columns="currency") if currencies is None else accounts().assign(currency=currencies)
+    with pytest.raises(TabulationError, match="whose currency is not known") as caught:
+        balances(table, by="status")
+    assert caught.value.about == "currency"
+    chart = balances(table, by="status", currency="EUR")
+    assert widths_of(chart) == [6001.5]
+    assert chart.axes[0].get_xlabel() == "equity in EUR"
+    assert len(rows_of(balances(table))) == 3  # nothing is added up
+    known = table.assign(money="CHF")
+    assert balances(known, by="status", currency="money").axes[0].get_xlabel() == "equity in CHF"
+
+
+def test_currency_beside_the_amount():
+    """The currency of an amount within an object is the one beside it."""
+    records = [{"id": number, "total": {"value": 5, "currency_code": "JPY"}} for number in range(2)]
+    chart = balances(tabulate(records), by="id", amount="total.value")
+    assert chart.axes[0].get_xlabel() == "total.value in JPY"
+
+
+def test_records_without_a_balance():
+    """The title says how many of the records are included."""
+    table = accounts(5)
+    table.loc[1:2, "equity"] = None
+    assert balances(table).title == "Equity by account number: 3 of 5 records"

@@ -1,45 +1,51 @@
 """The parts that all charts share: checks of arguments, a figure with a fixed style, and marks and rows on it.
 
-A chart is readable on a light and a dark background, and looks the same on every machine and in every run. Its style
-is fixed: the user's matplotlib styles do not change it, and it does not change them. The background is transparent;
-text and lines are of a grey between white and black.
+A chart looks the same on every machine and in every run. Its style is fixed: the user's matplotlib styles do not change
+it, and it does not change them. The background is white, in a dark page too: no colour of text has the contrast of 4.5
+to 1 that WCAG 2 (level AA, 1.4.3) asks for on both white and #111. Readers who cannot see a chart get its rows as text.
 """
 
 from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterator
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.backends.registry import BackendFilter, backend_registry
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from toolkit.core.errors import TabulationError
-from toolkit.core.escaping import excerpt
+from toolkit.core.escaping import as_html, excerpt
+from toolkit.core.user_code import warn as warn_user
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Its contrast is 4.3 to 1 on both white and #111; no colour has more on both.
-INK: Final = "#797979"
+# On white, text has a contrast of 7 to 1, and bars and marks at least 3 to 1 (WCAG 2, 1.4.11).
+PAPER: Final = "#ffffff"
+INK: Final = "#595959"
 BLUE: Final = "#3a86c8"
 RED: Final = "#d9534f"
-AMBER: Final = "#c98a1b"
+AMBER: Final = "#b97a0f"
 
 MAX_ROWS: Final = 8  # bars or lines; the last row sums up the rest
 
+_BACKENDS: Any = backend_registry  # has no type annotations
 _SOURCE_UNKNOWN: Final = "source not known: drawn from a table"
 _WIDTH: Final = 8.0  # inches
 _DPI: Final = 192  # two dots for each CSS pixel
 # Where this differs from the defaults of matplotlib.
 _STYLE: Final[dict[Any, Any]] = {
     "axes.edgecolor": INK,
-    "axes.facecolor": "none",
+    "axes.facecolor": PAPER,
     "axes.labelcolor": INK,
     "axes.spines.right": False,
     "axes.spines.top": False,
@@ -47,7 +53,7 @@ _STYLE: Final[dict[Any, Any]] = {
     "axes.titlelocation": "left",
     "axes.titleweight": "bold",
     "axes.titlepad": 12,
-    "figure.facecolor": "none",
+    "figure.facecolor": PAPER,
     "font.family": ["DejaVu Sans"],  # comes with matplotlib
     "grid.color": INK,
     "grid.alpha": 0.18,
@@ -89,10 +95,24 @@ class Chart(Figure):
     """A matplotlib figure that displays itself in a notebook. Add to it through `axes[0]`.
 
     Attributes:
-        words: title and source in one line, for readers who cannot see the chart.
+        title: what the chart shows.
+        source: where its data came from.
+        rows: each bar or line in words, from the top.
     """
 
-    words: str = ""
+    title: str = ""
+    source: str = ""
+    rows: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """Title and source in one line."""
+        return f"{self.title}; {self.source}"
+
+    @property
+    def alternative_text(self) -> str:
+        """Title, rows and source, for readers who cannot see the chart; pages and files carry it."""
+        return ". ".join(filter(None, (self.title, "; ".join(self.rows), self.source))) + "."
 
     def __repr__(self) -> str:
         return f"<Chart: {self.words}>"
@@ -102,13 +122,16 @@ class Chart(Figure):
     def savefig(self, fname: Any, **options: Any) -> None:
         """Write the chart to a file, in its own style and without date and version.
 
-        Takes the options of `matplotlib.figure.Figure.savefig`.
+        Takes the options of `matplotlib.figure.Figure.savefig`. PNG and SVG carry the alternative text as description.
         """
         suffix = "" if hasattr(fname, "write") else Path(fname).suffix.lower().lstrip(".")
-        varying = _VARYING_METADATA.get(str(options.get("format") or suffix or "png").lower(), {})
+        kind = str(options.get("format") or suffix or "png").lower()
+        own: dict[str, Any] = {**_VARYING_METADATA.get(kind, {})}
+        if kind in ("png", "svg"):
+            own["Description"] = self.alternative_text
         with _chart_style():
             options = {"dpi": _DPI, "bbox_inches": "tight", **options}
-            options["metadata"] = {**varying, **(options.get("metadata") or {})}
+            options["metadata"] = {**own, **(options.get("metadata") or {})}
             super().savefig(fname, **options)
 
     def _repr_png_(self) -> bytes:
@@ -116,12 +139,20 @@ class Chart(Figure):
         self.savefig(file, format="png")
         return file.getvalue()
 
+    def _repr_html_(self) -> str:
+        png = self._repr_png_()
+        return _image_html(png, self.alternative_text)
+
     def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, str], dict[str, Any]]:
         png = self._repr_png_()
-        # The IHDR chunk of the header (PNG, third edition, section 11.2.1).
-        width, height = (int.from_bytes(png[at : at + 4], "big") // 2 for at in (16, 20))
-        data = {"text/plain": repr(self), "image/png": base64.b64encode(png).decode("ascii")}
-        return data, {"image/png": {"width": width, "height": height}}
+        width, height = _size(png)
+        # JupyterLab shows HTML rather than the image, and has no alternative text for images.
+        data = {
+            "text/plain": repr(self),
+            "text/html": _image_html(png, self.alternative_text),
+            "image/png": base64.b64encode(png).decode("ascii"),
+        }
+        return data, {"image/png": {"width": width, "height": height, "alt": self.alternative_text}}
 
     def _ipython_display_(self) -> None:
         # Otherwise IPython would use matplotlib's own formatter for figures, which writes its version into the PNG.
@@ -130,6 +161,42 @@ class Chart(Figure):
         show: Any = display.display
         data, metadata = self._repr_mimebundle_()
         show(data, metadata=metadata, raw=True)
+
+    def show(self, warn: bool = True) -> None:  # noqa: ARG002 - as in matplotlib
+        """Show the chart: below the cell in a notebook, else in a window, and return when it is closed.
+
+        Where no window can be opened, the chart is written to a file in the folder for temporary files, and a warning
+        says where.
+        """
+        from matplotlib import pyplot as plt
+
+        if _is_in_notebook():
+            self._ipython_display_()
+        elif mpl.get_backend().lower() in _BACKENDS.list_builtin(BackendFilter.INTERACTIVE):
+            plt.figure(self)
+            plt.show()
+        else:
+            path = Path(tempfile.mkdtemp(prefix="chart-")) / "chart.png"
+            self.savefig(path)
+            warn_user(f"No window can be opened here; the chart is in {path}")
+
+
+def _is_in_notebook() -> bool:
+    ipython = sys.modules.get("IPython")
+    shell = ipython and ipython.get_ipython()
+    return getattr(shell, "kernel", None) is not None
+
+
+def _size(png: bytes) -> tuple[int, int]:
+    """Return width and height in CSS pixels, from the IHDR chunk (PNG, third edition, section 11.2.1)."""
+    width, height = (int.from_bytes(png[at : at + 4], "big") // 2 for at in (16, 20))
+    return width, height
+
+
+def _image_html(png: bytes, alternative: str) -> str:
+    width, height = _size(png)
+    source = f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
+    return f'<img src="{source}" alt="{as_html(alternative)}" width="{width}" height="{height}">'
 
 
 @contextmanager
@@ -140,7 +207,7 @@ def new_chart(title: str, *, height: float, source: str) -> Iterator[tuple[Chart
         axes = chart.add_subplot()
         axes.set_title(title)
         chart.supxlabel(source, x=0.995, ha="right", fontsize=8, color=INK)
-        chart.words = f"{title}; {source}"
+        chart.title, chart.source = title, source
         yield chart, axes
         # Another layout would start from this one, and move things a little.
         chart.draw_without_rendering()
@@ -228,8 +295,14 @@ def _failed(status: pd.Series[Any]) -> pd.Series[bool]:
     return (status >= 400).fillna(value=False).astype(bool)
 
 
-def name_rows(axes: Axes, labels: list[str]) -> None:
-    """Write the names of the rows beside the plot, the first row on top."""
+def name_rows(axes: Axes, labels: Sequence[str], words: Sequence[str]) -> None:
+    """Write the names of the rows beside the plot, the first row on top.
+
+    Args:
+        words: what each row shows, for the alternative text.
+    """
+    if isinstance(chart := axes.figure, Chart):
+        chart.rows = tuple(f"{label}: {word}" for label, word in zip(labels, words, strict=True))
     axes.set_yticks(range(len(labels)), labels)
     axes.set_ylim(len(labels) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)

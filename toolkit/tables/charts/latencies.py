@@ -60,7 +60,8 @@ def call_latencies(
         unit, factor = ("seconds", 1.0) if finished["elapsed"].max() >= 1 else ("milliseconds", 1000.0)
         for row, (_, line) in enumerate(lines):
             _draw_line(axes, row, line, factor)
-        name_rows(axes, [f"{label} ({len(line)})" for label, line in lines])
+        medians = [f"median {line['elapsed'].median() * factor:.3g} {unit}" for _, line in lines]
+        name_rows(axes, [f"{label} ({len(line)})" for label, line in lines], medians)
         _scale(axes, finished["elapsed"] * factor)
         stroke = "; a stroke is the median" if any(len(line) >= _MIN_FOR_MEDIAN for _, line in lines) else ""
         axes.set_xlabel(f"{unit} from sending to the end of the answer{stroke}")

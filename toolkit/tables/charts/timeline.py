@@ -82,7 +82,7 @@ def token_timeline(
             lane_calls = calls[np.isin(token_of_call, positions)]
             draw_calls(axes, lane_calls["when"], row, lane_calls["status"])
             _draw_words(axes, row, lane)
-        name_rows(axes, [label for label, _ in lanes])
+        name_rows(axes, [label for label, _ in lanes], [_words(tokens.iloc[positions]) for _, positions in lanes])
         _scale(axes, tokens.iloc[known])
         draw_legend(axes, calls.loc[np.isin(token_of_call, known), "status"])
     return chart
@@ -133,13 +133,17 @@ def _draw_bars(axes: Axes, row: int, lane: pd.DataFrame) -> None:
 
 def _draw_words(axes: Axes, row: int, lane: pd.DataFrame) -> None:
     """Write state, remaining lifetime and calls beside the bar, so that the colours need no legend."""
+    end = (lane["expires"].max(), row)
+    axes.annotate(_words(lane), end, (8, 0), textcoords="offset points", va="center", fontsize=9)
+
+
+def _words(lane: pd.DataFrame) -> str:
     words = [count_text(int(lane["calls"].sum()), "call")]
     if len(lane) == 1:
         token = lane.iloc[0]
         remaining = timedelta(seconds=float(token["remaining"])) if token["state"] == "valid" else None
         words.insert(0, str(token["state"]) + (f", {minutes_text(remaining)} left" if remaining is not None else ""))
-    end = (lane["expires"].max(), row)
-    axes.annotate(", ".join(words), end, (8, 0), textcoords="offset points", va="center", fontsize=9)
+    return ", ".join(words)
 
 
 def _scale(axes: Axes, tokens: pd.DataFrame) -> None:
