@@ -56,7 +56,7 @@ AMOUNTS = """
     lat lon latitude longitude score timestamp time epoch start_time response_time elapsed days months day_count
     amount_currency amountCurrency amount_in_account_currency cost_per_user price_per_unit year_to_date paid_to_date
     tax_state fee_exchange change_1_month performance_day price_str price_text shares supply hash_rate hashRate
-    pin_count num num_trades total_num numTrades index rank value _
+    USD EUR CRC BTC CVC pin_count num num_trades total_num numTrades index rank value _
 """.split()
 
 

@@ -26,12 +26,12 @@ KEY_WORDS: Final = frozenset("id uuid guid number no account acct symbol ticker 
 # Last words of names of codes, with digits that are not a quantity.
 IDENTIFIER_WORDS: Final = KEY_WORDS | frozenset(
     "ids identifier ident nbr nr cd code key reference ref serial sku version pin prefix suffix hash checksum digest "
-    "fingerprint signature sha md crc etag commit "
+    "fingerprint signature sha md etag commit "
     # companies, instruments and industries
     "cik ein tin itin ssn nif abn acn siren siret duns eori sic naics nace isic sitc mcc mic cfi ric wkn valor valoren "
     "cins conid permid gvkey "
     # banks and cards
-    "bic swift routing aba bsb clabe ifsc bin iin pan mask cvv cvc otp "
+    "bic swift routing aba bsb clabe ifsc bin iin pan mask "
     # places and means of contact
     "zip zipcode postcode postal plz cep fips geoid huc icao iata squawk callsign "
     "phone telephone mobile fax ext mnc imei imsi iccid msisdn asn "
@@ -43,8 +43,8 @@ LABEL_WORDS: Final = frozenset(
     "name title label description comment memo note slug username login handle alias "
     "country nationality region state province county city district tract ward street address "
     "type kind category class subclass status industry sector subindustry form act series edition issue "
-    "exchange venue currency language locale customer client user owner member merchant vendor supplier issuer "
-    "instrument security underlying contract station branch token cursor extension digit digits "
+    "exchange venue currency language locale customer client user owner member merchant vendor supplier partner issuer "
+    "counterparty instrument security underlying contract station branch token cursor extension digit digits "
     "license licence passport permit plate release revision rev build batch color colour hex rgb "
     "date expiry expiration maturity dob birthday".split()
 )
