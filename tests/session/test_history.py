@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
 from datetime import UTC, datetime, timedelta
 
+import httpx
 import pandas as pd
 import pytest
 from session_calls import call
 
 from toolkit.core.clock import ManualClock
+from toolkit.tables import tabulate
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 
@@ -127,3 +130,18 @@ def test_secret_in_a_path(open_session):
     session = open_session()
     call(session, f"/v1/{session.credentials.client_secret.reveal()}/x")
     assert list(session.calls()["path"])[-1] == "/v1/<CLIENT_SECRET>/x"
+
+
+def test_source_of_answers(open_session, replayed, service, clock):
+    """A table that is made of a session's answer knows its source, as accounts() does; other tables know none."""
+    service.answer = lambda request: service.reply([{"id": "a", "cash": "5.50"}])
+    with open_session(cassette="c", clock=clock) as live:
+        response = live.broker.get("/v1/accounts")
+        source = live.accounts().attrs["source"]
+        assert tabulate(response).attrs["source"] == source
+        assert source.startswith("broker-sandbox · live calls, recorded, as of 12 May 2026")
+    again = replayed().broker.get("/v1/accounts")
+    assert tabulate(again).attrs["source"].startswith("broker-sandbox · replayed, recorded")
+    assert tabulate(iter([again])).attrs["source"].startswith("broker-sandbox · replayed, recorded")
+    assert "source" not in tabulate(pickle.loads(pickle.dumps(again))).attrs  # noqa: S301 - our own
+    assert "source" not in tabulate(httpx.Response(200, json=[{"id": 1}])).attrs

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import httpx
 
 from toolkit.auth.tokens.token import Token
-from toolkit.core.document import Environment, Placeholder
+from toolkit.core.document import Placeholder
 from toolkit.core.ledger import EPOCH
 from toolkit.core.secret import Secret
 from toolkit.session.sending import Sender
@@ -25,7 +25,6 @@ class History:
     """The history of a session, read from its sender.
 
     Args:
-        environment: the environment that is called.
         cassette: the session's cassette, or None when live.
         sender: sends the calls.
 
@@ -34,10 +33,9 @@ class History:
         ledger: the calls so far.
     """
 
-    def __init__(self, environment: Environment, cassette: Cassette | None, sender: Sender) -> None:
+    def __init__(self, cassette: Cassette | None, sender: Sender) -> None:
         self.replays_only = cassette is not None and not cassette.records
         self.ledger = sender.ledger
-        self._environment = environment
         self._cassette = cassette
         self._sender = sender
 
@@ -91,7 +89,5 @@ class History:
 
     def _with_source(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return the table with a note of where it comes from, for the charts that are drawn from it."""
-        from toolkit.session.card import session_source
-
-        table.attrs["source"] = session_source(self._environment, self._cassette, self.ledger.last_ended_at())
+        table.attrs["source"] = self._sender.source()
         return table

@@ -24,9 +24,11 @@ from toolkit.core.ledger import Call, Ledger
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import HeaderList
+from toolkit.session.card import session_source
 from toolkit.session.opening import register_with
 from toolkit.session.scope import Scope
 from toolkit.transport.flow import Flow, Read, run, run_async
+from toolkit.transport.origin import note_origin
 
 if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
@@ -41,17 +43,19 @@ class InterfaceTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         self._below = below
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        return run(self._sender.send(self._scope, request), self._below)  # type: ignore[arg-type]
+        response = run(self._sender.send(self._scope, request), self._below)  # type: ignore[arg-type]
+        return note_origin(response, self._sender.source)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        return await run_async(self._sender.send(self._scope, request), self._below)  # type: ignore[arg-type]
+        response = await run_async(self._sender.send(self._scope, request), self._below)  # type: ignore[arg-type]
+        return note_origin(response, self._sender.source)
 
     def facts(self, origin: str) -> InterfaceFacts:
         """Return who calls which interface, given its address."""
         sender = self._sender
         cassette = sender.cassette_in_use()
         replays_only = cassette is not None and not cassette.records
-        environment = Environment(sender.identity.environment)
+        environment = Environment(str(sender.identity.environment))
         return InterfaceFacts(environment, self._scope.interface, origin, replays_only, sender.known)
 
 
@@ -129,6 +133,11 @@ class Sender:
         """The current token, or None if there is none that can be used."""
         grant = self._authorizer.grant if self._authorizer else None
         return grant.token if grant else None
+
+    def source(self) -> str:
+        """Return in words where the answers come from, such as `broker-sandbox · replayed, recorded 12 May 2026`."""
+        environment = Environment(str(self.identity.environment))
+        return session_source(environment, self.cassette, self.ledger.last_ended_at())
 
     def send(self, scope: Scope, request: httpx.Request) -> Flow[httpx.Response]:
         """Check, replay or send, and record one request of an interface.

@@ -127,7 +127,7 @@ class _Session(Generic[ClientType]):
             make_authorizer=self._make_authorizer,
             settings=self.settings,
         )
-        self._history = History(self.environment, self.cassette, self._sender)
+        self._history = History(self.cassette, self._sender)
         self._clients: dict[Interface, ClientType] = {}
         self._lock = threading.Lock()
 

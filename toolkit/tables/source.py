@@ -19,6 +19,7 @@ from toolkit.tables.joining import TableBuilder, add_page, pages_in
 from toolkit.tables.json_body import body_of, is_response
 from toolkit.tables.json_columns import is_table, records_of
 from toolkit.tables.row_choice import choose_rows
+from toolkit.transport.origin import origin_of
 
 
 @dataclass(slots=True)
@@ -28,6 +29,7 @@ class Source:
     Attributes:
         data, path, key: as `data`, `records` and `key` of `tabulate`.
         hint, is_record: as in `row_choice.Rows`, after a reading.
+        origin: where the data came from, in words, if it is an answer to a session or a table of one.
     """
 
     data: Any
@@ -35,6 +37,7 @@ class Source:
     key: str | None = None
     hint: str = ""
     is_record: bool = False
+    origin: str | None = None
 
     def __post_init__(self) -> None:
         """Check the types of the arguments.
@@ -64,6 +67,7 @@ class Source:
         pages = pages_in(self.data)
         if pages is not None:
             return self._read_pages(pages, numbers, exact)
+        self.origin = self.data.attrs.get("source") if is_table(self.data) else origin_of(self.data)
         return self._read_all(self.data, numbers, exact)
 
     def _read_all(self, data: Any, numbers: Numbers, exact: Sequence[str]) -> tuple[dict[str, Column], int]:
@@ -77,6 +81,7 @@ class Source:
     ) -> tuple[dict[str, Column], int]:
         """Return what `_read_all` returns, of all pages together; a single page is read by `_read_all`."""
         ahead = list(islice(pages, 2))
+        self.origin = origin_of(ahead[0]) if ahead else None
         if len(ahead) == 1 and is_response(ahead[0]):
             return self._read_all(ahead[0], numbers, exact)
         builder = TableBuilder(numbers=numbers, records=self.path, key=self.key)

@@ -5,5 +5,6 @@
   `session.sending`.
 - `network` sends requests: httpx transports, direct or through a proxy, chosen for each host;
   it also puts connection errors into words.
+- `origin` notes on a response where it came from, for the tables that are made of it.
 - `tracebacks` keeps credentials out of tracebacks, which can show the local variables of every frame.
 """

@@ -241,6 +241,6 @@ def test_show_in_a_script(monkeypatch):
     assert shown == [chart, "window"]
 
     monkeypatch.setattr(figure, "_is_in_notebook", lambda: True)
-    monkeypatch.setattr(Chart, "_ipython_display_", lambda chart: shown.append(chart))
+    monkeypatch.setattr(Chart, "_ipython_display_", lambda chart: shown.append([chart]))
     chart.show()
-    assert shown[2:] == [chart]
+    assert shown[2:] == [[chart]]
