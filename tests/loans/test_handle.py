@@ -36,7 +36,7 @@ def no_sessions(monkeypatch):
 def test_the_pickle_has_no_secret(make_credentials, settings):
     """A handle goes to the workers in the arguments of tasks, which logs and dashboards show."""
     session = tk.Session(credentials=make_credentials("broker-sandbox"), settings=settings)
-    lent = LentSession(Loan(lendable(session), session, None)._terms())
+    lent = LentSession(Loan(lendable(session), None, session=session)._terms())
     again = pickle.loads(pickle.dumps(lent))  # noqa: S301
     assert again._terms == lent._terms
     secret = session.credentials.client_secret.reveal().encode()

@@ -1,7 +1,7 @@
 """Dask's part of a loan: a `Variable` that holds what the lender publishes, and a topic for questions to the lender.
 
 The scheduler keeps the variable. The lender's side runs on the event loop of its `distributed.Client`, so publications
-reach the scheduler in the order of their editions. Only this module imports distributed.
+reach the scheduler in the order of their editions.
 """
 
 from __future__ import annotations
@@ -47,6 +47,14 @@ def check_cluster(cluster: Any) -> None:
         )
     scheduler = str(cluster.scheduler_info()["address"])
     refuse_open_addresses([str(cluster.scheduler.address), scheduler, *worker_addresses(cluster)])
+
+
+def count_workers(cluster: Any) -> int:
+    """Return the number of workers that the cluster has now, at least 1."""
+    try:
+        return max(1, len(worker_addresses(cluster)))
+    except Exception:  # noqa: BLE001 - distributed raises errors of many kinds when a connection is lost
+        return 1
 
 
 def refuse_open_addresses(addresses: Iterable[str]) -> None:
@@ -99,17 +107,10 @@ class LenderBoard:
                 self._cluster.subscribe_topic(self._topic, self._answer)
                 self._is_subscribed = True
             self._cluster.sync(self._publish, callback_timeout=_PUBLISH_WITHIN, asynchronous=False)
-        except Exception:  # noqa: BLE001 - distributed raises errors of many kinds when a connection is lost
+        except Exception:  # noqa: BLE001 - as above
             self._is_subscribed = False
             return False
         return True
-
-    def count_workers(self) -> int:
-        """Return the number of workers, at least 1."""
-        try:
-            return max(1, len(worker_addresses(self._cluster)))
-        except Exception:  # noqa: BLE001 - as above; the next turn counts again
-            return 1
 
     def close(self) -> None:
         """Publish the last state, and listen no more."""

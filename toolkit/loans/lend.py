@@ -48,13 +48,19 @@ def lend(session: Session | AsyncSession, cluster: Client) -> Loan:
             are not meant for its addresses.
         TokenError, Unreachable: if there is no token to lend.
     """
-    return Loan(lendable(session), session, cluster)
+    return Loan(lendable(session), cluster, session=session)
 
 
 class Loan:
-    """A loan of a session to a cluster: a context manager that gives the handle. Made by `lend`."""
+    """A loan of a session to a cluster: a context manager that gives the handle. Made by `lend`.
 
-    def __init__(self, parts: Lendable, session: Session | AsyncSession, cluster: Client) -> None:
+    Args:
+        parts: what is lent.
+        cluster: a connected `distributed.Client`.
+        session: the session that the handle stands for in this process; None to borrow here too, synchronously.
+    """
+
+    def __init__(self, parts: Lendable, cluster: Client, *, session: Session | AsyncSession | None = None) -> None:
         self._parts = parts
         self._session = session
         self._cluster = cluster
@@ -101,7 +107,8 @@ class Loan:
         self._lender.turn()
         self._thread = threading.Thread(target=self._lender.run, name=f"loan {self.name}", daemon=True)
         self._thread.start()
-        note_lent(self.name, self._session)
+        if self._session is not None:
+            note_lent(self.name, self._session)
         return LentSession(self._terms())
 
     def _close(self) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import httpx
+
 from toolkit.auth.authorizers import TokenAuthorizer
 from toolkit.auth.borrowed import BorrowedCredentials
 from toolkit.auth.credentials import KeyPair
@@ -15,6 +17,22 @@ from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.session.session import AsyncSession, Session
 from toolkit.transport.flow import run
 from toolkit.transport.network import Network
+
+
+def session_of(client: httpx.Client | httpx.AsyncClient) -> Session | AsyncSession:
+    """Return the session of a client, such as `session.broker`.
+
+    Raises:
+        ConfigurationError: if it does not belong to one.
+    """
+    session = getattr(getattr(client, "_transport", None), "session", None)
+    if not isinstance(session, Session | AsyncSession):
+        raise ConfigurationError(
+            f"This needs a client of a session, not {type(client).__name__}.",
+            "For example session.broker, session.trading or session.market_data.",
+            about="client",
+        )
+    return session
 
 
 class SessionTokens:

@@ -35,12 +35,24 @@ if TYPE_CHECKING:
 
 
 class InterfaceTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
-    """The transport of one interface's client. The session owns the transport below and closes it."""
+    """The transport of one interface's client. The session owns the transport below and closes it.
 
-    def __init__(self, scope: Scope, sender: Sender, below: httpx.BaseTransport | httpx.AsyncBaseTransport) -> None:
+    Attributes:
+        session: the session of the client, or None.
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        sender: Sender,
+        below: httpx.BaseTransport | httpx.AsyncBaseTransport,
+        *,
+        session: object | None = None,
+    ) -> None:
         self._scope = scope
         self._sender = sender
         self._below = below
+        self.session = session
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         response = run(self._sender.send(self._scope, request), self._below)  # type: ignore[arg-type]

@@ -204,7 +204,7 @@ class _Session(Generic[ClientType]):
         scope, base_url = scope_of(interface, self.environment, cassette=self.cassette, settings=self.settings)
         with self._lock:
             if interface not in self._clients:
-                transport = InterfaceTransport(scope, self._sender, self._below)
+                transport = InterfaceTransport(scope, self._sender, self._below, session=self)
                 self._clients[interface] = self._make_client(base_url, transport)
             return self._clients[interface]
 

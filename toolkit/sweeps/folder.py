@@ -6,7 +6,7 @@ interruption only leaves less to do for the next run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -168,12 +168,21 @@ class Folder:
         from toolkit.sweeps.rows import joined
         from toolkit.tables.arrow_text import frame_of
 
-        parts = [self._rows_of(part) for part in self.parts.values()]
+        parts = list(self._disjoint())
         if not parts:
             return frame_of({KEY: key_array([], self.kind or "text")}, 0)
         rows = joined(parts)
         table = _sorted(rows, order, self.kind or "text")
         return frame_of(dict(zip(table.column_names, table.columns, strict=True)), table.num_rows)
+
+    def _disjoint(self) -> Iterator[KeyedRows]:
+        """Yield the rows of all parts, each key once, even if a worker wrote a part after the sweep had ended."""
+        seen: set[Key] = set()
+        for part in self.parts.values():
+            twice = seen.intersection(part.note.keys)
+            seen.update(part.note.keys)
+            rows = self._rows_of(part)
+            yield rows.without(twice, part.note.kind or "text") if twice else rows
 
     def rows_of(self, name: str) -> KeyedRows:
         """Return the rows of a part."""
@@ -217,9 +226,14 @@ class Folder:
                 self._check(part.note)
                 with self.place.open("beside", name) as file:
                     failures = failures_of(read_rows(file), part.note.keys)
-                self.failures.update(
-                    (failure.key, failure) for failure in failures if failure.key not in self._finished
-                )
+                self._note_failures(failures)
+
+    def _note_failures(self, failures: Iterable[Failure]) -> None:
+        """Note what a file says; of two failures of a key, that with more tries is the later one."""
+        for failure in failures:
+            known = self.failures.get(failure.key)
+            if failure.key not in self._finished and (known is None or known.tries <= failure.tries):
+                self.failures[failure.key] = failure
 
     def _tell(self, foreign: Mapping[str, str]) -> None:
         name, reason = next(iter(foreign.items()))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.core.errors import ServiceError, TabulationError
 from toolkit.core.escaping import excerpt
+from toolkit.scrubbing.known import KnownSecrets
+from toolkit.sweeps.definition import Definition
 from toolkit.sweeps.keys import Key, KeyKind, key_array
 from toolkit.sweeps.outcomes import Answered, Failure
 
@@ -139,6 +141,20 @@ class Batch:
         quotes = any(map(self._is_secret, bodies))
         reason = "The answer cannot be read as a table." if quotes else excerpt(error.what, _LONGEST_REASON)
         return Failure(key, 200, reason, is_final=True)
+
+
+def batch_maker(definition: Definition, schema: pa.Schema | None, known: KnownSecrets) -> Callable[[], Batch]:
+    """Return a function that makes empty batches of answers.
+
+    Args:
+        definition: says how answers become rows.
+        schema: the requested schema, or None.
+        known: secrets that no reason may quote.
+    """
+    from toolkit.tables.joining import TableBuilder
+
+    builder = partial(TableBuilder, numbers=definition.numbers, records=definition.records, schema=schema)
+    return lambda: Batch(builder, is_secret=lambda content: known.scrub(content) != content, schema=schema)
 
 
 def joined(parts: Sequence[KeyedRows]) -> KeyedRows:

@@ -6,15 +6,26 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from toolkit.core.ledger import TRAFFIC, Traffic
 from toolkit.local.progress_lines import Line, LoopStatus, duration_text, line_here
 from toolkit.local.settings import is_offline
 from toolkit.sweeps.keys import KeySource
-from toolkit.sweeps.recorder import Recorder
 
 _QUIET: Final = 0.5  # seconds; a sweep that takes less shows nothing
+
+
+class Tally(Protocol):
+    """Counts of a run."""
+
+    @property
+    def answered(self) -> int:
+        """Number of keys that were answered."""
+
+    @property
+    def failed(self) -> int:
+        """Number of keys that failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +101,7 @@ class Progress:
         self._started = seconds()
         self._sent = traffic.sent
 
-    def watch(self, recorder: Recorder, source: KeySource) -> None:
+    def watch(self, tally: Tally, source: KeySource) -> None:
         """Show how far the sweep is."""
         is_early = self._seconds() - self._started < _QUIET
         if self._is_silent or is_early or self._traffic.sent == self._sent:
@@ -98,10 +109,10 @@ class Progress:
         self._line = self._line or self._make_line()
         if self._line is not None:
             with suppress(Exception):  # a closed terminal must not end the sweep
-                self._line.show(self._status(recorder, source))
+                self._line.show(self._status(tally, source))
 
     @contextmanager
-    def shown(self, recorder: Recorder, source: KeySource) -> Iterator[None]:
+    def shown(self, tally: Tally, source: KeySource) -> Iterator[None]:
         """Leave a line of text behind when the sweep ends, also early."""
         text = SweepStatus.stopped_text
         try:
@@ -110,9 +121,9 @@ class Progress:
         finally:
             if self._line is not None:
                 with suppress(Exception):
-                    self._line.end(text(self._status(recorder, source)))
+                    self._line.end(text(self._status(tally, source)))
 
-    def _status(self, recorder: Recorder, source: KeySource) -> SweepStatus:
-        asked = recorder.answered + recorder.failed
+    def _status(self, tally: Tally, source: KeySource) -> SweepStatus:
+        asked = tally.answered + tally.failed
         elapsed = self._seconds() - self._started
-        return SweepStatus(source.skipped + asked, source.total, elapsed, self._label, asked, recorder.failed)
+        return SweepStatus(source.skipped + asked, source.total, elapsed, self._label, asked, tally.failed)

@@ -189,7 +189,7 @@ def place_of(into: str | Path) -> Place:
             'For example into="sweeps/positions".',
             about="into",
         )
-    folder = Path(os.path.abspath(expanded(into, about="into")))  # noqa: PTH100 - links stay as they are
+    folder = Path(absolute(into))
     if not folder.name or (folder.exists() and not folder.is_dir()):
         raise ConfigurationError(
             f"{excerpt(str(into))} cannot be the folder of a sweep.",
@@ -197,6 +197,13 @@ def place_of(into: str | Path) -> Place:
             about="into",
         )
     return LocalPlace(folder)
+
+
+def absolute(into: str | Path) -> str:
+    """Return the path or address of a folder in a form that means the same in any working directory."""
+    if isinstance(into, str) and "://" in into:
+        return into
+    return os.path.abspath(expanded(into, about="into"))  # noqa: PTH100 - links stay as they are
 
 
 def _unwritable(path: Path, error: OSError) -> SweepError:

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, overload
 
@@ -16,6 +15,7 @@ from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.user_code import warn
 from toolkit.session.answers import message_of
+from toolkit.session.lending import lendable, session_of
 from toolkit.session.sending import InterfaceFacts, facts_of
 from toolkit.sweeps.definition import Definition
 from toolkit.sweeps.folder import Folder
@@ -23,10 +23,10 @@ from toolkit.sweeps.keys import Key, KeySource
 from toolkit.sweeps.plan import Plan
 from toolkit.sweeps.recorder import Recorder
 from toolkit.sweeps.result import SweepResult
-from toolkit.sweeps.rows import Batch
+from toolkit.sweeps.rows import batch_maker
 from toolkit.sweeps.running import Run
 from toolkit.sweeps.status import Progress
-from toolkit.sweeps.storage import Place, place_of
+from toolkit.sweeps.storage import Place, absolute, place_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -106,10 +106,13 @@ def sweep(
         call: a function that returns what to ask for a key: a path, `(path, params)` or an httpx.Request. GET and HEAD
             only, because a resumed sweep may repeat a request.
         into: the folder, as a path or, with the extra `remote`, as an address of fsspec such as `s3://bucket/positions`.
-        at_once: number of keys that are asked for at the same time.
+        at_once: number of keys that are asked for at the same time, on a cluster by all workers together.
         records, numbers, schema: as in `tabulate`. The schema is that of the answers, without the column of keys.
         resume: False to remove what an earlier sweep wrote into this folder and to begin anew.
         pages: True to follow the pages of each key.
+        cluster: a `dask.distributed.Client` whose workers ask and write into the folder, which all of them must
+            share. The session is lent to them as by `tk.lend`, and `call` goes there too. What a worker that dies has
+            finished is not lost.
 
     Raises:
         ConfigurationError: if an argument is wrong, or the folder holds a sweep of another origin, environment,
@@ -119,8 +122,6 @@ def sweep(
         ServiceError, Unreachable: if key after key fails, so that going on makes no sense.
         ToolkitError: if the session refuses or cannot send a request, as the client would raise it.
     """
-    if cluster is not None:
-        raise ConfigurationError("Sweeps on a cluster are not available.", "Leave out cluster.", about="cluster")
     facts, columns = facts_of(client), _schema(schema)
     job = Job(
         client=client,
@@ -138,6 +139,8 @@ def sweep(
         ),
         at_once=_count(at_once),
         schema=columns,
+        call=call,
+        cluster=None if facts.replays_only else cluster,
     )
     if isinstance(client, httpx.AsyncClient):
         return job.run_async(keys, resume=resume)
@@ -157,6 +160,8 @@ class Job:
         definition: what all rows have in common.
         at_once: number of keys that are asked for at the same time.
         schema: the requested schema, or None.
+        call: the user's function.
+        cluster: a `distributed.Client` whose workers ask, or None to ask here.
     """
 
     client: httpx.Client | httpx.AsyncClient
@@ -167,6 +172,8 @@ class Job:
     definition: Definition
     at_once: int
     schema: pa.Schema | None
+    call: Callable[[Any], Any]
+    cluster: Any = None
 
     def run(
         self, keys: Iterable[Any] | None, *, resume: bool = True, order: Mapping[Key, int] | None = None
@@ -176,11 +183,14 @@ class Job:
         try:
             folder = self._opened(resume=resume)
             source = _source(keys, folder)
-            with self._recording(folder, source) as run:
-                if self.facts.replays_only:
-                    run.in_turn(self.client.send)
-                else:
-                    run.on_threads(self.client.send)
+            if self.cluster is not None:
+                folder = self._spread(folder, source)
+            else:
+                with self._recording(folder, source) as run:
+                    if self.facts.replays_only:
+                        run.in_turn(self.client.send)
+                    else:
+                        run.on_threads(self.client.send)
         finally:
             release()
         return SweepResult(self, folder, source.order if order is None else order)
@@ -189,6 +199,8 @@ class Job:
         self, keys: Iterable[Any] | None, *, resume: bool = True, order: Mapping[Key, int] | None = None
     ) -> SweepResult:
         """Ask for keys with an asynchronous client; see `run`."""
+        if self.cluster is not None:
+            return await asyncio.to_thread(self.run, keys, resume=resume, order=order)
         release = self.place.lock()
         try:
             folder = await asyncio.to_thread(self._opened, resume=resume)
@@ -213,18 +225,6 @@ class Job:
         folder.load()
         return folder
 
-    def make_batch(self) -> Batch:
-        """Return an empty batch of answers."""
-        from toolkit.tables.joining import TableBuilder
-
-        builder = partial(
-            TableBuilder, numbers=self.definition.numbers, records=self.definition.records, schema=self.schema
-        )
-        return Batch(builder, is_secret=self._is_secret, schema=self.schema)
-
-    def _is_secret(self, content: bytes) -> bool:
-        return self.facts.known.scrub(content) != content
-
     def _opened(self, *, resume: bool) -> Folder:
         folder = Folder(self.place, self.definition)
         if not resume:
@@ -238,9 +238,56 @@ class Job:
             )
         return folder
 
+    def _spread(self, folder: Folder, source: KeySource) -> Folder:
+        """Let the workers of the cluster ask for keys; return the folder as it is afterwards."""
+        from toolkit.loans.lend import Loan
+        from toolkit.sweeps.dask_pool import DaskPool
+        from toolkit.sweeps.shares import Spread, begin_run
+        from toolkit.sweeps.spreading import Counts, spread_keys
+
+        session, counts = session_of(self.client), Counts()
+        progress = Progress(Path(self.into).name, is_replay=False, traffic=counts)
+        with Loan(lendable(session), self.cluster) as lent:
+            spread = Spread(
+                lent=lent,
+                interface=self.facts.interface,
+                call=self.call,
+                into=absolute(self.into),
+                definition=self.definition,
+                schema=self.schema,
+                run=begin_run(self.place),
+            )
+            try:
+                with progress.shown(counts, source):
+                    spread_keys(
+                        spread,
+                        source,
+                        DaskPool(self.cluster),
+                        at_once=self.at_once,
+                        earlier=folder.failures,
+                        counts=counts,
+                        watch=lambda: progress.watch(counts, source),
+                    )
+            except BaseException:
+                with suppress(ToolkitError):
+                    self._gathered()
+                raise
+            return self._gathered()
+
+    def _gathered(self) -> Folder:
+        """Return the folder with what workers wrote, each key once."""
+        from toolkit.sweeps.shares import end_run
+
+        end_run(self.place)
+        folder = self.folder()
+        folder.repair()
+        folder.unify()
+        return folder
+
     @contextmanager
     def _recording(self, folder: Folder, source: KeySource) -> Iterator[Run]:
-        recorder = Recorder(folder, self.make_batch, is_replay=self.facts.replays_only)
+        make_batch = batch_maker(self.definition, self.schema, self.facts.known)
+        recorder = Recorder(folder, make_batch, is_replay=self.facts.replays_only)
         progress = Progress(Path(self.into).name, is_replay=self.facts.replays_only)
         run = Run(
             self.plan,
