@@ -84,7 +84,7 @@ class Outcome:
     Attributes:
         verdict: RIGHT, HINT or WRONG.
         detail: why it is wrong, or what else differs.
-        is_warned: whether a warning says that there is a next page.
+        is_warned: whether a warning says that there is a next page, or there is no table that could lack it.
         lost_codes: columns of codes that are no longer text.
         has_leading: whether the columns that identify the records stand first.
     """
@@ -225,7 +225,7 @@ def outcome(endpoint: Endpoint) -> Outcome:
         except tk.TabulationError as error:
             text = f"{error} {error.next_step}"
     messages = [str(warning.message) for warning in caught]
-    is_warned = any(re.search(r"\bpages?\b", message) for message in messages)
+    is_warned = table is None or any(re.search(r"\bpages?\b", message) for message in messages)
     text += " ".join(messages)
     if table is not None and len(endpoint.records) == 1:
         detail = wrong_detail(endpoint, table)
@@ -291,7 +291,7 @@ def main() -> None:
     for endpoint in several:
         result = outcome(repeated(endpoint) if arguments.large else endpoint)
         verdicts[result.verdict] += 1
-        pages[endpoint.more is not None, result.is_warned] += 1
+        pages[endpoint.more is not None, result.is_warned] += endpoint.more is not None or result.verdict == RIGHT
         lost += len(result.lost_codes)
         with_leading += bool(endpoint.leading)
         leading += bool(endpoint.leading) and result.verdict == RIGHT and result.has_leading

@@ -663,6 +663,32 @@ def test_counts_and_repr(path, counting, interaction):
     assert Cassette(path, "none").play_count == 0
 
 
+@pytest.mark.parametrize("mode", ["once", "new_episodes", "all"])
+def test_length_and_table_agree(path, counting, interaction, mode):
+    """While a cassette records, and after it, its length is that of its table."""
+    if mode != "once":
+        write(path, interaction("/a", b"a"), interaction("/b", b"b"))
+    cassette = Cassette(path, mode)
+    uris = [f"{BASE}/a", f"{BASE}/b"] if mode == "new_episodes" else []
+    for step in ("/c", "/d", "finish", "/e", "close", None):
+        assert len(cassette) == len(cassette.table())
+        assert cassette.table()["uri"].tolist() == uris
+        if step in ("finish", "close"):
+            getattr(cassette, step)()
+        elif step:
+            get(cassette, counting, step)
+            uris.append(BASE + step)
+
+
+def test_length_and_table_of_an_abandoned_recording(path, counting, interaction):
+    """A recording that was abandoned stays beside the file, and the table is of it."""
+    write(path, interaction("/a", b"a"))
+    cassette = Cassette(path, "all")
+    get(cassette, counting, "/b", "/c")
+    cassette.abandon()
+    assert len(cassette) == len(cassette.table()) == 2
+
+
 def test_moved_files(path, tmp_path, interaction, counting):
     """A recording replays wherever it is copied to, under any suffix."""
     write(path, interaction("/a", b"a"))

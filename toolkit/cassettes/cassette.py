@@ -258,12 +258,21 @@ class Cassette:
         return CassetteTransport(self, inner)
 
     def table(self) -> pd.DataFrame:
-        """Return the interactions in the file when it was opened, one row each. They do not count as played.
+        """Return the interactions in the file, those recorded since it was opened included, one row each.
+
+        They do not count as played.
 
         Columns: `recorded` (datetime64[us, UTC]), `method`, `uri`, `status`, `elapsed` (seconds),
         `size` (bytes of the response body), `profile`.
         """
-        return self._contents.table()
+        if self._recorder is None or (self.mode != "all" and not self._recorder.count):
+            return self._contents.table()
+        file = self._recorder.file
+        try:
+            data = file.read_bytes() if self._recorder.count else b""
+        except OSError as error:
+            raise misses.unreadable(file, error) from None
+        return contents.read(data, source=str(file)).table()
 
     def finish(self) -> None:
         """Finish the recording for now: with mode `all`, replace the old file with the new one.

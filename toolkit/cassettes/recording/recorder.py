@@ -59,6 +59,12 @@ class Recorder:
         """True if `finish` must check what was written for a secret that became known later."""
         return self._pending.is_due_at_finish
 
+    @property
+    def file(self) -> Path:
+        """The file that the interactions are in: the cassette, or the part beside it until it is finished."""
+        is_anew = self._anew if self._claim is None else self._claim.is_anew
+        return self.part if is_anew else self.path
+
     def get_ready(self) -> None:
         """Check, before a request is sent, that its response can probably be recorded.
 
