@@ -69,6 +69,7 @@ FOLLOWED = {
     "FHIR": ({"entry": ROWS, "link": [{"relation": "next", "url": f"{BASE}&page=2"}]}, "&page=2"),
     "HubSpot": ({"results": ROWS, "paging": {"next": {"after": "2", "link": "?limit=2&after=2"}}}, "&after=2"),
     "Graph": ({"data": ROWS, "paging": {"cursors": {"after": "x"}, "next": f"{BASE}&after=x"}}, "&after=x"),
+    "Hydra": ({"hydra:member": ROWS, "hydra:view": {"hydra:next": "/v1/items?limit=2&page=2"}}, "&page=2"),
     "Google": ({"kind": "items", "items": ROWS, "nextPageToken": "a b"}, "&pageToken=a+b"),
     "Google without items": ({"kind": "items", "nextPageToken": "a"}, "&pageToken=a"),
     "market data": ({"bars": {"X": ROWS}, "next_page_token": "a="}, "&page_token=a%3D"),
@@ -101,6 +102,12 @@ REPORTED = {
     "search": {"hits": {"total": {"value": 100}, "hits": ROWS}},
     "total": {"total": 250, "items": ROWS},
     "AWS": {"Items": ROWS, "IsTruncated": True},
+    "Wikipedia": {"continue": {"cmcontinue": "abc|1"}, "query": {"members": ROWS}},
+    "DynamoDB": {"Count": 2, "Items": ROWS, "LastEvaluatedKey": {"id": {"S": "abc"}}},
+    "Airtable": {"records": ROWS, "offset": "abc/1"},
+    "openFDA": {"meta": {"results": {"skip": 0, "limit": 2, "total": 16}}, "results": ROWS},
+    "a total by name": {"total_items_held": 5, "total_things": 9, "things": ROWS},
+    "World Bank": [{"page": 1, "pages": 8, "per_page": 2, "total": 16}, ROWS],
     "Reddit": {"kind": "Listing", "data": {"after": "t3_x", "before": None, "children": ROWS}},
 }
 
@@ -131,8 +138,11 @@ ENDS = {
     "third page": {"items": ROWS, "page": 3, "per_page": 2, "total": 6},
     "empty": {"nextPageToken": "", "items": ROWS},
     "everything": {"count": 2, "total": 2, "items": ROWS},
+    "cursors": {"items": ROWS, "cursor": {"next": None, "prev": "x"}},
+    "quota": {"items": ROWS, "offset": "12", "total_cost": 90, "meta": {"results": {"took": 5}}},
     "order": {"id": 7, "total": 250, "lines": ROWS},
     "account": {"id": "a", "status": "ACTIVE", "cash": "1.00", "last_equity": "2.00", "token_count": 5},
+    "linked records": {"id": 5, "next": 6, "prev": 4, "cursor": "x"},
     "token": {"access_token": "x", "expires_in": 5, "token_type": "Bearer", "refresh_token": "y"},
     "data": {"next_dividend": "2026-05-12", "bars": {"NEXT": ROWS}, "tags": ["more"]},
     "not JSON": b"{next",
@@ -173,11 +183,17 @@ def test_signals_that_disagree():
     assert followed(answer(body | {"has_more": False})) is None
 
 
-def test_a_url_that_cannot_be_read():
-    """A link that is not a URL is reported, not followed."""
-    following = next_page(answer(link="<https://[::1>; rel=next"))
-    assert following is not None
-    assert following.url is None
+@pytest.mark.parametrize("target", ["https://[::1", "/" + "x" * 70_000, "https://api.example.com:x/"])
+def test_a_url_that_cannot_be_read(target):
+    """A link that is not a URL, and a token too long for one, is reported, not followed."""
+    for response in (
+        answer(link=f"<{target}>; rel=next"),
+        answer({"next": target, "items": ROWS}),
+        answer({"next_page_token": "x" * 70_000}),
+    ):
+        following = next_page(response)
+        assert following is not None
+        assert following.url is None
 
 
 @pytest.mark.parametrize(

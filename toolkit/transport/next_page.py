@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -29,10 +30,8 @@ from toolkit.transport.paging_members import PagingMembers, paging_members
 
 Cursor: TypeAlias = tuple[str, str]
 
-# A body without any of these words says nothing about paging.
-_HINTS: Final = re.compile(
-    rb'(?i)next|cursor|token|page|more"|last"|total|"count"|trunc|continu|offset|skip"|"start|after"|numfound|scroll'
-)
+_ENVELOPE_IN_A_LIST: Final = re.compile(rb'\[\s*+\{\s*+"page"')  # [{"page": 1, "pages": 8}, [...]]
+_BEGINNING: Final = 1000  # bytes, mostly white space, before the first member
 _SYMBOLIC_HOSTS: Final = frozenset(httpx.URL(symbolic_address(name)).host for name in ADDRESS_NAMES)
 _SHOWN: Final = 60  # characters of a name
 _BY_HAND: Final = "It does not say how to ask for the rest: use the parameters that the service documents for pages."
@@ -65,12 +64,12 @@ def next_page(
         cursor: dotted path of the member that holds the cursor, and the name of the parameter to send it as.
         content: the body; by default that of the response.
     """
-    body = _parsed(response.content if content is None else content, cursor)
+    body = _parsed(response.content if content is None else content)
     members = paging_members(body)
     if cursor is not None:
         is_there, text = _text_at(body, cursor[0])
         if text and not members.ends:
-            return NextPage(_with_parameter(response, cursor[1], text), _names(_quoted(cursor[0])))
+            return _with_parameter(response, cursor[1], text, _quoted(cursor[0]))
         return None if is_there else _not_followed(response, members)
     target = link_target(response.headers.get("link", ""), "next")
     if target is not None:
@@ -79,7 +78,7 @@ def next_page(
         for path, text in members.urls:
             return _at(response, text, _quoted(path))
         for path, parameter, text in members.tokens:
-            return NextPage(_with_parameter(response, parameter, text), _names(_quoted(path)))
+            return _with_parameter(response, parameter, text, _quoted(path))
     return _not_followed(response, members)
 
 
@@ -101,12 +100,12 @@ def check_origin(url: httpx.URL, first: httpx.URL) -> None:
         )
 
 
-def _parsed(content: bytes, cursor: Cursor | None) -> Any:
-    """Return the parsed body, or None if it is not JSON or cannot say anything about pages."""
-    if content.lstrip()[:1] != b"{" or (cursor is None and _HINTS.search(content) is None):
-        return None
+def _parsed(content: bytes) -> Any:
+    """Return the parsed body, or None if it is not JSON, or a list, which says nothing about pages."""
+    beginning = content[:_BEGINNING].lstrip()
+    is_list = beginning[:1] != b"{" and not _ENVELOPE_IN_A_LIST.match(beginning)
     try:
-        return json.loads(content)
+        return None if is_list else json.loads(content)
     except (ValueError, RecursionError):
         return None  # `tabulate` says what is wrong with it
 
@@ -128,14 +127,19 @@ def _text_at(body: Any, path: str) -> tuple[bool, str]:
 
 
 def _at(response: httpx.Response, target: str, place: str) -> NextPage:
+    return _named(place, lambda: _url(response).join(target).copy_with(fragment=None))
+
+
+def _with_parameter(response: httpx.Response, name: str, text: str, place: str) -> NextPage:
+    return _named(place, lambda: _url(response).copy_set_param(name, text))
+
+
+def _named(place: str, url: Callable[[], httpx.URL]) -> NextPage:
+    """Return the next page that is named at a place, also if its URL is malformed or too long."""
     try:
-        return NextPage(_url(response).join(target).copy_with(fragment=None), _names(place))
+        return NextPage(url(), _names(place))
     except httpx.InvalidURL:
-        return NextPage(None, f"{place} names a next page, but its URL cannot be read", _BY_HAND)
-
-
-def _with_parameter(response: httpx.Response, name: str, text: str) -> httpx.URL:
-    return _url(response).copy_set_param(name, text)
+        return NextPage(None, f"{place} names a next page, but not in a URL that can be read", _BY_HAND)
 
 
 def _url(response: Any) -> httpx.URL:

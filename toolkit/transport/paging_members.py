@@ -1,7 +1,7 @@
 """The members of a JSON answer that are about paging: where a next page is, and whether there is one.
 
-Members are looked for in the answer itself, in objects that are named for paging (`links`, `meta`, `pageInfo`, ...),
-and in objects that hold a list. Lists are not searched, except for `{"rel": "next", "href": ...}`.
+Members are looked for in the answer itself, in objects that are named for paging (`links`, `meta`, `pageInfo`, ...) and
+those inside them, and in objects that hold a list. Lists are not searched, except for `{"rel": "next", "href": ...}`.
 """
 
 from __future__ import annotations
@@ -9,17 +9,19 @@ from __future__ import annotations
 import re
 from collections import deque
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 
-# Names are compared in lower case and without signs between their words.
+# Names are compared in lower case, without a prefix (`hydra:`, `@odata.`) and without signs between their words.
 _SIGNS: Final = re.compile(r"[\W_]+")
+_LONGEST_NAME: Final = 60
 _PAGING_OBJECTS: Final = frozenset(
     "link links paging pagination pager page pages pageinfo paginginfo paginationinfo pagemetadata meta metadata "
-    "responsemetadata searchmetadata additionaldata resultinfo listinfo cursor cursors".split()
+    "responsemetadata searchmetadata additionaldata resultinfo listinfo cursor cursors view".split()
 )
 _NEXT: Final = frozenset(
     "next nextpage nexturl nexturi nextlink nexthref nextpageurl nextpageuri nextpagelink nextpagehref "
-    "nextrecordsurl nextresultsurl odatanextlink".split()
+    "nextrecordsurl nextresultsurl".split()
 )
 _ADDRESSES: Final = ("href", "url", "link", "uri")  # keys of the URL in an object that is a link
 _RELATIONS: Final = ("rel", "relation")
@@ -28,11 +30,13 @@ _CURSORS: Final = frozenset(
     "cursor nextcursor nextcursorstr cursornext aftercursor endcursor pagecursor nextpagecursor nexttoken "
     "nextpagetoken pagetoken pagingtoken paginationtoken nextpaginationtoken continuationtoken nextcontinuationtoken "
     "continuation continue nextmarker nextkey nextpagekey nextpageid nextpagenumber nextoffset nextstart nextid "
-    "nextafter startingafter after scrollid".split()
+    "nextafter startingafter after scrollid lastevaluatedkey".split()
 )
+# Names that a single record may have: they count in an answer that has a list or an object beside them.
+_BARE: Final = frozenset("next cursor after continue continuation".split())
 _MORE: Final = frozenset(
     "hasmore more moreresults hasmoreresults hasmoreitems hasmorepages hasmoredata hasnext hasnextpage "
-    "istruncated moreavailable moreitemsincollection".split()
+    "istruncated moreavailable moreitemsincollection exceededtransferlimit".split()
 )
 _LAST: Final = frozenset("islast islastpage lastpage last endoflist".split())
 _PAGE: Final = frozenset("page currentpage pagenumber pageno".split())
@@ -43,6 +47,7 @@ _TOTAL: Final = frozenset(
 )
 _OFFSET: Final = frozenset("offset skip start startat startindex".split())
 _SIZE: Final = frozenset("limit perpage pagesize size maxresults".split())
+_COUNTS: Final = {"page": _PAGE, "pages": _PAGES, "total": _TOTAL, "offset": _OFFSET, "size": _SIZE}
 
 _DEPTH: Final = 5
 _MOST_OBJECTS: Final = 200
@@ -61,7 +66,7 @@ class PagingMembers:
         ends: whether a member says that this is the last page (`has_more` is false).
         has_empty_cursor: whether a member for the next page is there, and empty.
         counts: page, number of pages, number of all records, number of those before this page, and page size.
-        records: number of records in the longest list, or None if there is no list of objects.
+        records: number of members of the longest list, or None if there is no list.
     """
 
     urls: list[tuple[str, str]] = field(default_factory=list)
@@ -91,6 +96,8 @@ class PagingMembers:
 def paging_members(value: Any) -> PagingMembers:
     """Return what the members of a parsed answer say about the page after it."""
     members = PagingMembers()
+    if isinstance(value, list) and [type(member) for member in value] == [dict, list]:
+        value = {"page": value[0], "items": value[1]}
     waiting: deque[tuple[Any, tuple[str, ...]]] = deque([(value, ())])
     for _ in range(_MOST_OBJECTS):
         if not waiting:
@@ -99,7 +106,8 @@ def paging_members(value: Any) -> PagingMembers:
         if not isinstance(record, dict):
             continue
         is_map = len(record) > _MOST_MEMBERS
-        if not path or _plain(path[-1]) in _PAGING_OBJECTS or (not is_map and _holds_list(record)):
+        is_about_paging = not path or any(_plain(key) in _PAGING_OBJECTS for key in path)
+        if is_about_paging or (not is_map and _holds_list(record)):
             for key, member in record.items():
                 _note(members, (*path, key), member, record)
         if len(path) < _DEPTH:
@@ -117,36 +125,37 @@ def _holds_list(record: dict[str, Any]) -> bool:
 
 def _note(members: PagingMembers, path: tuple[str, ...], member: Any, record: dict[str, Any]) -> None:
     """Note what a member says; `record` is the object that it belongs to."""
-    name, place = _plain(path[-1]), ".".join(path)
+    name = _plain(path[-1])
     if isinstance(member, list):
-        _note_list(members, name, place, member)
+        _note_list(members, path, name, member)
     elif isinstance(member, bool):
-        if name in _MORE | _NEXT or name in _LAST:
+        if name in _LAST or name in _MORE or name in _NEXT:
             if member is (name in _LAST):
                 members.ends = True
             else:
-                members.more.append(place)
-    elif name in _NEXT:
-        _note_next(members, place, member)
-    elif name in _CURSORS:
-        _note_cursor(members, path, member, record)
+                members.more.append(".".join(path))
+    elif name in _NEXT or name in _CURSORS:
+        if name not in _BARE or len(path) > 1 or any(isinstance(other, (list, dict)) for other in record.values()):
+            (_note_next if name in _NEXT else _note_cursor)(members, path, member, record)
     elif isinstance(member, int):
         _note_count(members, name, member, record)
+    elif name == "offset" and isinstance(member, str) and member and not member.isdecimal():
+        members.cursors.append(".".join(path))
     elif name == "total" and isinstance(member, dict):
         _note_count(members, name, member.get("value"), record)
 
 
-def _note_list(members: PagingMembers, name: str, place: str, items: list[Any]) -> None:
-    if not items or isinstance(items[0], (dict, list)):
-        members.records = max(members.records or 0, len(items))
+def _note_list(members: PagingMembers, path: tuple[str, ...], name: str, items: list[Any]) -> None:
+    members.records = max(members.records or 0, len(items))
     if name in ("link", "links"):
         for item in items[:_MOST_MEMBERS]:
             if isinstance(item, dict) and any(item.get(key) == "next" for key in _RELATIONS):
-                _note_next(members, place, item)
+                _note_next(members, path, item, {})
 
 
-def _note_next(members: PagingMembers, place: str, member: Any) -> None:
+def _note_next(members: PagingMembers, path: tuple[str, ...], member: Any, _: dict[str, Any]) -> None:
     """Note a member for the next page: a URL, an object with a URL, or a cursor."""
+    place = ".".join(path)
     if isinstance(member, dict):
         address = next((key for key in _ADDRESSES if isinstance(member.get(key), str)), None)
         scalar = next((key for key, value in member.items() if isinstance(value, (str, int)) and value), None)
@@ -165,6 +174,9 @@ def _note_next(members: PagingMembers, place: str, member: Any) -> None:
 def _note_cursor(members: PagingMembers, path: tuple[str, ...], member: Any, record: dict[str, Any]) -> None:
     if not member:
         members.has_empty_cursor = True
+    elif isinstance(member, dict) and _plain(path[-1]) not in _PAGING_OBJECTS:
+        scalar = next((key for key, value in member.items() if isinstance(value, (str, int)) and value), None)
+        members.cursors.append(".".join(path if scalar is None else (*path, scalar)))
     elif path[-1] in _PARAMETERS and isinstance(member, str):
         members.tokens.append((".".join(path), _PARAMETERS[path[-1]], member))
     elif isinstance(member, (str, int)) and not (path[-1] == "after" and record.get("before")):
@@ -175,11 +187,14 @@ def _note_cursor(members: PagingMembers, path: tuple[str, ...], member: Any, rec
 def _note_count(members: PagingMembers, name: str, count: Any, record: dict[str, Any]) -> None:
     if not isinstance(count, int) or isinstance(count, bool):
         return
-    kinds = {"page": _PAGE, "pages": _PAGES, "total": _TOTAL, "offset": _OFFSET, "size": _SIZE}
-    for kind, names in kinds.items():
+    for kind, names in _COUNTS.items():
         # A record may have a total of its own, such as the quantity of an order.
         if name in names and not (name in ("total", "count") and "id" in record):
             members.counts[kind] = max(count, members.counts.get(kind, count))
+    if len(record) <= _MOST_MEMBERS and (name.startswith("total") or name.endswith("count")):
+        lists = (_plain(key) for key, member in record.items() if isinstance(member, list))
+        if any(name in (f"total{key}", f"{key}count", f"total{key}count") for key in lists):
+            members.counts["total"] = max(count, members.counts.get("total", count))
     if name == "number":  # counted from 0
         members.counts.setdefault("page", count + 1)
 
@@ -189,4 +204,9 @@ def _is_address(text: str) -> bool:
 
 
 def _plain(name: str) -> str:
-    return _SIGNS.sub("", name).lower()
+    return _without_signs(name) if len(name) <= _LONGEST_NAME else ""
+
+
+@lru_cache(maxsize=2048)  # the answers of a service have the same names
+def _without_signs(name: str) -> str:
+    return _SIGNS.sub("", name[max(name.rfind(":"), name.rfind(".")) + 1 :]).lower()
