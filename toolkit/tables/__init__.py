@@ -6,7 +6,7 @@
 2. `row_choice` finds the list that holds the records: the value itself, a list in an envelope, or a named one.
 3. `flatten` spreads each record over columns, one for each path of keys; `column_names` names them.
 4. `columns` infers the Arrow type of each column from its values and its name; `requested_dtypes` applies a dtype that
-   the user asked for instead.
+   the user asked for instead, and `schema_columns` the columns and types of a schema.
 5. `arrow_text` converts whole columns of text to numbers and instants, maps Arrow types to pandas dtypes, and
    builds the DataFrame. `frames` puts steps 4 and 5 together.
 

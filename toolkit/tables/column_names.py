@@ -40,7 +40,7 @@ IDENTIFIER_WORDS: Final = KEY_WORDS | frozenset(
 )
 # Last words of names of things, classes, versions and days: digits are not a quantity, unless it is an amount of them.
 LABEL_WORDS: Final = frozenset(
-    "name title label description comment memo note slug username login handle alias "
+    "name title label discriminator description comment memo note slug username login handle alias "
     "country nationality region state province county city district tract ward street address "
     "type kind category class subclass status industry sector subindustry form act series edition issue "
     "exchange venue currency language locale customer client user owner member merchant vendor supplier partner issuer "
