@@ -25,8 +25,8 @@ def header_of(value: Mapping[str, Any], key: str) -> str | None:
     It has a distinct text for each column, or an object with its `name`.
     """
     width = len(value[key][0])
-    others = (other for other, member in value.items() if other != key and isinstance(member, list))
-    return next((other for other in others if len(set(_names(value[other]))) == width == len(value[other])), None)
+    others = (other for other, member in value.items() if isinstance(member, list) and len(member) == width)
+    return next((other for other in others if other != key and len(set(_names(value[other]))) == width), None)
 
 
 def named_rows(rows: Sequence[Any], header: Sequence[Any] = ()) -> list[Any]:

@@ -38,7 +38,8 @@ _RESULT_NAMES: Final = _MAIN_NAMES - frozenset("items objects elements nodes lis
 _OWN_KEY_WORDS: Final = frozenset("id uuid guid number no account acct".split())
 # Names, beside those of keys, for what all records of an answer share.
 _SHARED_NAMES: Final = (["name"], ["instrument"], ["pair"], ["package"])
-_OUTCOMES: Final = frozenset({"ok", "success", "succeeded", "200", "0", "1", "true"})
+_SUCCESS: Final = frozenset({"ok", "success", "succeeded"})
+_OUTCOMES: Final = frozenset({"200", "0", "1", "true"})
 # The last word of a type that is a list: `list`, `PodList`, `hydra:Collection`, but not `playlist`.
 _COLLECTION: Final = re.compile(r"(?:^|[^A-Za-z]|(?<=[a-z])(?=[A-Z]))(?i:list|collection|page|bundle|searchset)$")
 _LONGEST_TYPE: Final = 100  # characters
@@ -82,6 +83,8 @@ def is_collection(name: str, value: Any) -> bool:
 
 def is_outcome(name: str, value: Any) -> bool:
     """Check whether a member describes the answer and nothing else: `"status": "ok"`, `"object": "list"`, an ETag."""
+    if isinstance(value, str) and value.lower() in _SUCCESS:
+        return True
     if words(name)[-1:] in (["status"], ["code"]):
         return str(value).lower() in _OUTCOMES
     return is_collection(name, value) or (name.lower() in _NEUTRAL_NAMES and not isinstance(value, (dict, list)))
@@ -108,7 +111,10 @@ def is_time(name: str) -> bool:
     return not _TIME_WORDS.isdisjoint(words(name))
 
 
-def are_plain_words(names: Iterable[str]) -> bool:
-    """Check whether any of these names is a word that services use as the name of a member, in any case."""
-    known = _ENVELOPE_WORDS | _ASIDE_WORDS | _MAIN_NAMES
-    return any(name.lower() in known for name in names)
+def are_names_of_members(names: Iterable[str]) -> bool:
+    """Check whether names in capitals, DATA and LINKS, are those of an envelope, in contrast to symbols.
+
+    A few symbols are words of envelopes too, such as META and NEXT, so one of the names must be a main one.
+    """
+    lower = {name.lower() for name in names}
+    return lower <= _MAIN_NAMES | _ENVELOPE_WORDS and not lower.isdisjoint(_MAIN_NAMES | {"response", "errors"})

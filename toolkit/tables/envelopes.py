@@ -31,9 +31,11 @@ from toolkit.tables.envelope_names import (
     is_qualified_key,
     is_result,
 )
-from toolkit.tables.keyed_records import are_alike, has_data_keys
+from toolkit.tables.keyed_records import are_alike, data_members, has_data_keys
 from toolkit.tables.parallel_arrays import are_parallel
 
+# Places that are checked for a record around them, and lists of arrays that may have a header.
+_MOST_PLACES: Final = 20
 # Objects inside objects that are searched for records.
 _DEEPEST: Final = 32
 # Plain values beside a qualified identity (`order_id`) that make an object a record.
@@ -66,11 +68,13 @@ class Place:
         path: the keys that lead to it.
         kind: the shape of the records.
         is_connection: True if it is a list of GraphQL's connections: edges, or nodes beside pageInfo.
+        keys: the keys that the records stand under, if they are keyed.
     """
 
     path: KeyPath
     kind: Kind
     is_connection: bool = False
+    keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,7 @@ def choose_place(value: Mapping[str, Any]) -> Choice:
         main = filled
     if not main:
         return Choice(None if places else _alike_place(value))
-    if any(_is_inside_record(value, place) for place in main):
+    if any(_is_inside_record(value, place) for place in main[:_MOST_PLACES]):
         return Choice(None, tuple(main))
     best = min(map(_rank, main))
     chosen = [place for place in main if _rank(place) == best]
@@ -151,6 +155,15 @@ def is_list_of_records(value: Any) -> bool:
     )
 
 
+def lists_in(value: Mapping[str, Any], path: KeyPath = ()) -> Iterator[tuple[KeyPath, Sequence[Any]]]:
+    """Yield the path of each list with members in an object and the objects inside it, and the list."""
+    for key, member in value.items():
+        if isinstance(key, str) and isinstance(member, (list, tuple)) and member:
+            yield (*path, key), member
+        elif isinstance(key, str) and isinstance(member, dict) and len(path) < _DEEPEST:
+            yield from lists_in(member, (*path, key))
+
+
 def is_page(value: Sequence[Any]) -> bool:
     """Check whether a list has two members, an object with paging and a list of records."""
     if len(value) != 2 or not isinstance(value[0], dict) or not is_list_of_records(value[1]):
@@ -174,13 +187,14 @@ def member_at(value: Any, path: KeyPath) -> Any:
 def _places(value: Mapping[str, Any], path: KeyPath) -> Iterator[Place]:
     """Yield each outermost place in an object that has records, or a list without members."""
     if has_data_keys(value):
-        yield Place(path, Kind.KEYED)
+        yield Place(path, Kind.KEYED, keys=tuple(data_members(value)))
         return
     if are_parallel(value):
         yield Place(path, Kind.ARRAYS)
         return
     members = {key: member for key, member in value.items() if isinstance(key, str)}
-    headers = {key: header_of(value, key) for key, member in members.items() if are_rows(member)}
+    headers = _headers(members)
+    names = set(headers.values())
     for key, member in members.items():
         here = (*path, key)
         if isinstance(member, dict):
@@ -189,8 +203,14 @@ def _places(value: Mapping[str, Any], path: KeyPath) -> Iterator[Place]:
         elif key in headers:
             if headers[key] is not None or is_main(key):
                 yield Place(here, Kind.ROWS)
-        elif key not in headers.values():
+        elif key not in names:
             yield from _place_of_list(member, here, value)
+
+
+def _headers(members: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return the key of the header, or None, for the key of each list of arrays."""
+    keys = [key for key, member in members.items() if are_rows(member)]
+    return {key: header_of(members, key) if len(keys) <= _MOST_PLACES else None for key in keys}
 
 
 def _place_of_list(member: Any, path: KeyPath, around: Mapping[str, Any]) -> Iterator[Place]:
@@ -224,13 +244,15 @@ def _alike_place(value: Mapping[str, Any]) -> Place | None:
     """Return the object that holds similar objects under words, if it is the only content."""
     path: KeyPath = ()
     while len(path) < _DEEPEST:
-        content = {
+        members = {
             key: member
             for key, member in value.items()
-            if isinstance(key, str) and not is_envelope_name(key) and not is_outcome(key, member) and member is not None
+            if isinstance(key, str) and (isinstance(member, dict) or not _is_about_request(key, member))
         }
-        if are_alike(content):
-            return Place(path, Kind.KEYED)
+        content = {key: member for key, member in members.items() if not is_envelope_name(key)}
+        for alike in (members, content):
+            if are_alike(alike):
+                return Place(path, Kind.KEYED, keys=tuple(alike))
         if len(content) != 1:
             return None
         ((key, member),) = content.items()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from toolkit.tables.envelope_names import are_plain_words, is_envelope_name
+from toolkit.tables.envelope_names import are_names_of_members, is_envelope_name
 from toolkit.tables.parallel_arrays import are_parallel, rows_of_arrays
 
 # The column of the keys, where nobody named it.
@@ -21,10 +21,10 @@ _ALIKE: Final = 0.75
 def has_data_keys(value: Mapping[str, Any]) -> bool:
     """Check whether an object holds records under keys that are data, all of them objects or all lists of objects.
 
-    Members about paging may stand beside them.
+    Members about paging, and a list of the keys, may stand beside them.
     """
-    members = keyed_members(value)
-    if not members or are_plain_words(members) or not all(_DATA_KEY.fullmatch(key) for key in members):
+    members = data_members(value)
+    if not members or are_names_of_members(members) or not all(_DATA_KEY.fullmatch(key) for key in members):
         return False
     values = [member for member in members.values() if member is not None and member != []]
     return bool(values) and (
@@ -34,19 +34,20 @@ def has_data_keys(value: Mapping[str, Any]) -> bool:
 
 def are_alike(value: Mapping[str, Any]) -> bool:
     """Check whether an object holds at least two objects that have most of their keys in common, and nothing else."""
-    members = list(keyed_members(value).values())
+    members = list(value.values())
     if len(members) < 2 or not _are_objects(members) or not all(members):
         return False
     keys = {key for member in members for key in member}
     return sum(map(len, members)) >= _ALIKE * len(keys) * len(members)
 
 
-def keyed_members(value: Mapping[str, Any]) -> dict[str, Any]:
+def data_members(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return the members of an object that are not about paging, and not a list of the keys of the others."""
     return {
         key: member
         for key, member in value.items()
-        if isinstance(key, str) and not is_envelope_name(key) and not _lists_keys(member, value)
+        if isinstance(key, str)
+        and (_DATA_KEY.fullmatch(key) or not (is_envelope_name(key) or _lists_keys(member, value)))
     }
 
 
