@@ -391,4 +391,14 @@ def test_a_result_shows_what_is_there(session, answering, tmp_path):
     assert f"{result!r}".endswith("<b>: 2 keys answered with 2 rows, 1 failed (404: 1)>")
     html = result._repr_html_()
     assert "&lt;b&gt;" in html
-    assert "1 failed (404: 1)" in html
+    assert "1 (404: 1)" in html
+
+
+def test_a_result_shows_no_folders_of_the_machine(session, tmp_path, monkeypatch):
+    """A relative folder is shown as it was named, and of an absolute one the last name, so notebooks stay the same."""
+    monkeypatch.chdir(tmp_path)
+    for into, shown in (("sweeps/positions", "sweeps/positions"), (tmp_path / "positions", "positions")):
+        result = tk.sweep(session.broker, [], path_of, into=into)
+        assert f" into {shown}: " in repr(result)
+        assert f">{shown}</code>" in result._repr_html_()
+        assert result.into == str(into)

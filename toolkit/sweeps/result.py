@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Coroutine, Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import httpx
@@ -85,9 +86,9 @@ class SweepResult:
 
     def __repr__(self) -> str:
         real = f", {REAL_ACCOUNT}" if self._job.environment.rules.real_account else ""
-        failed = f", {self._failed_text()}" if self.failed else ""
+        failed = f", {self._failed_text('failed')}" if self.failed else ""
         counts = f"{count_text(self.answered, 'key')} answered with {count_text(self.rows, 'row')}{failed}"
-        return f"<Sweep of {self._job.environment}{real} into {printable(self.into)}: {counts}>"
+        return f"<Sweep of {self._job.environment}{real} into {printable(_shown(self.into))}: {counts}>"
 
     def _repr_html_(self) -> str:
         environment = self._job.environment
@@ -98,13 +99,20 @@ class SweepResult:
             ("answered", as_html(count_text(self.answered, "key"))),
             ("rows", as_html(f"{self.rows:,}")),
             ("failed", as_html(self._failed_text()) if self.failed else "none"),
-            ("folder", code(self.into)),
+            ("folder", code(_shown(self.into))),
             ("next", code(".table()") + (f" · {code('.failures()')} · {code('.retry()')}" if self.failed else "")),
         ]
         return card("Sweep", badges, lines)
 
-    def _failed_text(self) -> str:
+    def _failed_text(self, word: str = "") -> str:
         """Return the number of failures with their statuses: `3 failed (404: 2, no answer: 1)`."""
         ordered = sorted(self._reasons.items(), key=lambda item: (-item[1], item[0] or 0))
         reasons = ", ".join(f"{status or 'no answer'}: {count:,}" for status, count in ordered[:5])
-        return f"{self.failed:,} failed ({reasons}{', …' if len(ordered) > 5 else ''})"
+        counted = f"{self.failed:,} {word}".rstrip()
+        return f"{counted} ({reasons}{', …' if len(ordered) > 5 else ''})"
+
+
+def _shown(into: str) -> str:
+    """Return the folder as displays show it: an absolute path is that of one machine, so its last name is enough."""
+    path = Path(into)
+    return path.name if path.is_absolute() else into
