@@ -135,3 +135,24 @@ def test_digits_of_answers_with_a_schema():
     builder = TableBuilder(schema=pa.schema([("price", pa.string())]))
     builder.add('[{"price": 1.10}]')
     assert builder.finish()["price"].tolist() == ["1.10"]
+
+
+@pytest.mark.parametrize("path", [None, "items"])
+def test_an_empty_page_without_its_list(path):
+    """A page whose empty list was left out has no rows, the first one too; any other object has one."""
+    pages = [
+        {"kind": "items", "nextPageToken": "a"},
+        {"kind": "items", "nextPageToken": "b", "items": [{"id": 1}, {"id": 2}]},
+        {"kind": "items"},
+        {"kind": "items", "items": None},
+        {},
+    ]
+    builder = TableBuilder(records=path)
+    assert [builder.add(page) for page in pages] == [0, 2, 0, 0, 0]
+    assert builder.finish()["id"].tolist() == [1, 2]
+    assert [TableBuilder().add(record) for record in ({"kind": "items"}, {})] == [1, 1]
+    if path is None:
+        assert builder.add({"message": "late"}) == 1
+    else:
+        with pytest.raises(TabulationError):
+            builder.add({"message": "late"})

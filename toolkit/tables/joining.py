@@ -14,8 +14,9 @@ from toolkit.tables.columns import Column, inferred_type
 from toolkit.tables.flatten import RecordColumns
 from toolkit.tables.frames import named_columns, table_of
 from toolkit.tables.json_body import body_of, is_response
-from toolkit.tables.row_choice import choose_rows
+from toolkit.tables.row_choice import Rows, choose_rows
 from toolkit.tables.schema_columns import needs_digits, wanted_schema
+from toolkit.transport.paging_members import paging_members
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,6 +53,7 @@ class TableBuilder:
         self._numbers = numbers
         self._path = records
         self._key = key
+        self._envelope: set[str] = set()  # keys of the objects that had rows inside
         self._own = RecordColumns()
         self._carried: dict[tuple[str, str], list[Any]] = {}
         self._leading: dict[str, list[Any]] = {}
@@ -74,10 +76,12 @@ class TableBuilder:
         try:
             body = body_of(data)
             value = data if body is None else body.parse(numbers_as_text=self._numbers_as_text)
-            rows = choose_rows(value, self._path, self._key)
+            rows = Rows([]) if self._is_empty(value) else choose_rows(value, self._path, self._key)
             self._own.add(rows.records)
         except RecursionError:
             raise TabulationError("The value is nested too deeply.", about="data") from None
+        if isinstance(value, dict) and not (len(rows.records) == 1 and rows.records[0] is value):
+            self._envelope.update(value)
         if not self.hint:
             self.hint, self.is_record = rows.hint, rows.is_record
         before, self.count = self.count, self._own.count
@@ -87,6 +91,13 @@ class TableBuilder:
         for column, value in (leading or {}).items() if added else ():
             _padded(self._leading, column, before).extend([value] * added)
         return added
+
+    def _is_empty(self, value: Any) -> bool:
+        """Check whether an answer is an envelope without its list, which some services leave out if it is empty."""
+        if not isinstance(value, dict) or any(isinstance(member, list) for member in value.values()):
+            return False
+        is_known = bool(self._envelope) and value.keys() <= self._envelope
+        return is_known or bool(paging_members(value).tokens)
 
     def finish(self) -> pd.DataFrame:
         """Return the table, as if all records had come in one answer; nothing may be added afterwards.
