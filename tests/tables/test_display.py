@@ -32,14 +32,19 @@ def accounts(count=3):
 
 
 def test_readable_in_a_terminal():
-    """UUIDs are short, amounts have separators, instants end at the second; the size stands below."""
+    """UUIDs are short and last, amounts have separators, instants end at the second; the size stands below."""
     assert repr(readable(accounts())).splitlines() == [
-        "          id account_number      cash            created_at closed_on",
-        "0  47589832…             00  1,000.50  2026-05-12 09:30:07Z         –",  # noqa: RUF001 - a dash
-        "1  47589832…             01  2,000.50  2026-05-12 09:30:07Z         –",  # noqa: RUF001
-        "2  47589832…             02  3,000.50  2026-05-12 09:30:07Z         –",  # noqa: RUF001
+        "  account_number      cash            created_at closed_on         id",
+        "0             00  1,000.50  2026-05-12 09:30:07Z         –  47589832…",  # noqa: RUF001 - a dash
+        "1             01  2,000.50  2026-05-12 09:30:07Z         –  47589832…",  # noqa: RUF001
+        "2             02  3,000.50  2026-05-12 09:30:07Z         –  47589832…",  # noqa: RUF001
         "[3 rows x 5 columns]",
     ]
+
+
+def test_uuids_that_are_the_only_key():
+    """UUIDs stay where they are if nothing else tells the rows apart."""
+    assert repr(readable(accounts().drop(columns="account_number"))).split()[:2] == ["id", "cash"]
 
 
 def test_at_most_twenty_rows_and_the_columns_that_fit():
@@ -47,7 +52,7 @@ def test_at_most_twenty_rows_and_the_columns_that_fit():
     lines = repr(readable(accounts(100).assign(note="x" * 60))).splitlines()
     assert len(lines) == 1 + 20 + 3
     assert max(map(len, lines)) <= 80
-    assert lines[-3:] == ["and 80 more rows", "and 1 more column: note", "[100 rows x 6 columns]"]
+    assert lines[-3:] == ["and 80 more rows", "and 2 more columns: note, id", "[100 rows x 6 columns]"]
     html = readable(accounts(100))._repr_html_()
     assert html.count("<tr>") == 20
     assert "<p>and 80 more rows</p><p>[100 rows x 5 columns]</p>" in html
@@ -80,7 +85,7 @@ def test_options_of_pandas():
         assert "1,000.50" in repr(table)
         assert "<td>0.33</td>" in table._repr_html_()
     with pd.option_context("display.max_columns", 3):
-        assert "and 3 more columns: created_at, closed_on, rate" in table._repr_html_()
+        assert "and 3 more columns: closed_on, rate, id" in table._repr_html_()
     with pd.option_context("display.max_rows", None):
         assert "more row" not in repr(table)
     with pd.option_context("display.float_format", "{:.1f} EUR".format):

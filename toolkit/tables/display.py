@@ -1,7 +1,8 @@
 """The display of a table that people look at; the data in it, and every table made from it, are plain pandas.
 
 Only what is shown differs from pandas: at most 20 rows, amounts with thousands separators, instants to the second,
-UUIDs shortened, and in a terminal the columns that fit. Whoever sets `display.max_rows`,
+UUIDs shortened (and last,
+if another column tells the rows apart), and in a terminal the columns that fit. Whoever sets `display.max_rows`,
 `display.max_columns`, `display.max_colwidth`, `display.precision` or `display.float_format` gets these.
 """
 
@@ -20,7 +21,7 @@ import pandas as pd
 
 from toolkit.core.escaping import as_html, excerpt, printable
 from toolkit.core.words import count_text
-from toolkit.tables.column_names import is_identifier
+from toolkit.tables.column_names import is_identifier, is_key
 
 # The text in `attrs` that is shown below a table, such as how many rows differ.
 SUMMARY: Final = "summary"
@@ -35,6 +36,7 @@ _MANY: Final = 10_000  # integers from here on have separators; years have none
 _MOST_DIGITS: Final = 15  # before the point; larger numbers are shown with an exponent
 _NAMES: Final = 8  # of columns that are not shown
 _MISSING: Final = "–"  # noqa: RUF001 - a dash, as in printed tables
+_STYLE: Final = ".readable-table td { white-space: nowrap; }"
 _UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 
 
@@ -93,7 +95,17 @@ def table_html(table: pd.DataFrame) -> str:
     with pd.option_context("display.max_colwidth", None):
         body = shown.to_html(notebook=True, max_cols=None, max_rows=None, escape=True)
     notes = "".join(f"<p>{as_html(note)}</p>" for note in _notes(table, shown))
-    return f"{body}\n{notes}"
+    # Cells are short, so they need not wrap.
+    return f'<div class="readable-table"><style>{_STYLE}</style>\n{body}\n{notes}</div>'
+
+
+def _in_order(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows to show, with UUIDs in the last columns if another column, such as a number, tells rows apart."""
+    head = table.iloc[: _most_rows()]
+    uuids = [at for at in range(head.shape[1]) if _has_uuids(head.iloc[:, at])]
+    others = [at for at in range(head.shape[1]) if at not in uuids]
+    has_key = any(is_key(str(head.columns[at]).rpartition(".")[2]) for at in others)
+    return head.iloc[:, [*others, *uuids]] if has_key else head
 
 
 def _notes(table: pd.DataFrame, shown: pd.DataFrame) -> list[str]:
@@ -101,7 +113,7 @@ def _notes(table: pd.DataFrame, shown: pd.DataFrame) -> list[str]:
     notes = []
     if hidden := len(table) - len(shown):
         notes.append(f"and {count_text(hidden, 'more row')}")
-    names = [excerpt(str(name), 32) for name in table.columns[shown.shape[1] :]]
+    names = [excerpt(str(name), 32) for name in _in_order(table).columns[shown.shape[1] :]]
     if names:
         more = ", ..." if len(names) > _NAMES else ""
         notes.append(f"and {count_text(len(names), 'more column')}: {', '.join(names[:_NAMES])}{more}")
@@ -114,9 +126,9 @@ def _notes(table: pd.DataFrame, shown: pd.DataFrame) -> list[str]:
 
 def _cells(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows to show as text."""
-    head = table.iloc[: _most_rows()]
-    columns = [_texts(head.iloc[:, at], str(name)) for at, name in enumerate(table.columns)]
-    names = [excerpt(str(name), 64) for name in table.columns]
+    head = _in_order(table)
+    columns = [_texts(head.iloc[:, at], str(name)) for at, name in enumerate(head.columns)]
+    names = [excerpt(str(name), 64) for name in head.columns]
     cells = pd.DataFrame(dict(enumerate(columns)), index=head.index, dtype=object)
     return cells.set_axis(pd.Index(names, dtype=object), axis="columns")
 
