@@ -95,8 +95,8 @@ def spread_keys(
             if not futures:
                 return
             for future in pool.wait(futures, _TICK):
-                counts.add(*future.result())
                 futures.discard(future)
+                counts.add(*future.result())
             watch()
     finally:
         if futures:
