@@ -247,6 +247,7 @@ INTERACTIONS = st.builds(
     authorized_by=st.none() | AUTHORIZATIONS,
     token_obtained=st.none() | AUTHORIZATIONS,
     failure=st.none() | st.builds(RecordedFailure, type=st.sampled_from(sorted(FAILURES)), message=TEXTS),
+    tries=st.just(1) | st.integers(1, 10**9 - 1),
 )
 
 

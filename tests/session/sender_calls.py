@@ -27,6 +27,9 @@ from toolkit.scrubbing.scrubber import Scrubber
 from toolkit.session.scope import Scope
 from toolkit.session.sending import InterfaceTransport, Sender
 from toolkit.session.token_requests import TokenExchange
+from toolkit.session.tries import Gentleness
+from toolkit.transport.pacing import Pace
+from toolkit.transport.retry import Retry
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 ADDRESS = "https://broker.example.com"
@@ -44,6 +47,7 @@ class Way:
         for kind, secret in credentials.secrets():
             self.known.add(kind, secret)
         self.store = store or MemoryTokenStore()
+        self.gentleness = Gentleness(Retry(), Pace(), jitter=lambda: 1.0)
         self.scope = Scope(
             Interface.BROKER,
             own=Address.parse(ADDRESS, setting="broker"),
@@ -57,6 +61,7 @@ class Way:
             known=self.known,
             make_authorizer=self.authorizer,
             settings=Settings(),
+            gentleness=self.gentleness,
         )
 
     def authorizer(self):

@@ -43,7 +43,7 @@ def test_error_status(open_session, service, status, is_async):
     """An error status raises a ServiceError with the status, the response and the service's message."""
     service.answer = lambda request: service.reply({"message": "QXZ is a whole number"}, status)
     with pytest.raises(tk.ServiceError) as caught:
-        finished(open_session("paper", is_async=is_async).accounts())
+        finished(open_session("paper", is_async=is_async, retry=False).accounts())
     assert caught.value.status == status
     assert caught.value.what.endswith("It says: QXZ is a whole number")
     assert caught.value.response.json() == {"message": "QXZ is a whole number"}
@@ -74,7 +74,7 @@ def test_secret_that_an_invisible_character_divides(open_session, service):
 def test_replayed_error(open_session, replayed, service):
     """An error that comes from a recording says so; the live error does not."""
     service.answer = lambda request: service.reply({}, 503)
-    with open_session("paper", cassette="refused") as session, pytest.raises(tk.ServiceError) as live:
+    with open_session("paper", cassette="refused", retry=False) as session, pytest.raises(tk.ServiceError) as live:
         session.accounts()
     with pytest.raises(tk.ServiceError, match=r"replayed from refused\.yaml") as caught:
         replayed("refused").accounts()

@@ -672,6 +672,7 @@ COVERED = {
     "Interface": "an enumeration",
     "InterfaceNotAllowed": "its message consists of names of interfaces",
     "KeyPair": test_any_credentials,
+    "Retry": "it holds two numbers",
     "Rules": "its key is a Secret; the rest are names, paths and patterns from the user",
     "Secret": test_any_credentials,
     "SecretLeak": test_a_leak_that_is_stopped,

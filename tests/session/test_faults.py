@@ -46,7 +46,7 @@ class Fault:
         error: what `accounts()` raises while the fault lasts.
         message: pattern of the first line of the error.
         passes: whether a single fault is not noticed.
-        requests: token requests for one call while the fault lasts.
+        requests: requests to the failing endpoint for one call while the fault lasts.
         is_remembered: whether the next call fails without a token request.
     """
 
@@ -94,10 +94,11 @@ TOKEN_FAULTS = [
 ]
 CALL_FAULTS = [
     *(
-        Fault({"status": status, "body": body}, tk.ServiceError, str(status))
+        Fault({"status": status, "body": body}, tk.ServiceError, str(status), requests=4 if status in (429, 503) else 1)
         for status, body in zip((400, 403, 404, 429, 500, 503), itertools.cycle(["json", "malformed", "html"]))
     ),
-    Fault({"dropped": True}, tk.Unreachable, "dropped"),
+    Fault({"status": 503, "retry_after": 3600}, tk.ServiceError, "503"),
+    Fault({"dropped": True}, tk.Unreachable, "dropped", requests=4),
     Fault({"status": 200, "body": "malformed"}, tk.TabulationError, ""),
     Fault({"status": 200, "body": "html"}, tk.TabulationError, ""),
 ]
@@ -216,13 +217,14 @@ def test_token_fault_at_renewal(served, fault, kind, is_async):
 
 @in_turn(CALL_FAULTS, KINDS)
 def test_call_fault(served, fault, kind, is_async):
-    """A call that fails gives its error and is not repeated; the current token serves the next call."""
+    """A call that fails gives its error, after four tries at most; the current token serves the next call."""
     with Calls(served, kind, is_async=is_async) as calls:
         calls.accounts()
         token, sent = calls.session.token, served.stats.calls
         served.faults.inject("interfaces", times=None, **fault.injected)
         calls.fail(fault)
-        assert served.stats.calls == sent + 1
+        assert served.stats.calls == sent + fault.requests
+        assert calls.session.calls()["tries"].iloc[-1] == fault.requests
         served.faults.clear()
         assert len(calls.accounts()) == calls.count
         assert calls.session.token is token

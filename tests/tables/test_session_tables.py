@@ -26,9 +26,9 @@ def make_token(number, *, at=0, lasts=900, profile="default", environment=Enviro
     return Authorization(CredentialKind.CLIENT_SECRET, environment, profile, number, issued, expires)
 
 
-def make_call(at, token=None, *, status=200, elapsed=0.25, method="GET", path=PATH):
+def make_call(at, token=None, *, status=200, elapsed=0.25, method="GET", path=PATH, tries=1):
     duration = None if elapsed is None else timedelta(seconds=elapsed)
-    return Call(START + timedelta(seconds=at), "broker", method, path, status, duration, token)
+    return Call(START + timedelta(seconds=at), "broker", method, path, status, duration, token, tries)
 
 
 KEY_PAIR = Authorization(CredentialKind.KEY_PAIR, Environment.PAPER, "default")
@@ -39,6 +39,7 @@ CALL_TYPES = {
     "path": "str",
     "status": "Int64",
     "elapsed": "float64",
+    "tries": "Int64",
     "token": "Int64",
 }
 TOKEN_TYPES = {
@@ -54,11 +55,11 @@ TOKEN_TYPES = {
 
 
 def test_calls():
-    """Each call is a row, numbered from 1 in the order of sending, with its duration and its token."""
+    """Each call is a row, numbered from 1 in the order of sending, with its duration, its tries and its token."""
     first = make_token(1)
     table = calls_table(
         [
-            make_call(2, first, elapsed=0.0),
+            make_call(2, first, elapsed=0.0, tries=3),
             make_call(1, first, status=None, elapsed=None),
             make_call(0, method="POST", path="/v1/oauth2/token"),
             make_call(3, KEY_PAIR),
@@ -71,22 +72,23 @@ def test_calls():
     assert table["method"].tolist() == ["POST", "GET", "GET", "GET"]
     assert table["status"].tolist() == [200, pd.NA, 200, 200]
     assert table["elapsed"].fillna(-1).tolist() == [0.25, -1, 0, 0.25]
+    assert table["tries"].tolist() == [1, 1, 3, 1]
     assert table["token"].tolist() == [pd.NA, 1, 1, pd.NA]
 
 
 def test_tables_are_narrow():
-    """Instants are cut to the second, so that order and lifetimes stay; elapsed has a tenth of a millisecond."""
+    """Instants of tokens are cut to the second, which keeps lifetimes; elapsed has a tenth of a millisecond."""
     issued = START + timedelta(microseconds=900_001)
     token = Authorization(
         CredentialKind.CLIENT_SECRET, Environment.BROKER_SANDBOX, "desk", 1, issued, issued + timedelta(seconds=899)
     )
     call = Call(issued + timedelta(microseconds=5), "broker", "GET", PATH, 599, timedelta(seconds=0.0123456), token)
     calls, tokens = calls_table([call]), tokens_table([call], issued + timedelta(seconds=0.75))
-    assert calls.loc[1, ["when", "status", "elapsed"]].tolist() == [START, 599, 0.0123]
+    assert calls.loc[1, ["when", "status", "elapsed"]].tolist() == [call.sent_at, 599, 0.0123]
     assert tokens.loc[1, ["issued", "expires"]].tolist() == [START, START + timedelta(seconds=899)]
     assert tokens.loc[1, ["lifetime", "remaining"]].tolist() == [899.0, 899.0]
     assert (tokens["expires"] - tokens["issued"]).dt.total_seconds().tolist() == tokens["lifetime"].tolist()
-    for table, width in ((calls, 85), (tokens, 125)):
+    for table, width in ((calls, 99), (tokens, 125)):
         assert max(map(len, table.to_string().splitlines())) <= width
 
 

@@ -18,7 +18,7 @@ import httpx
 
 from toolkit.auth.assertion import ASSERTION_TYPE, client_assertion
 from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair
-from toolkit.auth.tokens.retrying import RetryPolicy, with_retries
+from toolkit.auth.tokens.retrying import with_retries
 from toolkit.auth.tokens.single_flight import MemoryTokenStore, TokenSource, token_source
 from toolkit.auth.tokens.store import TokenStore
 from toolkit.auth.tokens.token import Token
@@ -28,6 +28,7 @@ from toolkit.core.document import GRANT_TYPE, TOKEN_PATH, Placeholder, header_na
 from toolkit.core.ledger import Authorization
 from toolkit.core.secret import Secret
 from toolkit.transport.flow import Flow
+from toolkit.transport.retry import Retry, can_be_sent_again
 
 Headers = tuple[tuple[str, str], ...]
 RawHeaders = list[tuple[bytes, bytes]]
@@ -43,11 +44,13 @@ class TokenRequest(NamedTuple):
         request: the request as it is sent, with credentials in its form.
         recorded_form: the form as a recording shows it.
         secrets: further secrets in this request besides the credentials, with the names of their placeholders.
+        tries: how many requests for this token have been sent, this one included.
     """
 
     request: httpx.Request
     recorded_form: bytes
     secrets: tuple[tuple[str, Secret], ...] = ()
+    tries: int = 1
 
 
 # Sends a token request below the cassette, which records it beside the calls.
@@ -189,7 +192,7 @@ class TokenAuthorizer(BearerAuthorizer):
         exchange: sends token requests.
         number: returns the number of a token in its session.
         new_jti: returns a new identifier for an assertion.
-        retries: how often and for how long a failed token request is repeated.
+        retry: how often and for how long a failed token request is repeated.
         timeout: timeout of each token request in seconds, or an httpx.Timeout; 30 seconds by default.
     """
 
@@ -205,7 +208,7 @@ class TokenAuthorizer(BearerAuthorizer):
         exchange: Exchange,
         number: Callable[[Token], int],
         new_jti: Callable[[], str] = lambda: str(uuid.uuid4()),
-        retries: RetryPolicy = RetryPolicy(),  # noqa: B008 - a frozen value
+        retry: Retry = Retry(),  # noqa: B008 - a frozen value
         timeout: float | httpx.Timeout | None = None,
     ) -> None:
         self._token_url = f"{auth_address}{TOKEN_PATH}"
@@ -214,9 +217,10 @@ class TokenAuthorizer(BearerAuthorizer):
         self._issuer = str(auth_address)
         self._exchange = exchange
         self._new_jti = new_jti
-        self._retries = retries
+        self._retry = retry
         # A request that no client builds has no timeout unless it is given one.
-        self._timeout = httpx.Timeout(TOKEN_REQUEST_TIMEOUT if timeout is None else timeout).as_dict()
+        timeout = httpx.Timeout(TOKEN_REQUEST_TIMEOUT, pool=None) if timeout is None else httpx.Timeout(timeout)
+        self._timeout = timeout.as_dict()
 
     def reject(self, token: Token, *, was_accepted: bool) -> bool:
         """Note that the service refused a token to somebody who borrowed it. Return True if a new one is worth a try.
@@ -230,10 +234,10 @@ class TokenAuthorizer(BearerAuthorizer):
         return self._source.reject(token)
 
     def _fetch(self, *, patiently: bool) -> Flow[Token]:
-        policy = self._retries if patiently else self._retries._replace(tries=1)
-        return with_retries(lambda: self._exchange(self._token_request()), self._clock, policy)
+        retry = self._retry if patiently else Retry(tries=1)
+        return with_retries(lambda tries: self._exchange(self._token_request(tries)), self._clock, retry)
 
-    def _token_request(self) -> TokenRequest:
+    def _token_request(self, tries: int) -> TokenRequest:
         """Return a token request with the credentials in its form and nowhere else (section 4.1)."""
         further = dict(self._credentials.form_fields)
         fields = {**further, "grant_type": GRANT_TYPE, "client_id": self._credentials.client_id}
@@ -254,7 +258,7 @@ class TokenAuthorizer(BearerAuthorizer):
             data=fields,
             extensions={"timeout": dict(self._timeout)},
         )
-        return TokenRequest(request, urlencode(shown, safe="<>").encode("ascii"), secrets)
+        return TokenRequest(request, urlencode(shown, safe="<>").encode("ascii"), secrets, tries)
 
     def _assertion(self, credentials: ClientKey) -> Secret:
         audiences = {"token-endpoint": self._token_url, "issuer": self._issuer}
@@ -302,11 +306,6 @@ def _trace_without_requests(trace: Callable[[str, dict[str, Any]], Any]) -> Call
         return trace(event, {name: value for name, value in info.items() if name not in _SHOW_CREDENTIALS})
 
     return traced
-
-
-def can_be_sent_again(request: httpx.Request) -> bool:
-    """Return True if the body is in memory, rather than a stream that was consumed when it was first sent."""
-    return isinstance(request.stream, httpx.ByteStream)
 
 
 def authorization(credentials: Credentials, token: Token | None = None, number: int | None = None) -> Authorization:

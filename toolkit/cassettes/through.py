@@ -28,8 +28,9 @@ from toolkit.core.errors import CassetteError
 from toolkit.core.ledger import EPOCH, TRAFFIC, Authorization, Call, Ledger
 from toolkit.core.user_code import warn
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest
-from toolkit.transport.flow import Apart, Flow, Read, run, run_async
+from toolkit.transport.flow import Apart, Enter, Flow, Read, run, run_async
 from toolkit.transport.network import Network
+from toolkit.transport.places import Places, pool_timeout, with_release
 
 if TYPE_CHECKING:
     from toolkit.scrubbing.scrubber import Scrubber
@@ -63,15 +64,17 @@ class Outgoing:
         path: path for the ledger.
         identity: who calls, for matching recordings.
         ledger: remembers the call; None for a plain client.
+        places: the places for calls that are under way at once; None if the transport below limits them itself.
     """
 
-    __slots__ = ("clock", "interface", "path", "request")
+    __slots__ = ("clock", "interface", "path", "places", "request")
     identity: Identity = ANYONE
     ledger: Ledger | None = None
 
-    def __init__(self, request: httpx.Request, clock: Clock) -> None:
+    def __init__(self, request: httpx.Request, clock: Clock, places: Places | None = None) -> None:
         self.request = request
         self.clock = clock
+        self.places = places
         self.interface = request.url.host
         self.path = request.url.path
 
@@ -94,7 +97,7 @@ def through(tape: Tape | None, outgoing: Outgoing) -> Flow[httpx.Response]:
 
     1. Look up the request as it would be recorded: scrubbed, and without credentials.
     2. If a recording matches, replay it. Nothing below runs.
-    3. Otherwise send the request, with credentials if the sender has any.
+    3. Otherwise wait for a free place and send the request, with credentials if the sender has any.
     4. Record the answer when the caller has read its body to the end. The caller gets it as it came.
 
     Args:
@@ -129,7 +132,7 @@ def through(tape: Tape | None, outgoing: Outgoing) -> Flow[httpx.Response]:
     clock, ledger = outgoing.clock, outgoing.ledger
     call = Call(clock.now(), outgoing.interface, request.method, outgoing.path, since=clock.monotonic())
     try:
-        response = yield from outgoing.send(call)
+        response = yield from (outgoing.send(call) if outgoing.places is None else _in_place(outgoing, call))
     except RECORDABLE as error:
         call.status = NO_ANSWER.status
         call.end(clock)
@@ -148,6 +151,21 @@ def through(tape: Tape | None, outgoing: Outgoing) -> Flow[httpx.Response]:
     # A transport that has the whole body at hand, as in tests, is recorded at once.
     is_long = response.is_stream_consumed and size_of(response.headers, [response.content]) >= LARGE_BODY
     return (yield Apart(observed)) if is_long else observed()
+
+
+def _in_place(outgoing: Outgoing, call: Call) -> Flow[httpx.Response]:
+    """Send a request when there is a place for it; the place is free again when the response is closed."""
+    places = outgoing.places
+    assert places is not None  # noqa: S101
+    if not places.enter():
+        yield Enter(places, pool_timeout(outgoing.request))
+        call.start(outgoing.clock)
+    try:
+        response = yield from outgoing.send(call)
+    except BaseException:
+        places.leave()
+        raise
+    return with_release(response, places.leave, places.leave)
 
 
 def _note_replay(tape: Tape, outgoing: Outgoing, match: Interaction) -> None:
@@ -170,6 +188,7 @@ def _replayed(interaction: Interaction, interface: str, path: str) -> Call:
         interaction.response.status,
         interaction.elapsed,
         interaction.authorized_by,
+        interaction.tries,
     )
 
 
@@ -190,6 +209,7 @@ def _recorder(tape: Tape, request: RecordedRequest, response: httpx.Response, ca
                 recorded_at=call.sent_at,
                 elapsed=call.elapsed,
                 authorized_by=call.authorized_by,
+                tries=call.tries,
             )
         )
 
@@ -205,6 +225,7 @@ def _record_failure(tape: Tape, request: RecordedRequest, call: Call, error: htt
         elapsed=call.elapsed,
         authorized_by=call.authorized_by,
         failure=as_failure(error),
+        tries=call.tries,
     )
     try:
         tape.record(interaction)
@@ -233,13 +254,14 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         # A Network opens nothing until a request is sent, which a replay never does.
         self._inner: Any = Network(is_async=False) if inner is None else inner
         self._inner_async: Any = Network(is_async=True) if inner is None else inner
+        self._places = Places() if inner is None else None
         self._clock = clock or SystemClock()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        return run(through(self._tape, Outgoing(request, self._clock)), self._inner)
+        return run(through(self._tape, Outgoing(request, self._clock, self._places)), self._inner)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        return await run_async(through(self._tape, Outgoing(request, self._clock)), self._inner_async)
+        return await run_async(through(self._tape, Outgoing(request, self._clock, self._places)), self._inner_async)
 
     def close(self) -> None:
         if isinstance(self._inner, httpx.BaseTransport):

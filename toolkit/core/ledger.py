@@ -15,7 +15,7 @@ from toolkit.core.clock import Clock
 from toolkit.core.document import CredentialKind, Environment
 
 EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)  # the time of a recording without a time of its own
-_MOST_TOKENS: Final = 10**9  # a larger number is not a count, and may be too long to print
+_MOST: Final = 10**9  # a larger number is not a count, and may be too long to print
 
 
 class Authorization(NamedTuple):
@@ -59,8 +59,8 @@ class Authorization(NamedTuple):
         if not isinstance(fields, Mapping):
             raise TypeError(f"an authorization is a mapping, not {type(fields).__name__}")
         token, issued_at, expires_at = fields.get("token"), fields.get("issued_at"), fields.get("expires_at")
-        if token is not None and (type(token) is not int or not 1 <= token < _MOST_TOKENS):
-            raise ValueError("the number of a token is a whole number from 1")
+        if token is not None:
+            checked_count(token, "the number of a token")
         return cls(
             kind=CredentialKind(fields["kind"]),
             environment=Environment(fields["environment"]),
@@ -75,6 +75,8 @@ class Authorization(NamedTuple):
 class Call:
     """A request that was sent.
 
+    If it was sent several times, all but `tries` is about the last time.
+
     Attributes:
         sent_at: when it was sent.
         interface: name of the interface, or the host if the address is not one of the service's.
@@ -83,6 +85,7 @@ class Call:
         status: HTTP status code; 599 if no response came.
         elapsed: time from sending to the end of the body, or to the failure; None while the call is unfinished.
         authorized_by: how it was authorized; None for a token request.
+        tries: how often it was sent, from 1.
         since: reading of the monotonic clock when it was sent, in seconds; means nothing for a replayed call.
     """
 
@@ -93,6 +96,7 @@ class Call:
     status: int | None = None
     elapsed: timedelta | None = None
     authorized_by: Authorization | None = None
+    tries: int = 1
     since: float = field(default=0.0, compare=False, repr=False)
 
     def start(self, clock: Clock) -> None:
@@ -141,6 +145,17 @@ class Traffic:
 
 
 TRAFFIC: Final = Traffic()
+
+
+def checked_count(value: Any, what: str) -> int:
+    """Return a count from a recording unchanged.
+
+    Raises:
+        ValueError: if it is not a whole number from 1.
+    """
+    if type(value) is not int or not 1 <= value < _MOST:
+        raise ValueError(f"{what} is a whole number from 1")
+    return value
 
 
 def instant_text(instant: datetime) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import httpx
 
-from toolkit.auth.authorizers import AuthorizedRequest, Authorizer
+from toolkit.auth.authorizers import Authorizer
 from toolkit.auth.tokens.token import Token
 from toolkit.cassettes import cell_cassette
 from toolkit.cassettes.replay.matching import Identity
@@ -27,8 +27,10 @@ from toolkit.scrubbing.messages import HeaderList
 from toolkit.session.card import session_source
 from toolkit.session.opening import register_with
 from toolkit.session.scope import Scope
-from toolkit.transport.flow import Flow, Read, run, run_async
+from toolkit.session.tries import Gentleness, send_with_tries
+from toolkit.transport.flow import Flow, run, run_async
 from toolkit.transport.origin import note_origin
+from toolkit.transport.places import Places
 
 if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
@@ -115,6 +117,8 @@ class Sender:
         known: known secrets, with the placeholders of the session's own cassette if it has one.
         make_authorizer: called when the first request goes out; a replay never needs it.
         settings: passed on to the cassette of a running cell.
+        gentleness: whether and how fast requests are sent.
+        places: the places for calls that are under way at once; None if the transport limits them itself.
 
     Attributes:
         ledger: the calls so far.
@@ -129,12 +133,16 @@ class Sender:
         known: KnownSecrets,
         make_authorizer: Callable[[], Authorizer],
         settings: Settings,
+        gentleness: Gentleness,
+        places: Places | None = None,
     ) -> None:
         self.ledger = Ledger()
         self.clock = clock
         self.cassette = cassette
         self.identity = identity
         self.known = known
+        self.gentleness = gentleness
+        self.places = places
         self._make_authorizer = make_authorizer
         self._settings = settings
         self._authorizer: Authorizer | None = None
@@ -199,6 +207,7 @@ class SessionRequest(Outgoing):
     ) -> None:
         self.request = request
         self.clock = sender.clock
+        self.places = sender.places
         self.interface = scope.interface
         self.path = path
         self.identity = sender.identity
@@ -211,24 +220,17 @@ class SessionRequest(Outgoing):
         return self._scope.to_record(self.request)
 
     def send(self, call: Call) -> Flow[httpx.Response]:
-        """Send a copy with credentials; after a 401, renew the token and send it once more where that is possible."""
+        """Send a copy with credentials, again where that may help; see `toolkit.session.tries`."""
         outgoing = self._scope.to_send(self.request)
         raw = self._raw if outgoing is self.request else outgoing.headers.raw
-        authorizer = self._sender.authorizer()
-        grant = authorizer.grant_at(call.sent_at, call.since)
-        if grant is None:
-            grant = yield from authorizer.obtain()
-            call.start(self.clock)
-        call.authorized_by = grant.authorization
-        response: httpx.Response = yield AuthorizedRequest(outgoing, grant, raw)
-        if authorizer.note_answer(self.request, response.status_code, grant):
-            yield Read(response)  # frees its connection
-            grant = yield from authorizer.obtain()
-            call.start(self.clock)
-            call.authorized_by = grant.authorization
-            response = yield AuthorizedRequest(outgoing, grant, raw)
-            authorizer.note_answer(self.request, response.status_code, grant)
-        return response
+        return send_with_tries(
+            outgoing,
+            raw,
+            call,
+            authorizer=self._sender.authorizer(),
+            clock=self.clock,
+            gentleness=self._sender.gentleness,
+        )
 
     def placeholders(self) -> HeaderList:
         return self._sender.authorizer().recorded_headers

@@ -28,8 +28,10 @@ from toolkit.session.history import History
 from toolkit.session.opening import open_cassette, open_token_store, resolve_credentials, scope_of
 from toolkit.session.pages import Pages
 from toolkit.session.sending import InterfaceTransport, Sender
+from toolkit.session.tries import Gentleness
 from toolkit.transport.network import Network, ProxyTypes, Verify, as_timeout
 from toolkit.transport.pacing import as_rate
+from toolkit.transport.places import Places
 from toolkit.transport.retry import Retry, as_retry
 
 if TYPE_CHECKING:
@@ -92,7 +94,8 @@ class _Session(Generic[ClientType]):
                 keeps them encrypted in the user's cache folder, for all processes that have the credentials
                 (but in memory if a Signer keeps the private key); or a store of your own.
             timeout: seconds, an httpx.Timeout, or None for no limit. Also applies to token requests, for
-                which None means 30 seconds.
+                which None means 30 seconds. Seconds do not count while a call waits because a hundred others of the
+                session are under way; an httpx.Timeout limits that too, with its `pool`.
             verify: TLS verification as httpx takes it; False is allowed for loopback only.
             proxy: a proxy for everything but loopback; by default from the proxy variables.
             transport: an httpx transport in place of the network, mainly for tests.
@@ -126,6 +129,8 @@ class _Session(Generic[ClientType]):
             known=known,
             make_authorizer=self._make_authorizer,
             settings=self.settings,
+            gentleness=Gentleness.of(self.retry, self.per_second, self.credentials, self._clock),
+            places=Places() if transport is None else None,
         )
         self._history = History(self.cassette, self._sender)
         self._clients: dict[Interface, ClientType] = {}
@@ -235,7 +240,8 @@ class _Session(Generic[ClientType]):
         yield from self._clients.values()
         yield self._below
 
-    def _finish_cassette(self, *, well: bool) -> None:
+    def _finish(self, *, well: bool) -> None:
+        self._sender.gentleness.end()
         if self.cassette is None or not self._owns_cassette:
             return
         if well:
@@ -282,7 +288,7 @@ class Session(_Session[httpx.Client]):
     def _close(self, *, well: bool) -> None:
         for transport in self._transports():
             transport.close()
-        self._finish_cassette(well=well)
+        self._finish(well=well)
 
     def _make_client(self, base_url: str, transport: InterfaceTransport) -> httpx.Client:
         return httpx.Client(base_url=base_url, transport=transport, timeout=self._timeout)
@@ -316,7 +322,7 @@ class AsyncSession(_Session[httpx.AsyncClient]):
     async def _close(self, *, well: bool) -> None:
         for transport in self._transports():
             await transport.aclose()
-        self._finish_cassette(well=well)
+        self._finish(well=well)
 
     def _make_client(self, base_url: str, transport: InterfaceTransport) -> httpx.AsyncClient:
         return httpx.AsyncClient(base_url=base_url, transport=transport, timeout=self._timeout)

@@ -56,7 +56,8 @@ class TokenExchange:
         known, clock, request = self._sender.known, self._sender.clock, token_request.request
         for kind, secret in token_request.secrets:
             known.add(kind, secret)
-        call = Call(clock.now(), Interface.AUTH, "POST", TOKEN_PATH, since=clock.monotonic())
+        tries = token_request.tries
+        call = Call(clock.now(), Interface.AUTH, "POST", TOKEN_PATH, tries=tries, since=clock.monotonic())
         failure: Unreachable | None = None
         try:
             response: httpx.Response = yield request
@@ -98,6 +99,7 @@ class TokenExchange:
                 recorded_at=call.sent_at,
                 elapsed=call.elapsed,
                 token_obtained=authorization(self._credentials, token, number),
+                tries=call.tries,
             )
         )
 

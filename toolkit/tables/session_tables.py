@@ -20,18 +20,20 @@ def calls_table(calls: Sequence[Call], *, first: int = 1) -> pd.DataFrame:
     """Return one row for each call, in the order in which they were sent; the index "call" counts from `first`.
 
     The columns and their types are the same if there are no calls:
-        when (datetime64[us, UTC]): second in which the call was sent.
+        when (datetime64[us, UTC]): when the call was sent, the last time if it was sent several times.
         interface (str): name of the interface, or the host of another address.
         method (str): HTTP method.
         path (str): path without the address and without the query.
         status (Int64): HTTP status code; 599 for a call that got no answer.
-        elapsed (float64): seconds from sending to the end of the body, to a tenth of a millisecond;
+        elapsed (float64): seconds from sending (the last time) to the end of the body, to a tenth of a millisecond;
             missing while the call is unfinished.
+        tries (Int64): how often the call was sent: more than 1 if it was sent again after 429, 503 or a broken
+            connection, or with a new token after a 401.
         token (Int64): number of the token that authorized the call; missing for a key pair and a token request.
     """
     sent = sorted(calls, key=lambda call: call.sent_at)
     columns = {
-        "when": _series(_INSTANT, (_to_the_second(call.sent_at) for call in sent)),
+        "when": _series(_INSTANT, (call.sent_at for call in sent)),
         "interface": _series("str", (str(call.interface) for call in sent)),
         "method": _series("str", (call.method for call in sent)),
         "path": _series("str", (call.path for call in sent)),
@@ -39,6 +41,7 @@ def calls_table(calls: Sequence[Call], *, first: int = 1) -> pd.DataFrame:
         "elapsed": _series(
             "float64", (None if call.elapsed is None else round(call.elapsed.total_seconds(), 4) for call in sent)
         ),
+        "tries": _series("Int64", (call.tries for call in sent)),
         "token": _series("Int64", (call.authorized_by and call.authorized_by.token for call in sent)),
     }
     return pd.DataFrame(columns).set_index(pd.RangeIndex(first, first + len(sent), name="call"))

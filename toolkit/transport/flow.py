@@ -5,6 +5,9 @@ the drivers `run` and `run_async` do the I/O and differ only in `await`. The eff
 
 - an `httpx.Request`: send it through the transport; the outcome is the `httpx.Response` with its body unread;
 - `Read(message)`: read the body of a request or response; the outcome is its bytes;
+- `Discard(response)`: close a response that nobody reads, its body read to the end if it is short, which keeps the
+  connection open for the next request; the outcome is None;
+- `Enter(places, seconds)`: wait for a free place; the outcome is None;
 - `Apart(function)`: call a function that computes for long, on another thread if an event loop waits; the outcome is
   its value;
 - `Pause(seconds, clock)`: let time pass; the outcome is None;
@@ -21,12 +24,13 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from os import getpid
 from threading import Event, get_ident
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 import httpx
 from httpx import Request
 
 from toolkit.core.clock import Clock, sleep, sleep_async
+from toolkit.transport.places import Places
 from toolkit.transport.tracebacks import without_frames
 
 if TYPE_CHECKING:
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _under_way: Final[set[Task[Any]]] = set()
+_SHORT_BODY: Final = 1 << 16  # bytes; a connection is cheaper than reading more than that for nothing
 _LONGEST_SILENCE: Final = 1.0  # seconds without a response after which an event loop counts as stuck
 
 
@@ -87,6 +92,19 @@ class Read(NamedTuple):
     message: Request | httpx.Response
 
 
+class Discard(NamedTuple):
+    """Close a response that nobody reads."""
+
+    response: httpx.Response
+
+
+class Enter(NamedTuple):
+    """Wait for one of the places of a session, for so many seconds at most; None for no limit."""
+
+    places: Places
+    seconds: float | None
+
+
 class Apart(NamedTuple):
     """Call a function that computes for long."""
 
@@ -123,7 +141,7 @@ class Wait(NamedTuple):
     flight: Flight
 
 
-Effect = Request | Read | Apart | Pause | WhichLoop | Shielded | Wait
+Effect = Request | Read | Discard | Enter | Apart | Pause | WhichLoop | Shielded | Wait
 Flow = Generator[Effect, Any, T]
 
 
@@ -188,16 +206,20 @@ async def run_async(flow: Flow[T], transport: httpx.AsyncBaseTransport) -> T:
             failure = error
 
 
-def _outcome(effect: Apart | Pause | WhichLoop | Wait) -> Any:
+def _outcome(effect: Discard | Enter | Apart | Pause | WhichLoop | Wait) -> Any:
     """Return the outcome of an effect that needs no transport."""
     if isinstance(effect, Apart):
         return effect.function()
     if isinstance(effect, Pause):
         return sleep(effect.clock, effect.seconds)
+    if isinstance(effect, Enter):
+        return effect.places.wait(effect.seconds)
+    if isinstance(effect, Discard):
+        return _discard(effect.response)
     return _wait(effect.flight) if isinstance(effect, Wait) else None
 
 
-async def _outcome_async(effect: Apart | Pause | WhichLoop | Wait) -> Any:
+async def _outcome_async(effect: Discard | Enter | Apart | Pause | WhichLoop | Wait) -> Any:
     """Return the outcome of an effect that needs no transport."""
     import asyncio
 
@@ -205,7 +227,37 @@ async def _outcome_async(effect: Apart | Pause | WhichLoop | Wait) -> Any:
         return await call_apart(effect.function)
     if isinstance(effect, Pause):
         return await sleep_async(effect.clock, effect.seconds)
+    if isinstance(effect, Enter):
+        return await effect.places.wait_async(effect.seconds)
+    if isinstance(effect, Discard):
+        return await _discard_async(effect.response)
     return await _wait_async(effect.flight) if isinstance(effect, Wait) else asyncio.get_running_loop()
+
+
+def _discard(response: httpx.Response) -> None:
+    try:
+        size = 0
+        for chunk in cast("httpx.SyncByteStream", response.stream):
+            size += len(chunk)
+            if size > _SHORT_BODY:
+                break
+    except httpx.TransportError:
+        pass  # the connection broke, and is closed
+    finally:
+        response.close()
+
+
+async def _discard_async(response: httpx.Response) -> None:
+    try:
+        size = 0
+        async for chunk in cast("httpx.AsyncByteStream", response.stream):
+            size += len(chunk)
+            if size > _SHORT_BODY:
+                break
+    except httpx.TransportError:
+        pass  # the connection broke, and is closed
+    finally:
+        await response.aclose()
 
 
 async def call_apart(function: Callable[[], T]) -> T:

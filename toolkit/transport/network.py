@@ -9,15 +9,17 @@ from __future__ import annotations
 import ssl
 import threading
 from collections.abc import Mapping
+from functools import partial
 from numbers import Real
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import httpx
 
 from toolkit.core.addresses import is_loopback
 from toolkit.core.errors import ConfigurationError, ServiceError, Unreachable, UnsafeAddress
 from toolkit.core.escaping import excerpt
+from toolkit.transport.connections import ONE_CONNECTION, Connections
 
 Verify = bool | str | ssl.SSLContext
 ProxyTypes = str | httpx.URL | httpx.Proxy
@@ -49,15 +51,15 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
         self.verify = verify
         self.proxy = proxy
         self._proxies = proxies
-        self._transports: dict[str, Any] = {}
-        self._routes: dict[tuple[bytes, bytes, int | None], Any] = {}
+        self._routes: dict[tuple[bytes, bytes, int | None], Connections] = {}
+        self._contexts: dict[bool, ssl.SSLContext] = {}
         self._lock = threading.Lock()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        return cast("httpx.Response", self._transport_for(request.url).handle_request(request))
+        return self._connections_to(request.url).handle_request(request)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        return cast("httpx.Response", await self._transport_for(request.url).handle_async_request(request))
+        return await self._connections_to(request.url).handle_async_request(request)
 
     def close(self) -> None:
         for transport in self._take_transports():
@@ -68,12 +70,11 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
             await transport.aclose()
 
     def _take_transports(self) -> list[Any]:
-        transports = list(self._transports.values())
-        self._transports.clear()
+        routes = list(self._routes.values())
         self._routes.clear()
-        return transports
+        return [transport for route in routes for transport in route.take_all()]
 
-    def _transport_for(self, url: httpx.URL) -> Any:
+    def _connections_to(self, url: httpx.URL) -> Connections:
         place = url.raw_scheme, url.raw_host, url.port
         route = self._routes.get(place)
         if route is None:
@@ -83,8 +84,9 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
                     "Leave verify out, or pass the path of a file with the certificate authority.",
                     about="verify",
                 )
+            make = partial(self._transport, self._proxy_for(url), url.scheme)
             with self._lock:
-                route = self._routes[place] = self._transport(self._proxy_for(url), url.scheme)
+                route = self._routes.setdefault(place, Connections(make))
         return route
 
     def _proxy_for(self, url: httpx.URL) -> ProxyTypes | None:
@@ -101,29 +103,38 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
         return proxy if "://" in proxy else f"http://{proxy}"
 
     def _transport(self, proxy: ProxyTypes | None, scheme: str) -> Any:
-        is_plain = proxy is None and scheme == "http"
-        name = scheme if proxy is None else str(proxy.url if isinstance(proxy, httpx.Proxy) else proxy)
-        if name not in self._transports:
-            make = httpx.AsyncHTTPTransport if self._is_async else httpx.HTTPTransport
-            # Loading certificate authorities is slow. Plain http does not need them; an empty context trusts nobody.
-            verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_plain else _context(self.verify)
-            try:
-                self._transports[name] = make(verify=verify, proxy=proxy)
-            except (ValueError, httpx.InvalidURL):
-                raise ConfigurationError(
-                    "The proxy is not a URL that httpx can use.",
-                    "Write it like http://proxy.example:3128.",
-                    about="proxy",
-                ) from None
-            except ImportError:
-                raise ConfigurationError(
-                    "A SOCKS proxy needs one more package.", "Install httpx[socks].", about="proxy"
-                ) from None
-        return self._transports[name]
+        make = httpx.AsyncHTTPTransport if self._is_async else httpx.HTTPTransport
+        try:
+            return make(
+                verify=self._context(is_plain=proxy is None and scheme == "http"), proxy=proxy, limits=ONE_CONNECTION
+            )
+        except (ValueError, httpx.InvalidURL):
+            raise ConfigurationError(
+                "The proxy is not a URL that httpx can use.",
+                "Write it like http://proxy.example:3128.",
+                about="proxy",
+            ) from None
+        except ImportError:
+            raise ConfigurationError(
+                "A SOCKS proxy needs one more package.", "Install httpx[socks].", about="proxy"
+            ) from None
+
+    def _context(self, *, is_plain: bool) -> ssl.SSLContext:
+        """Return the TLS context that all connections share, because loading certificate authorities is slow."""
+        with self._lock:
+            context = self._contexts.get(is_plain)
+            if context is None:
+                # Plain http does not need authorities; an empty context trusts nobody.
+                context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_plain else _context(self.verify)
+                self._contexts[is_plain] = context
+            return context
 
 
-def as_timeout(timeout: object) -> float | httpx.Timeout | None:
+def as_timeout(timeout: object) -> httpx.Timeout | None:
     """Return the timeout of a session; httpx itself would notice a malformed timeout only at the first call.
+
+    A number of seconds limits connecting, sending and each part of the answer. It does not limit the time in which a
+    call waits for others of the session to end: a queue is not a failure. An httpx.Timeout limits what it names.
 
     Raises:
         ConfigurationError: if it is not None, a number of seconds above 0, or an httpx.Timeout of such numbers.
@@ -133,7 +144,7 @@ def as_timeout(timeout: object) -> float | httpx.Timeout | None:
             if seconds not in (None, 0):  # 0 means not to wait at all, which makes sense for a part
                 _seconds(seconds, f"The {part} timeout")
         return timeout
-    return None if timeout is None else _seconds(timeout, "The timeout")
+    return None if timeout is None else httpx.Timeout(_seconds(timeout, "The timeout"), pool=None)
 
 
 def origin(url: httpx.URL) -> str:
@@ -190,10 +201,10 @@ def _verifies_nothing(verify: Verify) -> bool:
     return verify is False or (isinstance(verify, ssl.SSLContext) and verify.verify_mode is ssl.CERT_NONE)
 
 
-def _context(verify: Verify) -> ssl.SSLContext | bool:
-    """Return `verify` with a context in place of the path of certificate authorities, as httpx wants it."""
+def _context(verify: Verify) -> ssl.SSLContext:
+    """Return the TLS context for `verify`."""
     if not isinstance(verify, str):
-        return verify
+        return httpx.create_ssl_context(verify)
     try:
         if Path(verify).is_dir():
             return ssl.create_default_context(capath=verify)

@@ -1,9 +1,133 @@
-"""Calls at a limited rate."""
+"""Calls at a limited rate, spread over all threads, tasks and sessions of this process that share credentials.
+
+A call takes a number, waits until the schedule has reached it, and looks at the schedule once more before it is sent.
+So the order is that of arrival, a call that gives up costs nothing but its turn, and a rate that changes applies to
+those who wait. Locks are held only to compute, never while waiting.
+"""
 
 from __future__ import annotations
 
+import threading
+from typing import Final
+from weakref import WeakKeyDictionary, WeakSet
+
+from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.errors import ConfigurationError
+from toolkit.transport.flow import Pause
 from toolkit.transport.retry import is_number
+
+_LONGEST_NAP: Final = 1.0  # seconds; whoever waits longer looks at half time whether the rate has changed
+_LONGEST_SLEEP: Final = 3600.0  # seconds; more than any system can sleep at once is possible with a low rate
+_EXACT: Final = 1e-6  # seconds; what is left of a pause when a clock is not exact
+_LATENESS: Final = 0.1  # seconds by which calls may be late and still catch up with the schedule
+
+
+class Rate:
+    """A rate that a session asks for; it counts until it is dropped or garbage collected."""
+
+    __slots__ = ("__weakref__", "per_second")
+
+    def __init__(self, per_second: float) -> None:
+        self.per_second = per_second
+
+
+class Pace:
+    """The schedule of the calls with one set of credentials.
+
+    The calls are numbered, and the call `n` is due at `start + n / rate`, where the rate is the lowest that anyone asks
+    for. The start is moved on when nobody has called for a while, and when calls come too late (the machine slept, the
+    event loop was busy), since they would all be sent at once otherwise.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._rates: WeakSet[Rate] = WeakSet()
+        self._rate: float | None = None
+        self._start = 0.0
+        self._numbers = 0
+
+    @property
+    def is_limited(self) -> bool:
+        """True if anyone asks for a rate."""
+        return len(self._rates) > 0
+
+    def add(self, per_second: float) -> Rate:
+        """Ask for a rate; keep what is returned for as long as it shall count."""
+        rate = Rate(per_second)
+        with self._lock:
+            self._rates.add(rate)
+        return rate
+
+    def drop(self, rate: Rate) -> None:
+        """Stop asking for a rate."""
+        with self._lock:
+            self._rates.discard(rate)
+
+    def number(self, now: float) -> int:
+        """Return the number of a new call, at a reading of the monotonic clock in seconds."""
+        with self._lock:
+            self._follow_rate(now)
+            number = self._numbers
+            self._numbers += 1
+            if self._rate is not None:
+                self._start = max(self._start, now - number / self._rate)
+            return number
+
+    def seconds_left(self, number: int, now: float) -> float:
+        """Return in how many seconds a call is due; 0 if it may be sent now, which it then must be."""
+        with self._lock:
+            self._follow_rate(now)
+            if self._rate is None:
+                return 0.0
+            left = self._start + number / self._rate - now
+            if left > _EXACT:
+                return left
+            if -left > max(_LATENESS, 1 / self._rate):
+                self._start -= left
+            return 0.0
+
+    def _follow_rate(self, now: float) -> None:
+        """Take over the lowest rate; the place in the schedule that has been reached stays the same."""
+        rate = min((rate.per_second for rate in self._rates), default=None)
+        if rate != self._rate:
+            reached = self._numbers if self._rate is None else (now - self._start) * self._rate
+            self._start = now if rate is None else now - reached / rate
+            self._rate = rate
+
+
+def nap(pace: Pace, number: int, clock: Clock) -> Pause | None:
+    """Return a pause after which to look again whether a call is due, or None if it is."""
+    left = pace.seconds_left(number, clock.monotonic())
+    return Pause(min(left, max(left / 2, _LONGEST_NAP), _LONGEST_SLEEP), clock) if left else None
+
+
+class _Paces:
+    """The paces of all credentials on one clock."""
+
+    def __init__(self) -> None:
+        self._paces: dict[str, Pace] = {}
+
+    def of(self, key: str) -> Pace:
+        return self._paces.setdefault(key, Pace())
+
+
+_ON_THIS_MACHINE: Final = _Paces()
+_ON_CLOCKS: Final[WeakKeyDictionary[Clock, _Paces]] = WeakKeyDictionary()
+
+
+def pace_of(key: str, clock: Clock) -> Pace:
+    """Return the pace that all share who have the same credentials and the same clock.
+
+    Args:
+        key: stands for the credentials.
+        clock: the machine's, or one of a test, whose readings mean nothing elsewhere.
+    """
+    if isinstance(clock, SystemClock):
+        return _ON_THIS_MACHINE.of(key)
+    try:
+        return _ON_CLOCKS.setdefault(clock, _Paces()).of(key)
+    except TypeError:  # a clock that cannot be a dictionary key: each session gets a pace of its own
+        return Pace()
 
 
 def as_rate(per_second: object) -> float | None:

@@ -91,6 +91,33 @@ def as_retry(retry: object) -> Retry:
     )
 
 
+def seconds_before_retry(
+    retry: Retry,
+    request: httpx.Request,
+    outcome: httpx.Response | httpx.TransportError,
+    *,
+    tries: int,
+    elapsed: float,
+    now: datetime,
+    jitter: float,
+) -> float | None:
+    """Return the seconds to wait before a call is sent again, or None if it is not.
+
+    Args:
+        retry: the limits.
+        request: the call.
+        outcome: the answer to the last try, or the error that it ended in.
+        tries: how often the call was sent so far.
+        elapsed: seconds since it was sent first.
+        now: the present instant, from which a Retry-After with a date counts if the answer has no date of its own.
+        jitter: a random number from 0 to 1.
+    """
+    if tries >= retry.tries or not may_be_repeated(request) or not may_pass(outcome):
+        return None
+    retry_after = retry_after_of(outcome.headers, now) if isinstance(outcome, httpx.Response) else None
+    return retry.pause(tries, elapsed, retry_after, jitter=jitter)
+
+
 def may_be_repeated(request: httpx.Request) -> bool:
     """Check whether a request may be sent again: only reads, and only with a body that is still there."""
     return request.method in _REPEATED_METHODS and can_be_sent_again(request)
@@ -123,8 +150,11 @@ def retry_after_of(headers: Mapping[str, str], now: datetime) -> float | None:
 
 
 def is_number(value: Any) -> bool:
-    """Check whether a value is a finite number; True and False are not."""
-    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+    """Check whether a value is a finite number that a float can hold; True and False are not."""
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _invalid(name: str, expected: str) -> ConfigurationError:

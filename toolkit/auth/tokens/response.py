@@ -15,6 +15,7 @@ from toolkit.core.escaping import excerpt
 from toolkit.core.ledger import parse_http_date
 from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
+from toolkit.transport.retry import retry_after_of
 
 _NOTABLE_CLOCK_OFFSET: Final = timedelta(seconds=30)
 _TOKENS: Final = ("access_token", "refresh_token", "id_token")
@@ -110,7 +111,7 @@ def _refusal(
     if not isinstance(error, str) or not error or not set(error) <= _ERROR_CODE_CHARACTERS:
         error = None
     code = excerpt(scrub(error), 60) if error else None
-    offset, wait = _clock_offset(headers, now), _retry_after(headers, now)
+    offset, wait = _clock_offset(headers, now), retry_after_of(headers, now)
     if status == 429 or not 400 <= status < 500 or error == "temporarily_unavailable":
         did = "gave no token"
     else:
@@ -136,20 +137,6 @@ def _clock_offset(headers: Mapping[str, str], now: datetime) -> timedelta | None
     """Return this machine's clock minus the server's; None if the reply has no readable Date."""
     server_time = parse_http_date(headers.get("date", ""))
     return None if server_time is None else now - server_time
-
-
-def _retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return the seconds that the service asks to wait (RFC 9110 section 10.2.3), or None.
-
-    An instant counts from the server's own Date, since the two clocks may differ.
-    """
-    text = headers.get("retry-after", "").strip()
-    if text.isascii() and text.isdecimal():
-        return float(text[:9])
-    instant = parse_http_date(text)
-    if instant is None:
-        return None
-    return max((instant - (parse_http_date(headers.get("date", "")) or now)).total_seconds(), 0.0)
 
 
 def _json_object(body: bytes) -> dict[str, Any] | None:

@@ -1,20 +1,20 @@
 """Send a token request again if that may help.
 
-429, 5xx, `temporarily_unavailable` and broken connections may pass: such a request is sent again, after a pause
-that doubles each time, or after the pause that the service asks for (RFC 9110 section 10.2.3). The service document
-shows no rate limits; the bounds are ours.
+429, 5xx, `temporarily_unavailable` and broken connections may pass: such a request is sent again after a pause, within
+the limits that calls have too (`transport.retry`). The service document shows no rate limits; the bounds are ours.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 from toolkit.auth.tokens.token import Token
 from toolkit.core.clock import Clock
 from toolkit.core.errors import TokenError, TokenRefused, Unreachable
 from toolkit.transport.flow import Flow, Pause
+from toolkit.transport.retry import Retry
 
 # RFC 6749 section 5.2: the same request is refused again until somebody changes something.
 LASTING: Final = frozenset(
@@ -25,37 +25,21 @@ PASSING_IS_REMEMBERED: Final = 1.0  # seconds; for callers who waited for the re
 LONGEST_REMEMBERED: Final = 60.0  # seconds; bounds a Retry-After
 
 
-class RetryPolicy(NamedTuple):
-    """Limits for the tries of a token request.
+def with_retries(
+    attempt: Callable[[int], Flow[Token]],
+    clock: Clock,
+    retry: Retry,
+    *,
+    random: Callable[[], float] = random.random,
+) -> Flow[Token]:
+    """Send a token request until it gives a token, fails for good, or reaches the limits.
 
-    Attributes:
-        tries: the most requests to send, including the first.
-        within: seconds after the first request in which another may be sent.
-        first_pause: seconds before the second request; each later pause is twice as long.
-        jitter: returns a number from 0 to 1 that shortens a pause by up to half, so that many callers spread out.
-    """
-
-    tries: int = 4
-    within: float = 30.0
-    first_pause: float = 0.25
-    jitter: Callable[[], float] = random.random
-
-    def pause(self, tries: int, elapsed: float, retry_after: float | None) -> float | None:
-        """Return the seconds to wait before the next try, or None if there should not be another.
-
-        `tries` requests were sent so far, the first of them `elapsed` seconds ago.
-        """
-        if tries >= self.tries:
-            return None
-        pause = self.first_pause * 2 ** (tries - 1) * (1 - self.jitter() / 2)
-        pause = max(pause, retry_after or 0.0)
-        return pause if elapsed + pause <= self.within else None
-
-
-def with_retries(attempt: Callable[[], Flow[Token]], clock: Clock, policy: RetryPolicy) -> Flow[Token]:
-    """Send a token request until it gives a token, fails for good, or reaches the limits of the policy.
-
-    `attempt` makes a new request each time, because an assertion is valid for one request only.
+    Args:
+        attempt: makes and sends a new request, because an assertion is valid for one request only; is given the number
+            of the try, from 1.
+        clock: where time comes from.
+        retry: the limits.
+        random: returns a number from 0 to 1, which a pause is multiplied with.
 
     Raises:
         TokenError, Unreachable: the error of the last try, with the number of tries in its message.
@@ -65,11 +49,12 @@ def with_retries(attempt: Callable[[], Flow[Token]], clock: Clock, policy: Retry
         tries += 1
         failure: TokenRefused | Unreachable
         try:
-            return (yield from attempt())
+            return (yield from attempt(tries))
         except (TokenRefused, Unreachable) as error:
             failure = error
         retry_after = failure.retry_after if isinstance(failure, TokenRefused) else None
-        pause = policy.pause(tries, clock.monotonic() - first_sent, retry_after) if failure.is_passing else None
+        elapsed = clock.monotonic() - first_sent
+        pause = retry.pause(tries, elapsed, retry_after, jitter=random()) if failure.is_passing else None
         if pause is None:  # raised outside of the handler, so that the error has no context
             raise failure if tries == 1 else failure.reworded(f"{failure.what} {tries} tries.", failure.next_step)
         yield Pause(pause, clock)

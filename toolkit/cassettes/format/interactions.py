@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from toolkit.core.errors import CassetteCorrupt
-from toolkit.core.ledger import EPOCH, Authorization, instant_text, parse_instant
+from toolkit.core.ledger import EPOCH, Authorization, checked_count, instant_text, parse_instant
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes, header_text
 
 MARKER: Final = b"# service-access-toolkit cassette 1\n"
@@ -54,11 +54,13 @@ class Interaction(NamedTuple):
     """A request and its response, with what the recorder noted about the call.
 
     Attributes:
-        recorded_at: when the request was sent; None in foreign cassettes without a Date header.
+        recorded_at: when the request was sent, the last time if it was sent several times; None in foreign cassettes
+            without a Date header.
         elapsed: from sending the request to the end of the response body; None in foreign cassettes.
         authorized_by: how the call was authorized; None for token requests and in foreign cassettes.
         token_obtained: for a token request, what its token authorizes; None for other calls.
         failure: why no answer came, in which case the response is NO_ANSWER; None if there is a response.
+        tries: how often the request was sent; only the last answer is recorded.
     """
 
     request: RecordedRequest
@@ -68,6 +70,7 @@ class Interaction(NamedTuple):
     authorized_by: Authorization | None = None
     token_obtained: Authorization | None = None
     failure: RecordedFailure | None = None
+    tries: int = 1
 
 
 def encode(interaction: Interaction) -> bytes:
@@ -96,6 +99,8 @@ def encode(interaction: Interaction) -> bytes:
         item["recorded_at"] = instant_text(interaction.recorded_at)
     if interaction.elapsed is not None:
         item["elapsed"] = interaction.elapsed.total_seconds()
+    if interaction.tries != 1:
+        item["tries"] = interaction.tries
     if interaction.failure is not None:
         item["failure"] = {"type": interaction.failure.type, "message": interaction.failure.message}
     if interaction.authorized_by is not None:
@@ -181,6 +186,7 @@ def _interaction(fields: Mapping[str, Any]) -> Interaction:
         authorized_by=_authorization(fields.get("authorized_by")),
         token_obtained=_authorization(fields.get("token_obtained")),
         failure=_failure(fields.get("failure")),
+        tries=checked_count(fields.get("tries", 1), "the number of tries"),
     )
 
 

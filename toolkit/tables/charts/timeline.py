@@ -105,14 +105,17 @@ def _tokens_of_calls(calls: pd.DataFrame, tokens: pd.DataFrame) -> _Positions:
 
 
 def _token_of_call(when: datetime, number: Any, tokens: pd.DataFrame) -> int:
-    """Return the position of the token with this number that was valid at the time, or -1."""
+    """Return the position of the token with this number that was valid at the time, or -1.
+
+    Times of tokens are cut to the second, so that the second in which one expires counts in full.
+    """
     if pd.isna(number):
         return -1
     positions = np.flatnonzero(tokens.index == number)
     if len(positions) > 1:
         candidates = tokens.iloc[positions]
         # A token with unknown times may have been valid.
-        possible = positions[~((candidates["issued"] > when) | (candidates["expires"] < when))]
+        possible = positions[~((candidates["issued"] > when) | (candidates["expires"] < when.replace(microsecond=0)))]
         if len(possible) != 1:
             raise TabulationError(
                 f"{len(positions)} tokens have the number {number}, and it is unknown which of them authorized a call.",

@@ -1,0 +1,208 @@
+"""Places for calls that are under way at once: who gets one, and when it is free again."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.transport.places import Places, pool_timeout, with_release
+
+
+def in_thread(work):
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+def until(condition):
+    """Let other threads run until a condition holds."""
+    while not condition():
+        threading.Event().wait(0.001)
+
+
+def test_as_many_as_there_are():
+    """There are as many places as were made; one that is given back can be taken again."""
+    places = Places(2)
+    assert [places.enter() for _ in range(3)] == [True, True, False]
+    places.leave()
+    assert [places.enter() for _ in range(2)] == [True, False]
+
+
+def test_first_come_first_served():
+    """A free place goes to the thread that has waited longest, and to nobody who comes later."""
+    places, order = Places(1), []
+    places.enter()
+
+    def wait(number):
+        places.wait(None)
+        order.append(number)
+
+    threads = []
+    for number in range(5):
+        threads.append(in_thread(lambda number=number: wait(number)))
+        until(lambda number=number: len(places._waiting) == number + 1)
+    for number in range(5):
+        assert not places.enter()
+        places.leave()
+        threads[number].join()
+    assert order == [0, 1, 2, 3, 4]
+
+
+@given(st.integers(1, 4), st.integers(1, 30), st.sets(st.integers(0, 29)))
+def test_tasks(count, tasks, cancelled):
+    """Never more tasks than places; whoever is cancelled while waiting leaves no place unused, and stops nobody."""
+    places, under_way, most, done = Places(count), 0, 0, []
+
+    async def work(number):
+        nonlocal under_way, most
+        if not places.enter():
+            await places.wait_async(None)
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0)
+        under_way -= 1
+        done.append(number)
+        places.leave()
+
+    async def main():
+        running = [asyncio.create_task(work(number)) for number in range(tasks)]
+        await asyncio.sleep(0)
+        waiting = [number for number in sorted(cancelled) if count <= number < tasks]
+        for number in waiting:
+            running[number].cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        return [number for number in range(tasks) if number not in waiting]
+
+    expected = asyncio.run(main())
+    assert done == expected
+    assert most <= count
+    assert [places.enter() for _ in range(count + 1)] == [True] * count + [False]
+
+
+def test_cancelled_at_the_moment_of_its_turn():
+    """A task that is cancelled when it has just been given a place passes it on."""
+    places = Places(1)
+
+    async def main():
+        places.enter()
+        first, second = (asyncio.create_task(places.wait_async(None)) for _ in range(2))
+        await asyncio.sleep(0)
+        places.leave()
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        await second
+
+    asyncio.run(main())
+    assert not places.enter()
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_timeout(is_async):
+    """With a limit, waiting ends in httpx's own error; the place is not lost."""
+    places = Places(1)
+    places.enter()
+    with pytest.raises(httpx.PoolTimeout):
+        asyncio.run(places.wait_async(0)) if is_async else places.wait(0)
+    places.leave()
+    assert [places.enter(), places.enter()] == [True, False]
+
+
+def test_given_back_within():
+    """A place may be given back in the midst of another method, as the garbage collector does it; nobody hangs."""
+    places = Places(1)
+    places.enter()
+
+    class Reentrant(type(places._waiting)):
+        def append(self, turn):
+            places.leave()  # between the look at the free places and the entry in the queue
+            super().append(turn)
+
+    places._waiting = Reentrant()
+    places.wait(1)
+    assert not places.enter()
+
+
+@pytest.mark.parametrize(
+    ("timeout", "seconds"),
+    [(None, None), (5, 5.0), (httpx.Timeout(5, pool=0), 0.0), (httpx.Timeout(5, pool=None), None)],
+)
+def test_pool_timeout(timeout, seconds):
+    """The limit is the part of a request's timeout that httpx has for it."""
+    with httpx.Client(timeout=timeout) as client:
+        assert pool_timeout(client.build_request("GET", "https://a.example")) == seconds
+    assert pool_timeout(httpx.Request("GET", "https://a.example")) is None
+
+
+# Responses
+
+
+class Stream(httpx.SyncByteStream, httpx.AsyncByteStream):
+    def __init__(self, *, breaks=False):
+        self.breaks = breaks
+
+    def __iter__(self):
+        yield b"body"
+
+    async def __aiter__(self):
+        yield b"body"
+
+    def close(self):
+        if self.breaks:
+            raise httpx.CloseError("no")
+
+    async def aclose(self):
+        self.close()
+
+
+def released(response):
+    """Return the response and what it did when it was closed or dropped."""
+    done = []
+    return with_release(response, lambda: done.append("closed"), lambda: done.append("dropped")), done
+
+
+def test_closed():
+    """Reading to the end closes a response; closing it again does nothing."""
+    response, done = released(httpx.Response(200, stream=Stream()))
+    assert done == []
+    assert response.read() == b"body"
+    response.close()
+    del response
+    gc.collect()
+    assert done == ["closed"]
+
+
+def test_closed_async():
+    """An async response as well."""
+    response, done = released(httpx.Response(200, stream=Stream()))
+    assert asyncio.run(response.aread()) == b"body"
+    assert done == ["closed"]
+
+
+def test_close_that_fails():
+    """A response whose closing fails is closed all the same."""
+    response, done = released(httpx.Response(200, stream=Stream(breaks=True)))
+    with pytest.raises(httpx.CloseError):
+        response.close()
+    assert done == ["closed"]
+
+
+def test_dropped():
+    """A response that nobody closed holds its place only as long as it exists."""
+    response, done = released(httpx.Response(200, stream=Stream()))
+    next(response.iter_raw())
+    del response
+    gc.collect()
+    assert done == ["dropped"]
+
+
+def test_with_its_body():
+    """A response that was made with its body never holds anything."""
+    _, done = released(httpx.Response(200, content=b"body"))
+    assert done == ["closed"]

@@ -1,0 +1,171 @@
+"""A queue in front of the network: only so many calls of a session are under way at once.
+
+httpx's own pool of connections is no place to queue: whoever waits in it for longer than the timeout fails, and each
+answer makes it look through all who wait (1,000 calls at once cost 50 seconds of computing; measured).
+
+Whoever comes first is served first. No lock is ever waited for, so a place may be given back anywhere, even by the
+garbage collector in the midst of another method of this class.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import Future
+from threading import Lock
+from typing import Any, Final
+
+import httpx
+
+MOST_AT_ONCE: Final = 100  # calls of one session; httpx has the same limit for connections
+
+
+class Places:
+    """Places for calls that are under way at the same time, shared by threads and tasks.
+
+    Args:
+        count: the number of places.
+    """
+
+    def __init__(self, count: int = MOST_AT_ONCE) -> None:
+        self._free = deque([None] * count)
+        self._waiting: deque[Future[None]] = deque()
+        self._handing_over = Lock()  # never waited for
+
+    def enter(self) -> bool:
+        """Take a place if one is free and nobody waits; return False otherwise."""
+        if self._waiting:
+            return False
+        try:
+            self._free.pop()
+        except IndexError:
+            return False
+        return True
+
+    def leave(self) -> None:
+        """Give a place back; it goes to whoever has waited longest."""
+        self._free.append(None)
+        self._hand_over()
+
+    def wait(self, seconds: float | None) -> None:
+        """Block this thread until it has a place.
+
+        Raises:
+            httpx.PoolTimeout: after so many seconds; None to wait as long as it takes.
+        """
+        turn = self._queue()
+        try:
+            turn.result(seconds)
+        except BaseException as error:
+            self._give_up(turn)
+            if isinstance(error, TimeoutError):
+                raise _too_late() from None
+            raise
+
+    async def wait_async(self, seconds: float | None) -> None:
+        """Suspend this task until it has a place; otherwise as `wait`."""
+        import asyncio
+
+        turn = self._queue()
+        try:
+            async with asyncio.timeout(seconds):
+                await asyncio.wrap_future(turn)
+        except BaseException as error:
+            self._give_up(turn)
+            if isinstance(error, TimeoutError):
+                raise _too_late() from None
+            raise
+
+    def _queue(self) -> Future[None]:
+        turn: Future[None] = Future()
+        self._waiting.append(turn)
+        self._hand_over()
+        return turn
+
+    def _give_up(self, turn: Future[None]) -> None:
+        """Leave the queue; a place that was handed over in this very moment goes to the next."""
+        if not turn.cancel():
+            self.leave()
+
+    def _hand_over(self) -> None:
+        """Hand free places to those who wait.
+
+        Whoever finds the lock taken goes away: the holder looks again after releasing it.
+        """
+        while self._free and self._waiting and self._handing_over.acquire(blocking=False):
+            try:
+                if self._free and self._waiting:
+                    turn = self._waiting.popleft()
+                    if turn.set_running_or_notify_cancel():
+                        self._free.pop()
+                        turn.set_result(None)
+            finally:
+                self._handing_over.release()
+
+
+def with_release(response: httpx.Response, on_close: Callable[[], None], on_drop: Callable[[], None]) -> httpx.Response:
+    """Return a response that calls a function once: when its body is closed, or when it is dropped while open.
+
+    A response that has its body already, as transports for tests make it, counts as closed.
+    """
+    if response.is_stream_consumed:
+        on_close()
+    else:
+        response.stream = HeldStream(response.stream, on_close, on_drop)
+    return response
+
+
+class HeldStream(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """A response body that gives something back when it is closed, or dropped without being closed.
+
+    Args:
+        stream: the body.
+        on_close: called once when the body is closed.
+        on_drop: called instead if the body is garbage collected while it is open.
+    """
+
+    __slots__ = ("_is_open", "_on_close", "_on_drop", "_stream")
+
+    def __init__(self, stream: Any, on_close: Callable[[], None], on_drop: Callable[[], None]) -> None:
+        self._stream = stream
+        self._on_close = on_close
+        self._on_drop = on_drop
+        self._is_open = True
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._stream)
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return aiter(self._stream)
+
+    def close(self) -> None:
+        try:
+            self._stream.close()
+        finally:
+            self._let_go()
+
+    async def aclose(self) -> None:
+        try:
+            await self._stream.aclose()
+        finally:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            self._on_close()
+
+    def __del__(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            self._on_drop()
+
+
+def pool_timeout(request: httpx.Request) -> float | None:
+    """Return the seconds that a request may queue, by its timeouts; None for no limit."""
+    seconds = request.extensions.get("timeout", {}).get("pool")
+    return None if seconds is None else float(seconds)
+
+
+def _too_late() -> httpx.PoolTimeout:
+    return httpx.PoolTimeout(f"{MOST_AT_ONCE} calls of this session were under way, and none of them ended in time.")
