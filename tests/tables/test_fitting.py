@@ -126,6 +126,15 @@ def test_columns():
         fitted(pa.table({"a": [1], "c": [1]}), wanted)
 
 
+def test_empty_texts():
+    """Empty texts are missing values of every type but text."""
+    for source in (pa.string(), pa.string_view(), pa.large_string()):
+        table = pa.table({"a": pa.array(["", None], source)})
+        for kind in (pa.timestamp("us"), pa.int64(), pa.null(), pa.string()):
+            result = fitted(table, pa.schema([("a", kind)]))["a"].to_pylist()
+            assert result == (["", None] if kind == pa.string() else [None, None])
+
+
 def test_required_values():
     """A missing value is refused where the schema says that none is missing."""
     wanted = pa.schema([pa.field("a", pa.int64(), nullable=False)])

@@ -138,9 +138,20 @@ def test_schema_of_other_things():
     parts = [tabulate([{"a": 1}]), tabulate([{"a": 1.5, "b": None}]), tabulate([{"b": "x"}])]
     assert schema(parts) == pa.schema([("a", pa.float64()), ("b", pa.string())])
     marked = pa.schema([pa.field("a", pa.int64(), metadata={"x": "y"})], metadata={"pandas": "{}"})
+    views = pa.table({"a": pa.array(["x"], pa.string_view())})
+    assert schema([views, views]) == pa.schema([("a", pa.string())])
     for source in (marked, marked.empty_table(), pa.RecordBatchReader.from_batches(marked, [])):
         assert schema(source).metadata is None
         assert schema(source).field("a").metadata is None
+
+
+def test_empty_texts_fit_every_type():
+    """A page on which all dates are empty does not make text of them; a column that is empty everywhere is text."""
+    pages = [[{"on": "", "note": ""}], [{"on": "2026-05-12", "note": None}], [{"on": None, "closed": None}]]
+    wanted = schema([tabulate(page) for page in pages])
+    assert wanted == pa.schema([("on", pa.timestamp("us")), ("note", pa.string()), ("closed", pa.null())])
+    assert schema([tabulate(pages[0]), wanted]) == wanted
+    assert [tabulate(page, schema=wanted)["on"].isna().tolist() for page in pages] == [[True], [False], [True]]
 
 
 @pytest.mark.parametrize(

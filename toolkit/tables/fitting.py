@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from toolkit.core.errors import TabulationError
 from toolkit.core.escaping import excerpt
-from toolkit.tables.arrow_text import texts_of
+from toolkit.tables.arrow_text import texts_of, without_blanks
 from toolkit.tables.json_body import SHOWN
 from toolkit.tables.schema import is_text
 
@@ -22,8 +22,9 @@ def fitted(table: Any, schema: Any) -> Any:
     """Return an Arrow table with exactly the columns and types of a schema; absent columns get missing values.
 
     Numbers become numbers of the same value, local times and dates times of the same value, and instants the same
-    instants. Anything becomes text: numbers and booleans as JSON writes them, instants as RFC 3339 in UTC
-    (`2026-05-12T09:30:00Z`), local times as `2026-05-12 09:30:00`, and midnights without a zone as dates.
+    instants. Empty text becomes missing. Anything becomes text: numbers and booleans as JSON writes them, instants as
+    RFC 3339 in UTC (`2026-05-12T09:30:00Z`), local times as `2026-05-12 09:30:00`, and midnights without a zone as
+    dates.
 
     Raises:
         TabulationError: if the table has a column that is not in the schema, or a value that does not fit, or none
@@ -98,10 +99,14 @@ def cast_exactly(values: Any, kind: Any) -> Any:
         return values.cast(kind)
     if pa.types.is_dictionary(source):
         return cast_exactly(values.cast(source.value_type), kind)
+    if pa.types.is_string_view(source):
+        return cast_exactly(values.cast(pa.string()), kind)
     if pa.types.is_dictionary(kind):
         return cast_exactly(values, kind.value_type).dictionary_encode().cast(kind)
     if is_text(kind):
         return _texts(values).cast(kind)
+    if is_text(source):
+        values = without_blanks(values)
     if values.null_count < len(values):
         _refuse_if(pa.types.is_null(kind) or _family(source) is None or _family(source) != _family(kind))
     else:

@@ -21,6 +21,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from toolkit.core.errors import TabulationError
 from toolkit.core.escaping import excerpt
@@ -63,13 +64,13 @@ def schema(table: Any) -> Any:
     Args:
         table: a DataFrame, an Arrow table or schema, another table that Arrow reads, or a list of them. Several tables
             give the least schema that all their rows fit: integers and fractions give `double`, anything else beside
-            text gives `string`.
+            text gives `string`. Empty texts fit every type, as a missing value, like dates that are empty on one page.
 
     Raises:
         TabulationError: if this is not a table, has two columns of one name, or values that Arrow does not have.
     """
     if isinstance(table, (list, tuple)) and table:
-        return reduce(widened, map(schema, table))
+        return _least(table)
     plain = table if isinstance(table, pa.Schema) else arrow_table(table).schema
     _check_names(plain.names)
     return pa.schema([field.remove_metadata() for field in plain])
@@ -93,7 +94,7 @@ def arrow_table(table: Any) -> Any:
                 about="schema",
             )
         table = pa.table(table)
-    return table.replace_schema_metadata(None)
+    return _without_views(table).replace_schema_metadata(None)
 
 
 def widened(one: Any, other: Any) -> Any:
@@ -112,6 +113,34 @@ def widened(one: Any, other: Any) -> Any:
         is_nullable = len(both) == 1 or any(field.nullable for field in both)
         fields.append(pa.field(name, _wider(both[0].type, both[-1].type), nullable=is_nullable))
     return pa.schema(fields)
+
+
+def _without_views(table: Any) -> Any:
+    """Return the table with plain text for views of text, for which Arrow has no functions."""
+    for position, field in enumerate(table.schema):
+        if pa.types.is_string_view(field.type):
+            plain = pa.field(field.name, pa.string(), field.nullable)
+            table = table.set_column(position, plain, table.column(position).cast(pa.string()))
+    return table
+
+
+def _least(tables: Sequence[Any]) -> Any:
+    """Return the least schema that the rows of all tables fit, if empty texts may be missing."""
+    plain = [table if isinstance(table, pa.Schema) else arrow_table(table) for table in tables]
+    text = reduce(widened, map(schema, plain))
+    least = reduce(
+        widened, [schema(table) if isinstance(table, pa.Schema) else _without_blanks(table) for table in plain]
+    )
+    return pa.schema([text.field(field.name) if pa.types.is_null(field.type) else field for field in least])
+
+
+def _without_blanks(table: Any) -> Any:
+    """Return the schema of a table, with the type of null for text without a character."""
+    fields = schema(table)
+    for position, field in enumerate(fields):
+        if is_text(field.type) and not pc.any(pc.not_equal(table[field.name], "")).as_py():
+            fields = fields.set(position, pa.field(field.name, pa.null()))
+    return fields
 
 
 def is_text(kind: Any) -> bool:
