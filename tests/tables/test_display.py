@@ -34,10 +34,10 @@ def accounts(count=3):
 def test_readable_in_a_terminal():
     """UUIDs are short and last, amounts have separators, instants end at the second; the size stands below."""
     assert repr(readable(accounts())).splitlines() == [
-        "  account_number      cash            created_at closed_on         id",
-        "0             00  1,000.50  2026-05-12 09:30:07Z         –  47589832…",  # noqa: RUF001 - a dash
-        "1             01  2,000.50  2026-05-12 09:30:07Z         –  47589832…",  # noqa: RUF001
-        "2             02  3,000.50  2026-05-12 09:30:07Z         –  47589832…",  # noqa: RUF001
+        "   account_number      cash            created_at  closed_on         id",
+        "0              00  1,000.50  2026-05-12 09:30:07Z          –  47589832…",  # noqa: RUF001 - a dash
+        "1              01  2,000.50  2026-05-12 09:30:07Z          –  47589832…",  # noqa: RUF001
+        "2              02  3,000.50  2026-05-12 09:30:07Z          –  47589832…",  # noqa: RUF001
         "[3 rows x 5 columns]",
     ]
 
@@ -56,6 +56,16 @@ def test_at_most_twenty_rows_and_the_columns_that_fit():
     html = readable(accounts(100))._repr_html_()
     assert html.count("<tr>") == 20
     assert "<p>and 80 more rows</p><p>[100 rows x 5 columns]</p>" in html
+
+
+def test_columns_that_fit_with_a_smaller_gap():
+    """Columns stand closer together if all of them fit into the line then."""
+    for length, gap, notes in ((36, "  ", 1), (37, " ", 1), (39, " ", 1), (40, "  ", 2)):
+        with pd.option_context("display.max_colwidth", None):
+            lines = repr(readable(pd.DataFrame({"a": ["x" * 36], "b": ["y" * length], "c": ["z"]}))).splitlines()
+        assert lines[1].startswith(f"0{gap}x")
+        assert len(lines) == 2 + notes
+        assert max(map(len, lines)) <= 80
 
 
 def test_numbers():

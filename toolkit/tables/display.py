@@ -1,9 +1,9 @@
 """The display of a table that people look at; the data in it, and every table made from it, are plain pandas.
 
 Only what is shown differs from pandas: at most 20 rows, amounts with thousands separators, instants to the second,
-UUIDs shortened (and last,
-if another column tells the rows apart), and in a terminal the columns that fit. Whoever sets `display.max_rows`,
-`display.max_columns`, `display.max_colwidth`, `display.precision` or `display.float_format` gets these.
+UUIDs shortened (and last, if another column tells the rows apart), and in a terminal the columns that fit. Whoever sets
+`display.max_rows`, `display.max_columns`, `display.max_colwidth`, `display.precision` or `display.float_format` gets
+these.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import copy
 import re
 import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any, Final, SupportsIndex
@@ -31,6 +32,7 @@ _TEXT: Final = 32  # characters
 _UUID_START: Final = 8
 _PANDAS_ROWS: Final = 60  # pandas's own default
 _PANDAS_TEXT: Final = 50
+_LONGEST_NOTE: Final = 1000  # characters of a line
 _CENTS: Final = 2  # decimals, at least, of numbers that have any
 _MANY: Final = 10_000  # integers from here on have separators; years have none
 _MOST_DIGITS: Final = 15  # before the point; larger numbers are shown with an exponent
@@ -81,10 +83,16 @@ def readable(table: pd.DataFrame, summary: str | None = None) -> ReadableTable:
 def table_text(table: pd.DataFrame) -> str:
     """Return the table as text, with the columns that fit into a line."""
     cells = _cells(table)
-    shown = _fitting(cells) if pd.get_option("display.expand_frame_repr") else cells
-    if not len(shown):
+    if not len(cells):
         return "\n".join(["Columns: " + (", ".join(cells.columns) or "none"), *_notes(table, cells)])
-    return "\n".join([shown.to_string(max_colwidth=None), *_notes(table, shown)])
+    shown, gap = _fitting(cells)
+    parts = [["", *map(printable, map(str, shown.index))]]
+    parts += [[name, *shown.iloc[:, at]] for at, name in enumerate(shown.columns)]
+    widths = [max(map(len, part)) for part in parts]
+    first, *rest = ([text.ljust(widths[0]) for text in parts[0]], *parts[1:])
+    columns = [first, *([text.rjust(width) for text in part] for part, width in zip(rest, widths[1:], strict=True))]
+    notes = [line for note in _notes(table, shown) for line in textwrap.wrap(note, min(_line_width(), _LONGEST_NOTE))]
+    return "\n".join([*map(gap.join, zip(*columns, strict=True)), *notes])
 
 
 def table_html(table: pd.DataFrame) -> str:
@@ -143,18 +151,28 @@ def _has_uuids(values: pd.Series[Any]) -> bool:
     return bool(texts) and all(isinstance(text, str) and _UUID.fullmatch(text) for text in texts)
 
 
-def _fitting(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the first columns, as many as fit into a line of the terminal, and at least one."""
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else pd.get_option("display.width") or 80
-    left = width - max((len(str(label)) for label in cells.index), default=0)
-    count = 0
-    for at, name in enumerate(cells.columns):
-        left -= 2 + max([len(str(name)), *map(len, cells.iloc[:, at])])
-        if left < 0 and count:
-            break
-        count += 1
-    most = pd.get_option("display.max_columns")
-    return cells.iloc[:, : min(count, most or count)]
+def _fitting(cells: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Return the first columns, as many as fit into a line of the terminal and at least one, and the gap between them.
+
+    The gap is two spaces, or one if all columns fit then.
+    """
+    most: int = pd.get_option("display.max_columns") or cells.shape[1]
+    width = _line_width()
+    widths = [max([len(str(name)), *map(len, cells.iloc[:, at])]) for at, name in enumerate(cells.columns[:most])]
+    left = width - max(len(str(label)) for label in cells.index)
+    if sum(widths) + 2 * len(widths) > left >= sum(widths) + len(widths):
+        return cells.iloc[:, :most], " "
+    ends = np.cumsum([size + 2 for size in widths])
+    return cells.iloc[:, : max(1, int(np.searchsorted(ends, left, side="right")))], "  "
+
+
+def _line_width() -> int:
+    if not pd.get_option("display.expand_frame_repr"):
+        return sys.maxsize
+    if sys.stdout.isatty():
+        return shutil.get_terminal_size().columns
+    width: int | None = pd.get_option("display.width")
+    return width or 80
 
 
 def _texts(values: pd.Series[Any], name: str) -> list[str]:
