@@ -15,5 +15,7 @@ A request gets its credentials in this order:
    them.
 6. The authorizer takes note of the answer. After a 401 the token is renewed once and the request is sent again.
 
+A session on a cluster's worker has `borrowed` access: its tokens come from a lender, and steps 3 and 4 do not happen.
+
 Saved profiles and shared tokens are encrypted on disk (`sealing`).
 """

@@ -6,7 +6,7 @@ A request passes these modules on its way from the httpx client to the network:
 2. `session.scope`: refuses what may not be sent, before anything else happens.
 3. `cassettes.through`: asks `cassettes.cassette` for a recording. If one matches, it is the answer, and nothing below
    runs; otherwise the answer from below is recorded. Neither ever sees credentials.
-4. `auth.authorizers`: grants credentials. `SessionRequest.send` puts them on a copy of the request, sends it, and
+4. `auth.authorizers`: grants credentials; `session.authorizing` chooses by their kind. `SessionRequest.send` puts them on a copy of the request, sends it, and
    after a 401 sends it once more with a renewed token.
 5. `auth.tokens.single_flight`: one token request for all callers who need the token; `session.token_requests` sends
    and records it, and `auth.tokens.retrying` says how often it is repeated. Key pairs skip this.
@@ -15,7 +15,7 @@ A request passes these modules on its way from the httpx client to the network:
 These steps are generators, written once; `transport.flow` drives them for sync and async.
 
 Open `session` for what users call, `opening` for arguments and their defaults, `history` for `now()`, tokens and
-tables, `answers` for accounts() and its errors, `card` for what notebooks show.
+tables, `answers` for accounts() and its errors, `card` for what notebooks show, `lending` for what a loan takes.
 """
 
 from toolkit.session.session import AsyncSession, Session

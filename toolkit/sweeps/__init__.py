@@ -10,7 +10,9 @@ A sweep passes these modules:
    `outcomes`. `streak` stops a sweep that fails for key after key, and `status` shows how far it is.
 6. `recorder`: collects outcomes and writes them every few seconds. `rows` makes rows of answers and gives them the
    columns and types of each other; `parts` puts rows and the keys that they finish into one file.
-7. `result`: the table, the failures and another try for those.
+7. On a Dask cluster, `spreading` hands out keys in shares to the workers of a pool (`dask_pool`); in `shares` a worker
+   asks for its own, as in steps 4 to 6.
+8. `result`: the table, the failures and another try for those.
 
 The folder is the state; nothing else remembers. A part is written beside and renamed into place, and says in itself
 which keys it finishes. So a sweep that is killed between any two steps and run again asks for each key until it has an
