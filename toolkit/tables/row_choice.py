@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from toolkit.tables.arrays_of_rows import are_rows, header_of, named_rows
 from toolkit.tables.column_names import KeyPath, is_key
-from toolkit.tables.envelope_names import is_envelope_name, is_main
+from toolkit.tables.envelope_names import is_envelope_name, is_main, is_own_key
 from toolkit.tables.envelopes import Choice, Kind, Place, choose_place, is_bare, is_page, is_record, lists_in, member_at
 from toolkit.tables.identity import UNNAMED_LIST, Around, Part, joined
 from toolkit.tables.keyed_records import KEY_COLUMN, data_members, has_data_keys, keyed_rows
@@ -112,7 +112,9 @@ class _Reader:
         if place is None:
             parts, records = list(self._below(value, path, Around(), key)), value
         else:
-            opened = _opened(value, place, Around(places=(_UNNAMED_ENVELOPE,)))
+            is_keyed = place.kind is Kind.KEYED
+            opened = _opened(value, place, Around(places=(_UNNAMED_ENVELOPE,)), key if is_keyed else None)
+            key = None if is_keyed else key
             records = [record for members, _ in opened for record in members]
             arounds = ((members, Around((), (UNNAMED_LIST,), carried, in_list=True)) for members, carried in opened)
             parts = [part for members, around in arounds for part in self._below(members, path, around, key)]
@@ -145,7 +147,7 @@ class _Reader:
 
     def _parts_of_member(self, member: Any, around: Around, key: str | None) -> list[Part] | None:
         """Return the parts of a member that a path names, or None if it cannot have records."""
-        if member is None:
+        if member is None or (member == {} and key is not None):
             return [([], around.carried)]
         if isinstance(member, dict):
             is_connection = not member.keys().isdisjoint(("edges", "nodes"))
@@ -160,7 +162,7 @@ class _Reader:
 
     def _hint_at_lists(self, value: Mapping[str, Any], prefix: KeyPath, choice: Choice) -> None:
         """Say which lists stay JSON text in the one row of an object."""
-        paths = [place.path for place in choice.others if place.kind is not Kind.KEYED]
+        paths = [place.path for place in choice.others if place.kind is not Kind.KEYED and place.path]
         self.is_record = bool(paths)
         if not paths:
             has_content = _has_content(value)
@@ -210,11 +212,11 @@ def _with_header(value: Mapping[str, Any], key: str) -> list[Any]:
 
 
 def _has_content(value: Mapping[str, Any]) -> bool:
-    """Check whether an object has plain values of its own, beside keys and what is about the request."""
+    """Check whether an object says who it is, or has plain values beside keys and what is about the request."""
     return any(
-        isinstance(name, str) and not is_envelope_name(name) and not is_key(name) and not isinstance(member, list)
+        is_own_key(name) or not (is_envelope_name(name) or is_key(name))
         for name, member in value.items()
-        if member is not None
+        if isinstance(name, str) and member is not None and not isinstance(member, list)
     )
 
 
