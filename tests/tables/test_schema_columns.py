@@ -77,6 +77,19 @@ def test_pages_get_the_same_types(one, two, numbers):
         assert written.schema.remove_metadata() == wanted
 
 
+@given(st.lists(PAGES, min_size=2, max_size=4))
+def test_pages_one_by_one(pages):
+    """The tables of the pages, one below the other, are the table of all pages."""
+    wanted = schema([quietly(page) for page in pages])
+    answers = [httpx.Response(200, json=page) for page in pages]
+    tables = [table_or_error(answer, schema=wanted) for answer in answers]
+    together = table_or_error(iter(answers), schema=wanted)
+    if any(isinstance(table, TabulationError) for table in tables):
+        assert isinstance(together, TabulationError)
+    else:
+        pd.testing.assert_frame_equal(together, pd.concat(tables, ignore_index=True))
+
+
 def table_or_error(data, **options):
     try:
         return quietly(data, **options)
