@@ -145,3 +145,12 @@ def test_source_of_answers(open_session, replayed, service, clock):
     assert tabulate(iter([again])).attrs["source"].startswith("broker-sandbox · replayed, recorded")
     assert "source" not in tabulate(pickle.loads(pickle.dumps(again))).attrs  # noqa: S301 - our own
     assert "source" not in tabulate(httpx.Response(200, json=[{"id": 1}])).attrs
+
+
+def test_accounts_are_readable(open_session, service):
+    """accounts() shows amounts with separators; what is made of it is a plain table."""
+    service.answer = lambda request: service.reply([{"id": "a", "cash": "1234.50"}])
+    accounts = open_session().accounts()
+    assert "1,234.50" in repr(accounts)
+    assert type(accounts.head()) is pd.DataFrame
+    assert accounts.attrs["source"].startswith("broker-sandbox")
