@@ -37,6 +37,7 @@ class Plan:
         self.pages = pages
         self._client = client
         self._call = call
+        self._base = str(client.base_url).rstrip("/")
 
     def request_of(self, key: Key) -> httpx.Request:
         """Return the request for a key.
@@ -58,6 +59,8 @@ class Plan:
                 "It returns a path, a tuple (path, params), or an httpx.Request, and is not async.",
                 about="call",
             )
+        if isinstance(path, str) and path.startswith("/") and not path.startswith("//"):
+            path = self._base + path  # as the client would put it together, but parsed once instead of twice
         return self._client.build_request("GET", path, params=params)
 
     def _checked(self, request: httpx.Request) -> httpx.Request:

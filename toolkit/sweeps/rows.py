@@ -61,6 +61,9 @@ class Batch:
         make_builder: makes an empty TableBuilder.
         is_secret: checks whether an answer holds a secret, so that no reason may quote it.
         schema: the columns and types of the rows, or None to infer them.
+
+    Attributes:
+        rows: number of rows so far.
     """
 
     def __init__(
@@ -70,6 +73,7 @@ class Batch:
         is_secret: Callable[[bytes], bool],
         schema: pa.Schema | None = None,
     ) -> None:
+        self.rows = 0
         self._make_builder = make_builder
         self._is_secret = is_secret
         self._schema = schema
@@ -81,20 +85,17 @@ class Batch:
     def __len__(self) -> int:
         return len(self._keys)
 
-    @property
-    def rows(self) -> int:
-        """Number of rows so far."""
-        return sum(self._counts)
-
     def add(self, outcome: Answered) -> Failure | None:
         """Add the answers of a key, or return why they have no rows; then nothing is added."""
         answers = outcome.answers
         try:
             if len(answers) > 1:  # all pages or none
                 _add(self._make_builder(), answers)
-            self._counts.append(_add(self._builder, answers))
+            count = _add(self._builder, answers)
         except (TabulationError, ServiceError) as error:
             return self._failure(outcome.key, error, [answer.content for answer in answers])
+        self.rows += count
+        self._counts.append(count)
         self._keys.append(outcome.key)
         self._bodies.append([answer.content for answer in answers])
         return None
