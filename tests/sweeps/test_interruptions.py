@@ -109,6 +109,7 @@ class DiskInMemory:
 def sweep(service, settings, make_credentials, monkeypatch):
     """Return a function that sweeps onto a disk, writing after each key; `sweep.asked` are the keys asked for."""
     monkeypatch.setattr(recorder, "SECONDS", 0.0)
+    monkeypatch.setattr(recorder, "_PART_ROWS", 2)
     asked = []
 
     def answer(request):

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import toolkit as tk
+from toolkit.sweeps import recorder
 
 KEYS = [f"acc-{number}" for number in range(40)]
 
@@ -84,6 +85,15 @@ def test_a_second_run_asks_for_new_keys_only(session, answering, tmp_path):
     result = tk.sweep(session.broker, reversed(KEYS), path_of, into=tmp_path / "positions")
     assert len(answering.calls) == asked + 10
     assert rows_of(result.table()) == expected(KEYS[::-1])
+
+
+def test_many_runs_leave_few_files(session, tmp_path):
+    """A part that is not full is gone on with."""
+    into = tmp_path / "positions"
+    for count in range(1, 6):
+        result = tk.sweep(session.broker, KEYS[:count], path_of, into=into)
+    assert [file.name for file in into.iterdir()] == ["part-00001.parquet"]
+    assert rows_of(result.table()) == expected(KEYS[:5])
 
 
 def test_failures_that_may_pass_are_asked_again_and_final_ones_by_retry(session, answering, tmp_path):
@@ -285,9 +295,10 @@ def test_answers_that_are_no_rows_are_failures_of_their_keys(session, answering,
     assert result.answered == 2
 
 
-def test_types_are_widened_where_later_answers_need_it(session, answering, tmp_path):
+def test_types_are_widened_where_later_answers_need_it(session, answering, tmp_path, monkeypatch):
     """An integer column becomes float or text, in parts that are there already, without losing a digit."""
     into = tmp_path / "positions"
+    monkeypatch.setattr(recorder, "_PART_ROWS", 1)
     answers = {"a": [{"n": 1, "m": 2**60 + 1}], "b": [{"n": 1.5, "m": 0.5}], "c": [{"n": 2, "t": "x"}]}
     answering.answer = lambda request: answering.reply(answers[request.url.path[-1]])
     for keys in ("a", "ab", "abc"):
@@ -402,3 +413,49 @@ def test_a_result_shows_no_folders_of_the_machine(session, tmp_path, monkeypatch
         assert f" into {shown}: " in repr(result)
         assert f">{shown}</code>" in result._repr_html_()
         assert result.into == str(into)
+
+
+def test_pages_of_a_key_are_read_and_stand_together(session, answering, tmp_path):
+    """All pages of a key or none become rows; what is not read is told."""
+
+    def answer(request):
+        page = int(request.url.params.get("page", 1))
+        key = request.url.path[-1]
+        if (key, page) == ("b", 3):
+            return answering.reply({}, 404)
+        headers = {"Link": f'<{request.url.path}?page={page + 1}>; rel="next"'} if page < 3 else {}
+        return answering.reply([{"page": page}], headers=headers)
+
+    answering.answer = answer
+    result = tk.sweep(session.broker, ["a", "b", "c"], lambda key: f"/v1/{key}", into=tmp_path / "pages")
+    assert result.table().to_dict("list") == {"key": list("aaaccc"), "page": [1, 2, 3] * 2}
+    assert result.failures()["reason"].tolist() == ["page 3: Not Found"]
+    with pytest.warns(UserWarning, match="Leave out pages=False"):
+        tk.sweep(session.broker, ["a"], lambda key: f"/v1/{key}", into=tmp_path / "first", pages=False)
+    answering.answer = lambda request: answering.reply({"data": [{"n": 1}], "cursor": "x"})
+    with pytest.warns(UserWarning, match="cursor="):
+        tk.sweep(session.broker, ["a"], lambda key: f"/v1/{key}", into=tmp_path / "cursor")
+
+
+def test_a_cursor_that_does_not_move_or_leads_elsewhere_fails_its_key(session, answering, tmp_path):
+    """Other keys go on."""
+    links = {"a": "/v1/a", "b": "https://elsewhere.example/v1/b"}
+
+    def answer(request):
+        link = links.get(request.url.path[-1])
+        return answering.reply([{"n": 1}], headers={"Link": f'<{link}>; rel="next"'} if link else {})
+
+    answering.answer = answer
+    result = tk.sweep(session.broker, ["a", "b", "c"], lambda key: f"/v1/{key}", into=tmp_path / "pages")
+    assert result.table()["key"].tolist() == ["c"]
+    reasons = result.failures()["reason"]
+    assert "was read before" in reasons[0]
+    assert "not the origin" in reasons[1]
+
+
+def test_a_hint_about_rows_is_told(session, answering, tmp_path):
+    """As `tabulate` tells it, for all keys once."""
+    answering.answer = lambda request: answering.reply({"id": "a", "name": "n", "lots": [{"n": 1}]})
+    with pytest.warns(UserWarning, match="records=") as caught:
+        tk.sweep(session.broker, KEYS[:5], path_of, into=tmp_path / "positions")
+    assert len(caught) == 1

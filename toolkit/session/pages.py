@@ -61,7 +61,7 @@ def pages(
             "Pass an interface of a session, such as session.broker, or an httpx.Client.",
             about="client",
         )
-    return Pages(client, path, params=params, cursor=_checked(cursor))
+    return Pages(client, path, params=params, cursor=checked_cursor(cursor))
 
 
 class Pages:
@@ -222,7 +222,12 @@ class Walk:
         return error.reworded(f"Page {self.number}: {what}", error.next_step) if self.number > 1 else error
 
 
-def _checked(cursor: Any) -> Cursor | None:
+def checked_cursor(cursor: Any) -> Cursor | None:
+    """Return the argument of this name of `pages`.
+
+    Raises:
+        ConfigurationError: if it is not a pair of texts.
+    """
     if cursor is None:
         return None
     if isinstance(cursor, (tuple, list)) and len(cursor) == 2 and all(isinstance(x, str) and x for x in cursor):

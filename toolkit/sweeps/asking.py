@@ -8,7 +8,9 @@ from typing import Final, TypeAlias
 
 import httpx
 
+from toolkit.core.errors import ServiceError, UnsafeAddress
 from toolkit.core.escaping import excerpt
+from toolkit.session.pages import Walk
 from toolkit.sweeps.keys import Key
 from toolkit.sweeps.outcomes import Answered, Failure, is_passing
 from toolkit.sweeps.plan import Plan
@@ -34,20 +36,26 @@ def asking(plan: Plan, key: Key, *, message_of: Callable[[httpx.Response], str])
     """
     answers: list[httpx.Response] = []
     try:
-        request: httpx.Request | None = plan.request_of(key)
-        while request is not None:
-            response = yield request
+        walk = plan.walk(key)
+        while walk.request is not None:
+            response = yield walk.request
             status = response.status_code
             if not 200 <= status < 300:
                 reason = _status_reason(response, message_of)
-                return Failure(key, status, reason, is_final=not is_passing(status))
-            if response.content and request.method != "HEAD":
+                return Failure(key, status, _on_page(walk, reason), is_final=not is_passing(status))
+            if response.content and response.request.method != "HEAD":
                 answers.append(response)
-            request = None
+            refusal = _go_on(walk, response)
+            if refusal:
+                return Failure(key, status, refusal, is_final=True)
+            if not plan.pages:
+                break
     except httpx.TransportError as error:
         return Failure(key, None, f"no answer: {type(error).__name__}")
     except (httpx.RequestError, httpx.InvalidURL) as error:  # undecodable, too many redirects, malformed
         return Failure(key, None, f"{type(error).__name__}: {excerpt(str(error), 80)}", is_final=True)
+    if walk.request is not None or walk.more is not None:
+        plan.note_more(walk)
     return Answered(key, answers, sum(len(answer.content) for answer in answers))
 
 
@@ -79,6 +87,19 @@ async def ask_async(flow: Asking, send: Callable[[httpx.Request], Awaitable[http
                 request = flow.send(response)
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]
+
+
+def _go_on(walk: Walk, response: httpx.Response) -> str:
+    """Go on to the next page; return why that cannot be, or ""."""
+    try:
+        walk.go_on(response)
+    except (ServiceError, UnsafeAddress) as error:
+        return excerpt(error.what, _LONGEST_REASON)
+    return ""
+
+
+def _on_page(walk: Walk, reason: str) -> str:
+    return f"page {walk.number}: {reason}" if walk.number > 1 else reason
 
 
 def _status_reason(response: httpx.Response, message_of: Callable[[httpx.Response], str]) -> str:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _PARQUET: Final = ".parquet"
+_PART: Final = "part-"
 _FAILURES: Final = "failures"
 
 
@@ -103,7 +104,7 @@ class Folder:
             twice = seen.intersection(part.note.keys)
             seen.update(part.note.keys)
             if twice:
-                rows = self._rows_of(part).without(twice, part.note.kind or "text")
+                rows = self.rows_of(part).without(twice, part.note.kind or "text")
                 if rows.keys:
                     self.write_part(name, rows)
                 else:
@@ -125,7 +126,7 @@ class Folder:
             try:
                 for name, part in self.parts.items():
                     if not part.schema.equals(target):
-                        self.write_part(name, with_columns(self._rows_of(part), target, key_column))
+                        self.write_part(name, with_columns(self.rows_of(part), target, key_column))
             except Misfit as misfit:
                 target = misfit.wider(target)
             else:
@@ -141,8 +142,7 @@ class Folder:
         """Write the file of failures, or replace it."""
         note = Note(self.definition, self.kind, KEY, list(self.failures))
         table = failures_table(self.failures.values(), self.kind)
-        name = f"{_FAILURES}-{writer}{_PARQUET}" if writer else f"{_FAILURES}{_PARQUET}"
-        self.place.write("beside", name, part_bytes(table, note))
+        self.place.write("beside", f"{_FAILURES}{_suffix(writer)}", part_bytes(table, note))
 
     def note_failure(self, failure: Failure) -> None:
         """Note that a key failed, with the tries of earlier runs added to its own."""
@@ -158,10 +158,15 @@ class Folder:
         return len(self.failures) < before
 
     def next_name(self, writer: str = "") -> str:
-        """Return the name of the next part."""
-        numbers = [int(name.split("-")[1].split(".")[0]) for name in self.parts if name.startswith("part-")]
-        number = max(numbers, default=0) + 1
-        return f"part-{number:05}-{writer}{_PARQUET}" if writer else f"part-{number:05}{_PARQUET}"
+        """Return the name of the next part of a writer."""
+        last = self.last_part(writer)
+        number = 1 if last is None else _number(last.name, writer) + 1
+        return f"{_PART}{number:05}{_suffix(writer)}"
+
+    def last_part(self, writer: str = "") -> Part | None:
+        """Return the last part of a writer, or None if there is none."""
+        own = [part for name, part in self.parts.items() if _number(name, writer)]
+        return max(own, key=lambda part: _number(part.name, writer), default=None)
 
     def table(self, order: Mapping[Key, int]) -> pd.DataFrame:
         """Return the rows of all parts in this order of their keys; other keys come last, in the order of parts."""
@@ -181,17 +186,14 @@ class Folder:
         for part in self.parts.values():
             twice = seen.intersection(part.note.keys)
             seen.update(part.note.keys)
-            rows = self._rows_of(part)
+            rows = self.rows_of(part)
             yield rows.without(twice, part.note.kind or "text") if twice else rows
 
-    def rows_of(self, name: str) -> KeyedRows:
-        """Return the rows of a part."""
-        return self._rows_of(self.parts[name])
-
-    def _rows_of(self, part: Part) -> KeyedRows:
+    def rows_of(self, part: Part) -> KeyedRows:
+        """Return the rows of a part as the file is now, which a failed write may have replaced."""
         with self.place.open("parts", part.name) as file:
-            table = read_rows(file).replace_schema_metadata(None)
-        return KeyedRows(table, part.note.key_column, part.note.keys)
+            note, table = read_rows(part.name, file)
+        return KeyedRows(table.replace_schema_metadata(None), note.key_column, note.keys)
 
     def _read(self, area: Area, name: str) -> Part:
         if not name.endswith(_PARQUET):
@@ -225,7 +227,7 @@ class Folder:
                 part = self._read("beside", name)
                 self._check(part.note)
                 with self.place.open("beside", name) as file:
-                    failures = failures_of(read_rows(file), part.note.keys)
+                    failures = failures_of(read_rows(name, file)[1], part.note.keys)
                 self._note_failures(failures)
 
     def _note_failures(self, failures: Iterable[Failure]) -> None:
@@ -244,6 +246,16 @@ class Folder:
                 f"The folder of a sweep holds nothing else, but {what}", "Sweep into a new folder.", about="into"
             )
         warn(f"{what} It is left as it is; remove it, or readers of the folder will stumble over it.")
+
+
+def _suffix(writer: str) -> str:
+    return f"-{writer}{_PARQUET}" if writer else _PARQUET
+
+
+def _number(name: str, writer: str) -> int:
+    """Return the number of a part of this writer, from 1; 0 if the file is none of its parts."""
+    digits = name.removeprefix(_PART).removesuffix(_suffix(writer))
+    return int(digits) if digits.isascii() and digits.isdigit() else 0
 
 
 def _plain(schema: pa.Schema) -> pa.Schema:

@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, get_args
 
 from toolkit.core.errors import SweepError
+from toolkit.core.escaping import excerpt
 from toolkit.sweeps.definition import Definition
 from toolkit.sweeps.keys import Key, KeyKind, decoded, encoded
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyarrow import parquet
 
 _NOTE: Final = "toolkit.sweep"
 _KEYS: Final = "toolkit.sweep.keys"
@@ -93,21 +95,13 @@ def read_part(name: str, file: BinaryIO) -> Part:
 
     try:
         parts = parquet.ParquetFile(file)
-        metadata = parts.metadata.metadata or {}
-        about, packed = metadata.get(_NOTE.encode()), metadata.get(_KEYS.encode())
     except (pa.ArrowException, OSError) as error:
         raise ForeignFile("it is incomplete or not Parquet") from error
-    if about is None or packed is None:
-        raise ForeignFile("it was not written by a sweep")
-    try:
-        note = _note(json.loads(about), packed)
-    except (ValueError, TypeError, KeyError, zlib.error) as error:
-        raise ForeignFile("what it says about its keys cannot be read") from error
-    return Part(name, note, parts.schema_arrow, parts.metadata.num_rows)
+    return Part(name, _note_of(parts), parts.schema_arrow, parts.metadata.num_rows)
 
 
-def read_rows(file: BinaryIO) -> pa.Table:
-    """Return the rows of a part.
+def read_rows(name: str, file: BinaryIO) -> tuple[Note, pa.Table]:
+    """Return what a part says about itself, and its rows.
 
     Raises:
         SweepError: if the file cannot be read.
@@ -116,9 +110,21 @@ def read_rows(file: BinaryIO) -> pa.Table:
     from pyarrow import parquet
 
     try:
-        return parquet.ParquetFile(file).read()
-    except (pa.ArrowException, OSError) as error:
-        raise SweepError(f"A part of the sweep cannot be read ({type(error).__name__}).", about="into") from None
+        parts = parquet.ParquetFile(file)
+        return _note_of(parts), parts.read()
+    except (pa.ArrowException, OSError, ForeignFile) as error:
+        raise SweepError(f"{excerpt(name)} cannot be read: {type(error).__name__}.", about="into") from None
+
+
+def _note_of(parts: parquet.ParquetFile) -> Note:
+    metadata = parts.metadata.metadata or {}
+    about, packed = metadata.get(_NOTE.encode()), metadata.get(_KEYS.encode())
+    if about is None or packed is None:
+        raise ForeignFile("it was not written by a sweep")
+    try:
+        return _note(json.loads(about), packed)
+    except (ValueError, TypeError, KeyError, zlib.error) as error:
+        raise ForeignFile("what it says about its keys cannot be read") from error
 
 
 def _note(about: Any, packed: bytes) -> Note:

@@ -10,7 +10,9 @@ import httpx
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
+from toolkit.session.pages import Walk, checked_cursor
 from toolkit.sweeps.keys import Key
+from toolkit.transport.next_page import Cursor
 
 _METHODS: Final = ("GET", "HEAD")
 
@@ -22,12 +24,23 @@ class Plan:
         client: the client that will send it.
         call: the user's function: a key to a path, `(path, params)` or an httpx.Request.
         pages: True to follow the pages of a key.
+        cursor: as in `toolkit.session.pages.pages`.
+
+    Attributes:
+        more: what an answer said about further pages that were not read, or "".
 
     Raises:
-        ConfigurationError: if `call` is not a function.
+        ConfigurationError: if `call` is not a function, or `cursor` is malformed.
     """
 
-    def __init__(self, client: httpx.Client | httpx.AsyncClient, call: Callable[[Any], Any], *, pages: bool) -> None:
+    def __init__(
+        self,
+        client: httpx.Client | httpx.AsyncClient,
+        call: Callable[[Any], Any],
+        *,
+        pages: bool = True,
+        cursor: Cursor | None = None,
+    ) -> None:
         if not callable(call):
             raise ConfigurationError(
                 f"call is a function of the key, not {type(call).__name__}.",
@@ -35,9 +48,26 @@ class Plan:
                 about="call",
             )
         self.pages = pages
+        self.more = ""
+        self._cursor = checked_cursor(cursor)
         self._client = client
         self._call = call
         self._base = str(client.base_url).rstrip("/")
+
+    def walk(self, key: Key) -> Walk:
+        """Return the walk through the pages of a key; it begins with the key's own request.
+
+        Raises:
+            ConfigurationError, httpx.InvalidURL: as for `request_of`.
+        """
+        return Walk(self._client, self.request_of(key), cursor=self._cursor)
+
+    def note_more(self, walk: Walk) -> None:
+        """Note that the answers of a key have further pages, which were not read."""
+        if walk.more is not None:
+            self.more = f"{walk.more.words}. {walk.more.advice}"
+        elif not self.more:
+            self.more = "answers name a next page. Leave out pages=False to read all of them."
 
     def request_of(self, key: Key) -> httpx.Request:
         """Return the request for a key.

@@ -41,6 +41,7 @@ class Recorder:
     Attributes:
         answered: number of keys that were answered with rows, or without any, since the sweep began.
         failed: number of keys that failed since then.
+        hint: what an answer says about its rows, such as that it has two lists of records; or "".
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Recorder:
     ) -> None:
         self.answered = 0
         self.failed = 0
+        self.hint = ""
         self._folder = folder
         self._make_batch = make_batch
         self._writer = writer
@@ -118,6 +120,7 @@ class Recorder:
             self._begin_batch()
         failures = [failure for outcome in large if (failure := batch.add(outcome)) is not None]
         rows, more_failures = batch.finish(self._folder.kind or "text")
+        self.hint = self.hint or batch.hint
         with self._adding:
             for failure in (*failures, *more_failures):
                 self.answered -= 1
@@ -132,7 +135,7 @@ class Recorder:
     def _extend(self, rows: KeyedRows) -> None:
         """Write the part that is being filled with more rows, and begin another if it is full."""
         if self._part is None:
-            self._name = self._folder.next_name(self._writer)
+            self._take_up_part()
         self._part = rows if self._part is None else joined([self._part, rows])
         self._folder.write_part(self._name, self._part)
         with self._adding:
@@ -141,6 +144,14 @@ class Recorder:
         table = self._part.table
         if table.num_rows >= _PART_ROWS or table.nbytes >= _PART_BYTES or len(self._part.keys) >= _PART_KEYS:
             self._part = None
+
+    def _take_up_part(self) -> None:
+        """Begin a part, or go on with the last one of an earlier run if that is not nearly full."""
+        last = self._folder.last_part(self._writer)
+        if last is not None and last.rows < _PART_ROWS // 2 and len(last.note.keys) < _PART_KEYS // 2:
+            self._name, self._part = last.name, self._folder.rows_of(last)
+        else:
+            self._name = self._folder.next_name(self._writer)
 
     def _fail(self, failure: Failure) -> None:
         self.failed += 1

@@ -82,8 +82,10 @@ class Batch:
         self._counts: list[int] = []
         self._bodies: list[list[bytes]] = []
 
-    def __len__(self) -> int:
-        return len(self._keys)
+    @property
+    def hint(self) -> str:
+        """What an answer says about its rows, such as that it has two lists of records; or ""."""
+        return self._builder.hint
 
     def add(self, outcome: Answered) -> Failure | None:
         """Add the answers of a key, or return why they have no rows; then nothing is added."""
@@ -154,7 +156,9 @@ def batch_maker(definition: Definition, schema: pa.Schema | None, known: KnownSe
     """
     from toolkit.tables.joining import TableBuilder
 
-    builder = partial(TableBuilder, numbers=definition.numbers, records=definition.records, schema=schema)
+    builder = partial(
+        TableBuilder, numbers=definition.numbers, records=definition.records, key=definition.key, schema=schema
+    )
     return lambda: Batch(builder, is_secret=lambda content: known.scrub(content) != content, schema=schema)
 
 

@@ -27,6 +27,7 @@ from toolkit.sweeps.rows import batch_maker
 from toolkit.sweeps.running import Run
 from toolkit.sweeps.status import Progress
 from toolkit.sweeps.storage import Place, absolute, place_of
+from toolkit.transport.next_page import Cursor
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,10 +42,12 @@ def sweep(
     into: str | Path,
     at_once: int = ...,
     records: str | None = ...,
+    key: str | None = ...,
     schema: Any = ...,
     numbers: str = ...,
     resume: bool = ...,
     pages: bool = ...,
+    cursor: Cursor | None = ...,
     cluster: Any = ...,
 ) -> SweepResult: ...
 
@@ -58,10 +61,12 @@ def sweep(
     into: str | Path,
     at_once: int = ...,
     records: str | None = ...,
+    key: str | None = ...,
     schema: Any = ...,
     numbers: str = ...,
     resume: bool = ...,
     pages: bool = ...,
+    cursor: Cursor | None = ...,
     cluster: Any = ...,
 ) -> Coroutine[Any, Any, SweepResult]: ...
 
@@ -74,10 +79,12 @@ def sweep(
     into: str | Path,
     at_once: int = 16,
     records: str | None = None,
+    key: str | None = None,
     schema: Any = None,
     numbers: str = "float",
     resume: bool = True,
     pages: bool = True,
+    cursor: Cursor | None = None,
     cluster: Any = None,
 ) -> SweepResult | Coroutine[Any, Any, SweepResult]:
     """Ask for each of many keys and write the rows of all answers into a folder of Parquet files.
@@ -107,9 +114,10 @@ def sweep(
             only, because a resumed sweep may repeat a request.
         into: the folder, as a path or, with the extra `remote`, as an address of fsspec such as `s3://bucket/positions`.
         at_once: number of keys that are asked for at the same time, on a cluster by all workers together.
-        records, numbers, schema: as in `tabulate`. The schema is that of the answers, without the column of keys.
+        records, key, numbers, schema: as in `tabulate`. The schema is that of the answers, without the column of keys.
         resume: False to remove what an earlier sweep wrote into this folder and to begin anew.
-        pages: True to follow the pages of each key.
+        pages: False to read only the first page of each key.
+        cursor: as in `pages`, for a cursor that is not recognized.
         cluster: a `dask.distributed.Client` whose workers ask and write into the folder, which all of them must
             share. The session is lent to them as by `tk.lend`, and `call` goes there too. What a worker that dies has
             finished is not lost.
@@ -126,13 +134,14 @@ def sweep(
     job = Job(
         client=client,
         facts=facts,
-        plan=Plan(client, call, pages=pages),
+        plan=Plan(client, call, pages=pages, cursor=cursor),
         place=place_of(into),
         into=str(into),
         definition=Definition(
             origin=facts.origin,
             environment=str(facts.environment),
             records=records,
+            key=key,
             numbers=_numbers(numbers),
             pages=pages,
             schema=None if columns is None else tuple((column.name, str(column.type)) for column in columns),
@@ -191,6 +200,7 @@ class Job:
                         run.in_turn(self.client.send)
                     else:
                         run.on_threads(self.client.send)
+                folder.unify()
         finally:
             release()
         return SweepResult(self, folder, source.order if order is None else order)
@@ -210,6 +220,7 @@ class Job:
                     await run.in_turn_async(self.client.send)
                 else:
                     await run.in_tasks(self.client.send)
+                await asyncio.to_thread(folder.unify)
         finally:
             release()
         return SweepResult(self, folder, source.order if order is None else order)
@@ -302,9 +313,11 @@ class Job:
                 yield run
             except BaseException:
                 with suppress(ToolkitError):
-                    folder.unify()
+                    self.folder().unify()  # as it is on the disk, whatever failed
                 raise
-            folder.unify()
+        for note in (self.plan.more, recorder.hint):
+            if note:
+                warn(f"{note[:1].upper()}{note[1:]}")
 
 
 def _source(keys: Iterable[Any] | None, folder: Folder) -> KeySource:
