@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.core.errors import ConfigurationError
@@ -135,7 +136,8 @@ class Folder:
     def write_part(self, name: str, rows: KeyedRows) -> None:
         """Write a part, or replace it."""
         note = Note(self.definition, self.kind, rows.key_column, rows.keys)
-        self.place.write("parts", name, part_bytes(_with_pandas_types(rows.table), note))
+        table = rows.table.replace_schema_metadata(_note_for_pandas(rows.table.schema))
+        self.place.write("parts", name, part_bytes(table, note))
         self._note_part(Part(name, note, rows.table.schema, rows.table.num_rows))
 
     def write_failures(self, writer: str = "") -> None:
@@ -264,14 +266,16 @@ def _plain(schema: pa.Schema) -> pa.Schema:
     return pa.schema([field.remove_metadata() for field in schema])
 
 
-def _with_pandas_types(table: pa.Table) -> pa.Table:
-    """Return the table with a note for pandas, so that `read_parquet` gives the dtypes of `tabulate`."""
+@lru_cache(maxsize=16)
+def _note_for_pandas(schema: pa.Schema) -> Mapping[bytes, bytes]:
+    """Return the metadata with which `read_parquet` of pandas gives the dtypes of `tabulate`."""
     import pyarrow as pa
 
     from toolkit.tables.arrow_text import frame_of
 
-    empty = frame_of({field.name: pa.array([], field.type) for field in table.schema}, 0)
-    return table.replace_schema_metadata(pa.Schema.from_pandas(empty, preserve_index=False).metadata)
+    empty = frame_of({field.name: pa.array([], field.type) for field in schema}, 0)
+    metadata: Mapping[bytes, bytes] = pa.Schema.from_pandas(empty, preserve_index=False).metadata
+    return metadata
 
 
 def _sorted(rows: KeyedRows, order: Iterable[Key], kind: KeyKind) -> pa.Table:
