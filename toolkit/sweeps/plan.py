@@ -23,11 +23,12 @@ class Plan:
     Args:
         client: the client that will send it.
         call: the user's function: a key to a path, `(path, params)` or an httpx.Request.
-        pages: True to follow the pages of a key.
+        pages: whether the pages of a key are followed.
         cursor: as in `toolkit.session.pages.pages`.
 
     Attributes:
-        more: what an answer said about further pages that were not read, or "".
+        pages, cursor: see there.
+        more: what to warn of, if there are more pages than were read; or "".
 
     Raises:
         ConfigurationError: if `call` is not a function, or `cursor` is malformed.
@@ -49,7 +50,7 @@ class Plan:
             )
         self.pages = pages
         self.more = ""
-        self._cursor = checked_cursor(cursor)
+        self.cursor = checked_cursor(cursor)
         self._client = client
         self._call = call
         self._base = str(client.base_url).rstrip("/")
@@ -60,14 +61,14 @@ class Plan:
         Raises:
             ConfigurationError, httpx.InvalidURL: as for `request_of`.
         """
-        return Walk(self._client, self.request_of(key), cursor=self._cursor)
+        return Walk(self._client, self.request_of(key), cursor=self.cursor)
 
     def note_more(self, walk: Walk) -> None:
         """Note that the answers of a key have further pages, which were not read."""
         if walk.more is not None:
-            self.more = f"{walk.more.words}. {walk.more.advice}"
+            self.more = f"There are more pages than were read: {walk.more.words}. {walk.more.advice}"
         elif not self.more:
-            self.more = "answers name a next page. Leave out pages=False to read all of them."
+            self.more = "There are more pages than the first. Leave out pages=False to read all of them."
 
     def request_of(self, key: Key) -> httpx.Request:
         """Return the request for a key.

@@ -28,6 +28,7 @@ from toolkit.sweeps.recorder import Recorder
 from toolkit.sweeps.rows import batch_maker
 from toolkit.sweeps.running import Run
 from toolkit.sweeps.storage import Area, Place, place_of
+from toolkit.transport.next_page import Cursor
 
 _RUN: Final = "run"
 _LOOK_EVERY: Final = 1.0  # seconds between two looks whether the sweep goes on
@@ -45,6 +46,7 @@ class Spread:
         definition: what all rows have in common.
         schema: the requested schema, or None.
         run: name of this run.
+        cursor: as in `toolkit.session.pages.pages`.
     """
 
     lent: Any
@@ -54,6 +56,7 @@ class Spread:
     definition: Definition
     schema: Any
     run: str
+    cursor: Cursor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +78,8 @@ class Share:
     earlier: Sequence[Failure]
 
 
-def ask_share(spread: Spread, share: Share) -> tuple[int, int]:
-    """Ask for the keys of a share on a worker; return how many were answered and how many failed.
+def ask_share(spread: Spread, share: Share) -> tuple[int, int, tuple[str, ...]]:
+    """Ask for the keys of a share on a worker; return how many were answered, how many failed, and what to warn of.
 
     Raises:
         SweepError: if the sweep has ended, or its folder is not shared with this worker.
@@ -94,8 +97,9 @@ def ask_share(spread: Spread, share: Share) -> tuple[int, int]:
     source = KeySource(share.keys, kind=share.kind, finished=finished.__contains__)
     make_batch = batch_maker(spread.definition, spread.schema, facts.known)
     recorder = Recorder(folder, make_batch, writer=f"{writer}-{token_hex(4)}")
+    plan = Plan(client, spread.call, pages=spread.definition.pages, cursor=spread.cursor)
     run = Run(
-        Plan(client, spread.call, pages=spread.definition.pages),
+        plan,
         source,
         recorder,
         message_of=lambda response: message_of(response, facts.known),
@@ -103,7 +107,7 @@ def ask_share(spread: Spread, share: Share) -> tuple[int, int]:
         watch=lambda *_: place.check_now_and_then(),
     )
     run.on_threads(client.send)
-    return recorder.answered + len(finished), recorder.failed
+    return recorder.answered + len(finished), recorder.failed, tuple(filter(None, (plan.more, recorder.hint)))
 
 
 def finished_before(place: Place, writer: str) -> set[Key]:

@@ -42,13 +42,18 @@ class Counts(Traffic):
     Attributes:
         answered: number of keys that were answered.
         failed: number of keys that failed.
+        notes: what to warn of, each once, in its order.
     """
 
     answered: int = 0
     failed: int = 0
 
-    def add(self, answered: int, failed: int) -> None:
-        """Add the counts of a share."""
+    def __init__(self) -> None:
+        self.notes: dict[str, None] = {}
+
+    def add(self, answered: int, failed: int, notes: Iterable[str] = ()) -> None:
+        """Add what became of a share."""
+        self.notes |= dict.fromkeys(notes)
         self.answered += answered
         self.failed += failed
         self.sent += answered + failed

@@ -266,6 +266,7 @@ class Job:
                 into=absolute(self.into),
                 definition=self.definition,
                 schema=self.schema,
+                cursor=self.plan.cursor,
                 run=begin_run(self.place),
             )
             try:
@@ -283,6 +284,7 @@ class Job:
                 with suppress(ToolkitError):
                     self._gathered()
                 raise
+            _warn(counts.notes)
             return self._gathered()
 
     def _gathered(self) -> Folder:
@@ -315,9 +317,7 @@ class Job:
                 with suppress(ToolkitError):
                     self.folder().unify()  # as it is on the disk, whatever failed
                 raise
-        for note in (self.plan.more, recorder.hint):
-            if note:
-                warn(f"{note[:1].upper()}{note[1:]}")
+        _warn((self.plan.more, recorder.hint))
 
 
 def _source(keys: Iterable[Any] | None, folder: Folder) -> KeySource:
@@ -325,6 +325,11 @@ def _source(keys: Iterable[Any] | None, folder: Folder) -> KeySource:
     if keys is None:
         return KeySource(list(folder.failures), kind=folder.kind, finished=folder.is_answered)
     return KeySource(keys, kind=folder.kind, finished=folder.is_finished)
+
+
+def _warn(notes: Iterable[str]) -> None:
+    for note in filter(None, notes):
+        warn(note)
 
 
 def _numbers(numbers: str) -> str:
