@@ -6,8 +6,10 @@ A request passes these modules on its way from the httpx client to the network:
 2. `session.scope`: refuses what may not be sent, before anything else happens.
 3. `cassettes.through`: asks `cassettes.cassette` for a recording. If one matches, it is the answer, and nothing below
    runs; otherwise the answer from below is recorded. Neither ever sees credentials.
-4. `auth.authorizers`: grants credentials; `session.authorizing` chooses by their kind. `SessionRequest.send` puts them
-   on a copy of the request, sends it, and after a 401 sends it once more with a renewed token.
+   `transport.places` lets a hundred calls be under way at once; the others queue.
+4. `auth.authorizers`: grants credentials; `session.authorizing` chooses by their kind. `session.tries` puts them on a
+   copy of the request and sends it: in its turn if `transport.pacing` limits the rate, once more with a renewed token
+   after a 401, and a few times after 429, 503 or a broken connection, as `transport.retry` says.
 5. `auth.tokens.single_flight`: one token request for all callers who need the token; `session.token_requests` sends
    and records it, and `auth.tokens.retrying` says how often it is repeated. Key pairs skip this.
 6. `transport.network`: sends, directly or through a proxy.

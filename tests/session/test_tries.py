@@ -1,0 +1,400 @@
+"""The tries of a call: what is sent again, when, with which credentials, and what is remembered of it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sender_calls import START, Way, taped
+from session_calls import BOTH, bearer, call, finished
+
+import toolkit as tk
+from toolkit.core.clock import ManualClock
+from toolkit.session.tries import Gentleness
+from toolkit.transport.pacing import Pace
+
+BROKEN = [httpx.ConnectError, httpx.ConnectTimeout, httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError]
+
+
+def answers(service, *outcomes):
+    """Let the service give these outcomes, one after the other; the last repeats."""
+    left = list(outcomes)
+
+    def answer(request):
+        outcome = left.pop(0) if len(left) > 1 else left[0]
+        if isinstance(outcome, type):
+            raise outcome("QXZ")
+        status, headers = outcome if isinstance(outcome, tuple) else (outcome, {})
+        return service.reply({"try": len(service.calls)}, status, headers)
+
+    service.answer = answer
+
+
+# What is sent again
+
+
+@BOTH
+@pytest.mark.parametrize("outcome", [429, 503, *BROKEN], ids=str)
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_passing(way, service, outcome, method, is_async):
+    """A read that failed in passing is sent again, after growing pauses; the caller sees the last answer."""
+    answers(service, outcome, outcome, 200)
+    response = way.send(method, is_async=is_async)
+    assert response.status_code == 200
+    assert len(service.calls) == 3
+    assert way.clock.now() == START + timedelta(seconds=0.5 + 1.0)
+
+
+@BOTH
+@pytest.mark.parametrize("outcome", [429, 503, httpx.ConnectError], ids=str)
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+def test_writes_are_never_repeated(way, service, outcome, method, is_async):
+    """Anything but a read is sent once, whatever happens."""
+    answers(service, outcome)
+    if outcome is httpx.ConnectError:
+        with pytest.raises(httpx.ConnectError):
+            way.send(method, is_async=is_async)
+    else:
+        assert way.send(method, is_async=is_async).status_code == outcome
+    assert len(service.calls) == 1
+
+
+@pytest.mark.parametrize("outcome", [500, 502, 504, 404, 408, httpx.ReadTimeout, httpx.PoolTimeout], ids=str)
+def test_lasting(way, service, outcome):
+    """What does not say that it may pass is not tried again."""
+    answers(service, outcome)
+    if isinstance(outcome, int):
+        assert way.send().status_code == outcome
+    else:
+        with pytest.raises(outcome):
+            way.send()
+    assert len(service.calls) == 1
+
+
+def test_stream(way, service):
+    """A body that is consumed by sending it cannot be sent again."""
+    answers(service, 503)
+    assert way.send("GET", content=iter([b"consumed"])).status_code == 503
+    assert len(service.calls) == 1
+
+
+@BOTH
+def test_limits(open_session, service, is_async):
+    """The number of tries and the time are limited; then the caller gets the last answer or the last error."""
+    answers(service, 503)
+    session = open_session(clock=ManualClock(), is_async=is_async, retry=tk.Retry(tries=2))
+    assert call(session).status_code == 503
+    assert len(service.calls) == 2
+    answers(service, httpx.ReadError)
+    with pytest.raises(httpx.ReadError) as caught:
+        call(session)
+    assert len(service.calls) == 4
+    assert caught.value.__context__ is None or isinstance(caught.value.__context__, httpx.ReadError)
+    once = open_session(clock=ManualClock(), is_async=is_async, retry=False)
+    with pytest.raises(httpx.ReadError):
+        call(once)
+    assert len(service.calls) == 5
+
+
+# Pauses
+
+
+def test_retry_after(way, service):
+    """The service says how long to wait; one beyond the limit gives its answer at once."""
+    answers(service, (429, {"Retry-After": "7"}), 200)
+    way.send()
+    assert way.clock.now() == START + timedelta(seconds=7.5)
+    answers(service, (503, {"Retry-After": "31"}), 200)
+    assert way.send().status_code == 503
+    assert way.clock.now() == START + timedelta(seconds=7.5)
+
+
+def test_retry_after_on_a_wrong_clock(way, service):
+    """An instant counts from the service's own clock, so that a wrong one here does no harm."""
+    dates = {"Date": "Fri, 01 Jan 2021 00:00:00 GMT", "Retry-After": "Fri, 01 Jan 2021 00:00:05 GMT"}
+    answers(service, (503, dates), 200)
+    way.send()
+    assert way.clock.now() == START + timedelta(seconds=5.5)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    outcomes=st.lists(
+        st.sampled_from([429, 503, *BROKEN]) | st.tuples(st.just(429), st.integers(0, 40)), min_size=1, max_size=8
+    ),
+    tries=st.integers(1, 5),
+    within=st.floats(0, 60),
+)
+def test_never_beyond_the_limits(make_credentials, service, outcomes, tries, within):
+    """Whatever the service does: no try too many, and none after the limit."""
+    service = type(service)()
+    way = Way(make_credentials("paper"), service)
+    way.gentleness = way.sender.gentleness = Gentleness(tk.Retry(tries, within), Pace(), jitter=lambda: 0.7)
+    plain = [
+        (outcome[0], {"Retry-After": str(outcome[1])}) if isinstance(outcome, tuple) else outcome
+        for outcome in outcomes
+    ]
+    answers(service, *plain, 200)
+    with contextlib.suppress(httpx.TransportError):
+        way.send()
+    assert len(service.calls) <= min(tries, len(outcomes) + 1)
+    assert (way.clock.now() - START).total_seconds() <= within + 1e-6
+
+
+def test_cancelled_while_pausing(way, service):
+    """A task can be cancelled while its call waits for the next try; nothing is sent after that."""
+
+    class Stuck(ManualClock):
+        sleep = None  # pauses are real on this clock
+
+    way.sender.clock = Stuck(START)
+    answers(service, (503, {"Retry-After": "29"}))
+
+    async def main():
+        async with httpx.AsyncClient(transport=way.transport()) as client:
+            task = asyncio.create_task(client.get("https://broker.example.com/v1/accounts"))
+            for _ in range(50):
+                await asyncio.sleep(0)
+            assert len(service.calls) == 1
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    asyncio.run(main())
+    assert len(service.calls) == 1
+
+
+# The answer that is dropped
+
+
+@BOTH
+def test_dropped_answer_is_closed(way, service, is_async):
+    """An answer that nobody sees is read to its end if it is short, and closed, which frees its connection."""
+    replies = []
+
+    def answer(request):
+        replies.append(service.reply({}, 503 if not replies else 200))
+        return replies[-1]
+
+    service.answer = answer
+    way.send(is_async=is_async)
+    assert (replies[0].stream.taken, replies[0].stream.closed) == (1, True)
+
+
+def endless():
+    while True:
+        yield b"x" * 1000
+
+
+def broken():
+    yield b"x"
+    raise httpx.ReadError("no")
+
+
+@BOTH
+@pytest.mark.parametrize("pieces", [endless, broken])
+def test_answer_without_an_end(way, service, pieces, is_async):
+    """A long answer is closed in the middle; one that breaks off does no harm."""
+    replies = [service.reply({}, 503), service.reply({})]
+    body = replies[0].stream
+    body.pieces = pieces()
+    service.answer = lambda request: replies.pop(0)
+    assert way.send(is_async=is_async).status_code == 200
+    assert body.closed
+    assert body.taken < 100
+
+
+# Credentials
+
+
+@BOTH
+def test_token_that_expires_while_waiting(way, service, is_async):
+    """A token that expires during a pause is replaced before the next try."""
+    service.expires_in = 5
+    answers(service, (429, {"Retry-After": "10"}), 200)
+    assert way.send(is_async=is_async).status_code == 200
+    assert [bearer(request) for request in service.calls] == service.issued
+    assert len(service.issued) == 2
+
+
+@BOTH
+@pytest.mark.parametrize("outcomes", [(401, 429, 200), (429, 401, 200), (429, 401, 503, 200)], ids=str)
+def test_renewal_and_retry(way, service, outcomes, is_async):
+    """A renewal after a 401 and tries after 429 go together, in any order."""
+    answers(service, *outcomes)
+    assert way.send(is_async=is_async).status_code == 200
+    assert len(service.calls) == len(outcomes)
+    assert len(service.issued) == 2
+    assert way.sender.ledger.calls()[-1].tries == len(outcomes)
+
+
+@BOTH
+def test_one_renewal(way, service, is_async):
+    """A call renews its token once: a second 401 is its answer, even after a pause."""
+    answers(service, 401, 429, 401, 200)
+    assert way.send(is_async=is_async).status_code == 401
+    assert len(service.calls) == 3
+
+
+def test_no_retry_but_a_renewal(open_session, service):
+    """retry=False leaves the renewal after a 401."""
+    answers(service, 401, 200)
+    assert call(open_session(retry=False)).status_code == 200
+
+
+# What is remembered
+
+
+def test_ledger(way, service):
+    """A call is one row: when it was sent the last time, how long that took, and how often it was sent."""
+    answers(service, (429, {"Retry-After": "7"}), 200)
+    way.send()
+    way.send()
+    retried, plain = way.sender.ledger.calls()[1:]
+    assert (retried.tries, plain.tries) == (2, 1)
+    assert retried.sent_at == START + timedelta(seconds=7.5)
+    assert retried.elapsed == timedelta(0)
+
+
+def test_token_request_tries(open_session, service):
+    """A token request that was repeated says so in its row, live and replayed."""
+    left = [service.reply({}, 503)]
+    service.answer_token = lambda request: left.pop() if left else service.token_reply()
+    with open_session(clock=ManualClock(START), cassette="tries") as session:
+        call(session)
+    assert session.calls()[["path", "tries"]].values.tolist() == [["/v1/oauth2/token", 2], ["/v1/accounts", 1]]
+
+
+def ends_in(session, outcome):
+    """Make a call and check its status, or its error."""
+    if isinstance(outcome, int):
+        assert call(session).status_code == outcome
+    else:
+        with pytest.raises(outcome):
+            call(session)
+
+
+@BOTH
+@pytest.mark.parametrize("outcomes", [(429, 200), (503, httpx.ReadError, 404), (503,), (httpx.ConnectError,)], ids=str)
+def test_recorded_and_replayed(open_session, replayed, service, settings, outcomes, is_async):
+    """Only the last outcome is recorded, as one interaction; the replay shows the same table and tries nothing."""
+    answers(service, *outcomes)
+    live = open_session(clock=ManualClock(START), cassette="tries", is_async=is_async)
+    ends_in(live, outcomes[-1])
+    finished(live.close())
+    sent = len(service.calls)
+    again = replayed("tries")
+    ends_in(again, outcomes[-1])
+    assert again.calls().equals(live.calls())
+    expected = len(outcomes) if outcomes[-1] in (200, 404) else 4
+    assert live.calls()["tries"].tolist() == [1, expected]
+    assert len(service.calls) == sent == expected
+    with tk.Cassette("tries", "none", settings=settings) as cassette:
+        assert len(cassette) == 2
+
+
+def test_a_single_try_leaves_no_trace(make_credentials, service, tmp_path):
+    """A call that was sent once is recorded without the number, as in older cassettes, for which it means 1."""
+    path = tmp_path / "old.yaml"
+    way = taped(make_credentials, service, path, "once")
+    way.send()
+    way.sender.cassette.close()
+    assert b"tries" not in path.read_bytes()
+
+
+# A limited rate
+
+
+@BOTH
+def test_rate(open_session, service, is_async):
+    """N calls at a rate r take (N - 1) / r seconds; retries are calls too, token requests are not."""
+    clock = ManualClock()
+    session = open_session(clock=clock, is_async=is_async, per_second=2, retry=tk.Retry(tries=2, within=100))
+
+    async def tasks():
+        await asyncio.gather(*(session.broker.get("/v1/accounts") for _ in range(5)))
+
+    if is_async:
+        asyncio.run(tasks())
+    else:
+        for _ in range(5):
+            call(session)
+    assert clock.monotonic() == pytest.approx(2.0)
+    assert len(service.token_requests) == 1
+
+
+def test_retries_count(open_session, service):
+    """A try takes its turn like any call."""
+    clock = ManualClock()
+    answers(service, (429, {"Retry-After": "0"}), (429, {"Retry-After": "0"}), 200)
+    session = open_session(clock=clock, per_second=0.1, retry=tk.Retry(tries=3, within=100))
+    call(session)
+    assert clock.monotonic() == pytest.approx(20.0)
+
+
+def test_sessions_share_the_rate(open_session, make_credentials, service):
+    """All who share the credentials are spaced, also those that name no rate, until the session that does is closed."""
+    credentials, clock = make_credentials("paper"), ManualClock()
+    plain, fast, slow = (
+        open_session(credentials=credentials, clock=clock, per_second=rate) for rate in (None, 10, 0.5)
+    )
+    other = open_session("paper", clock=clock)
+    for session in (plain, fast, slow):
+        call(session)
+    assert clock.monotonic() == pytest.approx(4.0)
+    call(other)
+    assert clock.monotonic() == pytest.approx(4.0)
+    slow.close()
+    for session in (plain, fast):
+        call(session)
+    assert clock.monotonic() == pytest.approx(4.2, abs=0.11)
+    del fast, session
+    gc.collect()
+    for _ in range(5):
+        call(plain)
+    assert clock.monotonic() == pytest.approx(4.2, abs=0.11)
+
+
+def test_threads_share_the_rate(open_session, service):
+    """Threads do not hold each other up by more than their turns."""
+    clock = ManualClock()
+    session = open_session("paper", clock=clock, per_second=1000)
+    with ThreadPoolExecutor(8) as pool:
+        assert [response.status_code for response in pool.map(lambda _: call(session), range(40))] == [200] * 40
+    assert session.calls()["when"].is_monotonic_increasing
+
+
+def test_calls_that_wait_for_a_token(open_session, service):
+    """Calls that wait for a token together are not sent together."""
+    clock = ManualClock()
+    session = open_session(clock=clock, is_async=True, per_second=10)
+
+    def slowly(request):
+        clock.advance(5)
+        return service.token_reply()
+
+    service.answer_token = slowly
+
+    async def main():
+        await asyncio.gather(*(session.broker.get("/v1/accounts") for _ in range(20)))
+
+    asyncio.run(main())
+    when = session.calls()["when"].iloc[1:]
+    assert (when.max() - when.min()).total_seconds() >= 1.5
+
+
+def test_replay_is_not_slowed_down(open_session, replayed, service):
+    """A replay waits for nothing, and names no rate for others."""
+    with open_session("paper", cassette="fast") as session:
+        call(session)
+    session = replayed("fast", per_second=0.001)
+    for _ in range(3):
+        call(session)
+    assert len(session.calls()) == 3

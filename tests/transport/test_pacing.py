@@ -1,0 +1,157 @@
+"""Calls at a limited rate: when each of them is due."""
+
+from __future__ import annotations
+
+import gc
+import math
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import toolkit as tk
+from toolkit.core.clock import ManualClock, SystemClock
+from toolkit.transport.pacing import Pace, as_rate, nap, pace_of
+
+
+class Caller:
+    """A caller that waits for its turn on a clock of its own, and notes when it is sent."""
+
+    def __init__(self, pace, now):
+        self.pace, self.clock = pace, ManualClock()
+        self.clock.advance(now)
+        self.number = pace.number(now)
+
+    def sent(self):
+        """Wait, and return the instant at which the call may be sent."""
+        while (pause := nap(self.pace, self.number, self.clock)) is not None:
+            assert pause.seconds > 0
+            self.clock.sleep(pause.seconds)
+        return self.clock.monotonic()
+
+
+def limited(per_second):
+    """Return a pace with a rate, and what keeps the rate in force."""
+    pace = Pace()
+    return pace, pace.add(per_second)
+
+
+@given(st.integers(1, 40), st.floats(0.01, 1000), st.floats(0, 1e6))
+def test_as_many_as_the_rate(calls, per_second, now):
+    """Calls that come at the same time are sent in their order, evenly: the last after (n - 1) / rate seconds."""
+    pace, _rate = limited(per_second)
+    sent = [caller.sent() - now for caller in [Caller(pace, now) for _ in range(calls)]]
+    assert sent == pytest.approx([number / per_second for number in range(calls)], abs=1e-5)
+
+
+@given(st.lists(st.floats(0, 3), max_size=30), st.floats(0.5, 20))
+def test_calls_that_come_later(gaps, per_second):
+    """Whenever calls come: none is sent before its time, and within no second are there more than the rate allows."""
+    pace, _rate = limited(per_second)
+    now, sent = 0.0, []
+    for gap in gaps:
+        now += gap
+        sent.append(Caller(pace, now).sent())
+        assert sent[-1] >= now
+    assert all(later - earlier >= 1 / per_second - 1e-5 for earlier, later in pairwise(sent))
+
+
+def test_an_idle_hour_is_not_made_up_for():
+    """After a silence calls are spaced as before; no calls are saved up."""
+    pace, _rate = limited(2.0)
+    assert Caller(pace, 0.0).sent() == 0.0
+    late = [Caller(pace, 3600.0) for _ in range(3)]
+    assert [caller.sent() for caller in late] == [3600.0, 3600.5, 3601.0]
+
+
+def test_late_calls_are_spaced_again():
+    """Calls that all wake up too late, as after a sleep of the machine, are not sent at once."""
+    pace, _rate = limited(1.0)
+    callers = [Caller(pace, 0.0) for _ in range(4)]
+    for caller in callers:
+        caller.clock.advance(100.0)
+    assert [caller.sent() for caller in callers] == [100.0, 101.0, 102.0, 103.0]
+
+
+def test_a_caller_who_gives_up():
+    """A call that is cancelled while it waits costs its own turn and stops nobody."""
+    pace, _rate = limited(1.0)
+    first, _cancelled, third = (Caller(pace, 0.0) for _ in range(3))
+    assert (first.sent(), third.sent()) == (0.0, 2.0)
+
+
+def test_the_lowest_rate_counts():
+    """Several sessions: the lowest rate counts, and also for calls that wait already."""
+    pace, _fast = limited(10.0)
+    callers = [Caller(pace, 0.0) for _ in range(3)]
+    assert callers[0].sent() == 0.0
+    _slow = pace.add(0.5)
+    assert [caller.sent() for caller in callers[1:]] == [2.0, 4.0]
+
+
+@pytest.mark.parametrize("way", ["drop", "collect"])
+def test_a_rate_that_no_longer_counts(way):
+    """A rate that is dropped, or whose session is gone, does not count; without any there is no limit."""
+    pace, _fast = limited(10.0)
+    slow = pace.add(0.1)
+    pace.drop(slow) if way == "drop" else None
+    del slow
+    gc.collect()
+    assert [Caller(pace, 0.0).sent() for _ in range(3)] == pytest.approx([0.0, 0.1, 0.2])
+    pace.drop(_fast)
+    assert not pace.is_limited
+    assert [Caller(pace, 1.0).sent() for _ in range(3)] == [1.0, 1.0, 1.0]
+
+
+def test_a_new_rate_is_noticed_while_waiting():
+    """Whoever waits long looks again at half time, so a limit that is lifted is felt soon."""
+    pace, slow = limited(0.01)
+    Caller(pace, 0.0)
+    waiting = Caller(pace, 0.0)
+    pause = nap(pace, waiting.number, waiting.clock)
+    assert pause.seconds == 50.0
+    waiting.clock.sleep(pause.seconds)
+    pace.drop(slow)
+    assert waiting.sent() == 50.0
+
+
+def test_shared():
+    """Who has the same credentials and the same clock shares a pace; tests with clocks of their own do not meet."""
+    clock = ManualClock()
+    assert pace_of("a", clock) is pace_of("a", clock)
+    assert pace_of("a", clock) is not pace_of("b", clock)
+    assert pace_of("a", clock) is not pace_of("a", ManualClock())
+    key = f"key of {__name__}"
+    assert pace_of(key, SystemClock()) is pace_of(key, SystemClock())
+
+
+class NoKey(ManualClock):
+    """A clock that cannot be a dictionary key."""
+
+    __hash__ = None
+
+
+def test_a_clock_that_is_no_key():
+    """A clock that cannot be looked up gets a pace of its own."""
+    clock = NoKey()
+    assert pace_of("a", clock) is not pace_of("a", clock)
+
+
+@pytest.mark.parametrize("value", [0, -1, math.nan, math.inf, True, "5", 10**400, 1j])
+def test_malformed(value):
+    """A rate that makes no sense is refused."""
+    with pytest.raises(tk.ConfigurationError) as caught:
+        as_rate(value)
+    assert caught.value.about == "per_second"
+
+
+@pytest.mark.parametrize("per_second", [5e-324, 1e308, 3])
+def test_extreme_rates(per_second):
+    """The lowest and the highest rates neither fail nor sleep longer than a system can."""
+    pace, _rate = limited(as_rate(per_second))
+    callers = [Caller(pace, 0.0) for _ in range(3)]
+    assert callers[0].sent() == 0.0
+    assert (nap(pace, callers[2].number, callers[2].clock) or 0.0) == 0.0 or (
+        nap(pace, callers[2].number, callers[2].clock).seconds <= 3600
+    )
