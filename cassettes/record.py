@@ -30,6 +30,8 @@ EXAMPLE_KEY = "the key of an example"
 RULES = tk.Rules(names=("city",), pseudonyms=("id", "account_number"), key=tk.Secret(EXAMPLE_KEY))
 DEPOSITS = {1: "2500.00", 4: "-18000.00", 6: "0.75"}  # row of an account to amount
 
+BUSY_ACCOUNT = 56  # row of an account that cannot be read for an hour
+
 
 class SetClock(SystemClock):
     """A clock whose instant stands still until it is moved, so that prices and tokens are dated the same again.
@@ -169,6 +171,39 @@ def record_sharing(path: Path) -> None:
         session.accounts(limit=4)
 
 
+def record_many_calls(path: Path) -> None:
+    """Record lists with pages, a call that is answered at the third try, and positions of 120 accounts."""
+    clock = clock_at(16, 9, 30)
+    with (
+        tk.practice(accounts=120, clock=clock) as service,
+        tk.Cassette(path, settings=service.settings) as cassette,
+        open_session(service, "sandbox-secret", cassette, clock) as session,
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        accounts = session.accounts()["id"]
+        orders = f"/v1/practice/accounts/{accounts[1]}/orders"
+        session.broker.get(orders).raise_for_status()
+        for _ in tk.pages(session.broker, orders):
+            pass
+        clock.leap(1)
+        service.faults.inject("interfaces", 503)
+        service.faults.inject("interfaces", 429, retry_after=1)
+        session.market_data.get(bundled.QUOTES_PATH, params=SYMBOLS).raise_for_status()
+        clock.leap(1)
+        closed = [accounts[BUSY_ACCOUNT]]
+
+        def positions_of(account_id: str) -> str:
+            if account_id in closed:
+                closed.remove(account_id)
+                service.faults.inject("interfaces", 503, retry_after=3600)
+            return f"/v1/practice/accounts/{account_id}/positions"
+
+        keys = [*accounts, "no-such-account"]
+        result = tk.sweep(session.broker, keys, positions_of, into=Path(folder) / "positions", at_once=1)
+        clock.leap(60)
+        result.retry()
+
+
 RECORDINGS: dict[str, Callable[[Path], None]] = {
     bundled.TOUR_CASSETTE: record_tour,
     "authentication": record_authentication,
@@ -177,6 +212,7 @@ RECORDINGS: dict[str, Callable[[Path], None]] = {
     "accounts-friday": record_accounts_friday,
     "forty-minutes": record_forty_minutes,
     "sharing": record_sharing,
+    "many-calls": record_many_calls,
 }
 
 

@@ -30,6 +30,7 @@ FILES: Final = {
         "04-tables-and-charts.ipynb",
         "05-token-lifetimes.ipynb",
         "06-sharing-without-secrets.ipynb",
+        "07-many-calls.ipynb",
         "tour.png",
     ),
     "cassettes": (
@@ -38,6 +39,7 @@ FILES: Final = {
         "authentication.yaml",
         "first-recording.yaml",
         "forty-minutes.yaml",
+        "many-calls.yaml",
         "sharing.yaml",
         "tour.yaml",
     ),
