@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import httpx
 import pytest
@@ -21,6 +22,19 @@ def test_accounts(open_session, service, environment, is_async):
     assert frame.to_dict("list") == {"id": ["1"], "cash": [2.5]}
     path = "/v2/account" if environment == "paper" else "/v1/accounts"
     assert [request.url.raw_path.decode() for request in service.calls] == [f"{path}?status=open"]
+
+
+def test_an_account_with_positions(open_session, service):
+    """An account that has lists is the row that was asked for, so no warning says how to open them."""
+    account = {"id": "1", "account_number": "01", "cash": "2.5", "positions": [{"symbol": "X"}]}
+    service.answer = lambda request: service.reply(account)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        accounts = open_session("paper").accounts()
+    assert accounts["positions"].tolist() == ['[{"symbol": "X"}]']
+    assert tk.tabulate(accounts, records="positions").columns.tolist() == ["id", "account_number", "symbol"]
+    with pytest.warns(UserWarning, match="records='positions'"):
+        tk.tabulate(account)
 
 
 @BOTH

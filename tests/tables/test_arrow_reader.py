@@ -136,6 +136,39 @@ def test_envelope():
         assert read.count == 2
 
 
+@pytest.mark.parametrize(
+    ("value", "path"),
+    [
+        ({"symbol": "X", "bars": [{"a": 1}, {"a": 2}], "next_page_token": None}, None),
+        ({"symbol": "X", "bars": [{"symbol": "Y", "a": 1}], "next_page_token": None}, "bars"),
+        ({"status": "ok", "data": {"total": 2, "items": [{"a": 1}, {"a": 2}], "tags": ["x"]}}, None),
+        ({"status": "ok", "data": {"total": 2, "items": [{"a": 1}, {"a": 2}]}}, "data.items"),
+        ({"data": [{"a": 1}, {"a": 2}], "included": [{"b": 1}]}, None),
+        ({"data": {"nodes": [{"a": 1}], "pageInfo": {}}}, None),
+        ([{"data": [{"a": 1}]}, {"data": []}], None),
+    ],
+)
+def test_envelopes_with_columns_and_hints(value, path):
+    """Leading columns and hints are those of the slower way, for records at any depth."""
+    assert assert_same(json.dumps(value).encode(), path) is not None
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"edges": [{"node": {"a": 1}}]},
+        {"bars": {"X": [{"a": 1}], "Y": [{"a": 2}]}},
+        {"accounts": [{"a": 1}], "orders": [{"a": 1}]},
+        {"account": {"id": 1, "positions": [{"a": 1}]}},
+        {"time": [1, 2], "close": [3, 4]},
+        [{"page": 1}, [{"a": 1}]],
+    ],
+)
+def test_envelopes_that_are_left_to_json(value):
+    """Records in another shape than a list, and records that stay one row, are read in the slower way."""
+    assert assert_same(json.dumps(value).encode()) is None
+
+
 def test_a_record_that_is_much_larger_than_others(monkeypatch):
     """A record much larger than others is read, even if its lists grow when they become text."""
     monkeypatch.setattr(arrow_reader, "_BLOCK", 1)

@@ -46,7 +46,10 @@ def test_positions_with_their_accounts():
         {"id": "b", "account_number": "02", "cash": "7.5", "positions": []},
     ]
     code = recipe("positions = ", "table = ")
-    table = run(code, tabulate=tabulate, response=httpx.Response(200, json=accounts))["table"]
+    response = httpx.Response(200, json=accounts)
+    names = run(code, tabulate=tabulate, response=response, accounts=tabulate(response))
+    pd.testing.assert_frame_equal(names["positions"], tabulate(response, records="positions"))
+    table = names["table"]
     assert table.loc[0, ["account_number", "symbol", "quantity", "cash"]].tolist() == ["01", "ALFA", 2, 5.5]
 
 

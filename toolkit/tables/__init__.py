@@ -3,7 +3,10 @@
 `tabulate` (in `tabulation`) makes a table in this order:
 
 1. `json_body` takes the JSON text out of a response and parses it strictly.
-2. `row_choice` finds the list that holds the records: the value itself, a list in an envelope, or a named one.
+2. `row_choice` finds the records: the value itself, a list in an envelope, or a named one. `envelopes` knows the place
+   of the records by shapes and by names (`envelope_names`); records may also stand under keys (`keyed_records`), or in
+   an array for each column (`parallel_arrays`) or row (`arrays_of_rows`). `identity` tells which columns identify the
+   records around a row, and `row_hints` says what the user may want to know. `json_columns` opens a column of a table.
 3. `flatten` spreads each record over columns, one for each path of keys; `column_names` names them.
 4. `columns` infers the Arrow type of each column from its values and its name; `requested_dtypes` applies a dtype that
    the user asked for instead, and `schema_columns` the columns and types of a schema.
@@ -15,9 +18,9 @@
 `schema` says which columns and types a table has, and which ones several tables fit; `fitting` gives an Arrow table the
 types of a schema.
 
-`arrow_reader` is a faster way through steps 1 to 3 for large bodies, with the same result. `session_tables` makes the
-tables of calls and tokens, `comparison` and `differences` tell what differs between two tables, `display` shows tables
-to people, and `charts` draws them.
+`arrow_reader` is a faster way through steps 1 to 3 for large bodies, with the same result; `source` decides which way
+is taken. `session_tables` makes the tables of calls and tokens, `comparison` and `differences` tell what differs
+between two tables, `display` shows tables to people, and `charts` draws them.
 
 The four functions below are imported when they are first used, because pandas takes half a second to import.
 """

@@ -93,7 +93,10 @@ def body_of(data: Any) -> Body | None:
         TabulationError: if the data is a table.
     """
     if hasattr(data, "itertuples"):
-        raise TabulationError("This is already a table.", "Pass the response of the service, or its JSON.")
+        raise TabulationError(
+            "This is already a table.",
+            "Pass the response of the service, or its JSON; records= opens a column of JSON text.",
+        )
     if is_response(data):
         return _response_body(data)
     if isinstance(data, (bytes, bytearray, memoryview)):

@@ -29,12 +29,23 @@ def tabulate(
 ) -> pd.DataFrame:
     """Return the records of a JSON value, or of all pages of a list, as a table with a row for each, numbered from 0.
 
-    Rows. A list gives a row for each member, and an object gives one row. An object that only wraps a list of objects
-    (`{"accounts": [...], "next": null}`: every other member is null or about paging) gives the rows of that list.
-    `records` names another list by its dotted path. A list inside records (`"positions"` of many accounts) gives a row
-    for each member of each list; its first columns identify the records around it (`id`, `account_number`, ...). If
-    there is more than one `id`, they are called `<list>.id` or `parent.id`, and `<list>.<list>.id` for a list inside a
-    list of the same name. Without records there are no columns.
+    Rows.
+    - A list gives a row for each member. So does an object around a list of records, whatever paging, totals and plain
+      values stand beside it, also in objects inside it: `{"data": {"items": [...], "total": 9}}`. Of GraphQL's edges,
+      the rows are the nodes. A symbol, another key, a name or a currency beside the list is a column before its own.
+    - An object that says who it is (by its id or number, unless it looks like a page) is one row with its lists as
+      JSON text, and a warning says how to open them. Several lists of records are an error that names them, unless
+      one is called data, items, results or the like, or the others are deeper; then a warning names the others.
+    - Records under keys, `{"bars": {"ALFA": [...], "BRVO": [...]}}`, have their key in the first column. `key` is its
+      name, and says that an object holds records under keys where that does not show.
+    - Arrays of equal length are columns in an object, `{"timestamp": [...], "equity": [...]}`, after the plain values
+      beside them, and rows in a list, `[["2026-05-12", 1.5], ...]`.
+    - `records` names another list by its dotted path. A list inside records (`"positions"` of many accounts) gives a
+      row for each member of each list; its first columns identify the records around it (`id`, `account_number`, ...).
+      If there is more than one `id`, they are called `<list>.id` or `parent.id`, and `<list>.<list>.id` for a list
+      inside a list of the same name. In a table, `records` names a column of JSON text.
+
+    An empty list gives a table without columns.
 
     Columns come in order of first appearance. A member of a nested object is named by its dotted path. If names are
     equal, the second column gets ` (2)`, the third ` (3)` and so on. A list inside a record becomes JSON text. A
@@ -60,11 +71,12 @@ def tabulate(
         orders = tabulate(first_page)
         more = tabulate(second_page, schema=orders)
 
-    Positions with their accounts, and records that are listed by their key:
+    Positions with their accounts, from the answer or from the table, and records that are listed by their key:
 
         positions = tabulate(response, records="positions")
         table = positions.merge(tabulate(response), on=["id", "account_number"])
-        quotes = tabulate([{"symbol": symbol} | quote for symbol, quote in response.json()["quotes"].items()])
+        positions = tabulate(accounts, records="positions")
+        quotes = tabulate(response, records="quotes", key="symbol")
 
     Excel has no time zones, and treats text that begins with = as a formula. Parquet keeps every type:
 
@@ -73,14 +85,17 @@ def tabulate(
         table.to_parquet("table.parquet")
 
     Args:
-        data: a response, JSON as bytes or text, or a parsed value; or pages: `tk.pages(...)`, a list of responses, or
-            any iterator over responses. Their rows are joined while they arrive, and have the types of all together.
-            A single response that says that there is a next page gives a warning.
+        data: a response, JSON as bytes or text, a parsed value, or a table if `records` names its column; or pages:
+            `tk.pages(...)`, a list of responses, or any iterator over responses. Their rows are joined while they
+            arrive, and have the types of all together. A single response that says that there is a next page gives a
+            warning.
         numbers: "float", "decimal" or "text".
         dtypes: maps columns to dtypes of pandas, NumPy or Arrow, which take precedence over the rules above. Text is
             read as that dtype. A value that would lose its fraction or a digit is refused, except that a fraction
             becomes the nearest float. Names that are not columns are ignored.
-        records: dotted path of the list that holds the records.
+        records: dotted path of the list, or of the object, that holds the records; `tabulate([value])` makes one row of
+            any object.
+        key: name of the column for the keys that records stand under.
         schema: a pyarrow.Schema, or a table (DataFrame, pyarrow.Table) that has the schema. It takes precedence over
             the rules above and over `numbers`. Anything fits text. Text fits numbers, dates and times if it would
             become one by the rules above (so "007" is not a number); empty text is missing except in columns of text.
@@ -88,7 +103,8 @@ def tabulate(
     Raises:
         ServiceError: if a response has an error status.
         TabulationError: if the data is not JSON (such as NaN) or has a name twice in one object, if there is no list
-            at `records`, if a value does not fit its column, or if a column is in both `dtypes` and `schema`.
+            at `records` or there are several to choose from, if a value does not fit its column, or if a column is in
+            both `dtypes` and `schema`.
         ValueError: if `numbers` is anything else.
     """
     return _table(Source(data, records, key), numbers, dtypes or {}, schema, hints_at_lists=True)
