@@ -58,3 +58,15 @@ def test_summary():
     assert f"<p>{summary}</p>" in changes._repr_html_()
     assert compare(left, left).attrs["summary"] == "5 rows equal"
     assert type(changes[changes["kind"] == "changed"]) is pd.DataFrame
+
+
+def test_numbers_of_a_column_have_one_type():
+    """Decimals win over floats, and floats over integers that they hold exactly; other columns do not matter."""
+    left, right = sides_of([(1, 1.5), (Decimal("1.10"), 3), (2**53 + 1, 0.5)])
+    texts = [side.assign(y=side["id"].map(str) + name) for side, name in ((left, "l"), (right, "r"))]
+    for rows, expected in (([0], {float}), ([0, 1], {Decimal}), ([2], {int, float})):
+        changes = compare(*(side.iloc[rows] for side in texts))
+        numbers = changes[changes["column"] == "x"]
+        assert {type(value) for side in ("left", "right") for value in numbers[side]} == expected
+    infinite = compare(*sides_of([(Decimal("-Infinity"), Decimal("Infinity"))]))
+    assert infinite["change"].tolist() == [float("inf")]

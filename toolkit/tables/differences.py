@@ -119,8 +119,6 @@ def _change(left: Any, right: Any) -> Any:
         return None
     with localcontext(prec=_DIGITS):
         numbers = [Decimal(str(value)) for value in (left, right)]
-        if not all(number.is_finite() for number in numbers):
-            return float(right) - float(left)
         change = numbers[1] - numbers[0]
     if Decimal in types:
         return change
@@ -156,7 +154,10 @@ def _common_dtype(values: list[Any]) -> Any:
 
 
 def _decimal_dtype(values: list[Any]) -> Any:
+    decimals = [Decimal(value) for value in values]
+    if not all(value.is_finite() for value in decimals):
+        return object
     try:
-        return pd.ArrowDtype(pa.array([Decimal(value) for value in values]).type)
+        return pd.ArrowDtype(pa.array(decimals).type)
     except pa.ArrowException:  # more digits than decimal128 has
         return object
