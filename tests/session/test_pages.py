@@ -12,6 +12,7 @@ from session_calls import BOTH, finished
 
 import toolkit as tk
 from toolkit.local import progress
+from toolkit.practice_service import practice
 
 PATH = "/v1/accounts"
 
@@ -313,6 +314,22 @@ def test_links_in_a_recording(open_session, service, settings, link):
     with open_session(cassette="c", mode="none") as session:
         assert tk.tabulate(tk.pages(session.broker, PATH))["id"].tolist() == ["a1", "a2", "a3"]
     assert len(service.requests) == sent
+
+
+def test_the_practice_service(settings, tmp_path):
+    """More accounts than fit one answer are one table, live and replayed without credentials and service."""
+    with practice(accounts=120) as service:
+        options = {"credentials": service.credentials["sandbox-secret"], "settings": service.settings}
+        with tk.Session(cassette=tmp_path / "c.yaml", **options) as session:
+            live = session.accounts()
+            pages = list(tk.pages(session.broker, PATH, params={"page_size": 50}))
+        assert [len(page.json()) for page in pages] == [50, 50, 20]
+        assert tk.tabulate(pages)["id"].tolist() == live["id"].tolist()
+    assert live["id"].nunique() == 120
+    with tk.Session(cassette=tmp_path / "c.yaml", mode="none", settings=settings) as session:
+        assert session.accounts().equals(live)
+        assert len(tk.tabulate(tk.pages(session.broker, PATH, params={"page_size": 50}))) == 120
+        assert len(session.calls()) == len(live) // 100 + 1 + 3 + 1
 
 
 def test_cursors_stay_apart_in_a_recording(open_session, replayed, service):

@@ -14,6 +14,7 @@
    builds the DataFrame. `frames` puts steps 4 and 5 together.
 
 `joining` makes one table of many answers: it takes steps 1 to 3 with each of them, and steps 4 and 5 at the end.
+`truncation` warns of a table that is only one page of a list.
 
 `schema` says which columns and types a table has, and which ones several tables fit; `fitting` gives an Arrow table the
 types of a schema.
