@@ -453,3 +453,11 @@ def test_headers_of_the_first_request(service):
     assert walk.request is not None
     assert (walk.request.headers["accept"], walk.request.headers["x-desk"]) == ("text/csv", "7")
     assert walk.request.headers.get_list("host") == ["api.example.com"]
+
+
+def test_accounts_that_name_themselves(open_session, service):
+    """The error about a page that names itself does not quote a message of the page, which is a good one."""
+    service.answer = lambda request: service.reply({"accounts": rows(1), "next": PATH, "message": "QXZ"})
+    with pytest.raises(tk.ServiceError, match="read before") as caught:
+        open_session().accounts()
+    assert "QXZ" not in str(caught.value)
