@@ -1,0 +1,56 @@
+"""Sweeps into addresses of fsspec, here its file system in memory."""
+
+from __future__ import annotations
+
+import secrets
+
+import fsspec
+import pandas as pd
+import pytest
+
+import toolkit as tk
+from toolkit.sweeps.remote import RemotePlace, remote_place
+from toolkit.sweeps.storage import LocalPlace
+
+
+@pytest.fixture
+def address():
+    """Return an address of a folder in memory that does not exist yet."""
+    return f"memory://sweeps/{secrets.token_hex(4)}"
+
+
+def test_a_sweep_into_an_address_is_resumed(service, settings, make_credentials, address):
+    """Parts and failures are written, read, and gone on with; pandas reads the folder."""
+    statuses = {"b": 404, "c": 503}
+    service.answer = lambda request: service.reply([{"n": 1}], statuses.get(request.url.path[-1], 200))
+    session = tk.Session(
+        credentials=make_credentials("broker-sandbox"), settings=settings, transport=service, retry=False
+    )
+    tk.sweep(session.broker, "a b c".split(), lambda key: f"/v1/{key}", into=address)
+    service.answer = lambda request: service.reply([{"n": 2.5}])
+    result = tk.sweep(session.broker, "a b c d".split(), lambda key: f"/v1/{key}", into=address)
+    assert result.table().to_dict("list") == {"key": ["a", "c", "d"], "n": [1.0, 2.5, 2.5]}
+    assert result.failures()["key"].tolist() == ["b"]
+    assert sorted(pd.read_parquet(address)["key"]) == ["a", "c", "d"]
+    assert "lock" not in remote_place(address).names("beside")
+
+
+def test_a_second_sweep_is_told_unless_the_first_was_killed(address):
+    """A lock that is a minute old was left by a process that is gone."""
+    system, path = fsspec.core.url_to_fs(address)
+    times = iter([0.0, 59.0, 61.0, 61.0])
+    place = RemotePlace(system, path, now=lambda: next(times))
+    place.lock()
+    with pytest.raises(tk.SweepBusy, match="the process"):
+        place.lock()
+    place.lock()()
+    assert place.names("beside") == []
+
+
+def test_addresses_that_cannot_be_opened(tmp_path):
+    """An unknown address says so; a local one is a local folder."""
+    for address in ("nothing-like-this://bucket/a", "memory://"):
+        with pytest.raises(tk.ConfigurationError) as caught:
+            remote_place(address)
+        assert caught.value.about == "into"
+    assert isinstance(remote_place(f"file://{tmp_path}/positions"), LocalPlace)
