@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import toolkit as tk
+from toolkit.core.clock import ManualClock
 from toolkit.sweeps import recorder
 
 KEYS = [f"acc-{number}" for number in range(40)]
@@ -459,3 +460,44 @@ def test_a_hint_about_rows_is_told(session, answering, tmp_path):
     with pytest.warns(UserWarning, match="records=") as caught:
         tk.sweep(session.broker, KEYS[:5], path_of, into=tmp_path / "positions")
     assert len(caught) == 1
+
+
+def test_tries_count_over_all_runs(settings, make_credentials, answering, tmp_path):
+    """A session that tries four times, run twice, has asked eight times."""
+    answering.answer = lambda request: answering.reply({}, 503, {"Retry-After": "0"})
+    session = tk.Session(
+        credentials=make_credentials("broker-sandbox"), settings=settings, transport=answering, clock=ManualClock()
+    )
+    for tries in (4, 8):
+        result = tk.sweep(session.broker, ["a"], path_of, into=tmp_path / "positions")
+        assert result.failures()["tries"].tolist() == [tries]
+        assert len(answering.calls) == tries
+
+
+def test_a_service_that_is_down_stops_the_sweep(session, answering, tmp_path):
+    """Nobody wants to wait for a hundred thousand keys that get no answer; the next run asks for all of them."""
+    session = tk.Session(credentials=session.credentials, settings=session.settings, transport=answering, retry=False)
+    outcomes = [(503, tk.ServiceError), (401, tk.ServiceError), (None, tk.Unreachable)]
+    for status, error in outcomes:
+
+        def answer(request, status=status):
+            if status is None:
+                raise httpx.ConnectError("no route", request=request)
+            return answering.reply({}, status)
+
+        answering.requests.clear()
+        answering.answer = answer
+        with pytest.raises(error, match="The last 32 keys all failed"):
+            tk.sweep(session.broker, range(100), path_of, into=tmp_path / f"{status}", at_once=1)
+        assert 32 <= len(answering.calls) <= 33  # after the first 401 the token is renewed
+    answering.answer = lambda request: answering.reply([{"n": 1}])
+    assert tk.sweep(session.broker, range(100), path_of, into=tmp_path / "503").answered == 100
+
+
+def test_keys_that_all_fail_the_same_way_are_told_early(session, answering, tmp_path):
+    """A wrong path is a warning after a hundred keys, and not an error: it may be what the user looks for."""
+    answering.answer = lambda request: answering.reply({}, 404)
+    with pytest.warns(UserWarning, match="The first 100 keys all failed: Not Found") as caught:
+        result = tk.sweep(session.broker, range(150), path_of, into=tmp_path / "positions", at_once=1)
+    assert len(caught) == 1
+    assert result.failed == 150

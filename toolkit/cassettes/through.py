@@ -25,7 +25,7 @@ from toolkit.cassettes.streams import LARGE_BODY, observe, size_of
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import TOKEN_PATH, Interface
 from toolkit.core.errors import CassetteError
-from toolkit.core.ledger import EPOCH, TRAFFIC, Authorization, Call, Ledger
+from toolkit.core.ledger import EPOCH, TRAFFIC, TRIES, Authorization, Call, Ledger
 from toolkit.core.user_code import warn
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest
 from toolkit.transport.flow import Apart, Enter, Flow, Read, run, run_async
@@ -135,6 +135,7 @@ def through(tape: Tape | None, outgoing: Outgoing) -> Flow[httpx.Response]:
         response = yield from (outgoing.send(call) if outgoing.places is None else _in_place(outgoing, call))
     except RECORDABLE as error:
         call.status = NO_ANSWER.status
+        request.extensions[TRIES] = call.tries
         call.end(clock)
         if ledger is not None:
             ledger.add(call)
@@ -142,6 +143,7 @@ def through(tape: Tape | None, outgoing: Outgoing) -> Flow[httpx.Response]:
             _record_failure(tape, _as_sent(recorded, outgoing), call, error)
         raise
     call.status = response.status_code
+    request.extensions[TRIES] = call.tries
     if ledger is not None:
         ledger.add(call)
     if tape is None or recorded is None:
@@ -170,6 +172,7 @@ def _in_place(outgoing: Outgoing, call: Call) -> Flow[httpx.Response]:
 
 def _note_replay(tape: Tape, outgoing: Outgoing, match: Interaction) -> None:
     """Add a replayed call to the ledger, preceded by the token request that counts as played with it."""
+    outgoing.request.extensions[TRIES] = match.tries
     by, ledger = match.authorized_by, outgoing.ledger
     token_request = None if by is None else tape.token_request_of(by)
     if ledger is not None:

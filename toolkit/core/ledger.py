@@ -15,6 +15,7 @@ from toolkit.core.clock import Clock
 from toolkit.core.document import CredentialKind, Environment
 
 EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)  # the time of a recording without a time of its own
+TRIES: Final = "toolkit.tries"  # extension of a request that was sent or replayed: how often it was sent
 _MOST: Final = 10**9  # a larger number is not a count, and may be too long to print
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Iterable
 from http import HTTPStatus
 from typing import Final, TypeAlias
 
@@ -10,6 +10,7 @@ import httpx
 
 from toolkit.core.errors import ServiceError, UnsafeAddress
 from toolkit.core.escaping import excerpt
+from toolkit.core.ledger import TRIES
 from toolkit.session.pages import Walk
 from toolkit.sweeps.keys import Key
 from toolkit.sweeps.outcomes import Answered, Failure, is_passing
@@ -35,28 +36,35 @@ def asking(plan: Plan, key: Key, *, message_of: Callable[[httpx.Response], str])
         ConfigurationError: if the plan's function does not return a request.
     """
     answers: list[httpx.Response] = []
+    sent: list[httpx.Request] = []
     try:
         walk = plan.walk(key)
         while walk.request is not None:
+            sent.append(walk.request)
             response = yield walk.request
             status = response.status_code
             if not 200 <= status < 300:
-                reason = _status_reason(response, message_of)
-                return Failure(key, status, _on_page(walk, reason), is_final=not is_passing(status))
+                reason = _on_page(walk, _status_reason(response, message_of))
+                return Failure(key, status, reason, _tries(sent), is_final=not is_passing(status))
             if response.content and response.request.method != "HEAD":
                 answers.append(response)
             refusal = _go_on(walk, response)
             if refusal:
-                return Failure(key, status, refusal, is_final=True)
+                return Failure(key, status, refusal, _tries(sent), is_final=True)
             if not plan.pages:
                 break
     except httpx.TransportError as error:
-        return Failure(key, None, f"no answer: {type(error).__name__}")
+        return Failure(key, None, f"no answer: {type(error).__name__}", _tries(sent))
     except (httpx.RequestError, httpx.InvalidURL) as error:  # undecodable, too many redirects, malformed
-        return Failure(key, None, f"{type(error).__name__}: {excerpt(str(error), 80)}", is_final=True)
+        reason = f"{type(error).__name__}: {excerpt(str(error), 80)}"
+        return Failure(key, None, reason, _tries(sent), is_final=True)
     if walk.request is not None or walk.more is not None:
         plan.note_more(walk)
     return Answered(key, answers, sum(len(answer.content) for answer in answers))
+
+
+def _tries(sent: Iterable[httpx.Request]) -> int:
+    return sum(request.extensions.get(TRIES, 1) for request in sent)
 
 
 def ask(flow: Asking, send: Callable[[httpx.Request], httpx.Response]) -> Outcome:
