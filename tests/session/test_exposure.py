@@ -693,6 +693,7 @@ COVERED = {
     "compare": "compares two tables of the caller",
     "load_ipython_extension": "registers magics, which show the tables of a session",
     "offline": "sets a variable",
+    "pages": "tests/session/test_pages plants cursors, and looks for them in errors and warnings",
     "panel": test_panel,
     "practice": test_practice,
     "progress": "shows counts and a label from the caller",

@@ -67,7 +67,7 @@ def test_all_pages(open_session, service, link, is_async):
     asked = paged(service, [rows(1, 2), [], rows(3)], link=link)
     session = open_session(is_async=is_async)
     pages = tk.pages(session.broker, PATH, params={"status": "open"})
-    assert service.requests == []
+    assert (repr(pages), service.requests) == ("<Pages>", [])
     for _ in range(2):
         asked.clear()
         assert [response.request.url.params["status"] for response in listed(pages)] == ["open"] * 3

@@ -106,7 +106,7 @@ class Pages:
         return aiter(Loop(self._each_async(self._client), label="pages", at_least=2))
 
     def __repr__(self) -> str:
-        return f"<Pages of {httpx.URL(self._path).path}>"
+        return "<Pages>"  # a path may hold a secret
 
     def _each(self, client: httpx.Client) -> Iterator[httpx.Response]:
         walk = self._walk()
