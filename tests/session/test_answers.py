@@ -38,7 +38,7 @@ def test_an_account_with_positions(open_session, service):
 
 
 @BOTH
-@pytest.mark.parametrize("name", ["numbers", "dtypes", "records"])
+@pytest.mark.parametrize("name", ["numbers", "dtypes", "records", "key", "schema"])
 def test_arguments_of_tabulate(open_session, service, name, is_async):
     """An argument of `tabulate` is not sent to the service unnoticed; the error shows where it belongs."""
     session = open_session("paper", is_async=is_async)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from toolkit.cassettes.cassette import Cassette
 
-_TABULATE_ARGUMENTS: Final = frozenset({"numbers", "dtypes", "records"})
+_TABULATE_ARGUMENTS: Final = frozenset({"numbers", "dtypes", "records", "key", "schema"})
 ClientType = TypeVar("ClientType", httpx.Client, httpx.AsyncClient)
 
 
