@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.escaping import as_html, excerpt, printable
+from toolkit.core.register import REGISTER
+from toolkit.core.secret import Secret
 
 # Includes what plain st.text() rarely draws: controls, format characters, lone surrogates.
 FOREIGN = st.text(
@@ -96,6 +98,18 @@ def test_excerpt_fits_on_one_line(text, limit):
     assert len(line) <= limit
     assert len(line.splitlines()) <= 1
     assert printable(line) == line
+
+
+@pytest.mark.parametrize("written", [str, str.lower, str.upper], ids=["as it is", "in a host name", "in capitals"])
+@pytest.mark.parametrize("begins_at", range(0, 70, 3))
+def test_excerpt_cuts_no_secret_in_two(begins_at, written):
+    """An excerpt has the kind of a known secret in its place, and no part of one, wherever the limit falls."""
+    secret = "Sq7" * 10
+    REGISTER.add("ACCESS_TOKEN", Secret(secret))
+    line = excerpt("-" * begins_at + written(secret) + "-" * 40, 60)
+    assert len(line) <= 60
+    assert "sq7" not in line.lower()
+    assert ("<ACCESS_TOKEN>" in line) == (begins_at < 30)
 
 
 @given(FOREIGN)

@@ -4,6 +4,8 @@ import sys
 import warnings
 from types import SimpleNamespace
 
+from toolkit.core.register import REGISTER
+from toolkit.core.secret import Secret
 from toolkit.core.user_code import shell, warn
 
 
@@ -17,6 +19,15 @@ def test_warn_at_the_caller():
         package["outer"]()
         warn("directly")
     assert [warning.filename for warning in caught] == [__file__, __file__]
+
+
+def test_a_known_secret_in_a_warning():
+    """A warning that quotes a name from an answer shows the placeholder of a secret."""
+    REGISTER.add("ACCESS_TOKEN", Secret("quoted" + "7f3e" * 6))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn(f"There is more at 'quoted{'7f3e' * 6}.next'.")
+    assert str(caught[0].message) == "There is more at '<ACCESS_TOKEN>.next'."
 
 
 def test_shell(monkeypatch):

@@ -28,10 +28,8 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
-from toolkit.core.escaping import excerpt, printable
+from toolkit.core.escaping import excerpt, masked, printable
 from toolkit.core.html import notice
-from toolkit.core.register import REGISTER
-from toolkit.core.secret import SHORTEST_SECRET
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,11 +39,7 @@ if TYPE_CHECKING:
 
 def _safe(text: str) -> str:
     """Return a text that is safe to print, without the known secrets: a message may quote a misplaced argument."""
-    for kind, secret in REGISTER.since(0):
-        plain = secret.reveal()
-        if plain in text and len(plain) >= SHORTEST_SECRET:
-            text = text.replace(plain, f"<{kind}>")
-    return printable(text)
+    return masked(printable(masked(text)))
 
 
 class ToolkitError(Exception):

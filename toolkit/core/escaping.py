@@ -1,13 +1,17 @@
 """Make text from a server, a cassette or a notebook safe to show.
 
 All foreign text is escaped here: for a terminal (`printable`), an error message (`excerpt`) or a page (`as_html`).
+Known secrets are masked in messages (`masked`), and an excerpt never ends within one.
 """
 
 from __future__ import annotations
 
 import html
+import re
 
 from toolkit.core.patterns import compiled
+from toolkit.core.register import REGISTER
+from toolkit.core.secret import SHORTEST_SECRET
 
 # Characters that can move a terminal's cursor, reorder a line or hide text in it: C0 and C1 controls except tab
 # and newline, bidirectional controls, line separators, lone surrogates, and all invisible characters of
@@ -28,10 +32,37 @@ def printable(text: str) -> str:
     return compiled(_UNPRINTABLE).sub("", text)
 
 
+def masked(text: str) -> str:
+    """Return the text with the kind of each known secret, such as `<ACCESS_TOKEN>`, in place of the secret.
+
+    Letters may be in another case, as in a host name.
+    """
+    folded = text.lower()
+    for kind, secret in REGISTER.since(0):
+        plain = secret.reveal()
+        if len(plain) >= SHORTEST_SECRET and plain.lower() in folded:
+            text = re.sub(re.escape(plain), lambda _, kind=kind: f"<{kind}>", text, flags=re.IGNORECASE)
+            folded = text.lower()
+    return text
+
+
 def excerpt(text: str, limit: int = 200) -> str:
-    """Return foreign text on one line, safe for a message and cut to `limit` characters (1 or more)."""
+    """Return foreign text on one line, without known secrets, safe for a message and cut to `limit` (1 or more)."""
     line = " ".join(printable(text).split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    if len(line) <= limit:
+        return masked(line)[:limit]
+    return masked(line[: _end_before_secret(line, limit - 1)])[: limit - 1] + "…"
+
+
+def _end_before_secret(line: str, end: int) -> int:
+    """Return where to cut a line at or before `end`, so that no known secret is cut in two."""
+    for _, secret in REGISTER.since(0):
+        plain = secret.reveal().lower()
+        if len(plain) >= SHORTEST_SECRET:
+            start = max(0, end - len(plain) + 1)
+            place = line[start : end + len(plain) - 1].lower().find(plain)
+            end = end if place < 0 else start + place
+    return end
 
 
 def as_html(text: str) -> str:

@@ -6,15 +6,20 @@ import sys
 import warnings
 from typing import Any
 
+from toolkit.core.escaping import masked
+
 _PACKAGES = frozenset({"toolkit", "httpx"})
 
 
 def warn(message: str) -> None:
-    """Warn at the nearest caller outside the toolkit and httpx, however many of their functions lie between."""
+    """Warn at the nearest caller outside the toolkit and httpx, however many of their functions lie between.
+
+    Known secrets are masked: a warning may quote names from an answer.
+    """
     level, frame = 1, sys._getframe()  # noqa: SLF001 - warnings can skip files by prefix only since Python 3.12
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _PACKAGES:
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, stacklevel=level)
+    warnings.warn(masked(message), stacklevel=level)
 
 
 def shell() -> Any | None:
