@@ -71,7 +71,7 @@ class Retry:
         left = self.within - elapsed
         if tries >= self.tries or asked > left:
             return None
-        return min(asked + FIRST_PAUSE * 2 ** (tries - 1) * jitter, left)
+        return min(asked + FIRST_PAUSE * 2.0 ** (tries - 1) * jitter, left)
 
 
 def as_retry(retry: object) -> Retry:
@@ -152,7 +152,7 @@ def retry_after_of(headers: Mapping[str, str], now: datetime) -> float | None:
 def is_number(value: Any) -> bool:
     """Check whether a value is a finite number that a float can hold; True and False are not."""
     try:
-        return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+        return not isinstance(value, bool) and isinstance(value, Real) and isfinite(value)
     except OverflowError:
         return False
 
