@@ -75,7 +75,6 @@ def test_one_token_request_for_each_renewal_and_none_from_a_worker(cluster, serv
     assert set(requested.values()) == {0}
     assert service.stats.token_requests == tokens_requested_here(session)
     assert 2 < service.stats.token_requests <= renewals_due(watch.seconds)
-    assert service.stats.refused == 0
 
 
 def test_a_revoked_token_is_replaced_once(cluster, service, session):
@@ -173,7 +172,6 @@ def test_coroutines_use_an_async_session(cluster, service):
             results = cluster.gather(cluster.map(status_of_async, range(start, start + 30), session=lent))
             assert [status for _, status in results] == [200] * 30
             time.sleep(1.5)
-    assert service.stats.refused == 0
 
 
 async def call_that_blocks(session):
@@ -221,3 +219,13 @@ def test_an_asynchronous_client(cluster, service, session):
         return {status for _, status, _ in results}
 
     assert asyncio.run(statuses()) == {200}
+
+
+def test_a_rate_is_divided_by_the_workers(cluster, service):
+    """All workers together make no more calls a second than the lender's session asks for."""
+    options = {"credentials": service.credentials["sandbox-secret"], "settings": service.settings}
+    with tk.Session(**options, per_second=20) as session, tk.lend(session, cluster) as lent:
+        cluster.gather(cluster.map(status_of, range(40), session=lent))
+        watch, before = Stopwatch(), service.stats.calls
+        cluster.gather(cluster.map(status_of, range(40, 160), session=lent, batch_size=4))
+        assert service.stats.calls - before <= 20 * watch.seconds + 2 * WORKERS

@@ -92,6 +92,16 @@ def test_in_the_lenders_process_it_is_the_session(make_credentials, settings):
     assert LentSession(TERMS).broker is not session.broker
 
 
+def test_the_share_of_a_rate_follows_the_lender():
+    """Calls here are paced by what the lender published last."""
+    share = handle.RateShare()
+    rates = []
+    for published in (2.5, 1.0, None, 4.0):
+        share.note(published)
+        rates.append(share.pace.per_second)
+    assert rates == [2.5, 1.0, None, 4.0]
+
+
 def test_outside_of_a_task_there_is_no_token(monkeypatch):
     """Without Dask, or in a process that is not a worker, a call says what is missing."""
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)

@@ -1,7 +1,9 @@
 """What can be lent of a session, and what cannot, with the reason."""
 
+import pickle
 import ssl
 
+import httpx
 import pytest
 
 import toolkit as tk
@@ -22,7 +24,8 @@ def test_the_parts_of_a_session(session, settings):
     names = ("broker_sandbox", "market_data_sandbox")
     assert parts.addresses == {name: settings.addresses[name] for name in names}
     assert (parts.environment, parts.profile, parts.kind) == ("broker-sandbox", "desk", "client secret")
-    assert parts.options == {"timeout": 7.0, "verify": True, "retry": session.retry}
+    assert parts.options == {"timeout": httpx.Timeout(7.0, pool=None), "verify": True, "retry": session.retry}
+    assert pickle.loads(pickle.dumps(parts.options)) == parts.options  # noqa: S301
     secret = session.credentials.client_secret.reveal()
     assert secret not in repr(parts)
 

@@ -11,10 +11,12 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from toolkit.auth.borrowed import BorrowedCredentials
+from toolkit.core.clock import SystemClock
 from toolkit.loans.borrower import Borrower
 from toolkit.loans.cluster import WorkerBoard
 from toolkit.local.settings import Settings
 from toolkit.session.session import AsyncSession, Session
+from toolkit.transport.pacing import Pace, Rate, pace_of
 
 _MOST_SESSIONS: Final = 16  # loans that a worker process remembers
 _OPENING: Final = threading.Lock()
@@ -105,9 +107,31 @@ def forget_lent(loan: str) -> None:
     _LENT_HERE.pop(loan, None)
 
 
+class RateShare:
+    """The share of this process in the rate of the lender's session.
+
+    Attributes:
+        pace: the schedule of the calls with the loan's tokens.
+    """
+
+    def __init__(self) -> None:
+        self.pace = Pace()
+        self._rate: Rate | None = None
+
+    def note(self, per_second: float | None) -> None:
+        """Follow what the lender publishes: calls per second, or None for no limit."""
+        if per_second is None:
+            self._rate = None
+        elif self._rate is None:
+            self._rate = self.pace.add(per_second)
+        else:
+            self._rate.per_second = per_second
+
+
 def _borrowing(terms: Terms) -> Session | AsyncSession:
     """Open a session that borrows its tokens."""
-    borrower = Borrower(terms.loan, WorkerBoard(terms.loan))
+    share = RateShare()
+    borrower = Borrower(terms.loan, WorkerBoard(terms.loan), note_share=share.note)
     credentials = BorrowedCredentials(
         environment=terms.environment,
         name=terms.profile,
@@ -116,6 +140,7 @@ def _borrowing(terms: Terms) -> Session | AsyncSession:
         destinations=terms.addresses,
         borrow=borrower.borrow,
     )
+    share.pace = pace_of(credentials.fingerprint(), SystemClock())
     return (AsyncSession if terms.is_async else Session)(
         credentials=credentials,
         settings=Settings(terms.addresses, terms.header_prefix),

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.loans.cluster import LenderBoard, check_cluster
+from toolkit.loans.cluster import LenderBoard, check_cluster, count_workers
 from toolkit.loans.handle import LentSession, Terms, forget_lent, note_lent
 from toolkit.loans.lender import Ask, Lender, LoanState
 from toolkit.session.lending import Lendable, lendable
@@ -32,6 +32,8 @@ def lend(session: Session | AsyncSession, cluster: Client) -> Loan:
     `Variable`. So each token is one request, however many workers there are. A worker whose token is refused asks for
     the newest one and repeats its call once, as a session does. Workers raise TokenError when the loan has ended, and
     within a token's lifetime when this process is gone.
+
+    A rate (`per_second`) is divided by the workers of the moment; calls of this process come on top of it.
 
     The access token lies in the memory of the scheduler and of the workers, so a cluster on other machines needs TLS.
     Proxies come from the variables of the workers' own environment.
@@ -103,7 +105,9 @@ class Loan:
         parts = self._parts
         parts.keeper.obtain()  # an error here is the caller's, not the workers'
         self._board = LenderBoard(self._cluster, self.name, self._state, self._note)
-        self._lender = Lender(self._state, parts.keeper, clock=parts.clock, publish=self._board.publish)
+        self._lender = Lender(
+            self._state, parts.keeper, clock=parts.clock, publish=self._board.publish, share=self._share
+        )
         self._lender.turn()
         self._thread = threading.Thread(target=self._lender.run, name=f"loan {self.name}", daemon=True)
         self._thread.start()
@@ -119,6 +123,11 @@ class Loan:
         self._board.close()
         self._thread.join(_LAST_TURN)
         self._parts.keeper.close()
+
+    def _share(self) -> float | None:
+        """Return the calls per second for each worker, or None for no limit."""
+        per_second = self._parts.pace.per_second
+        return None if per_second is None else per_second / count_workers(self._cluster)
 
     def _note(self, ask: Ask) -> None:
         if self._lender is not None:

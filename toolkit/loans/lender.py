@@ -175,7 +175,7 @@ class Lender:
         *,
         clock: Clock,
         publish: Callable[[], bool],
-        share: Callable[[], float | None] | None = None,
+        share: Callable[[], float | None] = lambda: None,
     ) -> None:
         self._state = state
         self._keeper = keeper
@@ -217,8 +217,9 @@ class Lender:
             self._failures = 0
             self._state.offer(token)
             wait = self._until_renewal(token)
-        if self._share is not None:
-            self._state.divide(self._share())
+        share = self._share()
+        self._state.divide(share)
+        if share is not None:
             wait = min(wait, COUNT_EVERY)
         return wait if self._publish() else min(wait, RETRY_AFTER)
 

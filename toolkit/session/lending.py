@@ -17,6 +17,7 @@ from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.session.session import AsyncSession, Session
 from toolkit.transport.flow import run
 from toolkit.transport.network import Network
+from toolkit.transport.pacing import Pace
 
 
 def session_of(client: httpx.Client | httpx.AsyncClient) -> Session | AsyncSession:
@@ -75,6 +76,7 @@ class Lendable(NamedTuple):
         environment, profile, kind: who calls.
         addresses: the addresses of the environment's interfaces that are set, without the auth address.
         header_prefix: prefix of the key headers.
+        pace: the schedule of all calls with the credentials; workers share its rate.
         options: further arguments of the session that travel: timeout, verify and retry.
     """
 
@@ -85,6 +87,7 @@ class Lendable(NamedTuple):
     kind: CredentialKind
     addresses: Mapping[str, str]
     header_prefix: str
+    pace: Pace
     options: Mapping[str, Any]
 
 
@@ -148,5 +151,6 @@ def lendable(session: Session | AsyncSession) -> Lendable:
         kind=credentials.kind,
         addresses={name: set_addresses[name] for name in names if name in set_addresses},
         header_prefix=session.settings.header_prefix,
+        pace=sender.gentleness.pace,
         options={"timeout": timeout, "verify": verify, "retry": session.retry},
     )

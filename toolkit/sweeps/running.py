@@ -29,7 +29,7 @@ _TICK: Final = 0.25  # seconds between two looks at the clock
 class Watcher(Protocol):
     """Sees how far a run is."""
 
-    def __call__(self, recorder: Recorder, source: KeySource) -> None: ...
+    def __call__(self, recorder: Recorder, source: KeySource, /) -> None: ...
 
 
 class Run:

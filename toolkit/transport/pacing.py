@@ -51,6 +51,11 @@ class Pace:
         """True if anyone asks for a rate."""
         return len(self._rates) > 0
 
+    @property
+    def per_second(self) -> float | None:
+        """The lowest rate that anyone asks for, or None."""
+        return min((rate.per_second for rate in self._rates), default=None)
+
     def add(self, per_second: float) -> Rate:
         """Ask for a rate; keep what is returned for as long as it shall count."""
         rate = Rate(per_second)
@@ -88,7 +93,7 @@ class Pace:
 
     def _follow_rate(self, now: float) -> None:
         """Take over the lowest rate; the place in the schedule that has been reached stays the same."""
-        rate = min((rate.per_second for rate in self._rates), default=None)
+        rate = self.per_second
         if rate != self._rate:
             reached = self._numbers if self._rate is None else (now - self._start) * self._rate
             self._start = now if rate is None else now - reached / rate
