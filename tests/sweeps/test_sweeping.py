@@ -393,14 +393,18 @@ def test_a_replay_gives_the_same_table_without_a_network(settings, make_credenti
             shown.append((result.table(), result.failures(), repr(result).replace(mode, "")))
     pd.testing.assert_frame_equal(shown[0][0], shown[1][0])
     pd.testing.assert_frame_equal(shown[0][1], shown[1][1])
-    assert shown[0][2] == shown[1][2]
+    counts, sources = zip(*(text.split("; ") for _, _, text in shown), strict=True)
+    assert counts[0] == counts[1]
+    assert sources[0] == "live calls, recorded>"
+    assert sources[1].startswith("replayed, recorded ")
+    assert shown[1][0].attrs["source"] == f"broker-sandbox · {sources[1].removesuffix('>')}"
 
 
 def test_a_result_shows_what_is_there(session, answering, tmp_path):
     """In words and as HTML, with the failures by status, and with foreign text escaped."""
     answering.answer = lambda request: answering.reply([{"n": 1}], 404 if request.url.path.endswith("b") else 200)
     result = tk.sweep(session.broker, ["abc", "a", "b"], lambda key: f"/v1/{key}", into=tmp_path / "<b>")
-    assert f"{result!r}".endswith("<b>: 2 keys answered with 2 rows, 1 failed (404: 1)>")
+    assert f"{result!r}".endswith("<b>: 2 keys answered with 2 rows, 1 failed (404: 1); live calls>")
     html = result._repr_html_()
     assert "&lt;b&gt;" in html
     assert "1 (404: 1)" in html

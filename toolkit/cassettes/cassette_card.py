@@ -61,6 +61,21 @@ def cassette_text(cassette: Recording) -> str:
     return f"{'replaying and adding to' if cassette.records else 'replaying'} {count}{when}"
 
 
+def kind_text(cassette: Recording | None) -> str:
+    """Return where answers come from: `live calls`, `live calls, recorded` or `replayed, recorded 12 May 2026`.
+
+    Args:
+        cassette: the cassette in use, or None for live calls.
+    """
+    if cassette is None:
+        return "live calls"
+    if not cassette.replays:
+        return "live calls, recorded" if cassette.records else "replayed, nothing recorded"
+    at = cassette.recorded_at
+    recorded = f"recorded {date_text(at)}" if at is not None and at != EPOCH else "recorded on an unknown day"
+    return f"replayed and added to, {recorded}" if cassette.records else f"replayed, {recorded}"
+
+
 def source_text(cassette: Recording | None, ended: datetime | None) -> str:
     """Return where answers come from, and when they were received.
 
@@ -69,14 +84,9 @@ def source_text(cassette: Recording | None, ended: datetime | None) -> str:
         ended: when the last call ended, or None before the first call. Live answers are dated by it, because
             a saved display must not depend on the day on which it is shown.
     """
-    as_of = f", as of {instant_words(ended)}" if ended else ", no call yet"
-    if cassette is None:
-        return f"live calls{as_of}"
-    if not cassette.replays:
-        return f"live calls, recorded{as_of}" if cassette.records else "replayed, nothing recorded"
-    at = cassette.recorded_at
-    recorded = f"recorded {date_text(at)}" if at is not None and at != EPOCH else "recorded on an unknown day"
-    return f"replayed and added to, {recorded}" if cassette.records else f"replayed, {recorded}"
+    if cassette is not None and (cassette.replays or not cassette.records):
+        return kind_text(cassette)
+    return kind_text(cassette) + (f", as of {instant_words(ended)}" if ended else ", no call yet")
 
 
 def cassette_html(cassette: Recording) -> str:

@@ -15,6 +15,7 @@ import httpx
 from toolkit.auth.authorizers import Authorizer
 from toolkit.auth.tokens.token import Token
 from toolkit.cassettes import cell_cassette
+from toolkit.cassettes.cassette_card import kind_text
 from toolkit.cassettes.replay.matching import Identity
 from toolkit.cassettes.through import Outgoing, through
 from toolkit.core.clock import Clock
@@ -70,7 +71,9 @@ class InterfaceTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         cassette = sender.cassette_in_use()
         replays_only = cassette is not None and not cassette.records
         environment = Environment(str(sender.identity.environment))
-        return InterfaceFacts(environment, self._scope.interface, origin, replays_only, sender.known)
+        return InterfaceFacts(
+            environment, self._scope.interface, origin, replays_only, sender.known, kind_text(cassette)
+        )
 
 
 class InterfaceFacts(NamedTuple):
@@ -82,6 +85,7 @@ class InterfaceFacts(NamedTuple):
         origin: its address, as the client's base URL.
         replays_only: True if a cassette answers all calls, so that nothing is sent.
         known: secrets that no display may repeat.
+        source: where the answers come from, in words: `live calls`, or `replayed, recorded 12 May 2026`.
     """
 
     environment: Environment
@@ -89,6 +93,7 @@ class InterfaceFacts(NamedTuple):
     origin: str
     replays_only: bool
     known: KnownSecrets
+    source: str
 
 
 def facts_of(client: object) -> InterfaceFacts:

@@ -33,6 +33,9 @@ class Repeatable(Protocol):
     @property
     def environment(self) -> Environment: ...
 
+    @property
+    def source(self) -> str: ...
+
     def folder(self) -> Folder: ...
 
     def run(self, keys: Iterable[Any] | None, *, order: Mapping[Key, int] | None) -> SweepResult: ...
@@ -66,7 +69,9 @@ class SweepResult:
 
         A folder that does not fit into memory is better read by Polars, DuckDB or Dask.
         """
-        return self._job.folder().table(self._order)
+        table = self._job.folder().table(self._order)
+        table.attrs["source"] = f"{self._job.environment}{self._real_text(' · ')} · {self._job.source}"
+        return table
 
     def failures(self) -> pd.DataFrame:
         """Return a row for each key that failed: key, status (missing if no answer came), reason, and tries.
@@ -85,14 +90,14 @@ class SweepResult:
         return self._job.run(None, order=self._order)
 
     def __repr__(self) -> str:
-        real = f", {REAL_ACCOUNT}" if self._job.environment.rules.real_account else ""
         failed = f", {self._failed_text('failed')}" if self.failed else ""
         counts = f"{count_text(self.answered, 'key')} answered with {count_text(self.rows, 'row')}{failed}"
-        return f"<Sweep of {self._job.environment}{real} into {printable(_shown(self.into))}: {counts}>"
+        environment = f"{self._job.environment}{self._real_text(', ')}"
+        return f"<Sweep of {environment} into {printable(_shown(self.into))}: {counts}; {self._job.source}>"
 
     def _repr_html_(self) -> str:
         environment = self._job.environment
-        badges = [badge(str(environment))]
+        badges = [badge(f"{environment} · {self._job.source}")]
         if environment.rules.real_account:
             badges.append(badge(REAL_ACCOUNT, alarming=True))
         lines = [
@@ -103,6 +108,9 @@ class SweepResult:
             ("next", code(".table()") + (f" · {code('.failures()')} · {code('.retry()')}" if self.failed else "")),
         ]
         return card("Sweep", badges, lines)
+
+    def _real_text(self, before: str) -> str:
+        return f"{before}{REAL_ACCOUNT}" if self._job.environment.rules.real_account else ""
 
     def _failed_text(self, word: str = "") -> str:
         """Return the number of failures with their statuses: `3 failed (404: 2, no answer: 1)`."""

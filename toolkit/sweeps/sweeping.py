@@ -230,6 +230,11 @@ class Job:
         """The environment that is called."""
         return self.facts.environment
 
+    @property
+    def source(self) -> str:
+        """Where the answers come from, in words."""
+        return self.facts.source
+
     def folder(self) -> Folder:
         """Return the folder as it is now."""
         folder = Folder(self.place, self.definition)
