@@ -90,6 +90,16 @@ def test_the_lowest_rate_counts():
     assert [caller.sent() for caller in callers[1:]] == [2.0, 4.0]
 
 
+def test_a_rate_that_changes_later():
+    """When the rate changes, what has been reached stays reached: the next call comes after the new interval."""
+    pace, _fast = limited(10.0)
+    callers = [Caller(pace, 0.0) for _ in range(3)]
+    assert callers[1].sent() == pytest.approx(0.1)
+    _slow = pace.add(1.0)
+    callers[2].clock.advance(0.1)
+    assert callers[2].sent() == pytest.approx(1.1)
+
+
 @pytest.mark.parametrize("way", ["drop", "collect"])
 def test_a_rate_that_no_longer_counts(way):
     """A rate that is dropped, or whose session is gone, does not count; without any there is no limit."""
