@@ -156,3 +156,22 @@ def test_an_empty_page_without_its_list(path):
     else:
         with pytest.raises(TabulationError):
             builder.add({"message": "late"})
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda records: {"data": {"items": records}, "next_page_token": "t"},
+        lambda records: {"data": {"list": {"edges": [{"node": record} for record in records], "pageInfo": {}}}},
+        lambda records: {"bars": {"ALFA": records}, "next_page_token": "t"},
+        lambda records: {
+            "hourly": {"time": [record["a"] for record in records], "a": [record["a"] for record in records]}
+        },
+    ],
+)
+def test_later_pages_with_their_records_in_objects(around):
+    """The list of a page may stand in an object inside it, on every page."""
+    builder = TableBuilder()
+    for number in range(3):
+        assert builder.add(around([{"a": number}, {"a": number}])) == 2
+    assert builder.finish()["a"].tolist() == [0, 0, 1, 1, 2, 2]

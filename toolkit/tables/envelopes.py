@@ -34,8 +34,8 @@ from toolkit.tables.envelope_names import (
 from toolkit.tables.keyed_records import are_alike, data_members, has_data_keys
 from toolkit.tables.parallel_arrays import are_parallel
 
-# Places that are checked for a record around them, and lists of arrays that may have a header.
-_MOST_PLACES: Final = 20
+# More lists of arrays in one object have no header.
+_MOST_ROWS: Final = 20
 # Objects inside objects that are searched for records.
 _DEEPEST: Final = 32
 # Plain values beside a qualified identity (`order_id`) that make an object a record.
@@ -104,7 +104,7 @@ def choose_place(value: Mapping[str, Any]) -> Choice:
         main = filled
     if not main:
         return Choice(None if places else _alike_place(value))
-    if any(_is_inside_record(value, place) for place in main[:_MOST_PLACES]):
+    if _are_inside_record(value, main):
         return Choice(None, tuple(main))
     best = min(map(_rank, main))
     chosen = [place for place in main if _rank(place) == best]
@@ -210,7 +210,7 @@ def _places(value: Mapping[str, Any], path: KeyPath) -> Iterator[Place]:
 def _headers(members: Mapping[str, Any]) -> dict[str, str | None]:
     """Return the key of the header, or None, for the key of each list of arrays."""
     keys = [key for key, member in members.items() if are_rows(member)]
-    return {key: header_of(members, key) if len(keys) <= _MOST_PLACES else None for key in keys}
+    return {key: header_of(members, key) if len(keys) <= _MOST_ROWS else None for key in keys}
 
 
 def _place_of_list(member: Any, path: KeyPath, around: Mapping[str, Any]) -> Iterator[Place]:
@@ -227,17 +227,15 @@ def _rank(place: Place) -> tuple[bool, int]:
     return not (bool(place.path) and is_main(place.path[-1])), len(place.path)
 
 
-def _is_inside_record(value: Mapping[str, Any], place: Place) -> bool:
-    """Check whether an object on the way to a place, or the object with parallel arrays, is a record."""
-    if place.is_connection:
-        return False
-    keys = (*place.path, "") if place.kind is Kind.ARRAYS else place.path
-    here: Any = value
-    for key in keys:
-        if is_record(here, key):
-            return True
-        here = here.get(key)
-    return False
+def _are_inside_record(value: Mapping[str, Any], places: Sequence[Place]) -> bool:
+    """Check whether an object on the way to the places, or one with parallel arrays, is a record; ask each once."""
+    steps: dict[KeyPath, str] = {}
+    for place in places:
+        keys = (*place.path, "") if place.kind is Kind.ARRAYS else place.path
+        for depth, key in enumerate(() if place.is_connection else keys):
+            if not is_result(key):
+                steps.setdefault(keys[:depth], key)
+    return any(is_record(member_at(value, path), key) for path, key in steps.items())
 
 
 def _alike_place(value: Mapping[str, Any]) -> Place | None:

@@ -11,6 +11,7 @@ from toolkit.core.errors import ServiceError, TabulationError
 from toolkit.tables.arrow_text import Numbers
 from toolkit.tables.column_names import KeyPath, dotted
 from toolkit.tables.columns import Column, inferred_type
+from toolkit.tables.envelopes import choose_place
 from toolkit.tables.flatten import RecordColumns
 from toolkit.tables.frames import named_columns, table_of
 from toolkit.tables.json_body import body_of, is_response
@@ -97,7 +98,10 @@ class TableBuilder:
         if not isinstance(value, dict) or any(isinstance(member, list) for member in value.values()):
             return False
         is_known = bool(self._envelope) and value.keys() <= self._envelope
-        return is_known or bool(paging_members(value).tokens)
+        if not is_known and not paging_members(value).tokens:
+            return False
+        choice = choose_place(value)  # the list may stand in an object inside the envelope
+        return choice.place is None and not choice.others
 
     def finish(self) -> pd.DataFrame:
         """Return the table, as if all records had come in one answer; nothing may be added afterwards.
