@@ -14,6 +14,7 @@ from toolkit.core.errors import TabulationError
 from toolkit.core.escaping import excerpt
 from toolkit.tables.column_names import is_key
 from toolkit.tables.differences import CHANGED, ONLY_LEFT, ONLY_RIGHT, OWN_COLUMNS, Difference, table_of_differences
+from toolkit.tables.display import is_missing
 
 # Tried in this order before the names of other identifiers.
 _USUAL_KEYS: Final = ("id", "account_id", "account_number", "number", "uuid", "account")
@@ -243,8 +244,8 @@ def _is_compared_by_pandas(dtype: Any) -> bool:
 def _same(left: Any, right: Any) -> bool:
     if isinstance(left, _NESTED) or isinstance(right, _NESTED):
         return _same_inside(left, right)
-    if _is_missing(left) or _is_missing(right):
-        return _is_missing(left) and _is_missing(right)
+    if is_missing(left) or is_missing(right):
+        return is_missing(left) and is_missing(right)
     if isinstance(left, _BOOLEANS) != isinstance(right, _BOOLEANS):
         return False
     if isinstance(left, float) and isinstance(right, Decimal):
@@ -257,10 +258,6 @@ def _same(left: Any, right: Any) -> bool:
         return False
 
 
-def _is_missing(value: Any) -> bool:
-    return pd.api.types.is_scalar(value) and bool(pd.isna(value))
-
-
 def _same_inside(left: Any, right: Any) -> bool:
     if isinstance(left, dict) and isinstance(right, dict):
         return left.keys() == right.keys() and all(_same(value, right[name]) for name, value in left.items())
@@ -271,7 +268,7 @@ def _same_inside(left: Any, right: Any) -> bool:
 
 def _plain(value: Any) -> Any:
     """Return a cell as a Python value, None if it is missing."""
-    if _is_missing(value):
+    if is_missing(value):
         return None
     return value.item() if isinstance(value, np.generic) else value
 

@@ -178,13 +178,13 @@ def _line_width() -> int:
 def _texts(values: pd.Series[Any], name: str) -> list[str]:
     """Return the cells of a column as text."""
     if _has_uuids(values):
-        cells = [_MISSING if _is_missing(value) else f"{value[:_UUID_START]}…" for value in values]
+        cells = [_MISSING if is_missing(value) else f"{value[:_UUID_START]}…" for value in values]
     elif pd.api.types.is_datetime64_any_dtype(values.dtype):
         cells = _instant_texts(values)
     else:
         amounts = [value for value in values if _is_number(value)]
         as_text = _number_text(amounts, name)
-        cells = [_MISSING if _is_missing(value) else as_text(value) for value in values]
+        cells = [_MISSING if is_missing(value) else as_text(value) for value in values]
     return cells
 
 
@@ -193,7 +193,7 @@ def _instant_texts(values: pd.Series[Any]) -> list[str]:
     days = values.dt.tz is None and bool((values.dropna() == values.dropna().dt.normalize()).all())
     form = "%Y-%m-%d" if days else "%Y-%m-%d %H:%M:%S"
     zone = "" if values.dt.tz is None else "Z" if str(values.dt.tz) == "UTC" else "%z"
-    return [_MISSING if _is_missing(value) else value.strftime(form + zone) for value in values]
+    return [_MISSING if is_missing(value) else value.strftime(form + zone) for value in values]
 
 
 def _number_text(numbers: Sequence[Any], name: str) -> Callable[[Any], str]:
@@ -232,12 +232,13 @@ def _exponent(value: Decimal) -> int:
 
 
 def _is_number(value: Any) -> bool:
-    if _is_missing(value) or isinstance(value, (bool, np.bool_)):
+    if is_missing(value) or isinstance(value, (bool, np.bool_)):
         return False
     if isinstance(value, Decimal):
         return not value.is_nan()
     return isinstance(value, (int, float, np.integer, np.floating))
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Check whether a cell is missing; lists and objects are not."""
     return pd.api.types.is_scalar(value) and bool(pd.isna(value))

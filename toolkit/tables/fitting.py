@@ -86,6 +86,12 @@ def first_misfit(count: int, convert: Callable[[int, int], Any]) -> int:
     return first
 
 
+def refuse_if(misfits: Any) -> None:
+    """Raise an error of `MISFIT` if this is true."""
+    if misfits:
+        raise ValueError
+
+
 def cast_exactly(values: Any, kind: Any) -> Any:
     """Return Arrow values with another type, if each stays what it is.
 
@@ -108,11 +114,11 @@ def cast_exactly(values: Any, kind: Any) -> Any:
     if is_text(source):
         values = without_blanks(values)
     if values.null_count < len(values):
-        _refuse_if(pa.types.is_null(kind) or _family(source) is None or _family(source) != _family(kind))
+        refuse_if(pa.types.is_null(kind) or _family(source) is None or _family(source) != _family(kind))
     else:
         return pa.nulls(len(values), kind)
     result = values.cast(kind)
-    _refuse_if(not _equal(values, result.cast(source)))
+    refuse_if(not _equal(values, result.cast(source)))
     return result
 
 
@@ -156,7 +162,7 @@ def _texts(values: Any) -> Any:
         return texts_of(None if number is None else format(number, "f") for number in values.to_pylist())
     if pa.types.is_timestamp(kind):
         return _texts_of_times(values)
-    _refuse_if(pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+    refuse_if(pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
     return values.cast(pa.string())
 
 
@@ -168,8 +174,3 @@ def _texts_of_times(values: Any) -> Any:
     if zone is None:
         return pc.replace_substring_regex(texts, " 00:00:00$", "")
     return pc.replace_substring(texts, " ", "T")
-
-
-def _refuse_if(misfits: Any) -> None:
-    if misfits:
-        raise ValueError

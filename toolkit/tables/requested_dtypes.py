@@ -15,7 +15,7 @@ from toolkit.core.errors import TabulationError
 from toolkit.core.escaping import excerpt
 from toolkit.tables.arrow_text import FLOAT_DIGITS, Numbers, all_match, decimal_of, series_of
 from toolkit.tables.columns import Column, Losses, with_inferred_type
-from toolkit.tables.fitting import MISFIT, first_misfit
+from toolkit.tables.fitting import MISFIT, first_misfit, refuse_if
 from toolkit.tables.json_body import SHOWN
 
 # A requested number may have leading zeros, unlike a number that is recognised.
@@ -67,8 +67,8 @@ def _by_inferred_type(column: Column, dtype: Any, numbers: Numbers) -> pd.Series
     """Convert the values as they are without a request; refuse a result that cannot be read back."""
     losses = Losses()
     values = with_inferred_type(column, numbers, losses)
-    _refuse_if(losses.nanoseconds)
-    _refuse_if((losses.digits or isinstance(values, list)) and _lost_digits(column, values))
+    refuse_if(losses.nanoseconds)
+    refuse_if((losses.digits or isinstance(values, list)) and _lost_digits(column, values))
     series: pd.Series[Any]
     if types.is_object_dtype(dtype):
         series = pd.Series(values if isinstance(values, list) else values.to_pylist(), dtype=dtype)
@@ -76,9 +76,9 @@ def _by_inferred_type(column: Column, dtype: Any, numbers: Numbers) -> pd.Series
     series = series_of(values)
     if isinstance(dtype, pd.CategoricalDtype) and dtype.categories is not None:
         # pandas turns a value that is not a category into a missing one.
-        _refuse_if((dtype.categories.get_indexer_for(series.dropna().array) == -1).any())
+        refuse_if((dtype.categories.get_indexer_for(series.dropna().array) == -1).any())
     result = series.astype(dtype)
-    _refuse_if(not _reads_back(series, result))
+    refuse_if(not _reads_back(series, result))
     return result
 
 
@@ -107,7 +107,7 @@ def _reads_back(series: pd.Series[Any], result: pd.Series[Any]) -> bool:
 
 def _booleans(column: Column) -> Any:
     texts = column.text()
-    _refuse_if(texts.null_count < len(texts) and not all_match(texts, "^(?:true|false)$"))
+    refuse_if(texts.null_count < len(texts) and not all_match(texts, "^(?:true|false)$"))
     return texts.cast(pa.bool_())
 
 
@@ -121,7 +121,7 @@ def _numbers(column: Column, dtype: Any) -> Any:
     if not isinstance(values, list) and _is_number(values.type) and not pa.types.is_decimal(kind):
         return _exact(values, values.cast(kind, safe=not pa.types.is_floating(kind)))
     texts = column.text()
-    _refuse_if(texts.null_count < len(texts) and not all_match(texts, _NUMBER))
+    refuse_if(texts.null_count < len(texts) and not all_match(texts, _NUMBER))
     if pa.types.is_integer(kind) and pc.any(pc.match_substring_regex(texts, "[.eE]")).as_py():
         return texts.cast(pa.decimal256(76, 20)).cast(kind)
     return _exact(texts, texts.cast(kind))
@@ -131,13 +131,13 @@ def _exact(values: Any, numbers: Any) -> Any:
     """Return the numbers cast from these values; refuse infinities, and whole numbers that have changed."""
     if pa.types.is_floating(numbers.type):
         floats = numbers.cast(pa.float64())
-        _refuse_if(pc.all(pc.is_finite(floats)).as_py() is False)
+        refuse_if(pc.all(pc.is_finite(floats)).as_py() is False)
         if pa.types.is_integer(values.type):
-            _refuse_if(not floats.cast(pa.int64()).equals(values))
+            refuse_if(not floats.cast(pa.int64()).equals(values))
         elif pa.types.is_string(values.type):
             is_whole = pc.match_substring_regex(values, "^-?[0-9]+$")
             pairs = zip(values.filter(is_whole).to_pylist(), floats.filter(is_whole).to_pylist(), strict=True)
-            _refuse_if(any(int(text) != number for text, number in pairs))
+            refuse_if(any(int(text) != number for text, number in pairs))
     return numbers
 
 
@@ -149,13 +149,13 @@ def _instants(column: Column, dtype: Any) -> pd.Series[Any]:
     texts = column.text()
     if column.is_number_text or (not isinstance(column.data, list) and pa.types.is_integer(column.data.type)):
         return series_of(texts.cast(pa.int64())).astype(dtype)
-    _refuse_if(texts.null_count < len(texts) and not all_match(texts, _INSTANT))
+    refuse_if(texts.null_count < len(texts) and not all_match(texts, _INSTANT))
     has_zone = getattr(dtype, "tz", None) is not None or getattr(getattr(dtype, "pyarrow_dtype", None), "tz", None)
     instants = pd.to_datetime(pd.Series(texts.to_pylist(), dtype=object), format="ISO8601", utc=bool(has_zone))
     # NumPy refuses to drop a zone, Arrow does not.
-    _refuse_if(instants.dt.tz is not None and not has_zone)
+    refuse_if(instants.dt.tz is not None and not has_zone)
     result: pd.Series[Any] = instants.astype(dtype)
-    _refuse_if(not _reads_back(instants, result))
+    refuse_if(not _reads_back(instants, result))
     return result
 
 
@@ -164,11 +164,6 @@ def _from_arrow(values: Any, dtype: Any) -> pd.Series[Any]:
     if hasattr(dtype, "__from_arrow__"):
         series = pd.Series(dtype.__from_arrow__(values))
     else:
-        _refuse_if(values.null_count and dtype.kind != "f")
+        refuse_if(values.null_count and dtype.kind != "f")
         series = pd.Series(values.to_numpy(zero_copy_only=False), dtype=dtype)
     return series
-
-
-def _refuse_if(misfits: Any) -> None:
-    if misfits:
-        raise ValueError

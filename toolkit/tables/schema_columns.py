@@ -31,7 +31,7 @@ from toolkit.tables.arrow_text import (
     without_blanks,
 )
 from toolkit.tables.columns import Column, Losses
-from toolkit.tables.fitting import MISFIT, cast_exactly, check_present, first_misfit, misfit
+from toolkit.tables.fitting import MISFIT, cast_exactly, check_present, first_misfit, misfit, refuse_if
 from toolkit.tables.json_body import SHOWN
 from toolkit.tables.schema import is_text, schema
 
@@ -158,14 +158,14 @@ def _floats(column: Column, kind: Any, losses: Losses) -> Any:
     if isinstance(values, list) or not pa.types.is_floating(values.type):
         texts = _matching(column, NUMBER)
         values = numbers_from(texts, "float")
-        _refuse_if(values is None)
+        refuse_if(values is None)
     else:
         texts = values.cast(pa.string())
     if exceeds_float(texts):
         losses.digits.append(column.name)
     # The nearest float of a narrower type is not a loss that anybody asked to hear about; an infinity is.
     result = values.cast(kind, safe=False)
-    _refuse_if(pc.all(pc.is_finite(result)).as_py() is False)
+    refuse_if(pc.all(pc.is_finite(result)).as_py() is False)
     return result
 
 
@@ -189,7 +189,7 @@ def _local_times(column: Column, kind: Any, losses: Losses) -> Any:
 
 
 def _times(column: Column, texts: Any, times: Any | None, kind: Any, losses: Losses) -> Any:
-    _refuse_if(times is None)
+    refuse_if(times is None)
     if has_nanoseconds(texts):
         if kind.unit == "ns":
             return pc.utf8_upper(texts).cast(kind)
@@ -199,7 +199,7 @@ def _times(column: Column, texts: Any, times: Any | None, kind: Any, losses: Los
 
 def _dates(column: Column, kind: Any, _: Losses) -> Any:
     times = local_times_from(_matching(column, DATE))
-    _refuse_if(times is None)
+    refuse_if(times is None)
     return cast_exactly(times, kind)
 
 
@@ -210,7 +210,7 @@ def _clock_times(column: Column, kind: Any, _: Losses) -> Any:
 
 def _matching(column: Column, pattern: str) -> Any:
     texts = column.text()
-    _refuse_if(not all_match(texts, pattern))
+    refuse_if(not all_match(texts, pattern))
     return texts
 
 
@@ -225,8 +225,3 @@ def _has_values(values: Any) -> bool:
     if isinstance(values, list):
         return any(value is not None for value in values)
     return bool(values.null_count < len(values))
-
-
-def _refuse_if(misfits: Any) -> None:
-    if misfits:
-        raise ValueError
