@@ -19,9 +19,11 @@
 `schema` says which columns and types a table has, and which ones several tables fit; `fitting` gives an Arrow table the
 types of a schema.
 
-`arrow_reader` is a faster way through steps 1 to 3 for large bodies, with the same result; `source` decides which way
-is taken. `session_tables` makes the tables of calls and tokens, `comparison` and `differences` tell what differs
-between two tables, `display` shows tables to people, and `charts` draws them.
+`arrow_reader` is a faster way through steps 1 to 3 for large bodies, with the same result; `brackets` finds their
+lists, and `source` decides which way is taken.
+
+`session_tables` makes the tables of calls and tokens, `comparison` and `differences` tell what differs between two
+tables, `display` shows tables to people, and `charts` draws them.
 
 The four functions below are imported when they are first used, because pandas takes half a second to import.
 """

@@ -2,13 +2,13 @@
 
 It exists for a measured goal: 100,000 accounts become a table at least 2.5 times as fast as with json.loads and
 json_normalize (`python -m tests.benchmarks.tables`). Without that goal this module, and the branch in
-`tabulation._read` that calls it, could be deleted; the tables would stay the same.
+`source` that calls it, could be deleted; the tables would stay the same.
 
 Arrow's reader changes some JSON: instants lose their text, large integers become floats, and a null at the beginning
 of a list is lost. A hostile body can crash it, by its depth or by a null between records (measured on pyarrow 26).
 So the records are read in this order:
 
-1. `find_brackets` finds all brackets outside strings, and with them the depth and the spans of the records.
+1. `brackets` finds all brackets outside strings, and with them the depth and the spans of the records.
 2. `_as_lines` puts each record on a line, and turns the lists inside records into JSON text.
 3. Arrow reads the lines, as text where a sample of the records has text.
 4. A value that Arrow might have changed raises `_Doubtful`. Then `read_columns` returns None, and the caller reads
@@ -30,6 +30,7 @@ import pyarrow.compute as pc
 import pyarrow.json
 
 from toolkit.core.errors import TabulationError
+from toolkit.tables.brackets import Brackets, find_brackets, lists_within
 from toolkit.tables.column_names import KeyPath
 from toolkit.tables.flatten import MAX_DEPTH, columns_of, json_text
 from toolkit.tables.json_body import Body
@@ -50,8 +51,6 @@ _BATCH: Final = 1000
 _BLOCK: Final = 4 * 2**20
 # Upper bound of how many times longer a list gets as JSON text: `1e15` becomes `1000000000000000.0`.
 _GROWTH: Final = 8
-# Bytes that are searched for brackets at once; they fit into the cache of a processor.
-_CHUNK: Final = 2**20
 # JSON's integer -0 is 0. Arrow reads it as 0, but among floats as -0.0.
 _MINUS_ZERO: Final = re.compile(rb"-0[,}\]\s]")
 _MARK: Final = b'"toolkit: the rows stand here"'
@@ -318,73 +317,3 @@ def _first_appearances(records: _Records, paths: set[KeyPath]) -> list[KeyPath]:
 def _check_size(text: bytes) -> None:
     if len(text) > _TOO_LARGE:
         raise _Doubtful
-
-
-@dataclass(frozen=True, slots=True)
-class Brackets:
-    """The brackets of a JSON text outside its strings.
-
-    Attributes:
-        positions: position of each bracket, ascending.
-        is_opening: True for `[` and `{`.
-        depth: number of pairs that are open after the bracket.
-    """
-
-    positions: npt.NDArray[np.int64]
-    is_opening: npt.NDArray[np.bool_]
-    depth: npt.NDArray[np.int64]
-
-
-def find_brackets(content: bytes, max_depth: int) -> Brackets | None:
-    """Return the brackets of a text that is one list or object, at most `max_depth` deep; None for any other text.
-
-    The text between the brackets is not checked, nor whether a square bracket is closed by a square bracket.
-    """
-    positions, is_closed = _bracket_positions(content)
-    if positions.size < 2 or not is_closed:
-        return None
-    is_opening = (np.frombuffer(content, np.uint8)[positions] | 0x20) == ord("{")
-    depth = np.cumsum(np.where(is_opening, 1, -1))
-    if depth.max() > max_depth or depth[-1] != 0 or depth[:-1].min() < 1:
-        return None
-    if content[: positions[0]].strip() or content[positions[-1] + 1 :].strip():
-        return None
-    return Brackets(positions, is_opening, depth)
-
-
-def lists_within(content: bytes, brackets: Brackets, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Yield begin and end, exclusive, of each outermost list between the brackets at the indexes first and last."""
-    is_list = np.frombuffer(content, np.uint8)[brackets.positions] == ord("[")
-    lists = np.flatnonzero(is_list[first + 1 : last]) + first + 1
-    if not lists.size:
-        return
-    positions, depth, done = brackets.positions.tolist(), brackets.depth.tolist(), first
-    for index in lists.tolist():
-        if index > done:
-            done = index + 1
-            while depth[done] >= depth[index]:
-                done += 1
-            yield positions[index], positions[done] + 1
-
-
-def _bracket_positions(content: bytes) -> tuple[npt.NDArray[np.int64], bool]:
-    """Return the positions of brackets outside strings, and whether the last string is closed."""
-    view = np.frombuffer(_without_escapes(content), np.uint8)
-    positions, quotes_before = [np.empty(0, np.int64)], 0
-    for begin in range(0, len(view), _CHUNK):
-        chunk = view[begin : begin + _CHUNK]
-        quotes = np.flatnonzero(chunk == ord('"'))
-        # `[` and `{`, and `]` and `}`, differ only in this bit.
-        folded = chunk | 0x20
-        brackets = np.flatnonzero((folded == ord("{")) | (folded == ord("}")))
-        is_in_string = (np.searchsorted(quotes, brackets) + quotes_before) & 1
-        positions.append(brackets[is_in_string == 0] + begin)
-        quotes_before += len(quotes)
-    return np.concatenate(positions), quotes_before % 2 == 0
-
-
-def _without_escapes(content: bytes) -> bytes:
-    """Return the text at the same length, with escaped backslashes and quotes replaced."""
-    if b"\\" not in content:
-        return content
-    return content.replace(b"\\\\", b"__").replace(b'\\"', b"__")

@@ -7,7 +7,8 @@ from typing import Any, Final
 import numpy as np
 
 from toolkit.core.user_code import warn
-from toolkit.tables.arrow_reader import WORTHWHILE, find_brackets, lists_within
+from toolkit.tables.arrow_reader import WORTHWHILE
+from toolkit.tables.brackets import find_brackets, lists_within
 from toolkit.tables.flatten import MAX_DEPTH
 from toolkit.tables.json_body import is_response
 from toolkit.transport.next_page import next_page
