@@ -24,7 +24,7 @@ from toolkit.core.clock import Clock
 from toolkit.core.ledger import Call
 from toolkit.transport.flow import Discard, Flow, Pause
 from toolkit.transport.pacing import Pace, Rate, nap, pace_of
-from toolkit.transport.retry import Retry, may_pass, seconds_before_retry
+from toolkit.transport.retry import Retry, seconds_before_retry
 
 
 class Gentleness(NamedTuple):
@@ -140,8 +140,6 @@ def _pause_after(
     gentleness: Gentleness,
 ) -> float | None:
     """Return the seconds to wait before the next try, or None if this was the last."""
-    if not may_pass(outcome):
-        return None
     elapsed, now, jitter = clock.monotonic() - first_sent, clock.now(), gentleness.jitter()
     return seconds_before_retry(
         gentleness.retry, request, outcome, tries=tries, elapsed=elapsed, now=now, jitter=jitter

@@ -23,13 +23,7 @@ def warn_of_more(data: Any) -> None:
     following = next_page(data, content=without_records(bytes(data.content)))
     if following is None:
         return
-    if following.cursor:
-        how = (
-            f'tk.tabulate(tk.pages(client, path, cursor=("{following.cursor}", PARAMETER))) reads all pages, with the '
-        )
-        how += "parameter that the service takes the cursor as."
-    else:
-        how = following.advice or "tk.tabulate(tk.pages(client, path)) reads all pages."
+    how = following.advice or "tk.tabulate(tk.pages(client, path)) reads all pages."
     warn(f"This table is one page of a list: {following.words}. {how}")
 
 

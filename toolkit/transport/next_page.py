@@ -45,13 +45,11 @@ class NextPage:
         url: its URL, or None if the answer says that there is more in a way that is not followed.
         words: what says so, without any value: `its member "has_more" says that there is more`.
         advice: how to read on where `url` is None.
-        cursor: dotted path of a member that the caller could name with `cursor=`, or "".
     """
 
     url: httpx.URL | None
     words: str
     advice: str = ""
-    cursor: str = ""
 
 
 def next_page(
@@ -155,8 +153,9 @@ def _not_followed(response: httpx.Response, members: PagingMembers) -> NextPage 
     if members.ends:
         return None
     for path in members.cursors:
-        advice = f"Pass cursor=({_quoted_path(path)}, PARAMETER) with the parameter that the service takes it as."
-        return NextPage(None, _names(_quoted(path)), advice, excerpt(path, _SHOWN))
+        arguments = f"client, path, cursor=({_quoted_path(path)}, PARAMETER)"
+        advice = f"tk.pages({arguments}) reads all pages; PARAMETER is the query parameter that the service documents."
+        return NextPage(None, _names(_quoted(path)), advice)
     for path in members.more:
         return NextPage(None, f"{_quoted(path)} says that there is more", _BY_HAND)
     if response.headers.get("x-next-page", "").strip():
