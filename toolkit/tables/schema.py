@@ -97,19 +97,19 @@ def arrow_table(table: Any) -> Any:
     return _without_views(table).replace_schema_metadata(None)
 
 
-def widened(one: Any, other: Any) -> Any:
-    """Return the least schema that the rows of both schemas fit: columns of the first one, then further ones.
+def widened(left: Any, right: Any) -> Any:
+    """Return the least schema that the rows of both schemas fit: columns of the left one, then others of the right.
 
     The order of the arguments, and of many calls, matters for the order of the columns only.
 
     Raises:
         TabulationError: if a schema has two columns of one name.
     """
-    _check_names(one.names)
-    _check_names(other.names)
+    _check_names(left.names)
+    _check_names(right.names)
     fields = []
-    for name in dict.fromkeys([*one.names, *other.names]):
-        both = [part.field(name) for part in (one, other) if name in part.names]
+    for name in dict.fromkeys([*left.names, *right.names]):
+        both = [part.field(name) for part in (left, right) if name in part.names]
         is_nullable = len(both) == 1 or any(field.nullable for field in both)
         fields.append(pa.field(name, _wider(both[0].type, both[-1].type), nullable=is_nullable))
     return pa.schema(fields)
@@ -148,30 +148,29 @@ def is_text(kind: Any) -> bool:
     return kind in _TEXTS
 
 
-def _wider(one: Any, other: Any) -> Any:
+def _wider(left: Any, right: Any) -> Any:
     """Return the least type that the values of both types fit."""
-    if one == other:
-        return one
-    if pa.types.is_null(one) or pa.types.is_null(other):
-        return other if pa.types.is_null(one) else one
-    if pa.types.is_dictionary(one) or pa.types.is_dictionary(other):
-        return _wider(*(kind.value_type if pa.types.is_dictionary(kind) else kind for kind in (one, other)))
-    kind = _wider_number(one, other) or _wider_time(one, other)
-    return kind or max((kind for kind in (one, other) if is_text(kind)), key=_TEXTS.index, default=pa.string())
+    if left == right:
+        return left
+    if pa.types.is_null(left) or pa.types.is_null(right):
+        return right if pa.types.is_null(left) else left
+    if pa.types.is_dictionary(left) or pa.types.is_dictionary(right):
+        return _wider(*(kind.value_type if pa.types.is_dictionary(kind) else kind for kind in (left, right)))
+    kind = _wider_number(left, right) or _wider_time(left, right)
+    return kind or max((kind for kind in (left, right) if is_text(kind)), key=_TEXTS.index, default=pa.string())
 
 
-def _wider_number(one: Any, other: Any) -> Any | None:
-    if not all(map(_is_small_integer, (one, other))):
-        if all(_is_small_integer(kind) or pa.types.is_floating(kind) for kind in (one, other)):
-            return pa.float64()
-        if not all(_is_small_integer(kind) or pa.types.is_decimal128(kind) for kind in (one, other)):
-            return None
-        sizes = [
-            (19, 0) if pa.types.is_integer(kind) else (kind.precision - kind.scale, kind.scale) for kind in (one, other)
-        ]
-        whole, scale = (max(numbers) for numbers in zip(*sizes, strict=True))
-        return pa.decimal128(whole + scale, scale) if whole + scale <= DECIMAL_DIGITS else None
-    return pa.int64()
+def _wider_number(left: Any, right: Any) -> Any | None:
+    kinds = (left, right)
+    if all(map(_is_small_integer, kinds)):
+        return pa.int64()
+    if all(_is_small_integer(kind) or pa.types.is_floating(kind) for kind in kinds):
+        return pa.float64()
+    if not all(_is_small_integer(kind) or pa.types.is_decimal128(kind) for kind in kinds):
+        return None
+    sizes = [(19, 0) if pa.types.is_integer(kind) else (kind.precision - kind.scale, kind.scale) for kind in kinds]
+    whole, scale = (max(numbers) for numbers in zip(*sizes, strict=True))
+    return pa.decimal128(whole + scale, scale) if whole + scale <= DECIMAL_DIGITS else None
 
 
 def _is_small_integer(kind: Any) -> bool:
@@ -179,11 +178,11 @@ def _is_small_integer(kind: Any) -> bool:
     return bool(pa.types.is_integer(kind) and kind != pa.uint64())
 
 
-def _wider_time(one: Any, other: Any) -> Any | None:
-    stamps = [kind for kind in (one, other) if pa.types.is_timestamp(kind)]
-    if not stamps or not all(kind in stamps or pa.types.is_date32(kind) for kind in (one, other)):
+def _wider_time(left: Any, right: Any) -> Any | None:
+    stamps = [kind for kind in (left, right) if pa.types.is_timestamp(kind)]
+    if not stamps or not all(kind in stamps or pa.types.is_date32(kind) for kind in (left, right)):
         return None
-    zones = {kind.tz if kind in stamps else None for kind in (one, other)}
+    zones = {kind.tz if kind in stamps else None for kind in (left, right)}
     if len(zones) > 1 and None in zones:
         return None
     unit = max((kind.unit for kind in stamps), key=_UNITS.index)
