@@ -13,9 +13,9 @@ from toolkit.session.sending import facts_of
 from toolkit.sweeps.definition import Definition
 from toolkit.sweeps.folder import Folder
 from toolkit.sweeps.keys import KeySource
+from toolkit.sweeps.places import place_of
 from toolkit.sweeps.shares import RunPlace, Share, Spread, ask_share, begin_run, end_run
 from toolkit.sweeps.spreading import Counts, spread_keys
-from toolkit.sweeps.storage import place_of
 
 
 class Threads:

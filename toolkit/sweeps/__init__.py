@@ -3,7 +3,8 @@
 A sweep passes these modules:
 
 1. `sweeping`: the function `sweep` and the `Job` that it makes of its arguments, which can run more than once.
-2. `storage` (`remote` for addresses of fsspec): the place of the files, its lock, and how a file is written whole.
+2. `places` chooses between `storage` and, for addresses of fsspec, `remote`: the place of the files, its lock, and how
+   a file is written whole.
 3. `folder`: opens what is there, refuses to mix it with another `definition`, and repairs what an interruption left.
 4. `keys`: gives out the keys that are not finished, each once; `plan` makes the request of a key.
 5. `running`: `at_once` threads or tasks take keys; `asking` asks for one, with its pages, and returns an outcome, see

@@ -23,11 +23,12 @@ from toolkit.sweeps.folder import Folder
 from toolkit.sweeps.keys import Key, KeyKind, KeySource
 from toolkit.sweeps.outcomes import Failure
 from toolkit.sweeps.parts import ForeignFile, read_part
+from toolkit.sweeps.places import place_of
 from toolkit.sweeps.plan import Plan
 from toolkit.sweeps.recorder import Recorder
 from toolkit.sweeps.rows import batch_maker
 from toolkit.sweeps.running import Run
-from toolkit.sweeps.storage import Area, Place, place_of
+from toolkit.sweeps.storage import Area, Place
 from toolkit.transport.next_page import Cursor
 
 _RUN: Final = "run"

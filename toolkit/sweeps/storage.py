@@ -15,9 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final, Literal, Protocol, TypeAlias
 
-from toolkit.core.errors import ConfigurationError, SweepBusy, SweepError
-from toolkit.core.escaping import excerpt
-from toolkit.local.files import expanded
+from toolkit.core.errors import SweepBusy, SweepError
 from toolkit.local.locks import try_lock
 
 Area: TypeAlias = Literal["parts", "beside"]
@@ -171,39 +169,6 @@ def busy(holder: str) -> SweepBusy:
         "Wait for it, or interrupt it; or sweep into another folder.",
         about="into",
     )
-
-
-def place_of(into: str | Path) -> Place:
-    """Return the place of a path or of an fsspec address such as `s3://bucket/positions`.
-
-    Raises:
-        ConfigurationError: if it does not name a folder, or fsspec or its package for this address is not installed.
-    """
-    if isinstance(into, str) and "://" in into:
-        from toolkit.sweeps.remote import remote_place
-
-        return remote_place(into)
-    if not isinstance(into, str | Path):
-        raise ConfigurationError(
-            f"A sweep writes into a folder, given as a path or an address, not as {type(into).__name__}.",
-            'For example into="sweeps/positions".',
-            about="into",
-        )
-    folder = Path(absolute(into))
-    if not folder.name or (folder.exists() and not folder.is_dir()):
-        raise ConfigurationError(
-            f"{excerpt(str(into))} cannot be the folder of a sweep.",
-            'For example into="sweeps/positions".',
-            about="into",
-        )
-    return LocalPlace(folder)
-
-
-def absolute(into: str | Path) -> str:
-    """Return the path or address of a folder in a form that means the same in any working directory."""
-    if isinstance(into, str) and "://" in into:
-        return into
-    return os.path.abspath(expanded(into, about="into"))  # noqa: PTH100 - links stay as they are
 
 
 def _unwritable(path: Path, error: OSError) -> SweepError:

@@ -20,13 +20,14 @@ from toolkit.session.sending import InterfaceFacts, facts_of
 from toolkit.sweeps.definition import Definition
 from toolkit.sweeps.folder import Folder
 from toolkit.sweeps.keys import Key, KeySource
+from toolkit.sweeps.places import absolute, place_of
 from toolkit.sweeps.plan import Plan
 from toolkit.sweeps.recorder import Recorder
 from toolkit.sweeps.result import SweepResult
 from toolkit.sweeps.rows import batch_maker
 from toolkit.sweeps.running import Run
 from toolkit.sweeps.status import Progress
-from toolkit.sweeps.storage import Place, absolute, place_of
+from toolkit.sweeps.storage import Place
 from toolkit.transport.next_page import Cursor
 
 if TYPE_CHECKING:
