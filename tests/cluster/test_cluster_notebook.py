@@ -36,8 +36,7 @@ def test_a_reader_with_dask_sees_the_cluster_at_work(project):
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     client = NotebookClient(notebook, timeout=180, resources={"metadata": {"path": str(project / "notebooks")}})
     client.execute()
-    printed = [output.text for output in cluster_cell(notebook).outputs if output.get("name") == "stdout"]
-    assert printed == ["152 positions, 1 token request\n"]
+    assert [output.get("text") for output in cluster_cell(notebook).outputs] == ["152 positions, 1 token request\n"]
 
 
 @pytest.mark.parametrize("missing", ["network", "dask"])
