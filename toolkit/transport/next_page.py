@@ -36,6 +36,11 @@ _SYMBOLIC_HOSTS: Final = frozenset(httpx.URL(symbolic_address(name)).host for na
 _SHOWN: Final = 60  # characters of a name
 _BY_HAND: Final = "It does not say how to ask for the rest: use the parameters that the service documents for pages."
 
+_WITH_CURSOR: Final = (
+    "With cursor=({}, PARAMETER), tk.pages and tk.sweep read all pages; "
+    "PARAMETER is the query parameter that the service documents."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class NextPage:
@@ -153,9 +158,7 @@ def _not_followed(response: httpx.Response, members: PagingMembers) -> NextPage 
     if members.ends:
         return None
     for path in members.cursors:
-        arguments = f"client, path, cursor=({_quoted_path(path)}, PARAMETER)"
-        advice = f"tk.pages({arguments}) reads all pages; PARAMETER is the query parameter that the service documents."
-        return NextPage(None, _names(_quoted(path)), advice)
+        return NextPage(None, _names(_quoted(path)), _WITH_CURSOR.format(_quoted_path(path)))
     for path in members.more:
         return NextPage(None, f"{_quoted(path)} says that there is more", _BY_HAND)
     if response.headers.get("x-next-page", "").strip():
