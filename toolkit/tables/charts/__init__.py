@@ -1,6 +1,6 @@
 """Charts of tokens, calls and balances, drawn with matplotlib from the tables of a session.
 
-Each chart is made in this order: check the arguments and find the source line (`figure`), compute the rows in the
+Each chart is made in this order: check the arguments and find the source line (`arguments`), compute the rows in the
 chart's own module (`timeline`, `latencies`, `bars`), draw them on a figure with a fixed style (`figure`). Importing
 this package needs matplotlib and pandas, so nothing imports it before the first chart is drawn.
 """

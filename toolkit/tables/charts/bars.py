@@ -12,20 +12,8 @@ from matplotlib.axes import Axes
 from toolkit.core.errors import TabulationError
 from toolkit.core.escaping import excerpt
 from toolkit.core.words import count_text
-from toolkit.tables.charts.figure import (
-    BLUE,
-    INK,
-    MAX_ROWS,
-    RED,
-    Chart,
-    Source,
-    check_columns,
-    draw_message,
-    list_columns,
-    name_rows,
-    new_chart,
-    source_of,
-)
+from toolkit.tables.charts.arguments import Source, check_columns, list_columns, source_of
+from toolkit.tables.charts.figure import BLUE, INK, MAX_ROWS, RED, Chart, draw_message, name_rows, new_chart
 
 # Tried in this order, because the service document shows no payload.
 _AMOUNTS: Final = ("equity", "balance", "portfolio_value", "cash")

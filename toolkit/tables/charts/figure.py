@@ -1,4 +1,4 @@
-"""The parts that all charts share: checks of arguments, a figure with a fixed style, and marks and rows on it.
+"""The parts that all charts share: a figure with a fixed style, and marks and rows on it.
 
 A chart looks the same on every machine and in every run. Its style is fixed: the user's matplotlib styles do not change
 it, and it does not change them. The background is white, in a dark page too: no colour of text has the contrast of 4.5
@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import base64
 import io
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -22,9 +21,8 @@ from matplotlib.backends.registry import BackendFilter, backend_registry
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from toolkit.core.errors import TabulationError
-from toolkit.core.escaping import as_html, excerpt
-from toolkit.core.user_code import warn as warn_user
+from toolkit.core import user_code
+from toolkit.core.escaping import as_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +37,6 @@ AMBER: Final = "#b97a0f"
 MAX_ROWS: Final = 8  # bars or lines; the last row sums up the rest
 
 _BACKENDS: Any = backend_registry  # has no type annotations
-_SOURCE_UNKNOWN: Final = "source not known: drawn from a table"
 _WIDTH: Final = 8.0  # inches
 _DPI: Final = 192  # two dots for each CSS pixel
 # Where this differs from the defaults of matplotlib.
@@ -77,18 +74,6 @@ _VARYING_METADATA: Final = {
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
-
-
-@runtime_checkable
-class HasTables(Protocol):
-    """An object with tables of calls and tokens, such as a session."""
-
-    def calls(self) -> pd.DataFrame: ...
-
-    def tokens(self) -> pd.DataFrame: ...
-
-
-Source: TypeAlias = HasTables | str | None
 
 
 class Chart(Figure):
@@ -170,7 +155,7 @@ class Chart(Figure):
         """
         from matplotlib import pyplot as plt
 
-        if _is_in_notebook():
+        if getattr(user_code.shell(), "kernel", None) is not None:
             self._ipython_display_()
         elif mpl.get_backend().lower() in _BACKENDS.list_builtin(BackendFilter.INTERACTIVE):
             plt.figure(self)
@@ -178,13 +163,7 @@ class Chart(Figure):
         else:
             path = Path(tempfile.mkdtemp(prefix="chart-")) / "chart.png"
             self.savefig(path)
-            warn_user(f"No window can be opened here; the chart is in {path}")
-
-
-def _is_in_notebook() -> bool:
-    ipython = sys.modules.get("IPython")
-    shell = ipython and ipython.get_ipython()
-    return getattr(shell, "kernel", None) is not None
+            user_code.warn(f"No window can be opened here; the chart is in {path}")
 
 
 def _size(png: bytes) -> tuple[int, int]:
@@ -219,53 +198,6 @@ def _chart_style() -> Iterator[None]:
     defaults: dict[Any, Any] = {name: value for name, value in mpl.rcParamsDefault.items() if name not in _NOT_STYLE}
     with mpl.rc_context({**defaults, **_STYLE}):
         yield
-
-
-def source_of(source: Source, *tables: pd.DataFrame) -> str:
-    """Return the source line of a chart: the text, or else what a session wrote to `attrs["source"]` of its tables."""
-    if isinstance(source, HasTables):
-        return source_of(None, source.calls())
-    notes = (str(table.attrs["source"]) for table in tables if "source" in table.attrs)
-    return excerpt(source or next(notes, _SOURCE_UNKNOWN), 120)
-
-
-def tables_for(function: str, session: HasTables | None, **tables: pd.DataFrame | None) -> list[pd.DataFrame]:
-    """Return the tables; each one that is None comes from the session.
-
-    Raises:
-        TabulationError: if `session` is something else.
-        TypeError: if there is neither a session nor every table.
-    """
-    if session is not None and not isinstance(session, HasTables):
-        raise TabulationError(
-            f"{function} takes a session, not {type(session).__name__}.",
-            "Pass tables by name, such as calls=session.calls().",
-            about="session",
-        )
-    if session is None and any(table is None for table in tables.values()):
-        by_name = " and ".join(f"{name}=session.{name}()" for name in tables)
-        raise TypeError(f"{function} takes a session, or {by_name}")
-    return [getattr(session, name)() if table is None else table for name, table in tables.items()]
-
-
-def check_columns(table: pd.DataFrame, *columns: str, about: str) -> None:
-    """Raise TabulationError unless this is a table with these columns."""
-    if not hasattr(table, "columns"):
-        raise TabulationError(
-            f"A chart is drawn from a table, not from {type(table).__name__}.",
-            "Use session.accounts(), session.calls() or session.tokens().",
-            about=about,
-        )
-    missing = [column for column in columns if column not in table.columns]
-    if missing:
-        raise TabulationError(
-            f"The table has no column {', '.join(missing)}.", f"Its columns: {list_columns(table)}.", about=about
-        )
-
-
-def list_columns(table: pd.DataFrame) -> str:
-    """Return the names of the columns as text for an error."""
-    return ", ".join(excerpt(str(column), 40) for column in table.columns) or "none"
 
 
 def draw_calls(axes: Axes, positions: pd.Series[Any], row: int, status: pd.Series[Any]) -> None:

@@ -10,20 +10,16 @@ from matplotlib.ticker import FuncFormatter
 
 from toolkit.core.escaping import excerpt
 from toolkit.core.words import count_text
+from toolkit.tables.charts.arguments import HasTables, Source, check_columns, source_of, tables_for
 from toolkit.tables.charts.figure import (
     INK,
     MAX_ROWS,
     Chart,
-    HasTables,
-    Source,
-    check_columns,
     draw_calls,
     draw_legend,
     draw_message,
     name_rows,
     new_chart,
-    source_of,
-    tables_for,
 )
 
 _MIN_FOR_MEDIAN: Final = 3  # calls

@@ -13,22 +13,18 @@ from matplotlib.axes import Axes
 
 from toolkit.core.errors import TabulationError
 from toolkit.core.words import count_text, minutes_text
+from toolkit.tables.charts.arguments import HasTables, Source, check_columns, source_of, tables_for
 from toolkit.tables.charts.figure import (
     AMBER,
     BLUE,
     INK,
     MAX_ROWS,
     Chart,
-    HasTables,
-    Source,
-    check_columns,
     draw_calls,
     draw_legend,
     draw_message,
     name_rows,
     new_chart,
-    source_of,
-    tables_for,
 )
 
 _COLOURS: Final = {"valid": BLUE, "replaced": AMBER, "expired": INK}
