@@ -183,7 +183,7 @@ def test_signals_that_disagree():
     assert followed(answer(body | {"has_more": False})) is None
 
 
-@pytest.mark.parametrize("target", ["https://[::1", "/" + "x" * 70_000, "https://api.example.com:x/"])
+@pytest.mark.parametrize("target", ["https://[::1", "/" + "x" * 70_000, "https://api.example.com:x/", "https://xn--/"])
 def test_a_url_that_cannot_be_read(target):
     """A link that is not a URL, and a token too long for one, is reported, not followed."""
     for response in (

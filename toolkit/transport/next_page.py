@@ -140,9 +140,11 @@ def _with_parameter(response: httpx.Response, name: str, text: str, place: str) 
 def _named(place: str, url: Callable[[], httpx.URL]) -> NextPage:
     """Return the next page that is named at a place, also if its URL is malformed or too long."""
     try:
-        return NextPage(url(), _names(place))
-    except httpx.InvalidURL:
+        following = url()
+        _ = following.host  # decodes an international name
+    except (httpx.InvalidURL, UnicodeError):
         return NextPage(None, f"{place} names a next page, but not in a URL that can be read", _BY_HAND)
+    return NextPage(following, _names(place))
 
 
 def _url(response: Any) -> httpx.URL:
