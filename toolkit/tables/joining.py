@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -152,8 +152,8 @@ def pages_in(data: Any) -> Iterator[Any] | None:
     return iter(data) if hasattr(data, "__iter__") and not is_response(data) else None
 
 
-def add_page(builders: Sequence[TableBuilder], page: Any, number: int) -> None:
-    """Add a page to each builder; errors name the page by its number, from 1.
+def add_page(builder: TableBuilder, page: Any, number: int) -> None:
+    """Add a page to a table; errors name the page by its number, from 1.
 
     Raises:
         ServiceError, TabulationError: as `TableBuilder.add`, and if the page is not a response.
@@ -165,8 +165,7 @@ def add_page(builders: Sequence[TableBuilder], page: Any, number: int) -> None:
             about="data",
         )
     try:
-        for builder in builders:
-            builder.add(page)
+        builder.add(page)
     except (ServiceError, TabulationError) as error:
         raise error.reworded(f"Page {number}: {error.what}", error.next_step) from None
 

@@ -84,16 +84,12 @@ class Source:
         self.origin = origin_of(ahead[0]) if ahead else None
         if len(ahead) == 1 and is_response(ahead[0]):
             return self._read_all(ahead[0], numbers, exact)
-        builder = TableBuilder(numbers=numbers, records=self.path, key=self.key)
-        # The pages go by once, so both ways of reading are taken at once if the digits may be needed.
-        of_digits = TableBuilder(numbers="text", records=self.path, key=self.key)
+        # The pages go by once, so all digits are kept if they may be needed.
+        builder = TableBuilder(numbers="text" if exact else numbers, records=self.path, key=self.key)
         for number, page in enumerate(chain(ahead, pages), 1):
-            add_page([builder, of_digits] if exact else [builder], page, number)
+            add_page(builder, page, number)
         self.hint, self.is_record = builder.hint, builder.is_record
-        columns = builder.columns()
-        lossy = _lossy(columns, exact)
-        digits = of_digits.columns() if lossy else {}
-        return columns | {name: digits[name] for name in lossy}, builder.count
+        return builder.columns(), builder.count
 
     def _read_once(self, data: Any, *, numbers_as_text: bool) -> tuple[dict[str, Column], int]:
         if self.path is not None and is_table(data):
