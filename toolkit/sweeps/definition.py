@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from toolkit.tables.arrow_text import Numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,7 @@ class Definition:
     environment: str
     records: str | None = None
     key: str | None = None
-    numbers: str = "float"
+    numbers: Numbers = "float"
     pages: bool = True
     schema: tuple[tuple[str, str], ...] | None = None
 

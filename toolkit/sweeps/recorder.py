@@ -64,6 +64,7 @@ class Recorder:
         self._adding = threading.Lock()
         self._writing = threading.Lock()
         self._part: KeyedRows | None = None
+        self._since: float | None = None
         self._name = ""
         self._has_new_failures = False
         self._begin_batch()
@@ -162,4 +163,4 @@ class Recorder:
         self._batch = self._make_batch()
         self._large: list[Answered] = []
         self._bytes = 0
-        self._since: float | None = None
+        self._since = None

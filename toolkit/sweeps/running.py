@@ -12,7 +12,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from typing import Final, Protocol
+from typing import Final
 
 import httpx
 
@@ -24,12 +24,6 @@ from toolkit.sweeps.recorder import Recorder
 from toolkit.sweeps.streak import Streak
 
 _TICK: Final = 0.25  # seconds between two looks at the clock
-
-
-class Watcher(Protocol):
-    """Sees how far a run is."""
-
-    def __call__(self, recorder: Recorder, source: KeySource, /) -> None: ...
 
 
 class Run:
@@ -52,7 +46,7 @@ class Run:
         *,
         message_of: Callable[[httpx.Response], str],
         at_once: int,
-        watch: Watcher,
+        watch: Callable[[Recorder, KeySource], None],
     ) -> None:
         self._plan = plan
         self._source = source

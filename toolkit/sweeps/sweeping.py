@@ -33,6 +33,8 @@ from toolkit.transport.next_page import Cursor
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from toolkit.tables.arrow_text import Numbers
+
 
 @overload
 def sweep(
@@ -174,7 +176,7 @@ class Job:
         cluster: a `distributed.Client` whose workers ask, or None to ask here.
     """
 
-    client: httpx.Client | httpx.AsyncClient
+    client: Any  # an httpx.Client for `run`, an httpx.AsyncClient for `run_async`
     facts: InterfaceFacts
     plan: Plan
     place: Place
@@ -338,12 +340,14 @@ def _warn(notes: Iterable[str]) -> None:
         warn(note)
 
 
-def _numbers(numbers: str) -> str:
+def _numbers(numbers: Any) -> Numbers:
     from toolkit.tables.arrow_text import Numbers
 
-    if numbers not in get_args(Numbers):
-        raise ConfigurationError(f"numbers is one of {', '.join(get_args(Numbers))}, not {numbers!r}.", about="numbers")
-    return numbers
+    choices: tuple[Numbers, ...] = get_args(Numbers)
+    for choice in choices:
+        if numbers == choice:
+            return choice
+    raise ConfigurationError(f"numbers is one of {', '.join(choices)}, not {numbers!r}.", about="numbers")
 
 
 def _schema(schema: Any) -> pa.Schema | None:
