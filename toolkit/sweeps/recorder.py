@@ -21,9 +21,9 @@ SECONDS: Final = 3.0
 # A batch is written when it has this much, and a part is full when it has this much.
 _BATCH_ROWS: Final = 20_000
 _BATCH_BYTES: Final = 16 << 20
-_PART_ROWS: Final = 100_000
-_PART_BYTES: Final = 32 << 20
-_PART_KEYS: Final = 50_000
+_PART_ROWS: Final = 50_000
+_PART_BYTES: Final = 16 << 20
+_PART_KEYS: Final = 25_000
 # Bytes from which the answers of a key are read when they are written.
 _LARGE: Final = 1 << 18
 
