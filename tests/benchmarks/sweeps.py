@@ -152,6 +152,7 @@ def kill(kills: int) -> int:
                     time.sleep(chance.uniform(0, LONGEST_DELAY))
                     process.send_signal(signal.SIGKILL)
                 process.stdout.read()
+                process.wait()
             assert process.returncode in (0, -signal.SIGKILL)
             kept.append(len(list(Path(task["into"]).glob("*.parquet"))))
         asked = service.stats()["calls"]
