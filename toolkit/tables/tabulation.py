@@ -27,75 +27,75 @@ def tabulate(
     key: str | None = None,
     schema: Any = None,
 ) -> pd.DataFrame:
-    """Return the records of a JSON value, or of all pages of a list, as a table with a row for each, numbered from 0.
+    """Return a table of the records in an answer, or in all pages of a list: a row for each, numbered from 0.
 
-    Rows.
-    - A list gives a row for each member. So does an object around a list of records, whatever paging, totals and plain
-      values stand beside it, also in objects inside it: `{"data": {"items": [...], "total": 9}}`. Of GraphQL's edges,
-      the rows are the nodes. A symbol, another key, a name or a currency beside the list is a column before its own.
-    - An object that says who it is (by its id or number, unless it looks like a page) is one row with its lists as
-      JSON text, and a warning says how to open them. Several lists of records are an error that names them, unless
-      one is called data, items, results or the like, or the others are deeper; then a warning names the others.
-    - Records under keys, `{"bars": {"ALFA": [...], "BRVO": [...]}}`, have their key in the first column. `key` is its
-      name, and says that an object holds records under keys where that does not show.
-    - Arrays of equal length are columns in an object, `{"timestamp": [...], "equity": [...]}`, after the plain values
-      beside them, and rows in a list, `[["2026-05-12", 1.5], ...]`.
-    - `records` names another list by its dotted path. A list inside records (`"positions"` of many accounts) gives a
-      row for each member of each list; its first columns identify the records around it (`id`, `account_number`, ...).
-      If there is more than one `id`, they are called `<list>.id` or `parent.id`, and `<list>.<list>.id` for a list
-      inside a list of the same name. In a table, `records` names a column of JSON text.
-
-    An empty list gives a table without columns.
-
-    Columns come in order of first appearance. A member of a nested object is named by its dotted path. If names are
-    equal, the second column gets ` (2)`, the third ` (3)` and so on. A list inside a record becomes JSON text. A
-    record that is not an object is in the column `value`.
-
-    Types. Null and absent are both missing values.
-    - JSON numbers without a fraction are Int64. Numbers with a fraction, or beyond int64, depend on `numbers`: "float"
-      gives float64, which is exact for cents below 1e13, and warns if a number has more than 15 significant digits;
-      "decimal" gives Arrow's decimal128, exact to 38 digits. With "text" every number, even an integer, is text as the
-      service wrote it.
-    - Text becomes numbers in the same way if every text of a column reads as a JSON number. Text with leading zeros
-      stays text. So does text in a column with the name of a code, such as one that ends in id, number, code, symbol,
-      zip, phone, version, prefix, hash or last4 (`column_names.is_identifier`).
-    - RFC 3339 instants are datetime64[us, UTC]. Dates (2026-05-12) and local times, whose instants are unknown
-      (2026-05-12 09:30:00, with a space or a T), are datetime64[us] without a zone. Beside them, empty text is missing.
-    - Booleans are boolean, other text is str. Columns without any value, and of mixed types, are object.
-
-    Types are inferred from one answer, so another page of the same list may give others. With `schema` they do not
-    depend on the page: the table has exactly the columns of the schema, in its order and with its types, as many rows
-    as there are records, and missing values in columns that the answer lacks. Fields that the schema lacks are left
-    out with a warning. `tk.schema` makes the schema of a table and shows how to write pages as one dataset.
-
-        orders = tabulate(first_page)
-        more = tabulate(second_page, schema=orders)
-
-    Positions with their accounts, from the answer or from the table, and records that are listed by their key:
-
+        quotes = tabulate(response, records="quotes", key="symbol")
         positions = tabulate(response, records="positions")
         table = positions.merge(tabulate(response), on=["id", "account_number"])
-        positions = tabulate(accounts, records="positions")
-        quotes = tabulate(response, records="quotes", key="symbol")
+        positions = tabulate(accounts, records="positions")  # from a column of the table of accounts
 
-    Excel has no time zones, and treats text that begins with = as a formula. Parquet keeps every type:
+    Rows
+        - A list gives a row for each member. An empty list gives a table without columns.
+        - An object around a list of records, at any depth, gives a row for each record:
+          `{"data": {"items": [...], "total": 9}}`. Paging, totals and other plain values beside the list are left out;
+          a symbol or another key, a name and a currency become the first columns. Of GraphQL's edges, the rows are
+          the nodes.
+        - Records under keys, `{"bars": {"ALFA": [...], "BRVO": [...]}}`, have their key in the first column.
+        - Arrays of equal length are columns in an object, `{"timestamp": [...], "equity": [...]}`, after the plain
+          values beside them. In a list, `[["2026-05-12", 1.5], ...]`, they are rows.
+        - Of several lists of records, the one called data, items, results or the like has the rows, or else the one
+          that is less deep; a warning names the others. If that does not decide, an error names all of them.
+        - An object with an id or number of its own is one row, unless it looks like a page. Its lists become JSON
+          text, and a warning says how to open them.
+        - `records` names another list by its dotted path. A list inside records, such as the `positions` of many
+          accounts, gives a row for each member of each list; its first columns are the keys of the records around it
+          (`id`, `account_number`, ...). Two keys called `id` become `<list>.id` or `parent.id`, and `<list>.<list>.id`
+          for a list inside a list of the same name.
 
-        instants = table.select_dtypes("datetimetz").apply(lambda column: column.dt.tz_localize(None))
-        table.assign(**instants).to_excel("table.xlsx")
-        table.to_parquet("table.parquet")
+    Columns
+        They come in order of first appearance. A member of a nested object is named by its dotted path. Of equal names
+        the second gets ` (2)`, the third ` (3)` and so on. A list inside a record becomes JSON text. A record that is
+        not an object is in the column `value`.
+
+    Types
+        Null and absent are both missing values.
+
+        - JSON numbers without a fraction are Int64. Numbers with a fraction, or beyond int64, depend on `numbers`:
+          "float" gives float64, which is exact for cents below 1e13, and warns if a number has more than 15 significant
+          digits; "decimal" gives Arrow's decimal128, exact to 38 digits. With "text" every number, even an integer, is
+          text as the service wrote it.
+        - Text becomes numbers in the same way if every text of a column reads as a JSON number, as "007" does not.
+          Text stays text in a column with the name of a code, such as one that ends in id, number, code, symbol, zip,
+          phone, version, prefix, hash or last4 (`column_names.is_identifier`).
+        - RFC 3339 instants are datetime64[us, UTC]. Dates (2026-05-12) and local times, whose instants are unknown
+          (2026-05-12 09:30:00, with a space or a T), are datetime64[us] without a zone. Beside them, empty text is
+          missing.
+        - Booleans are boolean, other text is str. Columns without any value, and of mixed types, are object.
+
+        These types are inferred from one answer, so another page of the same list may give others. With `schema` the
+        table has exactly the columns of the schema, in its order and with its types, and missing values where the
+        answer has none. Fields that the schema lacks are left out with a warning. `tk.schema` makes the schema of a
+        table and shows how to write pages as one dataset.
+
+    Files
+        Parquet keeps every type. Excel has no time zones, and treats text that begins with = as a formula:
+
+            table.to_parquet("table.parquet")
+            instants = table.select_dtypes("datetimetz").apply(lambda column: column.dt.tz_localize(None))
+            table.assign(**instants).to_excel("table.xlsx")
 
     Args:
         data: a response, JSON as bytes or text, a parsed value, or a table if `records` names its column; or pages:
             `tk.pages(...)`, a list of responses, or any iterator over responses. Their rows are joined while they
-            arrive, and have the types of all together. A single response that says that there is a next page gives a
-            warning.
+            arrive, and have the types of all together. A single response that names a next page gives a warning.
         numbers: "float", "decimal" or "text".
         dtypes: maps columns to dtypes of pandas, NumPy or Arrow, which take precedence over the rules above. Text is
             read as that dtype. A value that would lose its fraction or a digit is refused, except that a fraction
             becomes the nearest float. Names that are not columns are ignored.
-        records: dotted path of the list, or of the object, that holds the records; `tabulate([value])` makes one row of
-            any object.
-        key: name of the column for the keys that records stand under.
+        records: dotted path of the list or object that holds the records, or in a table the name of a column of JSON
+            text. `tabulate([value])` makes one row of any object.
+        key: name of the column for the keys that records stand under. It also says that an object holds records under
+            keys where that does not show.
         schema: a pyarrow.Schema, or a table (DataFrame, pyarrow.Table) that has the schema. It takes precedence over
             the rules above and over `numbers`. Anything fits text. Text fits numbers, dates and times if it would
             become one by the rules above (so "007" is not a number); empty text is missing except in columns of text.
