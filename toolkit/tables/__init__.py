@@ -3,10 +3,11 @@
 `tabulate` (in `tabulation`) makes a table in this order:
 
 1. `json_body` takes the JSON text out of a response and parses it strictly.
-2. `row_choice` finds the records: the value itself, a list in an envelope, or a named one. `envelopes` knows the place
-   of the records by shapes and by names (`envelope_names`); records may also stand under keys (`keyed_records`), or in
-   an array for each column (`parallel_arrays`) or row (`arrays_of_rows`). `identity` tells which columns identify the
-   records around a row, and `row_hints` says what the user may want to know. `json_columns` opens a column of a table.
+2. `row_choice` finds the records: the value itself, a list in an envelope, or the list that `records` names.
+   `envelopes` finds their place by shapes and by what stands beside them (`envelope_members`). Records may also stand
+   under keys (`keyed_records`), or in an array for each column (`parallel_arrays`) or row (`arrays_of_rows`).
+   `identity` tells which columns identify the records around a row, `row_hints` words hints and errors, and
+   `json_columns` opens a column of a table.
 3. `flatten` spreads each record over columns, one for each path of keys; `column_names` names them.
 4. `columns` infers the Arrow type of each column from its values and its name; `requested_dtypes` applies a dtype that
    the user asked for instead, and `schema_columns` the columns and types of a schema.

@@ -19,16 +19,16 @@ from enum import Enum
 from typing import Any, Final
 
 from toolkit.tables.arrays_of_rows import are_rows, header_of
-from toolkit.tables.column_names import KeyPath, is_key
-from toolkit.tables.envelope_names import (
+from toolkit.tables.column_names import KeyPath
+from toolkit.tables.envelope_members import (
+    is_about_request,
     is_aside,
-    is_collection,
+    is_bare,
     is_envelope_name,
     is_main,
-    is_outcome,
     is_own_key,
     is_paging_name,
-    is_qualified_key,
+    is_record,
     is_result,
 )
 from toolkit.tables.keyed_records import are_alike, data_members, has_data_keys
@@ -38,10 +38,6 @@ from toolkit.tables.parallel_arrays import are_parallel
 _MOST_ROWS: Final = 20
 # Objects inside objects that are searched for records.
 _DEEPEST: Final = 32
-# Plain values beside a qualified identity (`order_id`) that make an object a record.
-_CONTENT: Final = 3
-# Objects beside a list that make an object a record.
-_CONTENT_OBJECTS: Final = 3
 # Members of a GraphQL connection beside its `nodes`.
 _CONNECTION: Final = frozenset({"pageInfo", "totalCount", "page_info"})
 
@@ -115,35 +111,6 @@ def choose_place(value: Mapping[str, Any]) -> Choice:
     if len(chosen) > 1 or not is_nearest:
         return Choice(None, tuple(main), is_ambiguous=True)
     return Choice(chosen[0], others)
-
-
-def is_record(value: Mapping[str, Any], key: str) -> bool:
-    """Check whether an object is a record that has records at one of its keys, in contrast to an envelope.
-
-    A record says who it is: it has an id, uuid or number, or one with a qualifier (`account_number`) beside at least
-    three more plain values. A symbol does not make a record, and neither does an id beside paging, `results` or
-    `"object": "list"`.
-    Without an identity, at least three objects beside the list make a record.
-    """
-    names = [name for name in value if isinstance(name, str)]
-    if is_result(key) or any(is_paging_name(name) or is_collection(name, value[name]) for name in names):
-        return False
-    plain = [name for name, member in value.items() if isinstance(name, str) and _is_plain(member)]
-    if any(is_own_key(name) for name in plain):
-        return True
-    if any(is_qualified_key(name) for name in plain):
-        return sum(not is_key(name) and not _is_about_request(name, value[name]) for name in plain) >= _CONTENT
-    objects = [name for name, member in value.items() if name != key and isinstance(member, dict) and member]
-    return sum(not is_envelope_name(name) for name in objects if isinstance(name, str)) >= _CONTENT_OBJECTS
-
-
-def is_bare(value: Mapping[str, Any], path: KeyPath) -> bool:
-    """Check whether the objects on a path say nothing of their own beside it: they only wrap what is there."""
-    for step in path:
-        if any(name != step and not _is_about_request(name, member) for name, member in value.items()):
-            return False
-        value = value[step]
-    return True
 
 
 def is_list_of_records(value: Any) -> bool:
@@ -245,7 +212,7 @@ def _alike_place(value: Mapping[str, Any]) -> Place | None:
         members = {
             key: member
             for key, member in value.items()
-            if isinstance(key, str) and (isinstance(member, dict) or not _is_about_request(key, member))
+            if isinstance(key, str) and (isinstance(member, dict) or not is_about_request(key, member))
         }
         content = {key: member for key, member in members.items() if not is_envelope_name(key)}
         for alike in (members, content):
@@ -283,21 +250,8 @@ def _null_place(value: Mapping[str, Any]) -> Place | None:
     names = [name for name in value if isinstance(name, str)]
     if not any(map(is_paging_name, names)) or any(map(is_own_key, names)):
         return None
-    content = {key: member for key, member in value.items() if not _is_about_request(key, member, nulls=False)}
+    content = {key: member for key, member in value.items() if not is_about_request(key, member, nulls=False)}
     if len(content) != 1:
         return None
     ((key, member),) = content.items()
     return Place((key,), Kind.EMPTY) if member in (None, {}) else None
-
-
-def _is_about_request(name: Any, member: Any, *, nulls: bool = True) -> bool:
-    """Check whether a member of an envelope says nothing of its own: paging, an outcome, a key, or nothing at all."""
-    if nulls and member in (None, {}, []):
-        return True
-    return isinstance(name, str) and (
-        is_envelope_name(name) or is_outcome(name, member) or (is_key(name) and _is_plain(member))
-    )
-
-
-def _is_plain(member: Any) -> bool:
-    return member is not None and not isinstance(member, (dict, list, tuple))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from toolkit.tables.column_names import KeyPath, is_key
-from toolkit.tables.envelope_names import is_leading
+from toolkit.tables.envelope_members import is_leading
 
 # Prefix for keys of the records in a list that has no name.
 UNNAMED_LIST: Final = "parent"

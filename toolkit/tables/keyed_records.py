@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from toolkit.tables.envelope_names import are_names_of_members, is_envelope_name
+from toolkit.tables.envelope_members import are_names_of_members, is_envelope_name
 from toolkit.tables.parallel_arrays import are_parallel, rows_of_arrays
 
 # The column of the keys, where nobody named it.

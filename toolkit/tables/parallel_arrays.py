@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from toolkit.tables.envelope_names import is_envelope_name, is_outcome, is_time
+from toolkit.tables.envelope_members import is_envelope_name, is_outcome, is_time
 
 # The most members beside the arrays: each of them is repeated in every row.
 _MOST_BESIDE: Final = 50

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from toolkit.tables.arrays_of_rows import are_rows, header_of, named_rows
 from toolkit.tables.column_names import KeyPath, is_key
-from toolkit.tables.envelope_names import is_envelope_name, is_main, is_own_key
-from toolkit.tables.envelopes import Choice, Kind, Place, choose_place, is_bare, is_page, is_record, lists_in, member_at
+from toolkit.tables.envelope_members import is_bare, is_envelope_name, is_main, is_own_key, is_record
+from toolkit.tables.envelopes import Choice, Kind, Place, choose_place, is_page, lists_in, member_at
 from toolkit.tables.identity import UNNAMED_LIST, Around, Part, joined
 from toolkit.tables.keyed_records import KEY_COLUMN, data_members, has_data_keys, keyed_rows
 from toolkit.tables.parallel_arrays import rows_of_arrays

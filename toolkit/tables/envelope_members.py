@@ -1,12 +1,13 @@
-"""Names of the members of an envelope, the object that a service wraps around a list of records.
+"""What the members of an object say: whether it is an envelope, which a service wraps around records, or a record.
 
-Names are compared word by word (`column_names.words`), so `nextPageToken` and `next_page_token` are the same.
+Names are compared word by word (`column_names.words`), so `nextPageToken` and `next_page_token` are the same. Words
+suffice to find records; `transport.paging_members` lists the exact names by which next pages are recognized.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from toolkit.tables.column_names import KeyPath, is_key, words
@@ -47,6 +48,10 @@ _NEUTRAL_NAMES: Final = frozenset("etag url uri href apiversion api_version vers
 _TIME_WORDS: Final = frozenset(
     "time times timestamp timestamps date dates datetime t day days period periods year years month months".split()
 )
+# Plain values beside a qualified identity (`order_id`) that make an object a record.
+_CONTENT: Final = 3
+# Objects beside a list that make an object a record.
+_CONTENT_OBJECTS: Final = 3
 
 
 def is_envelope_name(name: str) -> bool:
@@ -118,3 +123,45 @@ def are_names_of_members(names: Iterable[str]) -> bool:
     """
     lower = {name.lower() for name in names}
     return lower <= _MAIN_NAMES | _ENVELOPE_WORDS and not lower.isdisjoint(_MAIN_NAMES | {"response", "errors"})
+
+
+def is_record(value: Mapping[str, Any], key: str) -> bool:
+    """Check whether an object is a record that has records at one of its keys, in contrast to an envelope.
+
+    A record says who it is: it has an id, uuid or number, or one with a qualifier (`account_number`) beside at least
+    three more plain values. A symbol does not make a record, and neither does an id beside paging, `results` or
+    `"object": "list"`.
+    Without an identity, at least three objects beside the list make a record.
+    """
+    names = [name for name in value if isinstance(name, str)]
+    if is_result(key) or any(is_paging_name(name) or is_collection(name, value[name]) for name in names):
+        return False
+    plain = [name for name, member in value.items() if isinstance(name, str) and _is_plain(member)]
+    if any(is_own_key(name) for name in plain):
+        return True
+    if any(is_qualified_key(name) for name in plain):
+        return sum(not is_key(name) and not is_about_request(name, value[name]) for name in plain) >= _CONTENT
+    objects = [name for name, member in value.items() if name != key and isinstance(member, dict) and member]
+    return sum(not is_envelope_name(name) for name in objects if isinstance(name, str)) >= _CONTENT_OBJECTS
+
+
+def is_bare(value: Mapping[str, Any], path: KeyPath) -> bool:
+    """Check whether the objects on a path say nothing of their own beside it: they only wrap what is there."""
+    for step in path:
+        if any(name != step and not is_about_request(name, member) for name, member in value.items()):
+            return False
+        value = value[step]
+    return True
+
+
+def is_about_request(name: Any, member: Any, *, nulls: bool = True) -> bool:
+    """Check whether a member of an envelope says nothing of its own: paging, an outcome, a key, or nothing at all."""
+    if nulls and member in (None, {}, []):
+        return True
+    return isinstance(name, str) and (
+        is_envelope_name(name) or is_outcome(name, member) or (is_key(name) and _is_plain(member))
+    )
+
+
+def _is_plain(member: Any) -> bool:
+    return member is not None and not isinstance(member, (dict, list, tuple))
