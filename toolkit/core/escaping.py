@@ -41,7 +41,7 @@ def masked(text: str) -> str:
     for kind, secret in REGISTER.since(0):
         plain = secret.reveal()
         if len(plain) >= SHORTEST_SECRET and plain.lower() in folded:
-            text = re.sub(re.escape(plain), lambda _, kind=kind: f"<{kind}>", text, flags=re.IGNORECASE)
+            text = f"<{kind}>".join(re.split(re.escape(plain), text, flags=re.IGNORECASE))
             folded = text.lower()
     return text
 

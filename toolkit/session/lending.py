@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import httpx
 
@@ -14,6 +14,7 @@ from toolkit.auth.tokens.token import Token
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import CredentialKind, Environment, Interface
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
+from toolkit.session.sending import transport_of
 from toolkit.session.session import AsyncSession, Session
 from toolkit.transport.flow import run
 from toolkit.transport.network import Network
@@ -26,14 +27,7 @@ def session_of(client: httpx.Client | httpx.AsyncClient) -> Session | AsyncSessi
     Raises:
         ConfigurationError: if it does not belong to one.
     """
-    session = getattr(getattr(client, "_transport", None), "session", None)
-    if not isinstance(session, Session | AsyncSession):
-        raise ConfigurationError(
-            f"This needs a client of a session, not {type(client).__name__}.",
-            "For example session.broker, session.trading or session.market_data.",
-            about="client",
-        )
-    return session
+    return cast("Session | AsyncSession", transport_of(client).session)
 
 
 class SessionTokens:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx
 
@@ -30,8 +30,8 @@ from toolkit.session.opening import register_with
 from toolkit.session.scope import Scope
 from toolkit.session.tries import Gentleness, send_with_tries
 from toolkit.transport.flow import Flow, run, run_async
-from toolkit.transport.origin import note_origin
 from toolkit.transport.places import Places
+from toolkit.transport.provenance import note_provenance
 
 if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
@@ -59,11 +59,11 @@ class InterfaceTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         response = run(self._sender.send(self._scope, request), self._below)  # type: ignore[arg-type]
-        return note_origin(response, self._sender.source)
+        return note_provenance(response, self._sender.source)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         response = await run_async(self._sender.send(self._scope, request), self._below)  # type: ignore[arg-type]
-        return note_origin(response, self._sender.source)
+        return note_provenance(response, self._sender.source)
 
     def facts(self, origin: str) -> InterfaceFacts:
         """Return who calls which interface, given its address."""
@@ -96,8 +96,8 @@ class InterfaceFacts(NamedTuple):
     source: str
 
 
-def facts_of(client: object) -> InterfaceFacts:
-    """Return the facts of a client that belongs to a session.
+def transport_of(client: object) -> InterfaceTransport:
+    """Return the transport of a client that belongs to a session.
 
     Raises:
         ConfigurationError: if this is anything else.
@@ -109,7 +109,12 @@ def facts_of(client: object) -> InterfaceFacts:
             "For example session.broker, session.trading or session.market_data.",
             about="client",
         )
-    return transport.facts(str(client.base_url).rstrip("/"))
+    return transport
+
+
+def facts_of(client: Any) -> InterfaceFacts:
+    """Return the facts of a client; errors as for `transport_of`."""
+    return transport_of(client).facts(str(client.base_url).rstrip("/"))
 
 
 class Sender:

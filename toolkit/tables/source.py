@@ -19,7 +19,7 @@ from toolkit.tables.joining import TableBuilder, add_page, pages_in
 from toolkit.tables.json_body import body_of, is_response
 from toolkit.tables.json_columns import is_table, records_of
 from toolkit.tables.row_choice import choose_rows
-from toolkit.transport.origin import origin_of
+from toolkit.transport.provenance import provenance_of
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class Source:
     Attributes:
         data, path, key: as `data`, `records` and `key` of `tabulate`.
         hint, is_record: as in `row_choice.Rows`, after a reading.
-        origin: where the data came from, in words, if it is an answer to a session or a table of one.
+        provenance: where the data came from, in words, if it is an answer to a session or a table of one.
     """
 
     data: Any
@@ -37,7 +37,7 @@ class Source:
     key: str | None = None
     hint: str = ""
     is_record: bool = False
-    origin: str | None = None
+    provenance: str | None = None
 
     def __post_init__(self) -> None:
         """Check the types of the arguments.
@@ -67,7 +67,7 @@ class Source:
         pages = pages_in(self.data)
         if pages is not None:
             return self._read_pages(pages, numbers, exact)
-        self.origin = self.data.attrs.get("source") if is_table(self.data) else origin_of(self.data)
+        self.provenance = self.data.attrs.get("source") if is_table(self.data) else provenance_of(self.data)
         return self._read_all(self.data, numbers, exact)
 
     def _read_all(self, data: Any, numbers: Numbers, exact: Sequence[str]) -> tuple[dict[str, Column], int]:
@@ -81,7 +81,7 @@ class Source:
     ) -> tuple[dict[str, Column], int]:
         """Return what `_read_all` returns, of all pages together; a single page is read by `_read_all`."""
         ahead = list(islice(pages, 2))
-        self.origin = origin_of(ahead[0]) if ahead else None
+        self.provenance = provenance_of(ahead[0]) if ahead else None
         if len(ahead) == 1 and is_response(ahead[0]):
             return self._read_all(ahead[0], numbers, exact)
         # The pages go by once, so all digits are kept if they may be needed.

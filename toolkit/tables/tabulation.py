@@ -128,8 +128,8 @@ def _table(
     except RecursionError:
         raise TabulationError("The value is nested too deeply.", about="data") from None
     table = table_of(columns, count, numbers=numbers, requested=requested, schema=wanted)
-    if source.origin is not None:
-        table.attrs["source"] = source.origin
+    if source.provenance is not None:
+        table.attrs["source"] = source.provenance
     if source.hint and (hints_at_lists or not source.is_record):
         warn(source.hint)
     warn_of_more(source.data)

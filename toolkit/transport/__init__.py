@@ -7,7 +7,7 @@
   it also puts connection errors into words.
 - `next_page` tells from an answer where the page after it is; `link_header` and `paging_members` read what answers say
   about it.
-- `origin` notes on a response where it came from, for the tables that are made of it.
+- `provenance` notes on a response where it came from, for the tables that are made of it.
 - `connections` are the httpx transports to one host, each for one connection; `places` is the queue in front of them.
 - `retry` says whether and when a failed request is sent again, `pacing` when a call may be sent at a limited rate.
 - `tracebacks` keeps credentials out of tracebacks, which can show the local variables of every frame.

@@ -11,16 +11,16 @@ from typing import Any, Final
 import httpx
 
 # Name among the extensions of a response; pickling a response drops them.
-_EXTENSION: Final = "toolkit.origin"
+_EXTENSION: Final = "toolkit.provenance"
 
 
-def note_origin(response: httpx.Response, describe: Callable[[], str]) -> httpx.Response:
+def note_provenance(response: httpx.Response, describe: Callable[[], str]) -> httpx.Response:
     """Return the response with a note; `describe` returns words such as `live · live calls, as of …`."""
     response.extensions[_EXTENSION] = describe
     return response
 
 
-def origin_of(response: Any) -> str | None:
+def provenance_of(response: Any) -> str | None:
     """Return the words of the note, or None for a response without a note and for anything else."""
     extensions = getattr(response, "extensions", None)
     describe = extensions.get(_EXTENSION) if isinstance(extensions, dict) else None
