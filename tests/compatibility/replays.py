@@ -81,7 +81,7 @@ async def _played(cassette: tk.Cassette, part: dict[str, Any], *, is_async: bool
     return {
         "answers": answers,
         "environment": str(session.environment),
-        "calls": described(session.calls(), _CALLS),
+        "calls": described(_to_the_second(session.calls()), _CALLS),
         "tokens": described(session.tokens(), _TOKENS),
         "now": str(session.now()),
         "token": token and f"{token.access_token.reveal()}, {token.issued_at} to {token.expires_at}",
@@ -126,6 +126,11 @@ def _described_body(body: bytes) -> str:
         return body.decode("utf-8")
     except UnicodeDecodeError:
         return "base64 " + base64.b64encode(body).decode()
+
+
+def _to_the_second(calls: Any) -> Any:
+    """Return a table of calls as earlier versions showed it, which cut the instants to the second."""
+    return calls.assign(when=calls["when"].dt.floor("s"))
 
 
 def described(table: Any, columns: tuple[str, ...] | None = None) -> str:

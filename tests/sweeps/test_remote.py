@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import secrets
 
 import fsspec
@@ -38,7 +39,7 @@ def test_a_sweep_into_an_address_is_resumed(service, settings, make_credentials,
 def test_a_second_sweep_is_told_unless_the_first_was_killed(address):
     """A lock that is a minute old was left by a process that is gone."""
     system, path = fsspec.core.url_to_fs(address)
-    times = iter([0.0, 59.0, 61.0, 61.0])
+    times = itertools.chain([0.0, 59.0], itertools.repeat(61.0))  # the lock renews itself now and then
     place = RemotePlace(system, path, now=lambda: next(times))
     place.lock()
     with pytest.raises(tk.SweepBusy, match="the process"):

@@ -40,7 +40,7 @@ _PARAMETERS: Final = frozenset({"status", "limit", "symbols", PAGE_SIZE, PAGE_TO
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class EndpointCall:
     """A call by a known caller.
 
     Attributes:
@@ -72,7 +72,7 @@ class Call:
         return query
 
 
-_Handler = Callable[[Call], Awaitable[Response]]
+_Handler = Callable[[EndpointCall], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +150,14 @@ class Endpoints:
         if handler is None:
             raise not_allowed(endpoint.methods)
         try:
-            return await handler(Call(request, holder, account_id, self._clock.now()))
+            return await handler(EndpointCall(request, holder, account_id, self._clock.now()))
         except PageRefusedError as error:
             raise _bad_query(str(error)) from None
 
-    async def _account(self, call: Call) -> Response:
+    async def _account(self, call: EndpointCall) -> Response:
         return JSONResponse(payloads.account(call.holder.name, 0, call.at))
 
-    async def _account_list(self, call: Call) -> Response:
+    async def _account_list(self, call: EndpointCall) -> Response:
         query, holder = call.query, call.holder.name
         status, limit = query.get("status"), None
         if status is not None and status not in payloads.STATUSES:
@@ -177,23 +177,23 @@ class Endpoints:
             headers["Link"] = next_link(url, request.scope["query_string"], page.next_token)
         return JSONResponse(accounts, headers=headers)
 
-    async def _positions(self, call: Call) -> Response:
+    async def _positions(self, call: EndpointCall) -> Response:
         return JSONResponse(payloads.positions(call.holder.name, self._number(call), call.at))
 
-    async def _past_orders(self, call: Call) -> Response:
+    async def _past_orders(self, call: EndpointCall) -> Response:
         number, holder = self._number(call), call.holder.name
         length = payloads.order_count(holder, number)
         page = choose_page(call.query, f"{holder}/{number}/orders", length, default_size=_ORDERS_OF_A_PAGE)
         orders = [payloads.past_order(holder, number, place) for place in range(page.start, page.end)]
         return JSONResponse({"orders": orders, "next_page_token": page.next_token, "made_up": True})
 
-    def _number(self, call: Call) -> int:
+    def _number(self, call: EndpointCall) -> int:
         number = self._accounts.number_of(call.holder.name, call.account_id)
         if number is None:
             raise RequestRefusedError(404, "not_found", "There is no such account for these credentials.")
         return number
 
-    async def _quotes(self, call: Call) -> Response:
+    async def _quotes(self, call: EndpointCall) -> Response:
         text = call.query.get("symbols")
         symbols = payloads.SYMBOLS if text is None else tuple(text.split(","))
         if len(symbols) > payloads.MOST_SYMBOLS or not all(payloads.SYMBOL.match(symbol) for symbol in symbols):
@@ -202,7 +202,7 @@ class Endpoints:
             )
         return JSONResponse(payloads.quotes(symbols, call.at))
 
-    async def _order(self, call: Call) -> Response:
+    async def _order(self, call: EndpointCall) -> Response:
         request = call.request
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise RequestRefusedError(415, "unsupported_media_type", "An order must be sent as application/json.")

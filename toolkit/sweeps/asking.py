@@ -13,10 +13,10 @@ from toolkit.core.escaping import excerpt
 from toolkit.core.ledger import TRIES
 from toolkit.session.pages import Walk
 from toolkit.sweeps.keys import Key
-from toolkit.sweeps.outcomes import Answered, Failure, is_passing
+from toolkit.sweeps.outcomes import Answered, KeyFailure, is_passing
 from toolkit.sweeps.plan import Plan
 
-Outcome: TypeAlias = Answered | Failure
+Outcome: TypeAlias = Answered | KeyFailure
 Asking: TypeAlias = Generator[httpx.Request, httpx.Response, Outcome]
 _LONGEST_REASON: Final = 200  # characters
 
@@ -45,19 +45,19 @@ def asking(plan: Plan, key: Key, *, message_of: Callable[[httpx.Response], str])
             status = response.status_code
             if not 200 <= status < 300:
                 reason = _on_page(walk, _status_reason(response, message_of))
-                return Failure(key, status, reason, _tries(sent), is_final=not is_passing(status))
+                return KeyFailure(key, status, reason, _tries(sent), is_final=not is_passing(status))
             if response.content and response.request.method != "HEAD":
                 answers.append(response)
             refusal = _go_on(walk, response)
             if refusal:
-                return Failure(key, status, refusal, _tries(sent), is_final=True)
+                return KeyFailure(key, status, refusal, _tries(sent), is_final=True)
             if not plan.pages:
                 break
     except httpx.TransportError as error:
-        return Failure(key, None, f"no answer: {type(error).__name__}", _tries(sent))
+        return KeyFailure(key, None, f"no answer: {type(error).__name__}", _tries(sent))
     except (httpx.RequestError, httpx.InvalidURL) as error:  # undecodable, too many redirects, malformed
         reason = f"{type(error).__name__}: {excerpt(str(error), 80)}"
-        return Failure(key, None, reason, _tries(sent), is_final=True)
+        return KeyFailure(key, None, reason, _tries(sent), is_final=True)
     if walk.request is not None or walk.more is not None:
         plan.note_more(walk)
     return Answered(key, answers, sum(len(answer.content) for answer in answers))

@@ -17,10 +17,10 @@ from toolkit.core.escaping import excerpt
 from toolkit.core.user_code import warn
 from toolkit.sweeps.definition import Definition
 from toolkit.sweeps.keys import Key, KeyKind, key_array
-from toolkit.sweeps.outcomes import Failure, failures_of, failures_table
-from toolkit.sweeps.parts import ForeignFile, Note, Part, part_bytes, read_part, read_rows
+from toolkit.sweeps.outcomes import KeyFailure, failures_of, failures_table
+from toolkit.sweeps.parts import ForeignFile, Note, SweepPart, part_bytes, read_part, read_rows
 from toolkit.sweeps.rows import KEY, KeyedRows, Misfit, target_of, with_columns
-from toolkit.sweeps.storage import PARTIAL, Area, Place
+from toolkit.sweeps.storage import PARTIAL, Area, SweepPlace
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,11 +44,11 @@ class Folder:
         kind: the type of the keys, or None while there are none.
     """
 
-    def __init__(self, place: Place, definition: Definition) -> None:
+    def __init__(self, place: SweepPlace, definition: Definition) -> None:
         self.place = place
         self.definition = definition
-        self.parts: dict[str, Part] = {}
-        self.failures: dict[Key, Failure] = {}
+        self.parts: dict[str, SweepPart] = {}
+        self.failures: dict[Key, KeyFailure] = {}
         self.kind: KeyKind | None = None
         self._finished: set[Key] = set()
 
@@ -138,7 +138,7 @@ class Folder:
         note = Note(self.definition, self.kind, rows.key_column, rows.keys)
         table = rows.table.replace_schema_metadata(_note_for_pandas(rows.table.schema))
         self.place.write("parts", name, part_bytes(table, note))
-        self._note_part(Part(name, note, rows.table.schema, rows.table.num_rows))
+        self._note_part(SweepPart(name, note, rows.table.schema, rows.table.num_rows))
 
     def write_failures(self, writer: str = "") -> None:
         """Write the file of failures, or replace it."""
@@ -146,7 +146,7 @@ class Folder:
         table = failures_table(self.failures.values(), self.kind)
         self.place.write("beside", f"{_FAILURES}{_suffix(writer)}", part_bytes(table, note))
 
-    def note_failure(self, failure: Failure) -> None:
+    def note_failure(self, failure: KeyFailure) -> None:
         """Note that a key failed, with the tries of earlier runs added to its own."""
         earlier = self.failures.get(failure.key)
         tries = failure.tries + (earlier.tries if earlier else 0)
@@ -165,7 +165,7 @@ class Folder:
         number = 1 if last is None else _number(last.name, writer) + 1
         return f"{_PART}{number:05}{_suffix(writer)}"
 
-    def last_part(self, writer: str = "") -> Part | None:
+    def last_part(self, writer: str = "") -> SweepPart | None:
         """Return the last part of a writer, or None if there is none."""
         own = [part for name, part in self.parts.items() if _number(name, writer)]
         return max(own, key=lambda part: _number(part.name, writer), default=None)
@@ -191,13 +191,13 @@ class Folder:
             rows = self.rows_of(part)
             yield rows.without(twice, part.note.kind or "text") if twice else rows
 
-    def rows_of(self, part: Part) -> KeyedRows:
+    def rows_of(self, part: SweepPart) -> KeyedRows:
         """Return the rows of a part as the file is now, which a failed write may have replaced."""
         with self.place.open("parts", part.name) as file:
             note, table = read_rows(part.name, file)
         return KeyedRows(table.replace_schema_metadata(None), note.key_column, note.keys)
 
-    def _read(self, area: Area, name: str) -> Part:
+    def _read(self, area: Area, name: str) -> SweepPart:
         if not name.endswith(_PARQUET):
             raise ForeignFile("it is not a part of a sweep")
         try:
@@ -207,12 +207,12 @@ class Folder:
             raise ForeignFile("it cannot be read") from error
         return part
 
-    def _note_part(self, part: Part) -> None:
+    def _note_part(self, part: SweepPart) -> None:
         self._check(part.note)
         old = self.parts.get(part.name)
         if old is None or len(old.note.keys) <= len(part.note.keys):
             self._finished.update(part.note.keys)
-        self.parts[part.name] = Part(part.name, part.note, _plain(part.schema), part.rows)
+        self.parts[part.name] = SweepPart(part.name, part.note, _plain(part.schema), part.rows)
 
     def _check(self, note: Note) -> None:
         for name, theirs, ours in note.definition.differences(self.definition):
@@ -232,7 +232,7 @@ class Folder:
                     failures = failures_of(read_rows(name, file)[1], part.note.keys)
                 self._note_failures(failures)
 
-    def _note_failures(self, failures: Iterable[Failure]) -> None:
+    def _note_failures(self, failures: Iterable[KeyFailure]) -> None:
         """Note what a file says; of two failures of a key, that with more tries is the later one."""
         for failure in failures:
             known = self.failures.get(failure.key)

@@ -33,7 +33,7 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class KeyFailure:
     """A key without rows.
 
     Attributes:
@@ -56,7 +56,7 @@ def is_passing(status: int) -> bool:
     return status in _PASSING or status >= 500
 
 
-def failures_table(failures: Iterable[Failure], kind: KeyKind | None) -> pa.Table:
+def failures_table(failures: Iterable[KeyFailure], kind: KeyKind | None) -> pa.Table:
     """Return failures as a table: key, status, reason, tries and final."""
     import pyarrow as pa
 
@@ -72,13 +72,13 @@ def failures_table(failures: Iterable[Failure], kind: KeyKind | None) -> pa.Tabl
     )
 
 
-def failures_of(table: pa.Table, keys: Sequence[Key]) -> list[Failure]:
+def failures_of(table: pa.Table, keys: Sequence[Key]) -> list[KeyFailure]:
     """Return the failures of a table that `failures_table` made, given its keys."""
     columns = (table[name].to_pylist() for name in ("status", "reason", "tries", "final"))
-    return [Failure(*values) for values in zip(keys, *columns, strict=True)]
+    return [KeyFailure(*values) for values in zip(keys, *columns, strict=True)]
 
 
-def failures_frame(failures: Iterable[Failure], kind: KeyKind | None) -> pd.DataFrame:
+def failures_frame(failures: Iterable[KeyFailure], kind: KeyKind | None) -> pd.DataFrame:
     """Return failures as pandas shows them, without the column `final`."""
     from toolkit.tables.arrow_text import frame_of
 

@@ -51,7 +51,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SweepPart:
     """A part that was read, without its rows.
 
     Attributes:
@@ -84,7 +84,7 @@ def part_bytes(table: pa.Table, note: Note) -> bytes:
     return buffer.getvalue()
 
 
-def read_part(name: str, file: BinaryIO) -> Part:
+def read_part(name: str, file: BinaryIO) -> SweepPart:
     """Read the end of a part.
 
     Raises:
@@ -97,7 +97,7 @@ def read_part(name: str, file: BinaryIO) -> Part:
         parts = parquet.ParquetFile(file)
     except (pa.ArrowException, OSError) as error:
         raise ForeignFile("it is incomplete or not Parquet") from error
-    return Part(name, _note_of(parts), parts.schema_arrow, parts.metadata.num_rows)
+    return SweepPart(name, _note_of(parts), parts.schema_arrow, parts.metadata.num_rows)
 
 
 def read_rows(name: str, file: BinaryIO) -> tuple[Note, pa.Table]:

@@ -8,10 +8,10 @@ from pathlib import Path
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
 from toolkit.local.files import expanded
-from toolkit.sweeps.storage import LocalPlace, Place
+from toolkit.sweeps.storage import LocalPlace, SweepPlace
 
 
-def place_of(into: str | Path) -> Place:
+def place_of(into: str | Path) -> SweepPlace:
     """Return the place of a path or of an fsspec address such as `s3://bucket/positions`.
 
     Raises:

@@ -14,7 +14,7 @@ from typing import Final
 
 from toolkit.sweeps.folder import Folder
 from toolkit.sweeps.keys import KeyKind
-from toolkit.sweeps.outcomes import Answered, Failure
+from toolkit.sweeps.outcomes import Answered, KeyFailure
 from toolkit.sweeps.rows import Batch, KeyedRows, joined
 
 SECONDS: Final = 3.0
@@ -28,7 +28,7 @@ _PART_KEYS: Final = 25_000
 _LARGE: Final = 1 << 18
 
 
-class Recorder:
+class OutcomeRecorder:
     """Collects outcomes from any thread or task and writes them into a folder.
 
     Args:
@@ -69,14 +69,14 @@ class Recorder:
         self._has_new_failures = False
         self._begin_batch()
 
-    def add(self, outcome: Answered | Failure, kind: KeyKind | None) -> Failure | None:
+    def add(self, outcome: Answered | KeyFailure, kind: KeyKind | None) -> KeyFailure | None:
         """Add what became of a key of this kind; return its failure, or that its answers are no rows.
 
         Large answers are read later, when they are written, so that an event loop goes on.
         """
         with self._adding:
             self._folder.kind = kind
-            failure = outcome if isinstance(outcome, Failure) else None
+            failure = outcome if isinstance(outcome, KeyFailure) else None
             if isinstance(outcome, Answered):
                 self._bytes += outcome.size
                 if outcome.size >= _LARGE:
@@ -154,7 +154,7 @@ class Recorder:
         else:
             self._name = self._folder.next_name(self._writer)
 
-    def _fail(self, failure: Failure) -> None:
+    def _fail(self, failure: KeyFailure) -> None:
         self.failed += 1
         self._has_new_failures = True
         self._folder.note_failure(failure)

@@ -20,14 +20,14 @@ from typing import Any, BinaryIO, Final
 
 from toolkit.core.errors import ConfigurationError, SweepError
 from toolkit.core.escaping import excerpt
-from toolkit.sweeps.storage import Area, LocalPlace, Place, busy
+from toolkit.sweeps.storage import Area, LocalPlace, SweepPlace, busy
 
 _LOCK: Final = "lock"
 _RENEWED_EVERY: Final = 10.0  # seconds
 _STALE_AFTER: Final = 60.0  # seconds
 
 
-def remote_place(address: str) -> Place:
+def remote_place(address: str) -> SweepPlace:
     """Return the place at an address of fsspec.
 
     Raises:

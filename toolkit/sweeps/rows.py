@@ -12,7 +12,7 @@ from toolkit.core.escaping import excerpt
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.sweeps.definition import Definition
 from toolkit.sweeps.keys import Key, KeyKind, key_array
-from toolkit.sweeps.outcomes import Answered, Failure
+from toolkit.sweeps.outcomes import Answered, KeyFailure
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -87,7 +87,7 @@ class Batch:
         """What an answer says about its rows, such as that it has two lists of records; or ""."""
         return self._builder.hint
 
-    def add(self, outcome: Answered) -> Failure | None:
+    def add(self, outcome: Answered) -> KeyFailure | None:
         """Add the answers of a key, or return why they have no rows; then nothing is added."""
         answers = outcome.answers
         try:
@@ -102,11 +102,11 @@ class Batch:
         self._bodies.append([answer.content for answer in answers])
         return None
 
-    def finish(self, kind: KeyKind) -> tuple[list[KeyedRows], list[Failure]]:
+    def finish(self, kind: KeyKind) -> tuple[list[KeyedRows], list[KeyFailure]]:
         """Return the rows, and the keys whose values do not fit their columns; nothing may be added afterwards."""
         return self._finish(self._builder, slice(0, len(self._keys)), kind)
 
-    def _finish(self, builder: TableBuilder, part: slice, kind: KeyKind) -> tuple[list[KeyedRows], list[Failure]]:
+    def _finish(self, builder: TableBuilder, part: slice, kind: KeyKind) -> tuple[list[KeyedRows], list[KeyFailure]]:
         keys, counts = self._keys[part], self._counts[part]
         if not keys:
             return [], []
@@ -117,7 +117,7 @@ class Batch:
                 return [], [self._failure(keys[0], error, self._bodies[part.start])]
         middle = (part.start + part.stop) // 2
         rows: list[KeyedRows] = []
-        failures: list[Failure] = []
+        failures: list[KeyFailure] = []
         for half in (slice(part.start, middle), slice(middle, part.stop)):
             again = self._make_builder()
             for bodies in self._bodies[half]:
@@ -140,10 +140,10 @@ class Batch:
         repeated = key_array(keys, kind).take(np.repeat(np.arange(len(keys)), counts))
         return KeyedRows(table.add_column(0, column, repeated), column, list(keys))
 
-    def _failure(self, key: Key, error: TabulationError | ServiceError, bodies: Iterable[bytes]) -> Failure:
+    def _failure(self, key: Key, error: TabulationError | ServiceError, bodies: Iterable[bytes]) -> KeyFailure:
         quotes = any(map(self._is_secret, bodies))
         reason = "The answer cannot be read as a table." if quotes else excerpt(error.what, _LONGEST_REASON)
-        return Failure(key, 200, reason, is_final=True)
+        return KeyFailure(key, 200, reason, is_final=True)
 
 
 def batch_maker(definition: Definition, schema: pa.Schema | None, known: KnownSecrets) -> Callable[[], Batch]:

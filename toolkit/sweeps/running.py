@@ -20,7 +20,7 @@ from toolkit.core.errors import ToolkitError
 from toolkit.sweeps.asking import Asking, Outcome, ask, ask_async, asking
 from toolkit.sweeps.keys import Key, KeySource
 from toolkit.sweeps.plan import Plan
-from toolkit.sweeps.recorder import Recorder
+from toolkit.sweeps.recorder import OutcomeRecorder
 from toolkit.sweeps.streak import Streak
 
 _TICK: Final = 0.25  # seconds between two looks at the clock
@@ -42,11 +42,11 @@ class Run:
         self,
         plan: Plan,
         source: KeySource,
-        recorder: Recorder,
+        recorder: OutcomeRecorder,
         *,
         message_of: Callable[[httpx.Response], str],
         at_once: int,
-        watch: Callable[[Recorder, KeySource], None],
+        watch: Callable[[OutcomeRecorder, KeySource], None],
     ) -> None:
         self._plan = plan
         self._source = source
@@ -147,7 +147,7 @@ class Run:
 
 
 @contextmanager
-def _written(recorder: Recorder) -> Iterator[None]:
+def _written(recorder: OutcomeRecorder) -> Iterator[None]:
     """Write what was collected, also after an interrupt or an error, which then goes on."""
     try:
         yield

@@ -21,14 +21,14 @@ from toolkit.session.sending import facts_of
 from toolkit.sweeps.definition import Definition
 from toolkit.sweeps.folder import Folder
 from toolkit.sweeps.keys import Key, KeyKind, KeySource
-from toolkit.sweeps.outcomes import Failure
+from toolkit.sweeps.outcomes import KeyFailure
 from toolkit.sweeps.parts import ForeignFile, read_part
 from toolkit.sweeps.places import place_of
 from toolkit.sweeps.plan import Plan
-from toolkit.sweeps.recorder import Recorder
+from toolkit.sweeps.recorder import OutcomeRecorder
 from toolkit.sweeps.rows import batch_maker
 from toolkit.sweeps.running import Run
-from toolkit.sweeps.storage import Area, Place
+from toolkit.sweeps.storage import Area, SweepPlace
 from toolkit.transport.next_page import Cursor
 
 _RUN: Final = "run"
@@ -76,7 +76,7 @@ class Share:
     keys: Sequence[Key]
     kind: KeyKind
     at_once: int
-    earlier: Sequence[Failure]
+    earlier: Sequence[KeyFailure]
 
 
 def ask_share(spread: Spread, share: Share) -> tuple[int, int, tuple[str, ...]]:
@@ -97,7 +97,7 @@ def ask_share(spread: Spread, share: Share) -> tuple[int, int, tuple[str, ...]]:
     finished = finished_before(place, writer)
     source = KeySource(share.keys, kind=share.kind, finished=finished.__contains__)
     make_batch = batch_maker(spread.definition, spread.schema, facts.known)
-    recorder = Recorder(folder, make_batch, writer=f"{writer}-{token_hex(4)}")
+    recorder = OutcomeRecorder(folder, make_batch, writer=f"{writer}-{token_hex(4)}")
     plan = Plan(client, spread.call, pages=spread.definition.pages, cursor=spread.cursor)
     run = Run(
         plan,
@@ -111,7 +111,7 @@ def ask_share(spread: Spread, share: Share) -> tuple[int, int, tuple[str, ...]]:
     return recorder.answered + len(finished), recorder.failed, tuple(filter(None, (plan.more, recorder.hint)))
 
 
-def finished_before(place: Place, writer: str) -> set[Key]:
+def finished_before(place: SweepPlace, writer: str) -> set[Key]:
     """Return the keys that earlier attempts at a task have finished."""
     keys: set[Key] = set()
     for name in place.names("parts"):
@@ -129,7 +129,7 @@ class RunPlace:
         run: name of the run.
     """
 
-    def __init__(self, place: Place, run: str) -> None:
+    def __init__(self, place: SweepPlace, run: str) -> None:
         self._place = place
         self._run = run
         self._looked = time.monotonic()
@@ -177,13 +177,13 @@ class RunPlace:
             )
 
 
-def begin_run(place: Place) -> str:
+def begin_run(place: SweepPlace) -> str:
     """Begin a run in a place that is locked; return its name. Workers of earlier runs write no more."""
     run = token_hex(4)
     place.write("beside", _RUN, run.encode())
     return run
 
 
-def end_run(place: Place) -> None:
+def end_run(place: SweepPlace) -> None:
     """End the run of a place."""
     place.remove("beside", _RUN)

@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 
 from toolkit.core.ledger import Traffic
 from toolkit.sweeps.keys import Key, KeySource
-from toolkit.sweeps.outcomes import Failure
+from toolkit.sweeps.outcomes import KeyFailure
 from toolkit.sweeps.shares import Share, Spread, ask_share
 
 _SHARES_FOR_EACH: Final = 8  # shares of a sweep for each worker, so that all end at about the same time
@@ -65,7 +65,7 @@ def spread_keys(
     pool: Pool,
     *,
     at_once: int,
-    earlier: Mapping[Key, Failure],
+    earlier: Mapping[Key, KeyFailure],
     counts: Counts,
     watch: Callable[[], None],
 ) -> None:

@@ -72,7 +72,7 @@ class SweepStatus(LoopStatus):
         return f"; {self.failed:,} failed" if self.failed else ""
 
 
-class Progress:
+class SweepProgress:
     """Shows how far a sweep is, a few times a second.
 
     Args:

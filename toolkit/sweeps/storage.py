@@ -24,7 +24,7 @@ _LOCK: Final = "lock"
 _HOLDER: Final = "holder"
 
 
-class Place(Protocol):
+class SweepPlace(Protocol):
     """The files of one sweep, in two areas."""
 
     def names(self, area: Area) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Final
 
 from toolkit.core.errors import ServiceError, ToolkitError, Unreachable
 from toolkit.core.user_code import warn
-from toolkit.sweeps.outcomes import Failure
+from toolkit.sweeps.outcomes import KeyFailure
 
 _LEAST: Final = 32
 _WARN_AT: Final = 100
@@ -21,12 +21,12 @@ class Streak:
 
     def __init__(self, at_once: int) -> None:
         self._limit = max(_LEAST, 2 * at_once)
-        self._last: Failure | None = None
+        self._last: KeyFailure | None = None
         self._in_vain = 0
         self._alike = 0
         self._has_success = False
 
-    def note(self, failure: Failure | None) -> None:
+    def note(self, failure: KeyFailure | None) -> None:
         """Note the outcome of a key.
 
         Raises:
@@ -48,7 +48,7 @@ class Streak:
                 "the sweep and check call(key); .retry() asks for failures again."
             )
 
-    def _error(self, failure: Failure) -> ToolkitError:
+    def _error(self, failure: KeyFailure) -> ToolkitError:
         what = f"The last {self._in_vain} keys all failed ({failure.reason}), so the sweep has stopped."
         advice = "What was answered is kept. Run the sweep again when the service answers: it goes on where it stopped."
         if failure.status == 401:

@@ -22,12 +22,12 @@ from toolkit.sweeps.folder import Folder
 from toolkit.sweeps.keys import Key, KeySource
 from toolkit.sweeps.places import absolute, place_of
 from toolkit.sweeps.plan import Plan
-from toolkit.sweeps.recorder import Recorder
+from toolkit.sweeps.recorder import OutcomeRecorder
 from toolkit.sweeps.result import SweepResult
 from toolkit.sweeps.rows import batch_maker
 from toolkit.sweeps.running import Run
-from toolkit.sweeps.status import Progress
-from toolkit.sweeps.storage import Place
+from toolkit.sweeps.status import SweepProgress
+from toolkit.sweeps.storage import SweepPlace
 from toolkit.transport.next_page import Cursor
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class Job:
     client: Any  # an httpx.Client for `run`, an httpx.AsyncClient for `run_async`
     facts: InterfaceFacts
     plan: Plan
-    place: Place
+    place: SweepPlace
     into: str
     definition: Definition
     at_once: int
@@ -265,7 +265,7 @@ class Job:
         from toolkit.sweeps.spreading import Counts, spread_keys
 
         session, counts = session_of(self.client), Counts()
-        progress = Progress(Path(self.into).name, is_replay=False, traffic=counts)
+        progress = SweepProgress(Path(self.into).name, is_replay=False, traffic=counts)
         with Loan(lendable(session), self.cluster) as lent:
             spread = Spread(
                 lent=lent,
@@ -308,8 +308,8 @@ class Job:
     @contextmanager
     def _recording(self, folder: Folder, source: KeySource) -> Iterator[Run]:
         make_batch = batch_maker(self.definition, self.schema, self.facts.known)
-        recorder = Recorder(folder, make_batch, is_replay=self.facts.replays_only)
-        progress = Progress(Path(self.into).name, is_replay=self.facts.replays_only)
+        recorder = OutcomeRecorder(folder, make_batch, is_replay=self.facts.replays_only)
+        progress = SweepProgress(Path(self.into).name, is_replay=self.facts.replays_only)
         run = Run(
             self.plan,
             source,

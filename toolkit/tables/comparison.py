@@ -13,7 +13,7 @@ import pandas as pd
 from toolkit.core.errors import TabulationError
 from toolkit.core.escaping import excerpt
 from toolkit.tables.column_names import is_key
-from toolkit.tables.differences import CHANGED, ONLY_LEFT, ONLY_RIGHT, OWN_COLUMNS, Difference, table_of_differences
+from toolkit.tables.differences import CHANGED, ONLY_LEFT, ONLY_RIGHT, OWN_COLUMNS, CellDifference, table_of_differences
 from toolkit.tables.display import is_missing
 
 # Tried in this order before the names of other identifiers.
@@ -92,13 +92,13 @@ def compare(left: pd.DataFrame, right: pd.DataFrame, *, on: str | Sequence[str] 
             about="on",
         )
     cells = _differing_cells(left, right, key, pairs)
-    differences: list[Difference] = []
+    differences: list[CellDifference] = []
     for name, row in left_rows.items():
         if name in right_rows:
-            differences += [Difference(name, CHANGED, *cell) for cell in cells.get(row, ())]
+            differences += [CellDifference(name, CHANGED, *cell) for cell in cells.get(row, ())]
         else:
-            differences.append(Difference(name, ONLY_LEFT))
-    differences += [Difference(name, ONLY_RIGHT) for name in right_rows if name not in left_rows]
+            differences.append(CellDifference(name, ONLY_LEFT))
+    differences += [CellDifference(name, ONLY_RIGHT) for name in right_rows if name not in left_rows]
     return _result(differences, left, right, key, matched=len(pairs))
 
 
@@ -274,7 +274,7 @@ def _plain(value: Any) -> Any:
 
 
 def _result(
-    differences: list[Difference], left: pd.DataFrame, right: pd.DataFrame, key: list[str], *, matched: int
+    differences: list[CellDifference], left: pd.DataFrame, right: pd.DataFrame, key: list[str], *, matched: int
 ) -> pd.DataFrame:
     dtypes = [(name, left[name].dtype if left[name].dtype == right[name].dtype else object) for name in key]
     return table_of_differences(differences, dtypes, matched)

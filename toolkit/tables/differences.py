@@ -23,7 +23,7 @@ _DIGITS: Final = 100  # of a difference; doubles that are written out, and decim
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class CellDifference:
     """A cell that changed, or a row on one side only.
 
     Attributes:
@@ -42,7 +42,7 @@ class Difference:
 
 
 def table_of_differences(
-    differences: Sequence[Difference], key: Iterable[tuple[str, Any]], matched: int
+    differences: Sequence[CellDifference], key: Iterable[tuple[str, Any]], matched: int
 ) -> pd.DataFrame:
     """Return the table, with a summary below it where it is shown.
 
@@ -66,7 +66,7 @@ def table_of_differences(
     return readable(pd.DataFrame(columns), _summary(differences, matched))
 
 
-def _summary(differences: Sequence[Difference], matched: int) -> str:
+def _summary(differences: Sequence[CellDifference], matched: int) -> str:
     """Return how many rows changed, are on one side only, and are equal."""
     kinds = [each.kind for each in differences]
     rows = len(dict.fromkeys(repr(each.key) for each in differences if each.kind == CHANGED))
@@ -78,13 +78,13 @@ def _summary(differences: Sequence[Difference], matched: int) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _with_one_type(differences: Sequence[Difference]) -> list[Difference]:
+def _with_one_type(differences: Sequence[CellDifference]) -> list[CellDifference]:
     """Return the differences with all numbers of a changed column in one type: decimals, else floats, else integers."""
     types: dict[Any, set[type]] = {}
     for each in differences:
         types.setdefault(each.column, set()).update(_type(value) for value in (each.left, each.right))
     return [
-        Difference(
+        CellDifference(
             each.key,
             each.kind,
             each.column,

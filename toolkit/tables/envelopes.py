@@ -42,7 +42,7 @@ _DEEPEST: Final = 32
 _CONNECTION: Final = frozenset({"pageInfo", "totalCount", "page_info"})
 
 
-class Kind(Enum):
+class ListKind(Enum):
     """The shape in which records are sent."""
 
     LIST = "list"
@@ -57,7 +57,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ListPlace:
     """A place where an answer has records.
 
     Attributes:
@@ -68,7 +68,7 @@ class Place:
     """
 
     path: KeyPath
-    kind: Kind
+    kind: ListKind
     is_connection: bool = False
     keys: tuple[str, ...] = ()
 
@@ -83,15 +83,15 @@ class Choice:
         is_ambiguous: True if no place is better than the others.
     """
 
-    place: Place | None
-    others: tuple[Place, ...] = ()
+    place: ListPlace | None
+    others: tuple[ListPlace, ...] = ()
     is_ambiguous: bool = False
 
 
 def choose_place(value: Mapping[str, Any]) -> Choice:
     """Return where an object has its records."""
     places = list(_places(value, ()))
-    filled = [place for place in places if place.kind is not Kind.EMPTY]
+    filled = [place for place in places if place.kind is not ListKind.EMPTY]
     main = [place for place in filled if not is_aside(place.path)]
     if not main:
         empty = _empty_place(value, places)
@@ -151,13 +151,13 @@ def member_at(value: Any, path: KeyPath) -> Any:
     return value
 
 
-def _places(value: Mapping[str, Any], path: KeyPath) -> Iterator[Place]:
+def _places(value: Mapping[str, Any], path: KeyPath) -> Iterator[ListPlace]:
     """Yield each outermost place in an object that has records, or a list without members."""
     if has_data_keys(value):
-        yield Place(path, Kind.KEYED, keys=tuple(data_members(value)))
+        yield ListPlace(path, ListKind.KEYED, keys=tuple(data_members(value)))
         return
     if are_parallel(value):
-        yield Place(path, Kind.ARRAYS)
+        yield ListPlace(path, ListKind.ARRAYS)
         return
     members = {key: member for key, member in value.items() if isinstance(key, str)}
     headers = _headers(members)
@@ -169,7 +169,7 @@ def _places(value: Mapping[str, Any], path: KeyPath) -> Iterator[Place]:
                 yield from _places(member, here)
         elif key in headers:
             if headers[key] is not None or is_main(key):
-                yield Place(here, Kind.ROWS)
+                yield ListPlace(here, ListKind.ROWS)
         elif key not in names:
             yield from _place_of_list(member, here, value)
 
@@ -180,32 +180,32 @@ def _headers(members: Mapping[str, Any]) -> dict[str, str | None]:
     return {key: header_of(members, key) if len(keys) <= _MOST_ROWS else None for key in keys}
 
 
-def _place_of_list(member: Any, path: KeyPath, around: Mapping[str, Any]) -> Iterator[Place]:
+def _place_of_list(member: Any, path: KeyPath, around: Mapping[str, Any]) -> Iterator[ListPlace]:
     """Yield the place of a list of objects, or of an empty list."""
     if isinstance(member, (list, tuple)) and not member:
-        yield Place(path, Kind.EMPTY)
+        yield ListPlace(path, ListKind.EMPTY)
     elif is_list_of_records(member):
         is_edges = is_list_of_edges(member)
         is_connection = is_edges or (path[-1] == "nodes" and not around.keys().isdisjoint(_CONNECTION))
-        yield Place(path, Kind.EDGES if is_edges else Kind.LIST, is_connection)
+        yield ListPlace(path, ListKind.EDGES if is_edges else ListKind.LIST, is_connection)
 
 
-def _rank(place: Place) -> tuple[bool, int]:
+def _rank(place: ListPlace) -> tuple[bool, int]:
     return not (bool(place.path) and is_main(place.path[-1])), len(place.path)
 
 
-def _are_inside_record(value: Mapping[str, Any], places: Sequence[Place]) -> bool:
+def _are_inside_record(value: Mapping[str, Any], places: Sequence[ListPlace]) -> bool:
     """Check whether an object on the way to the places, or one with parallel arrays, is a record; ask each once."""
     steps: dict[KeyPath, str] = {}
     for place in places:
-        keys = (*place.path, "") if place.kind is Kind.ARRAYS else place.path
+        keys = (*place.path, "") if place.kind is ListKind.ARRAYS else place.path
         for depth, key in enumerate(() if place.is_connection else keys):
             if not is_result(key):
                 steps.setdefault(keys[:depth], key)
     return any(is_record(member_at(value, path), key) for path, key in steps.items())
 
 
-def _alike_place(value: Mapping[str, Any]) -> Place | None:
+def _alike_place(value: Mapping[str, Any]) -> ListPlace | None:
     """Return the object that holds similar objects under words, if it is the only content."""
     path: KeyPath = ()
     while len(path) < _DEEPEST:
@@ -217,7 +217,7 @@ def _alike_place(value: Mapping[str, Any]) -> Place | None:
         content = {key: member for key, member in members.items() if not is_envelope_name(key)}
         for alike in (members, content):
             if are_alike(alike):
-                return Place(path, Kind.KEYED, keys=tuple(alike))
+                return ListPlace(path, ListKind.KEYED, keys=tuple(alike))
         if len(content) != 1:
             return None
         ((key, member),) = content.items()
@@ -227,13 +227,13 @@ def _alike_place(value: Mapping[str, Any]) -> Place | None:
     return None
 
 
-def _empty_place(value: Mapping[str, Any], places: list[Place]) -> Place | None:
+def _empty_place(value: Mapping[str, Any], places: list[ListPlace]) -> ListPlace | None:
     """Return the empty list that would hold the records, or None if the object is a record all the same.
 
     An empty list may be one of plain values, so its envelope has to show: by its name, by paging, or because nothing
     else stands in it.
     """
-    empty = [place for place in places if place.kind is Kind.EMPTY]
+    empty = [place for place in places if place.kind is ListKind.EMPTY]
     if not empty:
         return None if places else _null_place(value)
     first = min([place for place in empty if not is_aside(place.path)] or empty, key=_rank)
@@ -245,7 +245,7 @@ def _empty_place(value: Mapping[str, Any], places: list[Place]) -> Place | None:
     return first if is_bare(value, first.path) and len(empty) == len(places) else None
 
 
-def _null_place(value: Mapping[str, Any]) -> Place | None:
+def _null_place(value: Mapping[str, Any]) -> ListPlace | None:
     """Return the member of a page that is null or an empty object, if it is the only one that may be a list."""
     names = [name for name in value if isinstance(name, str)]
     if not any(map(is_paging_name, names)) or any(map(is_own_key, names)):
@@ -254,4 +254,4 @@ def _null_place(value: Mapping[str, Any]) -> Place | None:
     if len(content) != 1:
         return None
     ((key, member),) = content.items()
-    return Place((key,), Kind.EMPTY) if member in (None, {}) else None
+    return ListPlace((key,), ListKind.EMPTY) if member in (None, {}) else None

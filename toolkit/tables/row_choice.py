@@ -9,7 +9,7 @@ from typing import Any, Final
 from toolkit.tables.arrays_of_rows import are_rows, header_of, named_rows
 from toolkit.tables.column_names import KeyPath, is_key
 from toolkit.tables.envelope_members import is_bare, is_envelope_name, is_main, is_own_key, is_record
-from toolkit.tables.envelopes import Choice, Kind, Place, choose_place, is_page, lists_in, member_at
+from toolkit.tables.envelopes import Choice, ListKind, ListPlace, choose_place, is_page, lists_in, member_at
 from toolkit.tables.identity import UNNAMED_LIST, Around, Part, joined
 from toolkit.tables.keyed_records import KEY_COLUMN, data_members, has_data_keys, keyed_rows
 from toolkit.tables.parallel_arrays import rows_of_arrays
@@ -90,7 +90,7 @@ class _Reader:
         if not isinstance(value, dict):
             return [([value], around.carried)]
         if key is not None:
-            place = Place((), Kind.KEYED, keys=tuple(value)) if is_named else _place_of_keys(value)
+            place = ListPlace((), ListKind.KEYED, keys=tuple(value)) if is_named else _place_of_keys(value)
             return _opened(value, place, around, key)
         choice = choose_place(value)
         if choice.is_ambiguous:
@@ -99,7 +99,7 @@ class _Reader:
             self._hint_at_lists(value, around.prefix, choice)
             return [([value], around.carried)]
         chosen = (*around.prefix, *choice.place.path)
-        others = [(*around.prefix, *other.path) for other in choice.others if other.kind is not Kind.KEYED]
+        others = [(*around.prefix, *other.path) for other in choice.others if other.kind is not ListKind.KEYED]
         if others:
             self.hint = hint_at_others(chosen, others)
         parts = _opened(value, choice.place, around)
@@ -112,7 +112,7 @@ class _Reader:
         if place is None:
             parts, records = list(self._below(value, path, Around(), key)), value
         else:
-            is_keyed = place.kind is Kind.KEYED
+            is_keyed = place.kind is ListKind.KEYED
             opened = _opened(value, place, Around(places=(_UNNAMED_ENVELOPE,)), key if is_keyed else None)
             key = None if is_keyed else key
             records = [record for members, _ in opened for record in members]
@@ -162,7 +162,7 @@ class _Reader:
 
     def _hint_at_lists(self, value: Mapping[str, Any], prefix: KeyPath, choice: Choice) -> None:
         """Say which lists stay JSON text in the one row of an object."""
-        paths = [place.path for place in choice.others if place.kind is not Kind.KEYED and place.path]
+        paths = [place.path for place in choice.others if place.kind is not ListKind.KEYED and place.path]
         self.is_record = bool(paths)
         if not paths:
             has_content = _has_content(value)
@@ -176,25 +176,25 @@ class _Reader:
         if self.hint or not isinstance(first, dict):
             return
         place = choose_place(first).place
-        if place is not None and place.kind in (Kind.LIST, Kind.EDGES) and is_bare(first, place.path):
+        if place is not None and place.kind in (ListKind.LIST, ListKind.EDGES) and is_bare(first, place.path):
             self.hint = hint_at_lists([(*path, *place.path)], rows="Each row")
 
 
-def _opened(value: Mapping[str, Any], chosen: Place, around: Around, key: str | None = None) -> list[Part]:
+def _opened(value: Mapping[str, Any], chosen: ListPlace, around: Around, key: str | None = None) -> list[Part]:
     """Return the parts at a place in an object."""
     here: Any = value
     for step in chosen.path:
         around, here = replace(around.below(here, step, is_envelope=True), places=(step,)), here[step]
     carried = around.carried
-    if chosen.kind is Kind.EMPTY:
+    if chosen.kind is ListKind.EMPTY:
         return [([], {})]
-    if chosen.kind is Kind.ARRAYS:
+    if chosen.kind is ListKind.ARRAYS:
         return [(rows_of_arrays(here), carried)]
-    if chosen.kind is Kind.ROWS:
+    if chosen.kind is ListKind.ROWS:
         return [(_with_header(member_at(value, chosen.path[:-1]), chosen.path[-1]), carried)]
-    if chosen.kind is Kind.EDGES:
+    if chosen.kind is ListKind.EDGES:
         return [_edge(edge, around) for edge in here if edge is not None]
-    if chosen.kind is Kind.LIST:
+    if chosen.kind is ListKind.LIST:
         return [(list(here), carried)]
     members = {name: here[name] for name in chosen.keys}
     has_lists = any(isinstance(member, list) for member in members.values())
@@ -230,10 +230,10 @@ def _edge(edge: Mapping[str, Any], around: Around) -> Part:
     return [edge.get("node")], around.carried | beside
 
 
-def _place_of_keys(value: Mapping[str, Any]) -> Place:
+def _place_of_keys(value: Mapping[str, Any]) -> ListPlace:
     """Return the place of the object whose keys the user wants as a column."""
     choice = choose_place(value)
-    if choice.place is not None and choice.place.kind is Kind.KEYED:
+    if choice.place is not None and choice.place.kind is ListKind.KEYED:
         return choice.place
     places = [place for place in (choice.place, *choice.others) if place is not None and place.path]
     path: KeyPath = places[0].path[:-1] if places else ()
@@ -243,7 +243,7 @@ def _place_of_keys(value: Mapping[str, Any]) -> Place:
     keys = tuple(name for name, member in data_members(here).items() if isinstance(member, (dict, list)))
     if not keys:
         raise no_keys(path)
-    return Place(path, Kind.KEYED, keys=keys)
+    return ListPlace(path, ListKind.KEYED, keys=keys)
 
 
 def _leads_to_records(value: Mapping[str, Any], key: str) -> bool:

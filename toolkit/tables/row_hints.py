@@ -8,7 +8,7 @@ from typing import Any, Final
 from toolkit.core.errors import TabulationError
 from toolkit.core.escaping import excerpt
 from toolkit.tables.column_names import KeyPath
-from toolkit.tables.envelopes import Kind, Place, member_at
+from toolkit.tables.envelopes import ListKind, ListPlace, member_at
 
 _SHOWN: Final = 5  # paths in a hint or error
 _LENGTH_SHOWN: Final = 80  # characters of a path
@@ -34,10 +34,12 @@ def _call(paths: Sequence[KeyPath]) -> str:
     return f"tk.tabulate(response, records={_names(paths[:1])})"
 
 
-def ambiguous(value: Mapping[str, Any], prefix: KeyPath, places: Sequence[Place]) -> TabulationError:
+def ambiguous(value: Mapping[str, Any], prefix: KeyPath, places: Sequence[ListPlace]) -> TabulationError:
     """Return the error about several places in an object, of which none is better than the others."""
     paths = [(*prefix, *place.path, *_only_key(member_at(value, place.path), place)) for place in places]
-    are_siblings = len({place.path[:-1] for place in places}) == 1 and all(place.kind is Kind.LIST for place in places)
+    are_siblings = len({place.path[:-1] for place in places}) == 1 and all(
+        place.kind is ListKind.LIST for place in places
+    )
     together = ' key="..." joins them, with their names in a column of that name.' if are_siblings else ""
     return TabulationError(
         f"There are several lists of records: {_names(paths)}.",
@@ -46,7 +48,7 @@ def ambiguous(value: Mapping[str, Any], prefix: KeyPath, places: Sequence[Place]
     )
 
 
-def _only_key(member: Any, place: Place) -> KeyPath:
+def _only_key(member: Any, place: ListPlace) -> KeyPath:
     """Return the key of the only list that an object holds under a key, so that a path names the list itself."""
     return place.keys if len(place.keys) == 1 and isinstance(member[place.keys[0]], list) else ()
 

@@ -23,7 +23,7 @@ from toolkit.transport.provenance import provenance_of
 
 
 @dataclass(slots=True)
-class Source:
+class RowSource:
     """What a table is made of.
 
     Attributes:

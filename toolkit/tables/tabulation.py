@@ -14,7 +14,7 @@ from toolkit.core.user_code import warn
 from toolkit.tables.arrow_text import Numbers
 from toolkit.tables.frames import table_of
 from toolkit.tables.schema_columns import wanted_schema
-from toolkit.tables.source import Source
+from toolkit.tables.source import RowSource
 from toolkit.tables.truncation import warn_of_more
 
 
@@ -107,16 +107,16 @@ def tabulate(
             both `dtypes` and `schema`.
         ValueError: if `numbers` is anything else.
     """
-    return _table(Source(data, records, key), numbers, dtypes or {}, schema, hints_at_lists=True)
+    return _table(RowSource(data, records, key), numbers, dtypes or {}, schema, hints_at_lists=True)
 
 
 def account_table(responses: Any) -> pd.DataFrame:
     """Return the table of answers of accounts, as `tabulate` does, without a hint that an account has lists."""
-    return _table(Source(responses), "float", {}, None, hints_at_lists=False)
+    return _table(RowSource(responses), "float", {}, None, hints_at_lists=False)
 
 
 def _table(
-    source: Source, numbers: Numbers, dtypes: Mapping[str, Any], schema: Any, *, hints_at_lists: bool
+    source: RowSource, numbers: Numbers, dtypes: Mapping[str, Any], schema: Any, *, hints_at_lists: bool
 ) -> pd.DataFrame:
     if numbers not in get_args(Numbers):
         raise ValueError(f"numbers must be one of {', '.join(map(repr, get_args(Numbers)))}, not {numbers!r}")
