@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.errors import TabulationError
-from toolkit.tables import arrow_reader
+from toolkit.tables import arrow_reader, flatten
 from toolkit.tables.arrow_reader import read_columns
 from toolkit.tables.flatten import columns_of
 from toolkit.tables.json_body import Body
@@ -297,3 +297,14 @@ def test_records_without_common_keys(monkeypatch):
     """Records that share almost no keys are left to json, which counts the cells."""
     monkeypatch.setattr(arrow_reader, "_WIDE", 10)
     assert read_columns(Body(json.dumps([{f"k{number}": 1} for number in range(100)]).encode())) is None
+
+
+@pytest.mark.parametrize("common", [{}, {"id": 1, "symbol": "A", "open": True}], ids=["nothing", "a few keys"])
+def test_records_that_each_bring_a_key(monkeypatch, common):
+    """Records that each have a key of their own are left to json, too: Arrow's table would be as wide as long."""
+    monkeypatch.setattr(flatten, "_MANY_CELLS", 100_000)
+    monkeypatch.setattr(arrow_reader, "_BATCH", 100)
+    wide = json.dumps([{**common, f"k{number}": 1} for number in range(1000)]).encode()
+    assert read_columns(Body(wide)) is None
+    optional = json.dumps([{**common, f"k{number % 50}": 1} for number in range(10_000)]).encode()
+    assert read_columns(Body(optional)) is not None

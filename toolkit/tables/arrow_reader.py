@@ -32,7 +32,7 @@ import pyarrow.json
 from toolkit.core.errors import TabulationError
 from toolkit.tables.brackets import Brackets, find_brackets, lists_within
 from toolkit.tables.column_names import KeyPath
-from toolkit.tables.flatten import MAX_DEPTH, columns_of, json_text
+from toolkit.tables.flatten import MAX_DEPTH, columns_of, is_hardly_filled, json_text
 from toolkit.tables.json_body import Body
 from toolkit.tables.row_choice import Rows, choose_rows
 
@@ -43,6 +43,8 @@ WORTHWHILE: Final = 64 * 1024
 _TOO_LARGE: Final = 2**31 - 2**20
 # Records that are searched for text before the first reading; text elsewhere may cost a second reading.
 _SAMPLE: Final = 20
+# Records that are searched for new keys, if there are many new ones among a few records.
+_LARGE_SAMPLE: Final = 400
 # More columns of records with few keys in common are left to `flatten`, which counts their cells.
 _WIDE: Final = 200
 # The most records that are parsed at once to find the order of the columns.
@@ -88,7 +90,7 @@ def read_columns(body: Body, path: str | None = None, key: str | None = None) ->
         records = _Records(content, *_record_spans(content, brackets, (first, last)))
         span = (int(brackets.positions[first]), int(brackets.positions[last]))
         rows = _rows_around(content, span, records.parse(0, 1)[0], path, key)
-        texts = _paths_of_texts(records.sample())
+        texts = _paths_of_texts(records)
         columns = _read(_as_lines(content, brackets, (first, last), records), texts, records)
         if any(map(_has_minus_zero, columns.values())) and _MINUS_ZERO.search(content):
             return None
@@ -119,7 +121,13 @@ class _Records:
 
     def sample(self) -> list[Any]:
         """Return a few records, spread from the first to the last."""
-        rows = np.linspace(0, len(self) - 1, min(_SAMPLE, len(self)), dtype=np.int64)
+        return self._at(np.linspace(0, len(self) - 1, min(_SAMPLE, len(self)), dtype=np.int64))
+
+    def large_sample(self) -> list[Any]:
+        """Return more records, chosen without any order, and the same ones each time."""
+        return self._at(np.random.default_rng(0).permutation(len(self))[:_LARGE_SAMPLE])
+
+    def _at(self, rows: npt.NDArray[np.int64]) -> list[Any]:
         return [record for row in rows.tolist() for record in self.parse(row, row + 1)]
 
     def parse(self, first: int, last: int) -> list[Any]:
@@ -217,15 +225,27 @@ def _as_lines(content: bytes, brackets: Brackets, rows: tuple[int, int], records
     return b"".join([*parts, view[copied:end]])
 
 
-def _paths_of_texts(sample: list[Any]) -> set[KeyPath]:
-    """Return the paths at which these records have text.
+def _paths_of_texts(records: _Records) -> set[KeyPath]:
+    """Return the paths at which some of the records have text.
 
     Records with few keys in common are doubtful, because Arrow would make a very wide table of them.
     """
+    sample = records.sample()
     columns = columns_of(sample)
     if len(columns) > _WIDE and len(columns) > 5 * max(len(columns_of([record])) for record in sample):
         raise _Doubtful
+    if _brings_keys(sample, len(records)) and _brings_keys(records.large_sample(), len(records)):
+        raise _Doubtful
     return {path for path, values in columns.items() if any(isinstance(value, str) for value in values)}
+
+
+def _brings_keys(sample: list[Any], count: int) -> bool:
+    """Check whether record after record has new keys, so that `count` of them would hardly fill their table."""
+    half = len(sample) // 2
+    late_keys = len(columns_of(sample)) - len(columns_of(sample[:half]))
+    filled = sum(len(columns_of([record])) for record in sample)
+    late_columns = late_keys * count // (len(sample) - half)
+    return late_keys > 1 and is_hardly_filled(late_columns * count, filled * count // len(sample))
 
 
 def _read(lines: bytes, texts: set[KeyPath], records: _Records) -> dict[KeyPath, Any]:
