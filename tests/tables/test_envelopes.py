@@ -144,7 +144,7 @@ def test_several_lists(name):
 )
 def test_the_better_of_several_lists(value, path, other):
     """A main name, or the smaller depth, decides; a warning names the other list."""
-    with pytest.warns(UserWarning, match=f"the rows are those of '{path}'") as caught:
+    with pytest.warns(UserWarning, match=f"The rows are those of '{path}'") as caught:
         table = tabulate(value)
     assert f"'{other}'" in str(caught[0].message)
     assert caught[0].filename == __file__

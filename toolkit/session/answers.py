@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
-from toolkit.core.errors import CassetteMiss, ServiceError, TabulationError
+from toolkit.core.errors import CassetteMiss, ConfigurationError, ServiceError, TabulationError
 from toolkit.core.escaping import excerpt, printable
 from toolkit.core.user_code import warn
 from toolkit.scrubbing.known import KnownSecrets
@@ -24,6 +24,7 @@ PAGE_PARAMETERS: Final = frozenset(
     "limit page pageno pagenumber pagesize perpage size count top first last offset skip start cursor pagetoken "
     "nextpagetoken nexttoken continuationtoken marker after before startingafter endingbefore maxresults".split()
 )
+_TABULATE_ARGUMENTS: Final = frozenset({"numbers", "dtypes", "records", "key", "schema"})
 
 
 def tabulated(responses: Sequence[httpx.Response], *, known: KnownSecrets, own_parameter: str = "") -> pd.DataFrame:
@@ -82,6 +83,24 @@ def reading(known: KnownSecrets, replayed_from: str | None = None) -> Iterator[l
         )
     if failure is not None:
         raise failure.with_traceback(None)
+
+
+def refuse_arguments_of_tabulate(params: Mapping[str, Any], pages: str) -> None:
+    """Refuse arguments of `tabulate` among the parameters of a call; they would be sent to the service.
+
+    Args:
+        params: the parameters.
+        pages: the code that reads the same pages, for the error.
+
+    Raises:
+        ConfigurationError: if there is such an argument.
+    """
+    for name in sorted(params.keys() & _TABULATE_ARGUMENTS):
+        raise ConfigurationError(
+            f"The arguments of accounts() go to the service, and {name} is an argument for the table.",
+            f"Make the table yourself: tk.tabulate({pages}, {name}=...).",
+            about=name,
+        )
 
 
 def one_page_only(params: Mapping[str, Any]) -> str:

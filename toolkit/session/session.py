@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import httpx
 
@@ -19,11 +19,10 @@ from toolkit.auth.tokens.token import Token
 from toolkit.cassettes.replay.matching import Identity
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import Environment, Interface
-from toolkit.core.errors import ConfigurationError
 from toolkit.local.settings import Settings, as_settings
 from toolkit.scrubbing import log_filter
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.session.answers import one_page_only
+from toolkit.session.answers import one_page_only, refuse_arguments_of_tabulate
 from toolkit.session.history import History
 from toolkit.session.opening import open_cassette, open_token_store, resolve_credentials, scope_of
 from toolkit.session.pages import Pages
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 
     from toolkit.cassettes.cassette import Cassette
 
-_TABULATE_ARGUMENTS: Final = frozenset({"numbers", "dtypes", "records", "key", "schema"})
 ClientType = TypeVar("ClientType", httpx.Client, httpx.AsyncClient)
 
 
@@ -225,13 +223,8 @@ class _Session(Generic[ClientType]):
 
     def _account_pages(self, params: Mapping[str, Any], pages: bool) -> tuple[Pages, str]:
         """Return the pages of the accounts, and the parameter that asks for one of them, or ""."""
-        for name in sorted(params.keys() & _TABULATE_ARGUMENTS):
-            raise ConfigurationError(
-                f"The arguments of accounts() go to the service, and {name} is an argument for the table.",
-                f"Make the table yourself: tk.tabulate(tk.pages(client, path), {name}=...), with a client of yours.",
-                about=name,
-            )
         interface, path = self.environment.rules.accounts
+        refuse_arguments_of_tabulate(params, f"tk.pages(session.{interface}, {path!r})")
         own = one_page_only(params)
         return Pages(self._client(interface), path, params=params, only_first=bool(own) or not pages), own
 

@@ -61,7 +61,7 @@ def table_of(
         _warn(losses)
         unknown = unknown_names(columns, schema)
         if unknown:
-            warn(f"the schema does not have these fields, so they were left out: {_shown(unknown, 20)}")
+            warn(f"The schema does not have these fields, so they were left out: {_shown(unknown, 20)}")
         return frame_of(typed, count)
     finished = {
         name: as_requested_dtype(column, requested[name], numbers)
@@ -75,10 +75,10 @@ def table_of(
 
 def _warn(losses: Losses) -> None:
     if losses.digits:
-        what = f"numbers have more than {FLOAT_DIGITS} significant digits, which float64 may not hold exactly"
+        what = f"Numbers have more than {FLOAT_DIGITS} significant digits, which float64 may not hold exactly"
         _warn_about(what, losses.digits, "numbers='decimal'")
     if losses.nanoseconds:
-        _warn_about("digits beyond the microsecond were dropped", losses.nanoseconds, "dtypes={...: 'str'}")
+        _warn_about("Digits beyond the microsecond were dropped", losses.nanoseconds, "dtypes={...: 'str'}")
 
 
 def _warn_about(what: str, names: Sequence[str], option: str) -> None:

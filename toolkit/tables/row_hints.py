@@ -17,7 +17,7 @@ _LEVELS: Final = 3  # of lists inside lists, in an error
 
 def hint_at_others(chosen: KeyPath, others: Sequence[KeyPath]) -> str:
     """Return the hint that an answer has other lists of records beside the rows."""
-    return f"the rows are those of {_names([chosen])}; other lists of records: {_names(others)} ({_call(others)})"
+    return f"The rows are those of {_names([chosen])}; other lists of records: {_names(others)} ({_call(others)})"
 
 
 def hint_at_lists(paths: Sequence[KeyPath], *, rows: str) -> str:
