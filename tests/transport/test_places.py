@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
+from collections import deque
 
 import httpx
 import pytest
@@ -24,6 +25,27 @@ def until(condition):
     """Let other threads run until a condition holds."""
     while not condition():
         threading.Event().wait(0.001)
+
+
+class TakenByAnother(deque):
+    """Free places that another thread takes in the moment in which they are handed over."""
+
+    def pop(self):
+        self.clear()
+        raise IndexError
+
+
+def test_a_place_that_another_thread_takes_first():
+    """Whoever waits goes on waiting, and gets the next place."""
+    places = Places(1)
+    assert places.enter()
+    turn = places._queue()
+    places._free = TakenByAnother()
+    places.leave()
+    assert not turn.done()
+    places._free = deque()
+    places.leave()
+    assert turn.done()
 
 
 def test_as_many_as_there_are():

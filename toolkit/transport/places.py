@@ -34,13 +34,7 @@ class Places:
 
     def enter(self) -> bool:
         """Take a place if one is free and nobody waits; return False otherwise."""
-        if self._waiting:
-            return False
-        try:
-            self._free.pop()
-        except IndexError:
-            return False
-        return True
+        return not self._waiting and self._take()
 
     def leave(self) -> None:
         """Give a place back; it goes to whoever has waited longest."""
@@ -76,6 +70,14 @@ class Places:
                 raise _too_late() from None
             raise
 
+    def _take(self) -> bool:
+        """Take a free place, which another thread may do at the same time; return False if there is none."""
+        try:
+            self._free.pop()
+        except IndexError:
+            return False
+        return True
+
     def _queue(self) -> Future[None]:
         turn: Future[None] = Future()
         self._waiting.append(turn)
@@ -94,11 +96,12 @@ class Places:
         """
         while self._free and self._waiting and self._handing_over.acquire(blocking=False):
             try:
-                if self._free and self._waiting:
+                if self._waiting and self._take():  # only the holder of the lock shortens the queue
                     turn = self._waiting.popleft()
                     if turn.set_running_or_notify_cancel():
-                        self._free.pop()
                         turn.set_result(None)
+                    else:
+                        self._free.append(None)
             finally:
                 self._handing_over.release()
 
