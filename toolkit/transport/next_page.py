@@ -96,7 +96,7 @@ def check_origin(url: httpx.URL, first: httpx.URL) -> None:
             "The next page has a user name or password in its URL.", "Nothing was sent there; ask the service why."
         )
     is_recorded = url.scheme == "https" and url.host in _SYMBOLIC_HOSTS
-    if not is_recorded and _origin(url) != _origin(first):
+    if not is_recorded and origin(url) != origin(first):
         raise UnsafeAddress(
             f"The next page is at {excerpt(origin(url))}, which is not the origin of the first, {origin(first)}.",
             "Nothing was sent there. If it is the same service, ask for its first page at that address.",
@@ -179,7 +179,3 @@ def _quoted(path: str) -> str:
 
 def _quoted_path(path: str) -> str:
     return f'"{excerpt(path, _SHOWN)}"'
-
-
-def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
-    return url.scheme, url.host, url.port
