@@ -190,6 +190,14 @@ def test_each_generation_of_httpx(known, secret, log, name):
 HEADERS = [(b":path", b"/v1/accounts"), (b"authorization", b"Bearer qux-quux"), (b"svc-api-key-id", b"AK 'quux'")]
 
 
+@pytest.mark.parametrize("name", ["distributed.core", "distributed.worker", "distributed.scheduler"])
+def test_dask(known, secret, log, name):
+    """A message of Dask that publishes the token of a loan holds no known secret."""
+    logging.getLogger(name).debug("Message from %r: %s", "tcp://127.0.0.1", {"data": {"access_token": secret}})
+    assert "ACCESS_TOKEN" in log.getvalue()
+    assert secret[:20] not in log.getvalue()
+
+
 def test_hpack(known, log, secret):
     """Headers that hpack logs are masked one by one, and compressed blocks of headers are not shown."""
     hpack = pytest.importorskip("hpack")

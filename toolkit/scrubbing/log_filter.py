@@ -29,6 +29,8 @@ LOGGERS: Final = (
     "anyio",
     "anyio.streams.tls",
     "asyncio",  # logs the errors of failed tasks
+    # Dask logs messages with what a loan publishes, and the arguments and errors of tasks.
+    *(f"distributed.{child}" for child in ("core", "comm.tcp", "client", "scheduler", "worker")),
     "py.warnings",  # warnings, once logging.captureWarnings is on
     "toolkit",
 )
@@ -42,6 +44,7 @@ _FAMILIES: Final = (
     "h11",
     "hyperframe",
     "socksio",
+    "distributed",
     "toolkit",
 )
 
