@@ -505,3 +505,36 @@ def test_keys_that_all_fail_the_same_way_are_told_early(session, answering, tmp_
         result = tk.sweep(session.broker, range(150), path_of, into=tmp_path / "positions", at_once=1)
     assert len(caught) == 1
     assert result.failed == 150
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_warning_about_all_keys_points_at_the_user(is_async, async_session, session, answering, tmp_path):
+    """A warning from the threads of a sweep shows the user's line, and the service's message ends once."""
+    answering.answer = lambda request: answering.reply({"message": "There is no such path."}, 404)
+    into = tmp_path / "positions"
+    sweep = (lambda: asyncio.run(run(async_session, into, range(150)))) if is_async else None
+    sweep = sweep or (lambda: tk.sweep(session.broker, range(150), path_of, into=into))
+    with pytest.warns(UserWarning, match=r"Not Found: There is no such path\. If that") as caught:
+        sweep()
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_a_sweep_says_what_it_did_not_request(session, answering, tmp_path):
+    """Someone who corrects a wrong path and runs the sweep again learns why nothing changed."""
+    answering.answer = lambda request: answering.reply({}, 404)
+    into = tmp_path / "positions"
+    assert "earlier" not in repr(tk.sweep(session.broker, KEYS[:3], path_of, into=into))
+    answering.answer = lambda request: answering.reply(positions(request))
+    answering.requests.clear()
+    with pytest.warns(UserWarning, match="3 keys failed in an earlier run and so nothing was requested"):
+        result = tk.sweep(session.broker, KEYS[:3], path_of, into=into)
+    assert not answering.calls
+    assert "3 failed (404: 3); 3 keys finished by earlier runs;" in repr(result)
+    assert "3 keys, not requested again" in result._repr_html_()
+    assert "earlier" not in repr(result.retry())
+    assert tk.sweep(session.broker, KEYS[:4], path_of, into=into).earlier == 3
+
+
+def test_a_table_is_refused_as_keys_by_a_name_that_users_know(session, tmp_path):
+    with pytest.raises(tk.ConfigurationError, match="not a table"):
+        tk.sweep(session.broker, pd.DataFrame({"id": KEYS}), path_of, into=tmp_path / "positions")

@@ -199,7 +199,7 @@ class Folder:
 
     def _read(self, area: Area, name: str) -> SweepPart:
         if not name.endswith(_PARQUET):
-            raise ForeignFile("it is not a part of a sweep")
+            raise ForeignFile("it is not a Parquet file")
         try:
             with self.place.open(area, name) as file:
                 part = read_part(name, file)

@@ -84,6 +84,7 @@ class KeySource:
         order: the position of each key among the keys so far.
         total: number of all keys, or None if the iterable does not know.
         skipped: number of keys that were finished or came twice.
+        finished: number of keys that were finished.
 
     Raises:
         ConfigurationError: if `keys` is a text, a table, or cannot be iterated over.
@@ -92,7 +93,7 @@ class KeySource:
     def __init__(self, keys: Iterable[Any], *, kind: KeyKind | None, finished: Callable[[Key], bool]) -> None:
         if isinstance(keys, str | bytes) or hasattr(keys, "itertuples") or not hasattr(keys, "__iter__"):
             raise ConfigurationError(
-                f"The keys of a sweep are a list or another iterable of keys, not a {type(keys).__name__}.",
+                f"The keys of a sweep are a list or another iterable of keys, not {_kind_text(keys)}.",
                 'Of a table, pass the column of the keys: table["id"].',
                 about="keys",
             )
@@ -101,6 +102,7 @@ class KeySource:
         self.order: dict[Key, int] = {}
         self.total = length if length >= 0 else None
         self.skipped = 0
+        self.finished = 0
         self._keys: Iterator[Any] = iter(keys)
         self._finished = finished
         self._lock = threading.Lock()
@@ -120,6 +122,7 @@ class KeySource:
                     self.order[key] = len(self.order)
                     if not self._finished(key):
                         return key
+                    self.finished += 1
                 self.skipped += 1
             return None
 
@@ -132,6 +135,10 @@ class KeySource:
                 about="keys",
             )
         self.kind = kind
+
+
+def _kind_text(keys: Any) -> str:
+    return "a table" if hasattr(keys, "itertuples") else f"a {type(keys).__name__}"
 
 
 def _text(value: str) -> str:

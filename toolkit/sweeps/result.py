@@ -53,13 +53,15 @@ class SweepResult:
         answered: number of keys that were answered, with rows or without.
         failed: number of keys that failed.
         rows: number of rows.
+        earlier: number of keys that earlier runs had finished, for which nothing was requested.
     """
 
-    def __init__(self, job: Repeatable, folder: Folder, order: Mapping[Key, int]) -> None:
+    def __init__(self, job: Repeatable, folder: Folder, order: Mapping[Key, int], *, earlier: int = 0) -> None:
         self.into = job.into
         self.answered = folder.answered
         self.failed = len(folder.failures)
         self.rows = folder.rows
+        self.earlier = earlier
         self._job = job
         self._order = order
         self._reasons = Counter(failure.status for failure in folder.failures.values())
@@ -91,7 +93,8 @@ class SweepResult:
 
     def __repr__(self) -> str:
         failed = f", {self._failed_text('failed')}" if self.failed else ""
-        counts = f"{count_text(self.answered, 'key')} answered with {count_text(self.rows, 'row')}{failed}"
+        earlier = f"; {count_text(self.earlier, 'key')} finished by earlier runs" if self.earlier else ""
+        counts = f"{count_text(self.answered, 'key')} answered with {count_text(self.rows, 'row')}{failed}{earlier}"
         environment = f"{self._job.environment}{self._real_text(', ')}"
         return f"<Sweep of {environment} into {printable(_shown(self.into))}: {counts}; {self._job.source}>"
 
@@ -104,6 +107,11 @@ class SweepResult:
             ("answered", as_html(count_text(self.answered, "key"))),
             ("rows", as_html(f"{self.rows:,}")),
             ("failed", as_html(self._failed_text()) if self.failed else "none"),
+            *(
+                [("earlier", f"{as_html(count_text(self.earlier, 'key'))}, not requested again")]
+                if self.earlier
+                else []
+            ),
             ("folder", code(_shown(self.into))),
             ("next", code(".table()") + (f" · {code('.failures()')} · {code('.retry()')}" if self.failed else "")),
         ]

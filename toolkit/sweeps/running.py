@@ -17,6 +17,7 @@ from typing import Final
 import httpx
 
 from toolkit.core.errors import ToolkitError
+from toolkit.core.user_code import warn
 from toolkit.sweeps.asking import Asking, Outcome, ask, ask_async, asking
 from toolkit.sweeps.keys import Key, KeySource
 from toolkit.sweeps.plan import Plan
@@ -64,6 +65,7 @@ class Run:
         with _written(self._recorder):
             while (key := self._source.take()) is not None:
                 self._note(ask(self._asking(key), send))
+                self._tell()
                 self._recorder.write_if_due()
 
     async def in_turn_async(self, send: Callable[[httpx.Request], Awaitable[httpx.Response]]) -> None:
@@ -71,6 +73,7 @@ class Run:
         with _written(self._recorder):
             while (key := self._source.take()) is not None:
                 self._note(await ask_async(self._asking(key), send))
+                self._tell()
                 self._recorder.write_if_due()
 
     def on_threads(self, send: Callable[[httpx.Request], httpx.Response]) -> None:
@@ -103,10 +106,12 @@ class Run:
                 with finished:
                     while running and self._error is None:
                         finished.wait(_TICK)
+                        self._tell()
                         self._watch(self._recorder, self._source)
                         self._recorder.write_if_due()
             finally:
                 self._stopped.set()
+            self._tell()
             if self._error is not None:
                 raise self._error
 
@@ -129,6 +134,7 @@ class Run:
                     done, pending = await asyncio.wait(pending, timeout=_TICK, return_when=asyncio.FIRST_EXCEPTION)
                     for task in done:
                         task.result()
+                    self._tell()
                     self._watch(recorder, self._source)
                     if recorder.is_due():
                         await loop.run_in_executor(writer, recorder.write_if_due)
@@ -144,6 +150,12 @@ class Run:
         failure = self._recorder.add(outcome, self._source.kind)
         with self._noting:
             self._streak.note(failure)
+
+    def _tell(self) -> None:
+        """Warn on the thread of the caller, so that the warning points at the user's line."""
+        hint, self._streak.hint = self._streak.hint, None
+        if hint is not None:
+            warn(hint)
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from toolkit.core.errors import ServiceError, ToolkitError, Unreachable
-from toolkit.core.user_code import warn
 from toolkit.sweeps.outcomes import KeyFailure
 
 _LEAST: Final = 32
@@ -17,6 +16,9 @@ class Streak:
 
     Args:
         at_once: number of keys that are asked for at the same time; the limit is at least twice that.
+
+    Attributes:
+        hint: what to warn the user of while the sweep goes on, or None.
     """
 
     def __init__(self, at_once: int) -> None:
@@ -25,6 +27,7 @@ class Streak:
         self._in_vain = 0
         self._alike = 0
         self._has_success = False
+        self.hint: str | None = None
 
     def note(self, failure: KeyFailure | None) -> None:
         """Note the outcome of a key.
@@ -43,9 +46,9 @@ class Streak:
         if self._in_vain >= self._limit:
             raise self._error(failure)
         if self._alike == _WARN_AT and not self._has_success:
-            warn(
-                f"The first {_WARN_AT} keys all failed: {failure.reason}. If that is not what you expect, interrupt "
-                "the sweep and check call(key); .retry() asks for failures again."
+            self.hint = (
+                f"The first {_WARN_AT} keys all failed: {failure.reason.rstrip('.')}. If that is not what you expect, "
+                "interrupt the sweep and check call(key); .retry() asks for failures again."
             )
 
     def _error(self, failure: KeyFailure) -> ToolkitError:

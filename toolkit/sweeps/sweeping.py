@@ -14,6 +14,7 @@ import httpx
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.user_code import warn
+from toolkit.core.words import count_text
 from toolkit.session.answers import message_of
 from toolkit.session.lending import lendable, session_of
 from toolkit.session.sending import InterfaceFacts, facts_of
@@ -104,9 +105,11 @@ def sweep(
     dataset, such as `pandas.read_parquet("sweeps/positions")`. Without `schema`, types are those that fit all answers.
 
     A key is finished when it was answered with anything but 408, 429 and 5xx. Those, and keys without an answer, are
-    asked for again by the next run, other failures by `result.retry()`. Failures stand in `result.failures()` and in
-    `<into>.sweep/failures.parquet`, beside the lock that keeps a second process out. An answer that has no rows where
-    `records` says is a failure of its key.
+    asked for again by the next run, other failures by `result.retry()`. A finished key is not asked for again, even if
+    `call` has changed: another path needs another folder, or `resume=False`.
+
+    Failures stand in `result.failures()` and in `<into>.sweep/failures.parquet`, beside the lock that keeps a second
+    process out. An answer that has no rows where `records` says is a failure of its key.
 
     In replay the answers come from the cassette, in the order of the keys.
 
@@ -206,7 +209,7 @@ class Job:
                 folder.unify()
         finally:
             release()
-        return SweepResult(self, folder, source.order if order is None else order)
+        return self._result(folder, source, order)
 
     async def run_async(
         self, keys: Iterable[Any] | None, *, resume: bool = True, order: Mapping[Key, int] | None = None
@@ -226,7 +229,7 @@ class Job:
                 await asyncio.to_thread(folder.unify)
         finally:
             release()
-        return SweepResult(self, folder, source.order if order is None else order)
+        return self._result(folder, source, order)
 
     @property
     def environment(self) -> Environment:
@@ -256,6 +259,14 @@ class Job:
                 "version control, and share it with care."
             )
         return folder
+
+    def _result(self, folder: Folder, source: KeySource, order: Mapping[Key, int] | None) -> SweepResult:
+        if source.finished and not folder.answered:
+            warn(
+                f"{count_text(source.finished, 'key')} failed in an earlier run and so nothing was requested for them. "
+                ".retry() of the result requests them, also with another path; resume=False begins anew."
+            )
+        return SweepResult(self, folder, source.order if order is None else order, earlier=source.finished)
 
     def _spread(self, folder: Folder, source: KeySource) -> Folder:
         """Let the workers of the cluster ask for keys; return the folder as it is afterwards."""
