@@ -51,7 +51,7 @@ class Endpoint:
 
     def outcome(self, jitter=0.5):
         """Return the token; pauses are recorded and end at once."""
-        flow = with_retries(self.attempt, self.clock, Retry(), random=lambda: jitter)
+        flow = with_retries(self.attempt, self.clock, Retry(), jitter=lambda: jitter)
         try:
             while True:
                 pause = next(flow)

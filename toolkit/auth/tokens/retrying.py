@@ -30,7 +30,7 @@ def with_retries(
     clock: Clock,
     retry: Retry,
     *,
-    random: Callable[[], float] = random.random,
+    jitter: Callable[[], float] = random.random,
 ) -> Flow[Token]:
     """Send a token request until it gives a token, fails for good, or reaches the limits.
 
@@ -39,7 +39,7 @@ def with_retries(
             of the try, from 1.
         clock: where time comes from.
         retry: the limits.
-        random: returns a number from 0 to 1, which a pause is multiplied with.
+        jitter: returns a random number from 0 to 1, which a pause is multiplied with.
 
     Raises:
         TokenError, Unreachable: the error of the last try, with the number of tries in its message.
@@ -54,7 +54,7 @@ def with_retries(
             failure = error
         retry_after = failure.retry_after if isinstance(failure, TokenRefused) else None
         elapsed = clock.monotonic() - first_sent
-        pause = retry.pause(tries, elapsed, retry_after, jitter=random()) if failure.is_passing else None
+        pause = retry.pause(tries, elapsed, retry_after, jitter=jitter()) if failure.is_passing else None
         if pause is None:  # raised outside of the handler, so that the error has no context
             raise failure if tries == 1 else failure.reworded(f"{failure.what} {tries} tries.", failure.next_step)
         yield Pause(pause, clock)
@@ -63,7 +63,9 @@ def with_retries(
 def seconds_until_another_try(error: TokenError | Unreachable, *, needs_token: bool = True) -> float:
     """Return for how many seconds to remember a failure instead of sending another request; 0 for not at all.
 
-    `needs_token` is True if there is no valid token to use in the meantime.
+    Args:
+        error: the failure.
+        needs_token: True if there is no valid token to use in the meantime.
     """
     if isinstance(error, TokenRefused) and error.error in LASTING:
         return LASTING_IS_REMEMBERED
