@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 from toolkit.core.register import REGISTER
@@ -19,6 +20,19 @@ def test_warn_at_the_caller():
         package["outer"]()
         warn("directly")
     assert [warning.filename for warning in caught] == [__file__, __file__]
+
+
+def test_warn_in_a_context_manager():
+    """A warning at the end of a context manager points at the caller of the function that uses it."""
+    package = {"__name__": "toolkit.somewhere", "warn": warn, "contextmanager": contextmanager}
+    code = (
+        "@contextmanager\ndef inner():\n    yield\n    warn('careful')\ndef outer():\n    with inner():\n        pass"
+    )
+    exec(code, package)  # noqa: S102 - stands for a module of the toolkit
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        package["outer"]()
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 def test_a_known_secret_in_a_warning():

@@ -8,16 +8,16 @@ from typing import Any
 
 from toolkit.core.escaping import masked
 
-_PACKAGES = frozenset({"toolkit", "httpx"})
+_PASSED_OVER = frozenset({"toolkit", "httpx", "contextlib"})  # the last is between a context manager and its `with`
 
 
 def warn(message: str) -> None:
-    """Warn at the nearest caller outside the toolkit and httpx, however many of their functions lie between.
+    """Warn at the nearest caller outside the toolkit and httpx, however many functions lie between.
 
     Known secrets are masked: a warning may quote names from an answer.
     """
     level, frame = 1, sys._getframe()  # noqa: SLF001 - warnings can skip files by prefix only since Python 3.12
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _PACKAGES:
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _PASSED_OVER:
         level, frame = level + 1, frame.f_back
     warnings.warn(masked(message), stacklevel=level)
 
