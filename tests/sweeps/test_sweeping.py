@@ -11,7 +11,9 @@ import pytest
 
 import toolkit as tk
 from toolkit.core.clock import ManualClock
+from toolkit.sweeps import folder as folder_module
 from toolkit.sweeps import recorder
+from toolkit.sweeps.outcomes import KeyFailure
 
 KEYS = [f"acc-{number}" for number in range(40)]
 
@@ -538,3 +540,35 @@ def test_a_sweep_says_what_it_did_not_request(session, answering, tmp_path):
 def test_a_table_is_refused_as_keys_by_a_name_that_users_know(session, tmp_path):
     with pytest.raises(tk.ConfigurationError, match="not a table"):
         tk.sweep(session.broker, pd.DataFrame({"id": KEYS}), path_of, into=tmp_path / "positions")
+
+
+def test_each_key_is_answered_or_among_the_failures(session, service, tmp_path):
+    """Connections that break on any of many threads, and for the last key, lose no key."""
+
+    def answer(request):
+        number = int(request.url.path.rpartition("/")[2])
+        if number % 7 == 0 or number == 499:
+            raise httpx.ReadError("broken")
+        return service.reply([{"n": number}])
+
+    service.answer = answer
+    result = tk.sweep(session.broker, range(500), lambda key: f"/v1/{key}", into=tmp_path / "numbers")
+    failed = [key for key in range(500) if key % 7 == 0 or key == 499]
+    assert result.failures()["key"].tolist() == failed
+    assert result.table()["key"].tolist() == [key for key in range(500) if key not in failed]
+
+
+def test_a_key_that_fails_while_failures_are_written(session, answering, tmp_path, monkeypatch):
+    """The file has the failures of one moment, each beside its key, so that the next run can read it."""
+    written = folder_module.failures_table
+
+    def meanwhile(failures, kind):
+        folder.note_failure(KeyFailure("acc-2", 503, "late"))
+        return written(failures, kind)
+
+    result = tk.sweep(session.broker, KEYS[:1], path_of, into=tmp_path / "positions")
+    folder = result._job.folder()
+    folder.note_failure(KeyFailure("acc-1", 404, "early"))
+    monkeypatch.setattr(folder_module, "failures_table", meanwhile)
+    folder.write_failures()
+    assert list(result._job.folder().failures) == ["acc-1"]

@@ -111,12 +111,12 @@ class Folder:
                 else:
                     self.place.remove("parts", name)
                     del self.parts[name]
-        for name in self.place.names("beside"):
-            is_merged = name.startswith(f"{_FAILURES}-")
-            if is_merged:
-                self.write_failures()
-            if is_merged or name.endswith(PARTIAL):
-                self.place.remove("beside", name)
+        of_workers = f"{_FAILURES}-"
+        left = [name for name in self.place.names("beside") if name.startswith(of_workers) or name.endswith(PARTIAL)]
+        if any(name.startswith(of_workers) for name in left):
+            self.write_failures()
+        for name in left:
+            self.place.remove("beside", name)
 
     def unify(self) -> None:
         """Give all parts the same columns and types, so that they read as one dataset."""
@@ -142,8 +142,9 @@ class Folder:
 
     def write_failures(self, writer: str = "") -> None:
         """Write the file of failures, or replace it."""
-        note = Note(self.definition, self.kind, KEY, list(self.failures))
-        table = failures_table(self.failures.values(), self.kind)
+        failures = list(self.failures.values())  # other threads may note more meanwhile
+        note = Note(self.definition, self.kind, KEY, [failure.key for failure in failures])
+        table = failures_table(failures, self.kind)
         self.place.write("beside", f"{_FAILURES}{_suffix(writer)}", part_bytes(table, note))
 
     def note_failure(self, failure: KeyFailure) -> None:
