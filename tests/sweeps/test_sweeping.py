@@ -7,6 +7,7 @@ import warnings
 
 import httpx
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import toolkit as tk
@@ -315,6 +316,34 @@ def test_types_are_widened_where_later_answers_need_it(session, answering, tmp_p
     assert result.table().convert_dtypes().to_dict("list") == pd.DataFrame(expected).convert_dtypes().to_dict("list")
     assert len(list(into.iterdir())) == 3
     pd.testing.assert_frame_equal(pd.read_parquet(into), result.table())
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "dtype"),
+    [
+        (pa.time32("s"), "10:11:12", "time32[ms][pyarrow]"),
+        (pa.date64(), "2024-01-01", "date32[day][pyarrow]"),
+        (pa.timestamp("s"), "2024-01-01", "datetime64[ms]"),
+        (pa.string_view(), "a", "str"),
+    ],
+    ids=str,
+)
+def test_types_that_parquet_does_not_have_stay_the_same(kind, value, dtype, session, answering, tmp_path):
+    """A sweep that goes on with a part has the nearest type of Parquet in all rows, rather than text."""
+    answering.answer = lambda request: answering.reply([{"a": value}])
+    for count in (1, 2, 3):
+        schema = pa.schema([("a", kind)])
+        result = tk.sweep(session.broker, range(count), lambda key: f"/v1/{key}", into=tmp_path / "a", schema=schema)
+    assert result.table()["a"].dtype == dtype
+    assert len(result.table()) == 3
+
+
+def test_a_type_that_cannot_be_stored_is_refused(session, answering, tmp_path):
+    """Before anything is asked."""
+    schema = pa.schema([("a", pa.month_day_nano_interval())])
+    with pytest.raises(tk.ConfigurationError, match="type that Parquet does not have"):
+        tk.sweep(session.broker, KEYS, path_of, into=tmp_path / "a", schema=schema)
+    assert answering.requests == []
 
 
 def test_a_schema_gives_exactly_its_types(session, answering, tmp_path):

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, get_args
 
-from toolkit.core.errors import SweepError
+from toolkit.core.errors import ConfigurationError, SweepError
 from toolkit.core.escaping import excerpt
 from toolkit.sweeps.definition import Definition
 from toolkit.sweeps.keys import Key, KeyKind, decoded, encoded
@@ -82,6 +82,29 @@ def part_bytes(table: pa.Table, note: Note) -> bytes:
         writer.write_table(table)
         writer.add_key_value_metadata({_NOTE: json.dumps(about), _KEYS: _packed(note.keys)})
     return buffer.getvalue()
+
+
+def stored(schema: pa.Schema) -> pa.Schema:
+    """Return a schema as Parquet gives it back: it has no seconds but milliseconds, for example, and no `date64`.
+
+    With a type that changes on the way, rows that were read would not fit those that come later.
+
+    Raises:
+        ConfigurationError: if Parquet has no such type.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    buffer = io.BytesIO()
+    try:
+        parquet.write_table(schema.empty_table(), buffer)
+    except pa.ArrowException as error:
+        raise ConfigurationError(
+            f"The schema has a type that Parquet does not have: {excerpt(str(error), 100)}", about="schema"
+        ) from None
+    read = parquet.read_schema(buffer)
+    views = {pa.string_view(): pa.string()}  # Arrow cannot sort them
+    return pa.schema([field.remove_metadata().with_type(views.get(field.type, field.type)) for field in read])
 
 
 def read_part(name: str, file: BinaryIO) -> SweepPart:

@@ -364,9 +364,10 @@ def _numbers(numbers: Any) -> Numbers:
 def _schema(schema: Any) -> pa.Schema | None:
     if schema is None:
         return None
+    from toolkit.sweeps.parts import stored
     from toolkit.tables.schema import schema as schema_of
 
-    return schema_of(schema)
+    return stored(schema_of(schema))
 
 
 def _count(at_once: int) -> int:
