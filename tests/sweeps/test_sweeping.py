@@ -359,6 +359,16 @@ def test_a_schema_gives_exactly_its_types(session, answering, tmp_path):
     assert "many" in result.failures()["reason"][0] or "qty" in result.failures()["reason"][0]
 
 
+@pytest.mark.parametrize("own", [{}, {"key": "K"}])
+def test_a_schema_may_be_that_of_an_earlier_sweep(own, session, answering, tmp_path):
+    """Its column of keys is ours again, whether the answers have a `key` of their own or not."""
+    answering.answer = lambda request: answering.reply([own | {"n": 1}] * int(request.url.path[-1]))
+    earlier = tk.sweep(session.broker, range(3), lambda key: f"/v1/{key}", into=tmp_path / "a").table()
+    options = {"into": tmp_path / "b", "schema": tk.schema(earlier)}
+    later = tk.sweep(session.broker, range(3), lambda key: f"/v1/{key}", **options).table()
+    pd.testing.assert_frame_equal(later, earlier)
+
+
 def test_refused_credentials_end_the_sweep_and_keep_what_was_written(session, answering, tmp_path):
     """Every further key would be refused, too."""
     into = tmp_path / "positions"

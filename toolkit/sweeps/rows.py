@@ -135,7 +135,7 @@ class Batch:
 
         table = arrow_table(builder.finish())
         if self._schema is not None:
-            table = fitted(table, self._schema)
+            table = _without_key(fitted(table, self._schema))
         column = key_column_beside(table.column_names)
         repeated = key_array(keys, kind).take(np.repeat(np.arange(len(keys)), counts))
         return KeyedRows(table.add_column(0, column, repeated), column, list(keys))
@@ -144,6 +144,13 @@ class Batch:
         quotes = any(map(self._is_secret, bodies))
         reason = "The answer cannot be read as a table." if quotes else excerpt(error.what, _LONGEST_REASON)
         return KeyFailure(key, 200, reason, is_final=True)
+
+
+def _without_key(table: pa.Table) -> pa.Table:
+    """Return the table without the column of keys, if its schema is that of an earlier sweep and begins with it."""
+    others = table.column_names[1:]
+    has_key = table.column_names[:1] == [key_column_beside(others)] and table[0].null_count == table.num_rows
+    return table.select(others) if has_key else table
 
 
 def batch_maker(definition: Definition, schema: pa.Schema | None, known: KnownSecrets) -> Callable[[], Batch]:

@@ -120,7 +120,8 @@ def sweep(
             only, because a resumed sweep may repeat a request.
         into: the folder, as a path or, with the extra `remote`, as an address of fsspec such as `s3://bucket/positions`.
         at_once: number of keys that are asked for at the same time, on a cluster by all workers together.
-        records, key, numbers, schema: as in `tabulate`. The schema is that of the answers, without the column of keys.
+        records, key, numbers, schema: as in `tabulate`. The schema is that of the answers; it may begin with the column
+            of keys, as `tk.schema(earlier.table())` does.
         resume: False to remove what an earlier sweep wrote into this folder and to begin anew.
         pages: False to read only the first page of each key.
         cursor: as in `pages`, for a cursor that is not recognized.
