@@ -69,7 +69,7 @@ def nothing_at(path: str, value: Any) -> TabulationError:
     names = ", ".join(repr(excerpt(name, 40)) for name in list(paths)[:10])
     return TabulationError(
         f"There is no list of records at {excerpt(path)!r}.",
-        f"There are: {names}." if names else "The data contains no list.",
+        f"There are: {names}." if names else "The records contain no lists; leave out records=.",
         about="records",
     )
 
