@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from sys import intern
 from typing import TYPE_CHECKING, Any, Protocol
 
 import httpx
@@ -130,7 +131,8 @@ def through(tape: Tape | None, outgoing: Outgoing) -> Flow[httpx.Response]:
         tape.refuse_recorded_values(recorded)
     TRAFFIC.sent += 1
     clock, ledger = outgoing.clock, outgoing.ledger
-    call = Call(clock.now(), outgoing.interface, request.method, outgoing.path, since=clock.monotonic())
+    method = intern(request.method)  # a text of its own for each of many calls takes memory
+    call = Call(clock.now(), outgoing.interface, method, outgoing.path, since=clock.monotonic())
     try:
         response = yield from (outgoing.send(call) if outgoing.places is None else _in_place(outgoing, call))
     except RECORDABLE as error:

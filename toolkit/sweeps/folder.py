@@ -6,7 +6,7 @@ interruption only leaves less to do for the next run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -59,15 +59,15 @@ class Folder:
 
     @property
     def answered(self) -> int:
-        """Number of keys that are finished in a part."""
-        return len(self._finished)
+        """Number of keys that are finished in a part; those of two parts count twice until `repair`."""
+        return sum(len(part.note.keys) for part in self.parts.values())
 
     def is_answered(self, key: Key) -> bool:
-        """Check whether a key is finished in a part."""
+        """Check whether a key was finished in a part when the folder was loaded."""
         return key in self._finished
 
     def is_finished(self, key: Key) -> bool:
-        """Check whether a key was answered, with rows, without, or with a final failure."""
+        """Check whether a key was answered then, with rows or without, or has a final failure."""
         return key in self._finished or ((failure := self.failures.get(key)) is not None and failure.is_final)
 
     def load(self) -> None:
@@ -76,10 +76,12 @@ class Folder:
         Raises:
             ConfigurationError: if they belong to another sweep, or to none.
         """
-        self.parts, foreign = {}, {}
+        self.parts, self._finished, foreign = {}, set(), {}
         for name in self.place.names("parts"):
             try:
-                self._note_part(self._read("parts", name))
+                part = self._read("parts", name)
+                self._note_part(part)
+                self._finished.update(part.note.keys)
             except ForeignFile as reason:
                 foreign[name] = str(reason)
         self._load_failures()
@@ -171,7 +173,7 @@ class Folder:
         own = [part for name, part in self.parts.items() if _number(name, writer)]
         return max(own, key=lambda part: _number(part.name, writer), default=None)
 
-    def table(self, order: Mapping[Key, int]) -> pd.DataFrame:
+    def table(self, order: Collection[Key]) -> pd.DataFrame:
         """Return the rows of all parts in this order of their keys; other keys come last, in the order of parts."""
         from toolkit.sweeps.rows import joined
         from toolkit.tables.arrow_text import frame_of
@@ -203,16 +205,12 @@ class Folder:
             raise ForeignFile("it is not a Parquet file")
         try:
             with self.place.open(area, name) as file:
-                part = read_part(name, file)
+                return read_part(name, file)
         except OSError as error:
             raise ForeignFile("it cannot be read") from error
-        return part
 
     def _note_part(self, part: SweepPart) -> None:
         self._check(part.note)
-        old = self.parts.get(part.name)
-        if old is None or len(old.note.keys) <= len(part.note.keys):
-            self._finished.update(part.note.keys)
         self.parts[part.name] = SweepPart(part.name, part.note, _plain(part.schema), part.rows)
 
     def _check(self, note: Note) -> None:

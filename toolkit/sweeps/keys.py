@@ -81,7 +81,7 @@ class KeySource:
 
     Attributes:
         kind: the kind of the keys; None until there is one.
-        order: the position of each key among the keys so far.
+        order: the keys so far, in their order.
         total: number of all keys, or None if the iterable does not know.
         skipped: number of keys that were finished or came twice.
         finished: number of keys that were finished.
@@ -99,7 +99,7 @@ class KeySource:
             )
         length = operator.length_hint(keys, -1)
         self.kind = kind
-        self.order: dict[Key, int] = {}
+        self.order: dict[Key, None] = {}
         self.total = length if length >= 0 else None
         self.skipped = 0
         self.finished = 0
@@ -119,7 +119,7 @@ class KeySource:
                 if kind != self.kind:
                     self._note_kind(key, kind)
                 if key not in self.order:
-                    self.order[key] = len(self.order)
+                    self.order[key] = None
                     if not self._finished(key):
                         return key
                     self.finished += 1

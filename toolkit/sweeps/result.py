@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Collection, Coroutine, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -38,10 +38,10 @@ class Repeatable(Protocol):
 
     def folder(self) -> Folder: ...
 
-    def run(self, keys: Iterable[Any] | None, *, order: Mapping[Key, int] | None) -> SweepResult: ...
+    def run(self, keys: Iterable[Any] | None, *, order: Collection[Key] | None) -> SweepResult: ...
 
     def run_async(
-        self, keys: Iterable[Any] | None, *, order: Mapping[Key, int] | None
+        self, keys: Iterable[Any] | None, *, order: Collection[Key] | None
     ) -> Coroutine[Any, Any, SweepResult]: ...
 
 
@@ -56,7 +56,7 @@ class SweepResult:
         earlier: number of keys that earlier runs had finished, for which nothing was requested.
     """
 
-    def __init__(self, job: Repeatable, folder: Folder, order: Mapping[Key, int], *, earlier: int = 0) -> None:
+    def __init__(self, job: Repeatable, folder: Folder, order: Collection[Key], *, earlier: int = 0) -> None:
         self.into = job.into
         self.answered = folder.answered
         self.failed = len(folder.failures)
@@ -81,8 +81,8 @@ class SweepResult:
         `tries` counts requests over all runs.
         """
         folder = self._job.folder()
-        last = len(self._order)
-        failures = sorted(folder.failures.values(), key=lambda failure: self._order.get(failure.key, last))
+        failures = [folder.failures.pop(key) for key in self._order if key in folder.failures]
+        failures += folder.failures.values()
         return failures_frame(failures, folder.kind)
 
     def retry(self) -> SweepResult | Coroutine[Any, Any, SweepResult]:

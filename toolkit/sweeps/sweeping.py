@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -192,7 +192,7 @@ class Job:
     cluster: Any = None
 
     def run(
-        self, keys: Iterable[Any] | None, *, resume: bool = True, order: Mapping[Key, int] | None = None
+        self, keys: Iterable[Any] | None, *, resume: bool = True, order: Collection[Key] | None = None
     ) -> SweepResult:
         """Ask for keys with a synchronous client; None for those that failed, in the order of an earlier result."""
         release = self.place.lock()
@@ -213,7 +213,7 @@ class Job:
         return self._result(folder, source, order)
 
     async def run_async(
-        self, keys: Iterable[Any] | None, *, resume: bool = True, order: Mapping[Key, int] | None = None
+        self, keys: Iterable[Any] | None, *, resume: bool = True, order: Collection[Key] | None = None
     ) -> SweepResult:
         """Ask for keys with an asynchronous client; see `run`."""
         if self.cluster is not None:
@@ -261,7 +261,7 @@ class Job:
             )
         return folder
 
-    def _result(self, folder: Folder, source: KeySource, order: Mapping[Key, int] | None) -> SweepResult:
+    def _result(self, folder: Folder, source: KeySource, order: Collection[Key] | None) -> SweepResult:
         if source.finished and not folder.answered:
             warn(
                 f"{count_text(source.finished, 'key')} failed in an earlier run and so nothing was requested for them. "
