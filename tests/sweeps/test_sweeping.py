@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import warnings
+from collections import Counter
 
 import httpx
 import pandas as pd
@@ -15,6 +16,7 @@ from toolkit.core.clock import ManualClock
 from toolkit.sweeps import folder as folder_module
 from toolkit.sweeps import recorder
 from toolkit.sweeps.outcomes import KeyFailure
+from toolkit.tables import flatten
 
 KEYS = [f"acc-{number}" for number in range(40)]
 
@@ -611,3 +613,20 @@ def test_a_key_that_fails_while_failures_are_written(session, answering, tmp_pat
     monkeypatch.setattr(folder_module, "failures_table", meanwhile)
     folder.write_failures()
     assert list(result._job.folder().failures) == ["acc-1"]
+
+
+def test_a_page_that_does_not_fit_beside_other_keys_leaves_nothing_behind(session, answering, tmp_path, monkeypatch):
+    """All pages of a key count or none, so that the rows of other keys stay beside their keys."""
+    monkeypatch.setattr(flatten, "_MANY_CELLS", 100)
+    monkeypatch.setattr(flatten, "_SPARSE", 2)
+    wide = [{f"n{number}": 1} for number in range(8)]
+
+    def answer(request):
+        if request.url.path == "/v1/b" and not request.url.query:
+            return answering.reply([{"n0": 2}], headers={"Link": '</v1/b?page=2>; rel="next"'})
+        return answering.reply([{"n0": 1}] * 20 if request.url.path != "/v1/b" else wide)
+
+    answering.answer = answer
+    result = tk.sweep(session.broker, ["a", "b", "c"], lambda key: f"/v1/{key}", into=tmp_path / "rows", at_once=1)
+    assert result.failures()["key"].tolist() == ["b"]
+    assert Counter(result.table()["key"]) == {"a": 20, "c": 20}

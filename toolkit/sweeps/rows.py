@@ -95,6 +95,8 @@ class Batch:
                 _add(self._make_builder(), answers)
             count = _add(self._builder, answers)
         except (TabulationError, ServiceError) as error:
+            if self._builder.count > self.rows:  # a page that fits by itself, but not the rows of other keys
+                self._builder = self._built(self._bodies)
             return self._failure(outcome.key, error, [answer.content for answer in answers])
         self.rows += count
         self._counts.append(count)
@@ -119,13 +121,16 @@ class Batch:
         rows: list[KeyedRows] = []
         failures: list[KeyFailure] = []
         for half in (slice(part.start, middle), slice(middle, part.stop)):
-            again = self._make_builder()
-            for bodies in self._bodies[half]:
-                _add(again, bodies)
-            more_rows, more_failures = self._finish(again, half, kind)
+            more_rows, more_failures = self._finish(self._built(self._bodies[half]), half, kind)
             rows += more_rows
             failures += more_failures
         return rows, failures
+
+    def _built(self, bodies: Iterable[Iterable[bytes]]) -> TableBuilder:
+        builder = self._make_builder()
+        for pages in bodies:
+            _add(builder, pages)
+        return builder
 
     def _keyed(self, builder: TableBuilder, keys: list[Key], counts: list[int], kind: KeyKind) -> KeyedRows:
         import numpy as np
