@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from threading import Event
 from types import SimpleNamespace
 
 import httpx
@@ -25,12 +26,14 @@ class Threads:
         shares: the shares that were submitted.
         doubled: numbers of shares that two workers ask for at the same time.
         cancelled: number of futures that were cancelled.
+        ended: set when futures are cancelled.
     """
 
     def __init__(self, workers, doubled=()):
         self._threads = ThreadPoolExecutor(2 * workers)
         self._workers = workers
         self.shares, self.doubled, self.cancelled, self.most = [], doubled, 0, 0
+        self.ended = Event()
 
     def count(self):
         return self._workers
@@ -48,6 +51,7 @@ class Threads:
 
     def cancel(self, futures):
         self.cancelled += len(futures)
+        self.ended.set()
         wait(futures)
 
 
@@ -177,6 +181,8 @@ def test_an_error_of_a_worker_ends_the_sweep(begun, service):
     def answer(request):
         if request.url.path.endswith("/25"):
             raise tk.TokenError("The loan has ended.")
+        if request.url.path.endswith("/100"):  # of the other task, which is under way until it is cancelled
+            pool.ended.wait(10)
         return service.reply([{"n": 1}])
 
     service.answer = answer
