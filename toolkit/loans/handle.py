@@ -22,8 +22,6 @@ _MOST_SESSIONS: Final = 16  # loans that a worker process remembers
 _OPENING: Final = threading.Lock()
 _SESSIONS: Final[dict[str, Session | AsyncSession]] = {}
 _LENT_HERE: Final[dict[str, Session | AsyncSession]] = {}
-
-
 _NAMES: Final = frozenset(
     name for part in Session.__mro__ for name in (*vars(part), *vars(part).get("__annotations__", ()))
 )

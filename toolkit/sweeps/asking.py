@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator, Iterable
 from http import HTTPStatus
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import httpx
 
@@ -13,12 +13,11 @@ from toolkit.core.escaping import excerpt
 from toolkit.core.ledger import TRIES
 from toolkit.session.pages import Walk
 from toolkit.sweeps.keys import Key
-from toolkit.sweeps.outcomes import Answered, KeyFailure, is_passing
+from toolkit.sweeps.outcomes import LONGEST_REASON, Answered, KeyFailure, is_passing
 from toolkit.sweeps.plan import Plan
 
 Outcome: TypeAlias = Answered | KeyFailure
 Asking: TypeAlias = Generator[httpx.Request, httpx.Response, Outcome]
-_LONGEST_REASON: Final = 200  # characters
 
 
 def asking(plan: Plan, key: Key, *, message_of: Callable[[httpx.Response], str]) -> Asking:
@@ -102,7 +101,7 @@ def _go_on(walk: Walk, response: httpx.Response) -> str:
     try:
         walk.go_on(response)
     except (ServiceError, UnsafeAddress) as error:
-        return excerpt(error.what, _LONGEST_REASON)
+        return excerpt(error.what, LONGEST_REASON)
     return ""
 
 
@@ -117,4 +116,4 @@ def _status_reason(response: httpx.Response, message_of: Callable[[httpx.Respons
     except ValueError:
         words = f"status {response.status_code}"
     message = message_of(response)
-    return excerpt(f"{words}: {message}" if message else words, _LONGEST_REASON)
+    return excerpt(f"{words}: {message}" if message else words, LONGEST_REASON)

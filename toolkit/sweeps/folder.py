@@ -102,17 +102,14 @@ class Folder:
 
         Call it only while no other sweep writes here.
         """
-        seen: set[Key] = set()
-        for name, part in list(self.parts.items()):
-            twice = seen.intersection(part.note.keys)
-            seen.update(part.note.keys)
+        for part, twice in self._overlaps():
             if twice:
                 rows = self.rows_of(part).without(twice, part.note.kind or "text")
                 if rows.keys:
-                    self.write_part(name, rows)
+                    self.write_part(part.name, rows)
                 else:
-                    self.place.remove("parts", name)
-                    del self.parts[name]
+                    self.place.remove("parts", part.name)
+                    del self.parts[part.name]
         of_workers = f"{_FAILURES}-"
         left = [name for name in self.place.names("beside") if name.startswith(of_workers) or name.endswith(PARTIAL)]
         if any(name.startswith(of_workers) for name in left):
@@ -178,21 +175,23 @@ class Folder:
         from toolkit.sweeps.rows import joined
         from toolkit.tables.arrow_text import frame_of
 
-        parts = list(self._disjoint())
+        parts = []
+        for part, twice in self._overlaps():  # a worker may have written a part after the sweep had ended
+            rows = self.rows_of(part)
+            parts.append(rows.without(twice, part.note.kind or "text") if twice else rows)
         if not parts:
             return frame_of({KEY: key_array([], self.kind or "text")}, 0)
         rows = joined(parts)
         table = _sorted(rows, order, self.kind or "text")
         return frame_of(dict(zip(table.column_names, table.columns, strict=True)), table.num_rows)
 
-    def _disjoint(self) -> Iterator[KeyedRows]:
-        """Yield the rows of all parts, each key once, even if a worker wrote a part after the sweep had ended."""
+    def _overlaps(self) -> Iterator[tuple[SweepPart, set[Key]]]:
+        """Yield each part, and those of its keys that parts before it have as well."""
         seen: set[Key] = set()
-        for part in self.parts.values():
+        for part in list(self.parts.values()):
             twice = seen.intersection(part.note.keys)
             seen.update(part.note.keys)
-            rows = self.rows_of(part)
-            yield rows.without(twice, part.note.kind or "text") if twice else rows
+            yield part, twice
 
     def rows_of(self, part: SweepPart) -> KeyedRows:
         """Return the rows of a part as the file is now, which a failed write may have replaced."""

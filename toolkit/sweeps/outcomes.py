@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 # Besides 5xx, statuses after which asking again may help: a timeout (RFC 9110 section 15.5.9) and too many requests
 # (RFC 6585 section 4).
 _PASSING: Final = (408, 429)
+LONGEST_REASON: Final = 200  # characters
 
 
 @dataclass(frozen=True, slots=True)

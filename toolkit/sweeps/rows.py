@@ -12,7 +12,7 @@ from toolkit.core.escaping import excerpt
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.sweeps.definition import Definition
 from toolkit.sweeps.keys import Key, KeyKind, key_array
-from toolkit.sweeps.outcomes import Answered, KeyFailure
+from toolkit.sweeps.outcomes import LONGEST_REASON, Answered, KeyFailure
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from toolkit.tables.joining import TableBuilder
 
 KEY: Final = "key"
-_LONGEST_REASON: Final = 200  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +146,7 @@ class Batch:
 
     def _failure(self, key: Key, error: TabulationError | ServiceError, bodies: Iterable[bytes]) -> KeyFailure:
         quotes = any(map(self._is_secret, bodies))
-        reason = "The answer cannot be read as a table." if quotes else excerpt(error.what, _LONGEST_REASON)
+        reason = "The answer cannot be read as a table." if quotes else excerpt(error.what, LONGEST_REASON)
         return KeyFailure(key, 200, reason, is_final=True)
 
 
