@@ -245,7 +245,7 @@ class Folder:
             raise ConfigurationError(
                 f"The folder of a sweep holds nothing else, but {what}", "Sweep into a new folder.", about="into"
             )
-        warn(f"{what} It is left as it is; remove it, or readers of the folder will stumble over it.")
+        warn(f"{what} It is left as it is; remove it, or other programs cannot read the folder.")
 
 
 def _suffix(writer: str) -> str:
@@ -253,7 +253,7 @@ def _suffix(writer: str) -> str:
 
 
 def _number(name: str, writer: str) -> int:
-    """Return the number of a part of this writer, from 1; 0 if the file is none of its parts."""
+    """Return the number of a part of this writer, from 1; 0 if the file is not one of its parts."""
     digits = name.removeprefix(_PART).removesuffix(_suffix(writer))
     return int(digits) if digits.isascii() and digits.isdigit() else 0
 

@@ -2,8 +2,8 @@
 
 A store of objects replaces an object in one step, so a part is written in one. It has no locks: the object `lock`
 names the process and is renewed every few seconds; one that was not renewed for a minute was left by a sweep that was
-killed. Two sweeps that begin in the same instant are not told of each other. File systems that are no stores of objects
-may show a half written file after a crash: it is told, and left.
+killed. Two sweeps that begin in the same instant do not notice each other. File systems that are not stores of objects
+may have a half written file after a crash: the next run warns of it and leaves it.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ _WARN_AT: Final = 100
 
 
 class Streak:
-    """Counts failures in a row, and raises when the service is evidently not there for any key.
+    """Counts failures in a row, and raises when the service answers no key.
 
     Args:
         at_once: number of keys that are asked for at the same time; the limit is at least twice that.
