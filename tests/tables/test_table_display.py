@@ -165,3 +165,15 @@ def test_any_table_can_be_shown(rows, has_same_names):
     table = readable(pd.DataFrame(rows, columns=["a", "a" if has_same_names else "b"], dtype=object))
     assert repr(table).endswith(f"[{len(rows)} row{'' if len(rows) == 1 else 's'} x 2 columns]")
     assert table._repr_html_().count("<tr>") == len(rows)
+
+
+def test_long_texts_leave_room_for_the_last_columns():
+    """Texts that are cut anyway are cut shorter if all columns fit then; whoever sets a width gets that width."""
+    instant = "2026-05-12 09:30:00Z"
+    table = readable(pd.DataFrame({"left": ["x" * 90], "at": [instant], "right": ["y" * 90], "change": [1.5]}))
+    header, row, size = repr(table).splitlines()
+    assert header.split() == ["left", "at", "right", "change"]
+    assert row.split() == ["0", "x" * 15 + "…", *instant.split(), "y" * 15 + "…", "1.50"]
+    assert size == "[1 row x 4 columns]"
+    with pd.option_context("display.max_colwidth", 40):
+        assert "1 more column" in repr(table).replace("\n", " ")

@@ -29,6 +29,7 @@ SUMMARY: Final = "summary"
 
 _ROWS: Final = 20
 _TEXT: Final = 32  # characters
+_SHORT_TEXT: Final = 16  # characters, if all columns of a table fit into a line then
 _UUID_START: Final = 8
 _PANDAS_ROWS: Final = 60  # pandas's own default
 _PANDAS_TEXT: Final = 50
@@ -36,7 +37,7 @@ _LONGEST_NOTE: Final = 1000  # characters of a line
 _CENTS: Final = 2  # decimals, at least, of numbers that have any
 _MANY: Final = 10_000  # integers from here on have separators; years have none
 _MOST_DIGITS: Final = 15  # before the point; larger numbers are shown with an exponent
-_NAMES: Final = 8  # of columns that are not shown
+_NAMES: Final = 12  # of columns that are not shown
 _MISSING: Final = "–"  # noqa: RUF001 - a dash, as in printed tables
 _STYLE: Final = ".readable-table td { white-space: nowrap; }"
 _UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
@@ -154,16 +155,29 @@ def _has_uuids(values: pd.Series[Any]) -> bool:
 def _fitting(cells: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     """Return the first columns, as many as fit into a line of the terminal and at least one, and the gap between them.
 
-    The gap is two spaces, or one if all columns fit then.
+    The gap is two spaces, or one if all columns fit then. Texts that are cut are cut shorter if all columns fit then.
     """
     most: int = pd.get_option("display.max_columns") or cells.shape[1]
     width = _line_width()
-    widths = [max([len(str(name)), *map(len, cells.iloc[:, at])]) for at, name in enumerate(cells.columns[:most])]
     left = width - max(len(str(label)) for label in cells.index)
+    widths = _widths(cells.iloc[:, :most])
+    if sum(widths) + len(widths) > left and pd.get_option("display.max_colwidth") == _PANDAS_TEXT:
+        short = cells.iloc[:, :most].map(_cut)
+        if sum(_widths(short)) + len(widths) <= left:
+            cells, widths = short, _widths(short)
     if sum(widths) + 2 * len(widths) > left >= sum(widths) + len(widths):
         return cells.iloc[:, :most], " "
     ends = np.cumsum([size + 2 for size in widths])
     return cells.iloc[:, : max(1, int(np.searchsorted(ends, left, side="right")))], "  "
+
+
+def _widths(cells: pd.DataFrame) -> list[int]:
+    return [max([len(str(name)), *map(len, cells.iloc[:, at])]) for at, name in enumerate(cells.columns)]
+
+
+def _cut(text: str) -> str:
+    """Return less of a text that was cut before; numbers and instants never are."""
+    return f"{text[: _SHORT_TEXT - 1]}…" if text.endswith("…") and len(text) > _SHORT_TEXT else text
 
 
 def _line_width() -> int:
