@@ -112,3 +112,19 @@ def test_malformed(body):
     """Malformed JSON always raises the same kind of error."""
     with pytest.raises(TabulationError, match="not JSON"):
         Body(body).parse()
+
+
+@pytest.mark.parametrize(
+    ("content", "content_type", "advice"),
+    [
+        (b"", "", "without a body"),
+        (b"a,b\n1,2\n", "text/csv; charset=utf-8", "read_csv"),
+        (b'{"id": 1}\n{"id": 2}\n', "application/x-ndjson", "each line is JSON"),
+        (b"<html>", "text/html", "login page"),
+    ],
+)
+def test_advice_about_what_is_not_json(content, content_type, advice):
+    """Nothing, CSV and lines of JSON are told from a page for people."""
+    with pytest.raises(TabulationError) as caught:
+        Body(content, content_type).parse()
+    assert advice in caught.value.next_step

@@ -108,6 +108,20 @@ def test_nothing_at_the_path():
         choose_rows(ACCOUNTS, "cash")
 
 
+@pytest.mark.parametrize(
+    ("record", "advice"),
+    [
+        ({"id": 1, "legs": [{"n": 1}]}, "The records are at 'orders'. Inside them: 'legs'."),
+        ({"id": 1}, "The records are at 'orders'. The records contain no lists; leave out records=."),
+    ],
+)
+def test_nothing_at_the_path_of_an_envelope(record, advice):
+    """Where the records of an envelope are is said, beside the lists inside them."""
+    with pytest.raises(TabulationError, match="no list of records at 'items'") as caught:
+        choose_rows({"orders": [record, record], "total": 2}, "items")
+    assert caught.value.next_step == advice
+
+
 def test_no_records_no_children():
     """A path into a page without records gives no rows."""
     assert choose_rows([], "positions") == Rows([])

@@ -231,7 +231,7 @@ def test_rows_of_lists_in_lists():
     assert list(frame.columns) == ["parent.id", "symbol", "legs.id", "number", "price"]
     assert frame["legs.id"].tolist() == ["l", "l"]
     assert tabulate({"orders": orders}, records="orders.legs.fills").columns[0] == "orders.id"
-    with pytest.raises(TabulationError, match=r"There are: 'legs', 'legs\.fills'\."):
+    with pytest.raises(TabulationError, match=r"Inside them: 'legs', 'legs\.fills'\."):
         tabulate({"orders": orders}, records="fills")
 
 

@@ -82,7 +82,10 @@ class Credentials(ABC):
         raise AttributeError(f"{type(self).__name__} is immutable; make new credentials instead")
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise TypeError("credentials cannot be pickled: they would reach a disk or another process as plain text")
+        raise TypeError(
+            "credentials cannot be pickled: they would reach a disk or another process as plain text; "
+            "tk.lend(session, cluster) lends a session to the workers of a Dask cluster"
+        )
 
     def __copy__(self) -> Credentials:
         return self

@@ -30,8 +30,8 @@ def lend(session: Session | AsyncSession, cluster: Client) -> Loan:
     The handle `lent` holds no secret, and works as a session in the tasks. The credentials stay here: this process
     requests the access tokens, renews them before they expire, and publishes them for the workers with a Dask
     `Variable`. So each token is one request, however many workers there are. A worker whose token is refused asks for
-    the newest one and repeats its call once, as a session does. Workers raise TokenError when the loan has ended, and
-    within a token's lifetime when this process is gone.
+    the newest one and repeats its call once, as a session does. When the loan has ended or this process is gone,
+    workers get no other token: they raise TokenError, at the latest when the token that they hold expires.
 
     A rate (`per_second`) is divided by the workers of the moment; calls of this process come on top of it.
 

@@ -174,7 +174,8 @@ class _Session(Generic[ClientType]):
     def calls(self, *, last: int | None = None) -> pd.DataFrame:
         """Return one row for each call, token requests included.
 
-        For the columns, see `toolkit.tables.session_tables.calls_table`.
+        A call that was sent several times has one row, with the number of `tries`; `when`, `status` and `elapsed` are
+        those of the last one. For the other columns, see `toolkit.tables.session_tables.calls_table`.
 
         Args:
             last: number of calls to return, the latest ones; None for all. Calls keep their numbers.

@@ -62,7 +62,7 @@ class Body:
             advice = "Pass a response, its JSON as text or bytes, or a value such as a list of dicts."
         else:
             what = "The answer is not JSON"
-            advice = "It may be a login page or the page of a proxy: check the address in the settings."
+            advice = self._advice()
         if isinstance(error, json.JSONDecodeError):
             what += f" (line {error.lineno}, column {error.colno})"
         if self.content_type:
@@ -71,6 +71,17 @@ class Body:
             return TabulationError(f"{what}; it is empty.", advice)
         beginning = self.content[: 4 * SHOWN].decode("utf-8", "replace")
         return TabulationError(f"{what}; it begins with {excerpt(beginning, SHOWN)!r}.", advice)
+
+    def _advice(self) -> str:
+        """Return what to do about the body of a response that is not JSON."""
+        if not self.content.strip():
+            return "A response without a body has no rows: check the method and the path, and `response.status_code`."
+        if (self.content_type or "").lower().startswith("text/csv"):
+            return "pandas reads CSV: pd.read_csv(io.BytesIO(response.content))."
+        lines = self.content.split(b"\n", 2)[:2]
+        if len(lines) == 2 and all(line.strip().startswith(b"{") and line.strip().endswith(b"}") for line in lines):
+            return "If each line is JSON, pass them one by one: [json.loads(line) for line in response.iter_lines()]."
+        return "It may be a login page or the page of a proxy: check the address in the settings."
 
 
 # Advice for a status, or for a class of statuses (RFC 9110, section 15; for 429 RFC 6585, section 4).

@@ -119,7 +119,7 @@ class _Reader:
             arounds = ((members, Around((), (UNNAMED_LIST,), carried, in_list=True)) for members, carried in opened)
             parts = [part for members, around in arounds for part in self._below(members, path, around, key)]
         if not parts and records != []:
-            raise nothing_at(path, records)
+            raise nothing_at(path, records, () if place is None else place.path)
         return parts
 
     def _below(self, value: Any, path: str, around: Around, key: str | None) -> Iterator[Part]:

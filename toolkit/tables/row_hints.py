@@ -63,15 +63,19 @@ def no_keys(path: KeyPath) -> TabulationError:
     )
 
 
-def nothing_at(path: str, value: Any) -> TabulationError:
-    """Return the error about a path that leads to no list, with the paths that do."""
+def nothing_at(path: str, value: Any, inside: KeyPath = ()) -> TabulationError:
+    """Return the error about a path that leads to no list, with the paths that do.
+
+    Args:
+        path: the path.
+        value: the records, or the data.
+        inside: path of the records in their envelope.
+    """
     paths = dict.fromkeys(_paths(value, _LEVELS))
     names = ", ".join(repr(excerpt(name, 40)) for name in list(paths)[:10])
-    return TabulationError(
-        f"There is no list of records at {excerpt(path)!r}.",
-        f"There are: {names}." if names else "The records contain no lists; leave out records=.",
-        about="records",
-    )
+    start, there = (f"The records are at {_names([inside])}. ", "Inside them") if inside else ("", "There are")
+    advice = start + (f"{there}: {names}." if names else "The records contain no lists; leave out records=.")
+    return TabulationError(f"There is no list of records at {excerpt(path)!r}.", advice, about="records")
 
 
 def _paths(value: Any, levels: int) -> Iterator[str]:
