@@ -45,7 +45,7 @@ def test_arguments_of_tabulate(open_session, service, name, is_async):
     with pytest.raises(tk.ConfigurationError) as caught:
         finished(session.accounts(**{name: "decimal"}))
     assert caught.value.about == name
-    assert f"tk.tabulate(tk.pages(client, path), {name}=...)" in caught.value.next_step
+    assert f"tk.tabulate(tk.pages(session.trading, '/v2/account'), {name}=...)" in caught.value.next_step
     assert service.requests == []
 
 

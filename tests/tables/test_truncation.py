@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import warnings
 
 import httpx
 import pytest
 
+import toolkit as tk
 from toolkit.tables import tabulate
 from toolkit.tables.truncation import without_records
 
@@ -51,3 +53,35 @@ def test_a_large_page(following):
         warnings.simplefilter("always")
         assert len(tabulate(response)) == len(RECORDS)
     assert ["one page of a list" in str(warning.message) for warning in caught] == [True] * (following is not None)
+
+
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        (list, ""),
+        (lambda pages: [*pages][::-1], ""),
+        (lambda pages: itertools.islice(pages, 3), ""),
+        (lambda pages: itertools.islice(pages, 2), "lacks pages of a list"),
+        (lambda pages: [next(iter(pages))], "is one page of a list"),
+    ],
+)
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_pages_that_are_not_there(read, said, by_hand):
+    """A list or an iterator of pages gives a warning if they name a page that is not among them, and only then."""
+
+    def answer(request):
+        page = int(request.url.params.get("page_token", "1"))
+        return httpx.Response(
+            200, json={"items": [{"id": page}], "next_page_token": str(page + 1) if page < 3 else None}
+        )
+
+    client = httpx.Client(transport=httpx.MockTransport(answer), base_url="https://svc.example", params={"a": 1})
+
+    def pages():
+        for token in (1, 2, 3):
+            yield client.get("/v1/items", params={"a": 1, "page_token": token})
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tabulate(read(pages() if by_hand else tk.pages(client, "/v1/items")))
+    assert [said in str(warning.message) for warning in caught] == ([True] if said else [])

@@ -12,7 +12,7 @@ from toolkit.core.user_code import warn
 from toolkit.local.progress import Loop
 from toolkit.tables.json_body import refuse_error_status
 from toolkit.transport.network import as_toolkit_error
-from toolkit.transport.next_page import Cursor, NextPage, check_origin, next_page
+from toolkit.transport.next_page import IS_FOLLOWED, Cursor, NextPage, check_origin, next_page
 
 _Error = TypeVar("_Error", bound=ToolkitError)
 _OWN_HEADERS: Final = frozenset({b"host", b"cookie"})  # those that the client sets for each request
@@ -190,6 +190,7 @@ class Walk:
         """
         self.request = None
         following = next_page(response, cursor=self._cursor)
+        response.extensions[IS_FOLLOWED] = True
         if following is None:
             return
         if following.url is None:
@@ -205,7 +206,9 @@ class Walk:
             )
         self._asked.add(url)
         self.number += 1
-        self.request = self._client.build_request("GET", following.url, headers=self._headers)
+        # httpx drops the query of a URL for a client that has parameters of its own.
+        params = following.url.params if self._client.params else None
+        self.request = self._client.build_request("GET", following.url, params=params, headers=self._headers)
 
     def failure(self, error: httpx.TransportError | httpx.DecodingError) -> ToolkitError:
         """Return the error for a page that got no answer, or one that cannot be decoded."""

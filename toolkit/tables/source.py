@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any
 
@@ -19,6 +19,7 @@ from toolkit.tables.joining import TableBuilder, add_page, pages_in
 from toolkit.tables.json_body import body_of, is_response
 from toolkit.tables.json_columns import is_table, records_of
 from toolkit.tables.row_choice import choose_rows
+from toolkit.tables.truncation import UnreadPages
 from toolkit.transport.provenance import provenance_of
 
 
@@ -29,6 +30,7 @@ class RowSource:
     Attributes:
         data, path, key: as `data`, `records` and `key` of `tabulate`.
         hint, is_record: as in `row_choice.Rows`, after a reading.
+        unread: the pages that answers name and that are not among them, after a reading.
         provenance: where the data came from, in words, if it is an answer to a session or a table of one.
     """
 
@@ -37,6 +39,7 @@ class RowSource:
     key: str | None = None
     hint: str = ""
     is_record: bool = False
+    unread: UnreadPages = field(default_factory=UnreadPages)
     provenance: str | None = None
 
     def __post_init__(self) -> None:
@@ -68,6 +71,7 @@ class RowSource:
         if pages is not None:
             return self._read_pages(pages, numbers, exact)
         self.provenance = self.data.attrs.get("source") if is_table(self.data) else provenance_of(self.data)
+        self.unread.note(self.data)
         return self._read_all(self.data, numbers, exact)
 
     def _read_all(self, data: Any, numbers: Numbers, exact: Sequence[str]) -> tuple[dict[str, Column], int]:
@@ -83,11 +87,13 @@ class RowSource:
         ahead = list(islice(pages, 2))
         self.provenance = provenance_of(ahead[0]) if ahead else None
         if len(ahead) == 1 and is_response(ahead[0]):
+            self.unread.note(ahead[0])
             return self._read_all(ahead[0], numbers, exact)
         # The pages go by once, so all digits are kept if they may be needed.
         builder = TableBuilder(numbers="text" if exact else numbers, records=self.path, key=self.key)
         for number, page in enumerate(chain(ahead, pages), 1):
             add_page(builder, page, number)
+            self.unread.note(page)
         self.hint, self.is_record = builder.hint, builder.is_record
         return builder.columns(), builder.count
 

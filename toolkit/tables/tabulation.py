@@ -15,7 +15,6 @@ from toolkit.tables.arrow_text import Numbers
 from toolkit.tables.frames import table_of
 from toolkit.tables.schema_columns import wanted_schema
 from toolkit.tables.source import RowSource
-from toolkit.tables.truncation import warn_of_more
 
 
 def tabulate(
@@ -87,7 +86,7 @@ def tabulate(
     Args:
         data: a response, JSON as bytes or text, a parsed value, or a table if `records` names its column; or pages:
             `tk.pages(...)`, a list of responses, or any iterator over responses. Their rows are joined while they
-            arrive, and have the types of all together. A single response that names a next page gives a warning.
+            arrive, and have the types of all together. If they name a page that is not among them, a warning says so.
         numbers: "float", "decimal" or "text".
         dtypes: maps columns to dtypes of pandas, NumPy or Arrow, which take precedence over the rules above. Text is
             read as that dtype. A value that would lose its fraction or a digit is refused, except that a fraction
@@ -107,11 +106,14 @@ def tabulate(
             both `dtypes` and `schema`.
         ValueError: if `numbers` is anything else.
     """
-    return _table(RowSource(data, records, key), numbers, dtypes or {}, schema, hints_at_lists=True)
+    source = RowSource(data, records, key)
+    table = _table(source, numbers, dtypes or {}, schema, hints_at_lists=True)
+    source.unread.warn()
+    return table
 
 
 def account_table(responses: Any) -> pd.DataFrame:
-    """Return the table of answers of accounts, as `tabulate` does, without a hint that an account has lists."""
+    """Return the table of answers of accounts, as `tabulate` does, without hints at lists and at pages to come."""
     return _table(RowSource(responses), "float", {}, None, hints_at_lists=False)
 
 
@@ -132,7 +134,6 @@ def _table(
         table.attrs["source"] = source.provenance
     if source.hint and (hints_at_lists or not source.is_record):
         warn(source.hint)
-    warn_of_more(source.data)
     return table
 
 

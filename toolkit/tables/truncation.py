@@ -1,4 +1,4 @@
-"""The warning about a table that is only one page of a list."""
+"""The warning about a table that lacks pages of a list."""
 
 from __future__ import annotations
 
@@ -11,20 +11,39 @@ from toolkit.tables.arrow_reader import WORTHWHILE
 from toolkit.tables.brackets import find_brackets, lists_within
 from toolkit.tables.flatten import MAX_DEPTH
 from toolkit.tables.json_body import is_response
-from toolkit.transport.next_page import next_page
+from toolkit.transport.next_page import IS_FOLLOWED, NextPage, next_page, url_of
 
 _LONG: Final = 16 * 1024  # bytes of a list that holds records rather than links to pages
 
 
-def warn_of_more(data: Any) -> None:
-    """Warn if the data is a response that says that there is more, and say how to get it."""
-    if not is_response(data) or not hasattr(data, "headers"):
-        return
-    following = next_page(data, content=without_records(bytes(data.content)))
-    if following is None:
-        return
-    how = following.advice or "tk.tabulate(tk.pages(client, path)) reads all pages."
-    warn(f"This table is one page of a list: {following.words}. {how}")
+class UnreadPages:
+    """The pages that answers name and that are not among these answers."""
+
+    def __init__(self) -> None:
+        self._answers = 0
+        self._read: set[str] = set()
+        self._named: list[NextPage] = []
+
+    def note(self, data: Any) -> None:
+        """Note an answer and what it says about the page after it; anything else says nothing."""
+        if not is_response(data) or not hasattr(data, "headers"):
+            return
+        self._answers += 1
+        self._read.add(str(url_of(data)))
+        if IS_FOLLOWED in getattr(data, "extensions", ()):
+            return
+        following = next_page(data, content=without_records(bytes(data.content)))
+        if following is not None:
+            self._named.append(following)
+
+    def warn(self) -> None:
+        """Warn if there are any, and say how to get them."""
+        unread = next((page for page in self._named if page.url is None or str(page.url) not in self._read), None)
+        if unread is None:
+            return
+        table = "is one page" if self._answers == 1 else "lacks pages"
+        how = unread.advice or "tk.tabulate(tk.pages(client, path)) reads all pages."
+        warn(f"This table {table} of a list: {unread.words}. {how}")
 
 
 def without_records(content: bytes) -> bytes:

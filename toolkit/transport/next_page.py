@@ -34,6 +34,7 @@ _ENVELOPE_IN_A_LIST: Final = re.compile(rb'\[\s*+\{\s*+"page"')  # [{"page": 1, 
 _BEGINNING: Final = 1000  # bytes, mostly white space, before the first member
 _SYMBOLIC_HOSTS: Final = frozenset(httpx.URL(symbolic_address(name)).host for name in ADDRESS_NAMES)
 _SHOWN: Final = 60  # characters of a name
+IS_FOLLOWED: Final = "toolkit.is_followed"  # extension of a response whose next page was asked for, or warned of
 _BY_HAND: Final = "It does not say how to ask for the rest: use the parameters that the service documents for pages."
 
 _WITH_CURSOR: Final = (
@@ -130,11 +131,11 @@ def _text_at(body: Any, path: str) -> tuple[bool, str]:
 
 
 def _at(response: httpx.Response, target: str, place: str) -> NextPage:
-    return _named(place, lambda: _url(response).join(target).copy_with(fragment=None))
+    return _named(place, lambda: url_of(response).join(target).copy_with(fragment=None))
 
 
 def _with_parameter(response: httpx.Response, name: str, text: str, place: str) -> NextPage:
-    return _named(place, lambda: _url(response).copy_set_param(name, text))
+    return _named(place, lambda: url_of(response).copy_set_param(name, text))
 
 
 def _named(place: str, url: Callable[[], httpx.URL]) -> NextPage:
@@ -147,7 +148,7 @@ def _named(place: str, url: Callable[[], httpx.URL]) -> NextPage:
     return NextPage(following, _names(place))
 
 
-def _url(response: Any) -> httpx.URL:
+def url_of(response: Any) -> httpx.URL:
     """Return the URL that was asked for; an empty one for a response that does not know it."""
     try:
         return httpx.URL(str(response.request.url))
