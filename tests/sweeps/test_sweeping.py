@@ -15,7 +15,10 @@ import toolkit as tk
 from toolkit.core.clock import ManualClock
 from toolkit.sweeps import folder as folder_module
 from toolkit.sweeps import recorder
+from toolkit.sweeps.definition import Definition
+from toolkit.sweeps.folder import Folder
 from toolkit.sweeps.outcomes import KeyFailure
+from toolkit.sweeps.storage import LocalPlace
 from toolkit.tables import flatten
 
 KEYS = [f"acc-{number}" for number in range(40)]
@@ -191,6 +194,16 @@ def test_files_of_others_are_not_touched(session, tmp_path):
     with pytest.warns(UserWarning, match=r"notes\.parquet is not a part .* incomplete"):
         tk.sweep(session.broker, KEYS[:4], path_of, into=into)
     assert foreign.read_bytes() == b"PAR1"
+    with pytest.raises(tk.ConfigurationError, match=r"notes\.parquet is not a part"):
+        tk.sweep(session.broker, KEYS[:1], path_of, into=into, resume=False)
+    assert len(list(into.glob("part-*"))) == 1
+
+
+def test_a_new_part_takes_no_name_of_another_file(tmp_path):
+    """The numbers of files that are not parts count, too."""
+    (tmp_path / "part-00007.parquet").write_bytes(b"PAR1")
+    definition = Definition(origin="https://svc.example", environment="broker-sandbox")
+    assert Folder(LocalPlace(tmp_path), definition).next_name() == "part-00008.parquet"
 
 
 def test_a_second_sweep_into_a_folder_is_told(session, tmp_path):
@@ -441,6 +454,9 @@ def test_a_replay_gives_the_same_table_without_a_network(settings, make_credenti
     assert sources[0] == "live calls, recorded>"
     assert sources[1].startswith("replayed, recorded ")
     assert shown[1][0].attrs["source"] == f"broker-sandbox · {sources[1].removesuffix('>')}"
+    with tk.Session(cassette="sweep", mode="none", settings=settings) as it:  # goes on in the folder of the recording
+        result = tk.sweep(it.broker, reversed(KEYS), path_of, into=tmp_path / "once" / "positions")
+    pd.testing.assert_frame_equal(result.table(), shown[0][0])
 
 
 def test_a_result_shows_what_is_there(session, answering, tmp_path):

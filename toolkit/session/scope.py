@@ -83,7 +83,7 @@ class Scope:
         ]
         self._shares_origin = bool(self._foreign_prefixes) or (own is not None and own.prefix != "")
         self._address_text = str(own or symbolic)
-        self._symbolic_text = symbolic
+        self.symbolic_text = symbolic
         self._own_text = None if own is None else str(own)
         # Most requests of a client have the same headers and path, so the last ones are not checked again.
         self._last_headers: RawHeaders = []
@@ -165,7 +165,7 @@ class Scope:
     def to_record(self, request: httpx.Request) -> str:
         """Return the request's URL at the symbolic address."""
         below = self._below(request.url)
-        return str(request.url) if below is None else self._symbolic_text + below.decode("ascii")
+        return str(request.url) if below is None else self.symbolic_text + below.decode("ascii")
 
     def _refuse_credentials(self, raw: RawHeaders) -> None:
         for name, _ in raw:

@@ -66,9 +66,14 @@ class InterfaceTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         return note_provenance(response, self._sender.source)
 
     def facts(self, origin: str) -> InterfaceFacts:
-        """Return who calls which interface, given its address."""
+        """Return who calls which interface, given its address.
+
+        With a cassette the address is the symbolic one, so that recording and replay are the same source of data.
+        """
         sender = self._sender
         cassette = sender.cassette_in_use()
+        if cassette is not None:
+            origin = self._scope.symbolic_text
         replays_only = cassette is not None and not cassette.records
         environment = Environment(str(sender.identity.environment))
         return InterfaceFacts(
@@ -82,7 +87,7 @@ class InterfaceFacts(NamedTuple):
     Attributes:
         environment: the environment that is called.
         interface: the interface.
-        origin: its address, as the client's base URL.
+        origin: its address, as the client's base URL; with a cassette, the address that stands for it in recordings.
         replays_only: True if a cassette answers all calls, so that nothing is sent.
         known: secrets that no display may repeat.
         source: where the answers come from, in words: `live calls`, or `replayed, recorded 12 May 2026`.

@@ -89,8 +89,17 @@ class Folder:
             self._tell(foreign)
 
     def clear(self) -> None:
-        """Remove all parts and failures, and nothing else."""
+        """Remove all parts and failures.
+
+        Raises:
+            ConfigurationError: if another file is among the parts; nothing is removed then.
+        """
         self.parts, self.failures, self.kind, self._finished = {}, {}, None, set()
+        for name in self.place.names("parts"):
+            try:
+                self._read("parts", name)
+            except ForeignFile as reason:
+                self._tell({name: str(reason)})
         for area in ("parts", "beside"):
             for name in self.place.names(area):
                 with suppress(ForeignFile):
@@ -160,10 +169,9 @@ class Folder:
         return len(self.failures) < before
 
     def next_name(self, writer: str = "") -> str:
-        """Return the name of the next part of a writer."""
-        last = self.last_part(writer)
-        number = 1 if last is None else _number(last.name, writer) + 1
-        return f"{_PART}{number:05}{_suffix(writer)}"
+        """Return the name of the next part of a writer, which no file has, not even one that is not a part."""
+        last = max((_number(name, writer) for name in self.place.names("parts")), default=0)
+        return f"{_PART}{last + 1:05}{_suffix(writer)}"
 
     def last_part(self, writer: str = "") -> SweepPart | None:
         """Return the last part of a writer, or None if there is none."""
@@ -243,7 +251,9 @@ class Folder:
         what = f"{excerpt(name, 60)} is not a part of this sweep: {reason}{rest}."
         if not self.parts and not self.failures:
             raise ConfigurationError(
-                f"The folder of a sweep holds nothing else, but {what}", "Sweep into a new folder.", about="into"
+                f"The folder of a sweep holds nothing else, but {what}",
+                "Remove that file, or sweep into a new folder.",
+                about="into",
             )
         warn(f"{what} It is left as it is; remove it, or other programs cannot read the folder.")
 
