@@ -646,3 +646,26 @@ def test_a_page_that_does_not_fit_beside_other_keys_leaves_nothing_behind(sessio
     result = tk.sweep(session.broker, ["a", "b", "c"], lambda key: f"/v1/{key}", into=tmp_path / "rows", at_once=1)
     assert result.failures()["key"].tolist() == ["b"]
     assert Counter(result.table()["key"]) == {"a": 20, "c": 20}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "error"),
+    [
+        ("keys", None, tk.ConfigurationError),
+        ("keys", "acc-1", tk.ConfigurationError),
+        ("at_once", 0, tk.ConfigurationError),
+        ("numbers", "int", tk.ConfigurationError),
+        ("cursor", "next", tk.ConfigurationError),
+        ("records", 5, tk.TabulationError),
+        ("key", 5, tk.TabulationError),
+        ("schema", 5, tk.TabulationError),
+    ],
+)
+def test_arguments(session, answering, tmp_path, name, value, error):
+    """A wrong argument is refused before anything is sent or written, and the error says which."""
+    arguments = {"keys": KEYS, "into": tmp_path / "positions"} | {name: value}
+    with pytest.raises(error) as caught:
+        tk.sweep(session.broker, arguments.pop("keys"), path_of, **arguments)
+    assert caught.value.about == name
+    assert answering.requests == []
+    assert list(tmp_path.iterdir()) == []

@@ -132,11 +132,21 @@ def sweep(
     Raises:
         ConfigurationError: if an argument is wrong, or the folder holds a sweep of another origin, environment,
             `records`, `numbers` or `schema`.
+        TabulationError: if `records`, `key` or `schema` is of a wrong type.
         SweepBusy: if another process sweeps into this folder.
         SweepError: if the folder cannot be written, such as on a full disk.
         ServiceError, Unreachable: if key after key fails, so that going on makes no sense.
         ToolkitError: if the session refuses or cannot send a request, as the client would raise it.
     """
+    from toolkit.tables.source import check_names
+
+    check_names(records, key)
+    if not hasattr(keys, "__iter__") or isinstance(keys, str | bytes):
+        raise ConfigurationError(
+            f"keys is a single {type(keys).__name__}, not a list or another iterable of keys.",
+            "For example keys=accounts['id'].",
+            about="keys",
+        )
     facts, columns = facts_of(client), _schema(schema)
     job = Job(
         client=client,

@@ -52,18 +52,7 @@ class RowSource:
             raise TabulationError(
                 "The data is None, so there is no table.", "Pass a response, JSON or a parsed value.", about="data"
             )
-        if self.path is not None and not isinstance(self.path, str):
-            raise TabulationError(
-                f"records must be the dotted path of a list, not {type(self.path).__name__}.",
-                'For example records="positions".',
-                about="records",
-            )
-        if self.key is not None and not isinstance(self.key, str):
-            raise TabulationError(
-                f"key must be the name of a column, not {type(self.key).__name__}.",
-                'For example key="symbol".',
-                about="key",
-            )
+        check_names(self.path, self.key)
 
     def read(self, numbers: Numbers, exact: Sequence[str]) -> tuple[dict[str, Column], int]:
         """Return the columns by name and the number of rows; floats in the columns `exact` have all their digits."""
@@ -111,6 +100,26 @@ class RowSource:
         rows = choose_rows(value, self.path, self.key)
         self.hint, self.is_record = rows.hint, rows.is_record
         return named_columns(columns_of(rows.records), rows.carried), len(rows.records)
+
+
+def check_names(records: Any, key: Any) -> None:
+    """Check the types of the arguments `records` and `key` of `tabulate`.
+
+    Raises:
+        TabulationError: if one is neither text nor None.
+    """
+    if records is not None and not isinstance(records, str):
+        raise TabulationError(
+            f"records must be the dotted path of a list, not {type(records).__name__}.",
+            'For example records="positions".',
+            about="records",
+        )
+    if key is not None and not isinstance(key, str):
+        raise TabulationError(
+            f"key must be the name of a column, not {type(key).__name__}.",
+            'For example key="symbol".',
+            about="key",
+        )
 
 
 def _lossy(columns: Mapping[str, Column], names: Sequence[str]) -> list[str]:
