@@ -47,6 +47,10 @@ class SetClock(SystemClock):
         self._now += timedelta(minutes=minutes)
         self._ahead += minutes * 60
 
+    def sleep(self, seconds: float) -> None:
+        """Skip a pause before another try; its length is random, so the instant stays."""
+        self._ahead += seconds
+
     def now(self) -> datetime:
         return self._now
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import toolkit as tk
-from toolkit.core.clock import ManualClock
+from toolkit.core.clock import ManualClock, SystemClock
 from toolkit.sweeps import folder as folder_module
 from toolkit.sweeps import recorder
 from toolkit.sweeps.definition import Definition
@@ -42,10 +42,19 @@ def answering(service):
     return service
 
 
+class WithoutPauses(SystemClock):
+    """The machine's clock, for which a pause before another try is over at once."""
+
+    def sleep(self, seconds):
+        pass
+
+
 @pytest.fixture
 def session(answering, settings, make_credentials):
     """Return a session with the service."""
-    return tk.Session(credentials=make_credentials("broker-sandbox"), settings=settings, transport=answering)
+    return tk.Session(
+        credentials=make_credentials("broker-sandbox"), settings=settings, transport=answering, clock=WithoutPauses()
+    )
 
 
 @pytest.fixture
