@@ -15,8 +15,8 @@ floors below it. Open the docstring of its `__init__` for what happens there, in
 - floor 5: `session` (one caller in one environment: the story of a call)
 - floor 4: `cassettes` (replay and recording), `practice_service` (a local service to practise with)
 - floor 3: `auth` (credentials, keys, tokens, profiles), `scrubbing` (secrets: known, found, replaced, checked),
-  `verification` (notebooks that still give what is stored)
-- floor 2: `local` (settings, files, locks), `transport` (sync and async drivers, the network), `tables` (and charts)
+  `tables` (and charts), `verification` (notebooks that still give what is stored)
+- floor 2: `local` (settings, files, locks, progress), `transport` (sync and async drivers, the network, retries, pages)
 - floor 1: `core` (the service document as values, errors, secrets, clock, ledger, HTML, words)
 """
 
