@@ -28,7 +28,7 @@ _NAMES: Final = frozenset(
 
 
 class Terms(NamedTuple):
-    """What a worker needs to know of the lender's session. Holds no secret.
+    """The facts about the lender's session that a worker needs, without a secret.
 
     Attributes:
         loan: name of the loan.

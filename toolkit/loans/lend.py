@@ -48,7 +48,7 @@ def lend(session: Session | AsyncSession, cluster: Client) -> Loan:
             cannot travel; or the cluster is not connected; or Dask is not installed.
         UnsafeAddress: if the cluster is on another machine and is called without TLS, or the session's credentials
             are not meant for its addresses.
-        TokenError, Unreachable: if there is no token to lend.
+        TokenError, Unreachable: if the session cannot get a token to lend.
     """
     return Loan(lendable(session), cluster, session=session)
 

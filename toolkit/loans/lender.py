@@ -48,7 +48,7 @@ class Ask(NamedTuple):
 
 
 class LoanState:
-    """What a lender knows. May be used from several threads.
+    """The state of a lender, which several threads may use.
 
     Args:
         clock: the lender's clock.
@@ -81,7 +81,7 @@ class LoanState:
             self._token, self._problem = token, ""
 
     def fail(self, problem: str) -> None:
-        """Note why there is no token."""
+        """Note the reason for which the lender cannot get a token."""
         with self._lock:
             self._token, self._problem = None, problem
 

@@ -1,4 +1,4 @@
-"""What a lender publishes for its borrowers: the newest access token, how long it lasts, and whether the loan goes on.
+"""The publication of a lender: the newest access token, how long it lasts, and whether the loan goes on.
 
 A publication is plain data, so that Dask's scheduler can keep it. It holds an access token and no other secret. Each
 has the next higher edition, so that a borrower who asked for something sees that the lender is alive.

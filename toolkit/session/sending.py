@@ -82,7 +82,7 @@ class InterfaceTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
 
 class InterfaceFacts(NamedTuple):
-    """What a client of a session says about itself.
+    """The facts about a client of a session.
 
     Attributes:
         environment: the environment that is called.

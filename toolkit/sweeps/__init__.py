@@ -2,7 +2,7 @@
 
 A sweep passes these modules:
 
-1. `sweeping`: the function `sweep` and the `Job` that it makes of its arguments, which can run more than once.
+1. `sweeping`: the function `sweep` makes a `job` of its arguments, which can run more than once.
 2. `places` chooses between `storage` and, for addresses of fsspec, `remote`: the place of the files, its lock, and how
    a file is written whole.
 3. `folder`: opens what is there, refuses to mix it with another `definition`, and repairs what an interruption left.

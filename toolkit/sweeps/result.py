@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Repeatable(Protocol):
-    """A sweep that can be run again; see `toolkit.sweeps.sweeping.Job`."""
+    """A sweep that can be run again; see `toolkit.sweeps.job.Job`."""
 
     @property
     def client(self) -> httpx.Client | httpx.AsyncClient: ...

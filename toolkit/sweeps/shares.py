@@ -37,7 +37,7 @@ _LOOK_EVERY: Final = 1.0  # seconds between two looks whether the sweep goes on
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What all tasks of a sweep share. Goes to the workers, without a secret.
+    """The part that all tasks of a sweep share; it goes to the workers, without a secret.
 
     Attributes:
         lent: the handle of the session.

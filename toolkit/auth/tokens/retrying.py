@@ -65,7 +65,7 @@ def seconds_until_another_try(error: TokenError | Unreachable, *, needs_token: b
 
     Args:
         error: the failure.
-        needs_token: True if there is no valid token to use in the meantime.
+        needs_token: True if no valid token can be used in the meantime.
     """
     if isinstance(error, TokenRefused) and error.error in LASTING:
         return LASTING_IS_REMEMBERED
