@@ -122,3 +122,11 @@ def test_placeholders(environment, tmp_path):
     lengths = [len(folder) for folder in places]
     assert lengths == sorted(lengths, reverse=True)
     assert "/" not in places
+
+
+def test_play_log(environment, tmp_path):
+    """A kernel notes what it plays only on request, whatever this process does."""
+    outside = {"TOOLKIT_PLAY_LOG": "/elsewhere"}
+    assert "TOOLKIT_PLAY_LOG" not in environment.variables(outside)
+    asked = KernelEnvironment.create(tmp_path / "asked", environment.shared, tmp_path / "log")
+    assert asked.variables(outside)["TOOLKIT_PLAY_LOG"] == str(tmp_path / "log")

@@ -17,6 +17,7 @@ from toolkit.cassettes.recording import finishing, recovery, writer_lock
 from toolkit.cassettes.recording.recorder import Recorder, part_of
 from toolkit.cassettes.replay import misses
 from toolkit.cassettes.replay.matching import ANYONE, Identity
+from toolkit.cassettes.replay.play_log import play_log_of
 from toolkit.cassettes.replay.player import Player
 from toolkit.cassettes.replay.recorded_values import RecordedValues
 from toolkit.cassettes.replay.scrubbed_requests import ScrubbedRequests
@@ -111,7 +112,14 @@ class Cassette:
             complete = f"the {self._loaded} before it are complete"
             warn(f"{self.path} ends in an incomplete interaction; {complete}.")
         self._recorded_values = RecordedValues(self._contents, self.scrubber, file_name=self.path.name)
-        self._player = Player(self._contents, self.scrubber, file_name=self.path.name, match_on=match_on, strict=strict)
+        self._player = Player(
+            self._contents,
+            self.scrubber,
+            file_name=self.path.name,
+            match_on=match_on,
+            strict=strict,
+            log=play_log_of(self.path),
+        )
         self._open_for_recording()
 
     def _read(self) -> bytes:

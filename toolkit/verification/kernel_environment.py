@@ -43,17 +43,19 @@ class KernelEnvironment:
         temporary: the folder of its temporary files.
         channels: the prefix of the paths of its sockets.
         shared: a folder that the kernels of one run share, for example for matplotlib's list of fonts.
+        play_log: the folder in which kernels note what they play from cassettes; None for no notes.
     """
 
     home: Path
     temporary: Path
     channels: Path
     shared: Path
+    play_log: Path | None = None
 
     @classmethod
-    def create(cls, folder: Path, shared: Path) -> KernelEnvironment:
+    def create(cls, folder: Path, shared: Path, play_log: Path | None = None) -> KernelEnvironment:
         """Create the folders below `folder`, which is new and belongs to this user only."""
-        environment = cls(folder / "home", folder / "tmp", folder / "k", shared)
+        environment = cls(folder / "home", folder / "tmp", folder / "k", shared, play_log)
         for path in (environment.home, environment.temporary):
             path.mkdir(parents=True)
         return environment
@@ -75,6 +77,7 @@ class KernelEnvironment:
             **user_base,
             "PYTHONPATH": os.pathsep.join([str(_BOOTSTRAP), *search_path]),
             "TOOLKIT_OFFLINE": "1",
+            **({} if self.play_log is None else {"TOOLKIT_PLAY_LOG": str(self.play_log)}),
             "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",
             "HOME": home,
             "USERPROFILE": home,

@@ -62,6 +62,7 @@ def verify(
     timeout: float = TIMEOUT,
     watch: Callable[[Progress], None] = lambda _: None,
     stopping: Callable[[], None] = lambda: None,
+    play_log: Path | str | None = None,
 ) -> list[Verdict]:
     """Run notebooks in replay, each in a fresh kernel, and compare their outputs with the stored ones.
 
@@ -75,6 +76,7 @@ def verify(
         timeout: seconds for each cell, rounded up to whole seconds.
         watch: called for each cell that starts and each notebook that is finished.
         stopping: called on an interrupt, before the kernels are stopped, which takes seconds.
+        play_log: a folder in which the kernels note what they play from cassettes (`read_play_log` reads it).
 
     Returns:
         A verdict for each notebook, in order.
@@ -94,9 +96,10 @@ def verify(
         )
     need_kernels()
     at_once = min(jobs or _processors(), len(notebooks))
+    log = None if play_log is None else Path(play_log).absolute()
     with tempfile.TemporaryDirectory(prefix="verify-", ignore_cleanup_errors=True) as folder:
         # Resolved, because programs that ask for their own folder see the resolved path.
-        verification = _Verification(Path(folder).resolve(), update, timeout, watch, stopping)
+        verification = _Verification(Path(folder).resolve(), update, timeout, watch, stopping, log)
         return asyncio.run(verification.verify_all(notebooks, at_once))
 
 
@@ -106,7 +109,7 @@ class _Verification:
 
     Attributes:
         folder: the folder for everything that its kernels write.
-        update, timeout, watch, stopping: the arguments of `verify`.
+        update, timeout, watch, stopping, play_log: the arguments of `verify`.
         versions: versions of the libraries in use.
     """
 
@@ -115,6 +118,7 @@ class _Verification:
     timeout: float
     watch: Callable[[Progress], None]
     stopping: Callable[[], None]
+    play_log: Path | None = None
     versions: dict[str, str] = field(default_factory=running_versions)
     _runs: int = 0
 
@@ -194,7 +198,7 @@ class _Verification:
 
     def _new_environment(self) -> KernelEnvironment:
         self._runs += 1
-        return KernelEnvironment.create(self.folder / str(self._runs), self.folder / "shared")
+        return KernelEnvironment.create(self.folder / str(self._runs), self.folder / "shared", self.play_log)
 
     async def _list_fonts(self) -> None:
         """Let matplotlib list the fonts once for all kernels; a slow listing would print a message in a cell."""

@@ -10,6 +10,7 @@ from toolkit.cassettes.format.decompression import NotEncoded, TooLarge, check_d
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.replay import misses
 from toolkit.cassettes.replay.matching import OURS, VCRPY_DEFAULT, Identity, Index, Matcher, Takes
+from toolkit.cassettes.replay.play_log import PlayLog
 from toolkit.core.errors import CassetteCorrupt, CassetteMiss
 from toolkit.core.ledger import Authorization
 from toolkit.scrubbing.known import any_in
@@ -26,6 +27,7 @@ class Player:
         file_name: name of the cassette's file, for errors.
         match_on: vcrpy's names of the parts that must be equal, or None for the default of the kind of file.
         strict: play each recording once, instead of repeating the last one.
+        log: notes which interactions are played.
 
     Raises:
         ConfigurationError: if a name in match_on is unknown.
@@ -39,11 +41,13 @@ class Player:
         file_name: str,
         match_on: Sequence[str] | None = None,
         strict: bool = False,
+        log: PlayLog | None = None,
     ) -> None:
         self._contents = contents
         self._scrubber = scrubber
         self._file_name = file_name
         self._strict = strict
+        self._log = log
         self._matcher = Matcher(match_on or (VCRPY_DEFAULT if contents.is_foreign else OURS))
         self._lock = threading.Lock()
         self._play_counts: dict[int, int] = {}
@@ -76,7 +80,7 @@ class Player:
             if number is None:
                 return None
             interaction = self._contents.interaction(number)
-            self._play_counts[number] = self._play_counts.get(number, 0) + 1
+            self._count(number)
         self._check_size(number, interaction.response)
         return interaction
 
@@ -90,8 +94,14 @@ class Player:
             number = self._token_requests.get(authorization)
             if number is None or number in self._play_counts:
                 return None
-            self._play_counts[number] = 1
+            self._count(number)
             return self._contents.interaction(number)
+
+    def _count(self, number: int) -> None:
+        played = self._play_counts.get(number, 0)
+        if self._log is not None and not played:
+            self._log.note(number)
+        self._play_counts[number] = played + 1
 
     def miss(self, request: RecordedRequest, identity: Identity) -> CassetteMiss:
         """Return the error for a request without a recording, or with recordings that were all played."""

@@ -1,0 +1,92 @@
+"""The log of what is played tells another process which interactions a run used."""
+
+from __future__ import annotations
+
+import os
+
+import httpx
+import pytest
+
+from toolkit.cassettes.cassette import Cassette
+from toolkit.cassettes.format.interactions import HEADER, encode
+from toolkit.cassettes.replay import play_log
+from toolkit.cassettes.replay.play_log import read_play_log
+from toolkit.core.errors import ConfigurationError
+
+
+@pytest.fixture
+def cassette(tmp_path, interaction):
+    """Return the file of a cassette with the calls /a, /b, /b."""
+    path = tmp_path / "x.yaml"
+    path.write_bytes(HEADER + b"".join(encode(interaction(call)) for call in ("/a", "/b", "/b")))
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Let the test log what is played in a folder that does not exist yet."""
+    folder = tmp_path / "logs" / "run"
+    monkeypatch.setenv(play_log.VARIABLE, str(folder))
+    return folder
+
+
+def get(cassette, *paths):
+    """Replay GET requests from the cassette in a file."""
+    with httpx.Client(transport=Cassette(cassette, "none").transport()) as client:
+        for path in paths:
+            client.get(f"https://broker.svc.invalid{path}")
+
+
+def test_first_plays_are_logged(cassette, folder):
+    """A cassette is logged when it is opened, and an interaction when it is played, once for each opening."""
+    get(cassette)
+    assert read_play_log(folder) == {cassette.resolve(): set()}
+    get(cassette, "/b", "/b", "/b")
+    assert read_play_log(folder) == {cassette.resolve(): {1, 2}}
+    [log] = folder.iterdir()
+    assert len(log.read_bytes().splitlines()) == 4
+
+
+def test_token_request_is_logged(cassette, folder, interaction, authorization):
+    """A token request is logged with the first call that its token authorized."""
+    caller = authorization()
+    recorded = [interaction("/token", token_obtained=caller), interaction("/a", authorized_by=caller)]
+    cassette.write_bytes(HEADER + b"".join(map(encode, recorded)))
+    get(cassette, "/a")
+    assert read_play_log(folder) == {cassette.resolve(): {0, 1}}
+
+
+def test_processes_are_read_together(cassette, folder, python):
+    """Each process has a file of its own, links to the cassette are resolved, and half a line does not count."""
+    link = cassette.with_name("link.yaml")
+    link.symlink_to(cassette)
+    get(link, "/a")
+    script = f"""
+import httpx, toolkit as tk
+with httpx.Client(transport=tk.Cassette({str(cassette)!r}, "none").transport()) as client:
+    client.get("https://broker.svc.invalid/b")
+"""
+    python("-c", script)
+    assert len(list(folder.iterdir())) == 2
+    with (folder / f"{os.getpid()}.plays").open("ab") as stream:
+        stream.write(b'["/other.yaml", 1')
+    (folder / "notes.txt").write_text('["/other.yaml", 1]')
+    assert read_play_log(folder) == {cassette.resolve(): {0, 1}}
+
+
+def test_nothing_is_logged_unless_asked(cassette, folder, monkeypatch):
+    """Without the variable, or if it is empty, nothing is written."""
+    for value in ("", None):
+        monkeypatch.delenv(play_log.VARIABLE) if value is None else monkeypatch.setenv(play_log.VARIABLE, value)
+        get(cassette, "/a")
+    assert not folder.exists()
+
+
+def test_folders_that_cannot_be_used(cassette, folder):
+    """A log that cannot be written or read is an error, which names the folder and the variable."""
+    with pytest.raises(ConfigurationError, match=r"Cannot read .*run") as caught:
+        read_play_log(folder)
+    assert caught.value.about == play_log.VARIABLE
+    folder.parent.write_text("a file")
+    with pytest.raises(ConfigurationError, match=r"Cannot write .*run"):
+        get(cassette)
