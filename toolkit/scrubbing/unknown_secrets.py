@@ -47,6 +47,24 @@ _ESCAPED_LETTER: Final = r"\\{1,4}+u00(4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9A]|2D|3
 _LEVELS: Final = 3  # of URLs within URLs
 
 
+class SecretPlace(NamedTuple):
+    """A place in a text that holds what looks like a secret.
+
+    Attributes:
+        start: position where it starts; of a secret that is written with escapes, the start of its line.
+        end: position after it, or after its line.
+        line: number of its line, from 1.
+        kind: what it is called, in words.
+        value: the secret itself without escapes, which is never shown; for fingerprints.
+    """
+
+    start: int
+    end: int
+    line: int
+    kind: str
+    value: str
+
+
 class _Hit(NamedTuple):
     """A part of a text that looks like a secret, and what it is called."""
 
@@ -57,15 +75,35 @@ class _Hit(NamedTuple):
 
 def places_in(data: bytes) -> set[tuple[int, str]]:
     """Return the line, from 1, and the kind of each place in a file that holds what looks like a secret."""
-    text = _text_of(data)
-    places: set[tuple[int, str]] = set()
+    return {(place.line, place.kind) for place in secrets_in_text(_text_of(data))}
+
+
+def secrets_in_text(text: str) -> Iterator[SecretPlace]:
+    """Yield the places in a text that hold what looks like a secret; first those that are written without escapes."""
+    seen: set[tuple[int, str]] = set()
+    lines: list[int] = []
     for level in _levels(text):
         line, position = 1, 0
         for hit in _hits_in(level):
             line += level.count("\n", position, hit.start)
             position = hit.start
-            places.add((line, hit.kind))
-    return places
+            value = level[hit.start : hit.end]
+            if level is text:
+                start, end = hit.start, hit.end
+            elif (line, value) in seen:
+                continue
+            else:
+                lines = lines or _line_starts(text)
+                start, end = lines[line - 1], lines[line] - 1
+                at = text.find(value, start, end)
+                start, end = (at, at + len(value)) if at >= 0 else (start, end)
+            seen.add((line, value))
+            yield SecretPlace(start, end, line, hit.kind, value)
+
+
+def _line_starts(text: str) -> list[int]:
+    """Return the position where each line of a text starts, and of the one that would follow it."""
+    return [0, *(match.end() for match in compiled(r"\n").finditer(text)), len(text) + 1]
 
 
 def _hits_in(text: str) -> list[_Hit]:
