@@ -19,8 +19,8 @@ FLOORS = [
     {"tables", "auth", "scrubbing", "verification"},
     {"cassettes", "practice_service"},
     {"session"},
-    {"notebook", "cli", "loans"},
-    {"sweeps"},
+    {"notebook", "loans", "sharing"},
+    {"sweeps", "cli"},
     {"__init__"},
 ]
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS, start=1) for room in rooms}

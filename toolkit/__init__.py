@@ -7,11 +7,12 @@
 Importing this loads next to nothing: each public name loads what it needs when it is first used, so that a replay never
 loads cryptography, and a script without tables never loads pandas.
 
-The package has fourteen rooms. A room is a folder with one idea; it imports only from its own modules and from rooms on
+The package has fifteen rooms. A room is a folder with one idea; it imports only from its own modules and from rooms on
 floors below it. Open the docstring of its `__init__` for what happens there, in which order, and in which module.
 
-- floor 7: `sweeps` (one call for each of many keys)
-- floor 6: `notebook` (panel, masking), `cli` (the command line), `loans` (sessions on the workers of a cluster)
+- floor 7: `cli` (the command line), `sweeps` (one call for each of many keys)
+- floor 6: `notebook` (panel, masking), `loans` (sessions on the workers of a cluster), `sharing` (published copies,
+  tests that play recordings)
 - floor 5: `session` (one caller in one environment: the story of a call)
 - floor 4: `cassettes` (replay and recording), `practice_service` (a local service to practise with)
 - floor 3: `auth` (credentials, keys, tokens, profiles), `scrubbing` (secrets: known, found, replaced, checked),

@@ -68,6 +68,16 @@ def test_load_scrubbing(project):
     assert pickle.loads(pickle.dumps(settings)) == settings
 
 
+def test_load_sharing(project):
+    """Settings hold what a project says about scanning, publishing and old recordings."""
+    write(project, 'publish = "as is"\nstale_after = "180d"\n[scan]\nbaseline = "known.json"')
+    settings = load(project)
+    assert (settings.publish, settings.stale_after_days) == ("as is", 180)
+    assert settings.scan == {"baseline": "known.json"}
+    assert pickle.loads(pickle.dumps(settings)) == settings
+    assert (Settings().publish, Settings().stale_after_days, dict(Settings().scan)) == (None, None, {})
+
+
 def test_load_nothing(project):
     """Without a file and variables, settings have no addresses, and defaults for the rest."""
     settings = load(project)
@@ -167,6 +177,10 @@ def test_malformed_file(project, text, line):
         ('scrubbing = "names"', ["scrubbing must be a table", "json_paths"]),
         ('[scrubbing]\nname = ["pin"]', ["Unknown rule 'name' of scrubbing", "Did you mean names?"]),
         ('[scrubbing]\nnames = "pin"', ["names of scrubbing is not a list of texts"]),
+        ("scan = 5", ["scan must be a table."]),
+        ("publish = true", ["publish is True.", 'Write publish = "as is"']),
+        ('stale_after = "180"', ["stale_after is '180'.", 'stale_after = "180d"']),
+        ('stale_after = "0d"', ["stale_after is '0d'."]),
     ],
 )
 def test_wrong_value(project, text, words):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
@@ -25,16 +25,23 @@ from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.core.escaping import excerpt
 from toolkit.core.html import badge, card, code
 from toolkit.core.words import nearest
-from toolkit.local.files import expanded, lies_in
+from toolkit.local.files import expanded
 from toolkit.local.folders import SETTINGS_FILE, find_project
+from toolkit.local.settings_checks import (
+    check_inside,
+    check_known,
+    check_sharing,
+    listed,
+    lists_of,
+    quoted,
+    refuse_credentials,
+)
 from toolkit.local.toml_text import read_toml
 
 _HEADER_PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*\Z")  # a subset of RFC 9110 section 5.6.2
 _PREFIX_VARIABLE: Final = "TOOLKIT_HEADER_PREFIX"
 _OTHER_VARIABLES = (_PREFIX_VARIABLE, "TOOLKIT_CASSETTES", "TOOLKIT_OFFLINE")
-_CREDENTIAL_WORD = re.compile("secret|key|client|token|password|credential", re.IGNORECASE)
-_RULES: Final = ("names", "json_paths", "patterns", "pseudonyms")
-_LONG_NUMBER: Final = 10**9  # whose digits are not shown; Python refuses to write very long ones
+_KEYS: Final = ("addresses", "header_prefix", "cassettes", "scrubbing", "scan", "publish", "stale_after")
 _TRUE, _FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"", "0", "false", "no", "off"})
 
 
@@ -68,6 +75,9 @@ class Settings:
         file: the settings file that was read or looked for, or None.
         scrubbing: what to remove from recordings besides credentials: lists of texts, named like the
             arguments of `tk.Rules`.
+        scan: the table [scan] as it is in the file; `tk.scan` checks it.
+        publish: "as is" to publish recordings of real accounts without pseudonyms, or None to refuse.
+        stale_after: age from which a recording counts as stale, in days: "180d"; None for never.
         sources: where addresses and header prefix come from, by their names; what is missing comes from code.
 
     Raises:
@@ -81,21 +91,24 @@ class Settings:
     project: Path = field(default_factory=lambda: find_project(Path.cwd()), kw_only=True)
     file: Path | None = field(default=None, kw_only=True)
     scrubbing: Mapping[str, Sequence[str]] = field(default_factory=dict, kw_only=True, hash=False)
+    scan: Mapping[str, Any] = field(default_factory=dict, kw_only=True, hash=False)
+    publish: str | None = field(default=None, kw_only=True)
+    stale_after: str | None = field(default=None, kw_only=True)
     sources: Mapping[str, Source] = field(default_factory=dict, kw_only=True, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.addresses, Mapping):
             raise ConfigurationError(
-                "addresses must be a table of names and URLs.", f"Names: {_listed(ADDRESS_NAMES)}.", about="addresses"
+                "addresses must be a table of names and URLs.", f"Names: {listed(ADDRESS_NAMES)}.", about="addresses"
             )
         addresses = {}
         for name, text in self.addresses.items():
-            _check_known(name, ADDRESS_NAMES, "address")
+            check_known(name, ADDRESS_NAMES, "address")
             addresses[name] = str(_parse(name, text))
         object.__setattr__(self, "addresses", MappingProxyType(addresses))
         if not isinstance(self.header_prefix, str) or not _HEADER_PREFIX.match(self.header_prefix):
             raise ConfigurationError(
-                f"The header prefix {_quoted(self.header_prefix)} cannot start a header name.",
+                f"The header prefix {quoted(self.header_prefix)} cannot start a header name.",
                 "Use letters, digits and single hyphens, such as SVC.",
                 about="header_prefix",
             )
@@ -105,7 +118,9 @@ class Settings:
                 'Write cassettes = "cassettes".',
                 about="cassettes",
             )
-        object.__setattr__(self, "scrubbing", MappingProxyType(_lists(self.scrubbing)))
+        check_sharing(self.scan, self.publish, self.stale_after)
+        object.__setattr__(self, "scrubbing", MappingProxyType(lists_of(self.scrubbing)))
+        object.__setattr__(self, "scan", MappingProxyType(dict(self.scan)))
         object.__setattr__(self, "sources", MappingProxyType(dict(self.sources)))
 
     def __repr__(self) -> str:
@@ -120,7 +135,7 @@ class Settings:
     def __reduce__(self) -> tuple[Any, ...]:
         # A mapping proxy cannot be pickled or copied. The constructor checks the dict again and wraps it.
         values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        tables = {name: dict(values[name]) for name in ("addresses", "scrubbing", "sources")}
+        tables = {name: dict(values[name]) for name in ("addresses", "scrubbing", "scan", "sources")}
         return partial(type(self), **{**values, **tables}), ()
 
     @classmethod
@@ -145,12 +160,12 @@ class Settings:
             file = project / SETTINGS_FILE
             values = read_toml(file) if file.is_file() else {}
         for key in values:
-            _refuse_credentials(key, file)
-            _check_known(key, ("addresses", "header_prefix", "cassettes", "scrubbing"), "setting", where=f" in {file}")
+            refuse_credentials(key, file)
+            check_known(key, _KEYS, "setting", where=f" in {file}")
         addresses = values.get("addresses", {})
         if not isinstance(addresses, dict):
             raise ConfigurationError(
-                f"addresses in {file} must be a table.", f"Names: {_listed(ADDRESS_NAMES)}.", about="addresses"
+                f"addresses in {file} must be a table.", f"Names: {listed(ADDRESS_NAMES)}.", about="addresses"
             )
         places: dict[str, Path | str] = dict.fromkeys([*addresses, "header_prefix"] if values else (), file)
         own = _addresses_from(environ)
@@ -165,9 +180,12 @@ class Settings:
                 project=project,
                 file=file,
                 scrubbing=values.get("scrubbing", {}),
+                scan=values.get("scan", {}),
+                publish=values.get("publish"),
+                stale_after=values.get("stale_after"),
             )
             if not cassettes:
-                _check_inside(settings.cassettes, project, file)
+                check_inside(settings.cassettes, project, file)
             texts = {**settings.addresses, "header_prefix": settings.header_prefix}
             return replace(settings, sources={name: Source(place, texts[name]) for name, place in places.items()})
         except (ConfigurationError, UnsafeAddress) as error:
@@ -197,6 +215,11 @@ class Settings:
         text = self.header_prefix if name == "header_prefix" else self.addresses.get(name)
         # `dataclasses.replace` with other addresses keeps the sources; those addresses come from code.
         return source.place if source is not None and source.text == text else ""
+
+    @property
+    def stale_after_days(self) -> int | None:
+        """Age in days from which a recording counts as stale; None for never."""
+        return int(self.stale_after[:-1]) if self.stale_after else None
 
     @property
     def cassettes_folder(self) -> Path:
@@ -252,72 +275,11 @@ def _parse(name: str, text: str) -> Address:
     return Address.parse(text, setting=f"The address {name}", about=name)
 
 
-def _lists(scrubbing: Any) -> dict[str, tuple[str, ...]]:
-    """Return the lists of the table [scrubbing]. Only their types are checked here; `tk.Rules` checks the texts."""
-    if not isinstance(scrubbing, Mapping):
-        raise ConfigurationError("scrubbing must be a table.", f"It may have {_listed(_RULES)}.", about="scrubbing")
-    lists = {}
-    for name, texts in scrubbing.items():
-        _check_known(name, _RULES, "rule", where=" of scrubbing")
-        if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
-            raise ConfigurationError(
-                f"{name} of scrubbing is not a list of texts.", f'Write it like {name} = ["..."].', about="scrubbing"
-            )
-        lists[name] = tuple(texts)
-    return lists
-
-
-def _check_inside(cassettes: str | Path, project: Path, file: Path) -> None:
-    """Refuse a cassettes folder of a settings file that lies outside the project.
-
-    Cassettes are written there, and what is there is replayed: neither is for the author of a cloned project to choose.
-    """
-    place = Path(cassettes)
-    goes_elsewhere = place.is_absolute() or place.drive or ".." in place.parts or str(place).startswith("~")
-    if goes_elsewhere or not lies_in(project / place, project):
-        raise ConfigurationError(
-            f"cassettes in {file} leads out of the folder of the project.",
-            'Name a folder in the project, such as cassettes = "cassettes". For another folder, set the variable '
-            "TOOLKIT_CASSETTES, or pass tk.Settings(cassettes=...) in code.",
-            about="cassettes",
-        )
-
-
 def _addresses_from(environ: Mapping[str, str]) -> dict[str, str]:
     names = {variable_name(name): name for name in ADDRESS_NAMES}
     known = (*names, *_OTHER_VARIABLES)
     for variable in sorted(environ):
         # TOOLKIT_ is a common prefix: variables of other programs are ignored, misspelt ones are errors.
         if variable.startswith("TOOLKIT_") and (variable.endswith("_URL") or nearest(variable, known, cutoff=0.9)):
-            _check_known(variable, known, "variable")
+            check_known(variable, known, "variable")
     return {name: environ[variable] for variable, name in names.items() if environ.get(variable)}
-
-
-def _refuse_credentials(key: str, file: Path) -> None:
-    """Refuse a setting that looks like a credential, without quoting it: even its name may be a secret."""
-    if _CREDENTIAL_WORD.search(key):
-        raise ConfigurationError(
-            f"{file} has a setting that looks like a credential.",
-            "Project files are shared, so they must not hold credentials. Remove it, replace the credential if the "
-            "file was shared, and save it with tk.save_credentials() or set a variable such as "
-            "TOOLKIT_PAPER_SECRET_KEY.",
-        )
-
-
-def _check_known(name: str, names: Iterable[str], noun: str, *, where: str = "") -> None:
-    names = tuple(names)
-    if name in names:
-        return
-    meant = nearest(str(name), names)
-    advice = f"Did you mean {meant}?" if meant else f"Known: {_listed(names)}."
-    raise ConfigurationError(f"Unknown {noun} {name!r}{where}.", advice, about=str(name))
-
-
-def _quoted(value: Any) -> str:
-    """Return a short text or number as a literal, and for any other value its type."""
-    is_short = isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < _LONG_NUMBER)
-    return repr(excerpt(value)) if isinstance(value, str) else repr(value) if is_short else type(value).__name__
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names)
