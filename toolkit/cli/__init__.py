@@ -4,8 +4,9 @@
 error, and sets the exit status: 0 for success, 1 for an error, 2 for wrong usage (`verify` has statuses of its own).
 Commands are thin: they call the rooms below and print.
 
-- `app`: the application, with `demo`, `practice`, `record` and `lab`.
-- `credentials_command`, `keys`, `verify`: the other commands. `values` asks for secrets, and `probe` tests credentials.
+- `app`: the application, which assembles the commands.
+- `demo`, `practice`, `record`, `lab`, `verify`, `credentials_command`, `keys`: a module for each command. `values` asks
+  for secrets, and `probe` tests credentials.
 - `terminal`: tables and messages, with text from outside escaped.
 - `bundled`: the notebooks and cassettes that come with the package, and the tour that the demo replays.
 """

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from toolkit.core.errors import ToolkitError
 
+# Columns of the practice service. Another service may have other columns; they are then shown in its own order.
+ACCOUNT_COLUMNS: Final = ("account_number", "status", "currency", "cash", "equity", "buying_power")
 _LONGEST_CELL: Final = 40  # characters
 _MISSING_VALUES: Final = frozenset({"None", "nan", "NaT", "<NA>"})
 
@@ -106,6 +108,16 @@ def print_frame(
     if any(count for count, _ in hidden):
         words = " and ".join(count_text(count, noun) for count, noun in hidden if count)
         console.print(f"[dim]… {words}[/]", highlight=False)
+
+
+def print_calls(console: Console, session: Session) -> None:
+    """Print the calls and the token lifetimes of a session."""
+    calls, tokens = session.calls(), session.tokens()
+    columns = ["call", "when", "interface", "path", "status", "elapsed", "token"]
+    print_frame(console, "Calls (elapsed in seconds)", calls, rows=len(calls), only=columns)
+    if len(tokens):
+        columns = ["token", "issued", "expires", "lifetime", "remaining", "state", "calls"]
+        print_frame(console, "Token lifetimes (in seconds)", tokens, rows=len(tokens), only=columns)
 
 
 def _ordered(frame: pd.DataFrame, first: list[str], only: list[str]) -> pd.DataFrame:
