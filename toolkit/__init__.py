@@ -69,7 +69,7 @@ if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as expo
     from toolkit.notebook.panel.widget import panel as panel
     from toolkit.practice_service import practice as practice
     from toolkit.scrubbing.rules.model import Rules as Rules
-    from toolkit.scrubbing.scanning import scan as scan
+    from toolkit.scrubbing.scanning.scanner import scan as scan
     from toolkit.session.pages import pages as pages
     from toolkit.session.session import AsyncSession as AsyncSession
     from toolkit.session.session import Session as Session
@@ -104,7 +104,7 @@ _MODULES = {
     "toolkit.notebook.panel.widget": "panel",
     "toolkit.local.progress": "progress",
     "toolkit.practice_service": "practice",
-    "toolkit.scrubbing.scanning": "scan",
+    "toolkit.scrubbing.scanning.scanner": "scan",
     "toolkit.scrubbing.rules.model": "Rules",
     "toolkit.session.pages": "pages",
     "toolkit.session.session": "AsyncSession Session",

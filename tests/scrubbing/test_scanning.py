@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import secrets
 import textwrap
+from pathlib import Path
 
 import pytest
 from forgetting import forget_everything
@@ -16,7 +18,7 @@ from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.scanning import Finding, scan
+from toolkit.scrubbing.scanning import Finding, scan, scan_files
 from toolkit.scrubbing.scrubber import Scrubber
 
 TOKEN = "obviously-fake-token-1"
@@ -193,21 +195,40 @@ def test_folder(tmp_path):
     assert tk.scan([]) == []
 
 
+def forbidden(*_, **__):
+    raise PermissionError(13, "Permission denied")
+
+
 def test_nothing_to_scan(tmp_path, monkeypatch):
-    """A path that does not exist or cannot be read is an error, not an empty result."""
+    """A named path that does not exist or cannot be read is an error, not an empty result."""
     with pytest.raises(ConfigurationError, match="nothing to scan"):
         scan(tmp_path / "nowhere")
     (tmp_path / "x").touch()
-
-    def forbidden(*_):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("pathlib.Path.read_bytes", forbidden)
+    monkeypatch.setattr("pathlib.Path.open", forbidden)
+    with pytest.raises(ConfigurationError, match="Permission denied"):
+        scan(tmp_path / "x")
+    monkeypatch.setattr("os.scandir", forbidden)
     with pytest.raises(ConfigurationError, match="Permission denied"):
         scan(tmp_path)
-    monkeypatch.setattr("pathlib.Path.iterdir", forbidden)
-    with pytest.raises(ConfigurationError, match="Permission denied"):
-        scan(tmp_path)
+
+
+def test_unreadable_below_a_folder(tmp_path, monkeypatch):
+    """What cannot be read below a folder is reported and shown, and the rest is scanned."""
+    for name in ("a/b.txt", "c.txt", "d.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"password: {fake()}", encoding="utf-8")
+    opened, listed = Path.open, os.scandir
+    monkeypatch.setattr(Path, "open", lambda path, *a: (forbidden if path.name == "c.txt" else opened)(path, *a))
+    monkeypatch.setattr(os, "scandir", lambda path: (forbidden if Path(path).name == "a" else listed)(path))
+    report = scan_files(tmp_path)
+    assert [finding.path.name for finding in report.findings] == ["d.txt"]
+    assert report.files == 1
+    assert [(each.path.name, each.reason) for each in report.unreadable] == [
+        ("a", "Permission denied"),
+        ("c.txt", "Permission denied"),
+    ]
+    assert f"not read: {tmp_path / 'c.txt'}: Permission denied" in repr(report.findings)
+    assert "c.txt: Permission denied" in report.findings._repr_html_()
 
 
 @pytest.mark.parametrize("paths", [3, None, [3], {"a": 1}.items()])

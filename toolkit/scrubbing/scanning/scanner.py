@@ -1,0 +1,117 @@
+"""Scan files and folders, and leave out what the project allows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.secret import Secret
+from toolkit.local.settings import Settings, as_settings
+from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.scanning.allow_list import allow_list
+from toolkit.scrubbing.scanning.baseline import Baseline, read_baseline
+from toolkit.scrubbing.scanning.files import cannot_read, files_at, reason_of
+from toolkit.scrubbing.scanning.findings import Finding, FindingList, ScanReport, Unreadable
+from toolkit.scrubbing.scanning.searching import sightings_in
+
+Paths = str | Path | Iterable[str | Path]
+
+
+def scan(paths: Paths, *, secrets: str | Secret | Iterable[str | Secret] = ()) -> FindingList:
+    """Look for secrets in files: for those the user names, and for values in the places of credentials.
+
+    Findings that `[scan]` of `toolkit.toml` allows, or that are in its baseline, are left out.
+
+    Args:
+        paths: files, and folders with everything below them except hidden folders and caches.
+        secrets: texts to look for in every form.
+
+    Returns:
+        The findings by file and line.
+
+    Raises:
+        ConfigurationError: if a path does not exist or cannot be read, or the settings are malformed. A file below a
+            folder that cannot be read is noted in `unreadable` of the list.
+    """
+    return scan_files(paths, secrets=secrets).findings
+
+
+def scan_files(
+    paths: Paths,
+    *,
+    secrets: str | Secret | Iterable[str | Secret] = (),
+    settings: Settings | None = None,
+    baseline: str | Path | None = None,
+) -> ScanReport:
+    """Scan files as `scan` does, and return everything that there is to report.
+
+    Args:
+        paths: files and folders.
+        secrets: texts to look for in every form.
+        settings: the settings with the table [scan]; by default those of the project.
+        baseline: the file with the findings that the project has already; by default what [scan] names. For none, name
+            an empty text.
+
+    Raises:
+        ConfigurationError: if a path does not exist or cannot be read, or settings or baseline are malformed.
+    """
+    named = _named(paths)
+    settings = as_settings(settings)
+    allowed = allow_list(settings.scan, settings.project)
+    before = _baseline(settings, baseline)
+    known = KnownSecrets()
+    known.add_texts(secrets)
+    findings: list[Finding] = []
+    files: list[Path] = []
+    unreadable: list[Unreadable] = []
+    for path in named:
+        for file in files_at(path):
+            if isinstance(file, Unreadable):
+                unreadable.append(file)
+                continue
+            try:
+                findings += _findings_in(file, known)
+                files.append(file)
+            except OSError as error:
+                if file == path:
+                    raise cannot_read(file, error) from None
+                unreadable.append(Unreadable(file, reason_of(error)))
+    new = [finding for finding in findings if not allowed.allows(finding)]
+    left = [finding for finding in new if finding not in before]
+    return ScanReport(
+        FindingList(left, unreadable),
+        files=len(files),
+        allowed=len(findings) - len(new),
+        unused_allowances=allowed.unused(named, files),
+        in_baseline=len(new) - len(left),
+        unreadable=tuple(unreadable),
+    )
+
+
+def _named(paths: Paths) -> list[Path]:
+    several = [paths] if isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable) else list(paths)
+    if not all(isinstance(path, str | os.PathLike) for path in several):
+        raise ConfigurationError(
+            "The paths to scan are not a path or a list of paths.", 'For example tk.scan(".").', about="paths"
+        )
+    return list(dict.fromkeys(Path(path) for path in several))
+
+
+def _baseline(settings: Settings, baseline: str | Path | None) -> Baseline:
+    if baseline is None:
+        named = settings.scan.get("baseline", "")
+        if not isinstance(named, str):
+            raise ConfigurationError(
+                "baseline in [scan] is not a path.", 'Write baseline = ".scan-baseline.json".', about="baseline"
+            )
+        baseline = settings.project / named if named else ""
+    return read_baseline(Path(baseline)) if baseline else Baseline(settings.project)
+
+
+def _findings_in(path: Path, known: KnownSecrets) -> Iterator[Finding]:
+    with path.open("rb") as stream:
+        text = stream.read().decode("utf-8", "replace")
+    for line, kind, fingerprint in sightings_in(text, known):
+        yield Finding(path, line, kind, fingerprint=fingerprint)
