@@ -1,0 +1,226 @@
+"""Scan planted secrets, clean files and 100 MB with `tk.scan` and with detect-secrets, side by side.
+
+- Found: a project of 20 files with 40 secrets. Each secret is scanned alone in its file, the others being placeholders.
+  Target: all 40.
+- Shown: secrets of the whole project that are in what the scan shows or writes, in any form. Target: 0.
+- False alarms: the project's files without secrets, the files of this repository, and 200 files of pandas. Target: 0.
+- Time: text files of installed packages, notebooks and recordings, 100 MB in all, by each scanner in an interpreter of
+  its own. detect-secrets takes minutes and uses all processors, as its command does. Target: faster than it.
+
+    python -m tests.benchmarks.scanning [--quick] [--without-time | --time-only]
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from random import Random
+
+from tests.benchmarks.measuring import ARGUMENTS, IS_QUICK, Table, peak_memory, run_in_new_interpreter
+from tests.benchmarks.peers import version
+from tests.canaries import found_in
+from tests.planted_project import PROJECT, PlantedFile, write_project
+
+ROOT = Path(__file__).resolve().parents[2]
+TIMED_BYTES = 1_000_000 if IS_QUICK else 100_000_000
+CLEAN_FILES = 20 if IS_QUICK else 200
+TEXT_SUFFIXES = frozenset(
+    {".py", ".pyi", ".json", ".js", ".md", ".rst", ".txt", ".css", ".html", ".ipynb", ".csv", ".c"}
+)
+Scanner = Callable[[Sequence[Path]], dict[str, int]]  # how many findings each file has
+
+
+def scan_with_toolkit(paths: Sequence[Path]) -> dict[str, int]:
+    """Return how many findings `tk.scan` has in each file."""
+    import toolkit as tk
+
+    counts: dict[str, int] = {}
+    for finding in tk.scan(paths):
+        counts[str(finding.path)] = counts.get(str(finding.path), 0) + 1
+    return counts
+
+
+def scan_with_detect_secrets(paths: Sequence[Path], processes: int = 1) -> dict[str, int]:
+    """Return how many findings detect-secrets has in each file, with all its plugins and its usual filters."""
+    from detect_secrets import SecretsCollection
+    from detect_secrets.settings import default_settings
+
+    secrets = SecretsCollection()
+    names = [str(file) for path in paths for file in files_below(path)]
+    with default_settings():
+        if processes > 1:
+            secrets.scan_files(*names, num_processors=processes)
+        else:
+            for name in names:
+                secrets.scan_file(name)
+    return {name: len(secrets[name]) for name in secrets.files if secrets[name]}
+
+
+def files_below(path: Path) -> Iterator[Path]:
+    """Yield a file, or all files below a folder in their order."""
+    if path.is_file():
+        yield path
+    else:
+        yield from sorted(file for file in path.rglob("*") if file.is_file())
+
+
+SCANNERS: dict[str, Scanner] = {"tk.scan": scan_with_toolkit}
+if importlib.util.find_spec("detect_secrets"):
+    SCANNERS[f"detect-secrets {version('detect-secrets')}"] = scan_with_detect_secrets
+
+
+def missed(scan: Scanner, files: Sequence[PlantedFile], random: Random) -> list[str]:
+    """Return the names of files with a secret that alone is not flagged, once for each secret."""
+    names = []
+    for file in files:
+        for variant in file.variants(file.secrets(random)):
+            with tempfile.TemporaryDirectory() as folder:
+                names += [] if scan([file.write(Path(folder), variant)]) else [file.name]
+    return names
+
+
+def false_alarms(scan: Scanner, files: Sequence[PlantedFile]) -> list[str]:
+    """Return the names of files that are flagged though they have placeholders in place of their secrets."""
+    with tempfile.TemporaryDirectory() as folder:
+        return [file.name for file in files if scan([file.write(Path(folder), file.without_secrets())])]
+
+
+def shown(files: Sequence[PlantedFile], random: Random) -> list[str]:
+    """Return where secrets are in what a scan of all files shows: its table, and each format of the command."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        secrets = write_project(folder, random, files)
+        return [hit for text in everything_shown(folder) for hit in found_in(text, secrets)]
+
+
+def everything_shown(folder: Path) -> Iterator[str]:
+    """Yield every text that a scan of a folder shows or writes."""
+    import toolkit as tk
+
+    findings = tk.scan(folder)
+    yield repr(findings)
+    yield findings._repr_html_()  # type: ignore[attr-defined]
+    yield "\n".join(f"{finding} {finding!r}" for finding in findings)
+
+
+def clean_files() -> list[Path]:
+    """Return files of pandas, evenly chosen."""
+    import pandas as pd
+
+    files = [path for path in files_below(Path(pd.__file__).parent) if path.suffix in {".py", ".pyi", ".tpl", ".toml"}]
+    return files[:: max(1, len(files) // CLEAN_FILES)][:CLEAN_FILES]
+
+
+def own_files() -> list[Path]:
+    """Return the files of this repository, as git lists them; those of the package if it is not a checkout."""
+    listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    files = [ROOT / name for name in listing.stdout.split("\0") if name]
+    return [file for file in files if file.is_file()][: 30 if IS_QUICK else None] or [ROOT / "toolkit"]
+
+
+def write_corpus(folder: Path, size: int) -> int:
+    """Write about `size` bytes: nine tenths text of installed packages, the rest notebooks and recordings.
+
+    Returns:
+        the number of bytes.
+    """
+    written = 0
+    documents = [file.build(*file.without_secrets()) for file in PROJECT if file.name.endswith(("ipynb", "yaml"))]
+    for number in range(10**6):
+        content = documents[number % len(documents)]
+        if written + len(content) > size // 10:
+            break
+        (folder / f"document-{number}{'.ipynb' if content[:1] == b'{' else '.yaml'}").write_bytes(content)
+        written += len(content)
+    packages = Path(sysconfig.get_path("purelib")), Path(importlib.util.find_spec("pandas").origin).parents[1]  # type: ignore[union-attr,arg-type]
+    for package in dict.fromkeys(packages):
+        for number, file in enumerate(files_below(package)):
+            if file.suffix not in TEXT_SUFFIXES or file.stat().st_size > 2_000_000:
+                continue
+            content = file.read_bytes()
+            (folder / f"{number}-{file.name}").write_bytes(content)
+            written += len(content)
+            if written >= size:
+                return written
+    return written
+
+
+def time_one(name: str, folder: Path, processes: int) -> None:
+    """Scan a folder with a scanner, and print the figures as JSON."""
+    scan = next(scan for label, scan in SCANNERS.items() if label.startswith(name))
+    before = os.times()
+    start = time.perf_counter()
+    counts = scan_with_detect_secrets([folder], processes) if processes > 1 else scan([folder])
+    seconds = time.perf_counter() - start
+    after = os.times()
+    processor = sum(after[:4]) - sum(before[:4])
+    print(json.dumps({"seconds": seconds, "processor": processor, "memory": peak_memory(), "flagged": len(counts)}))
+
+
+def print_found() -> None:
+    """Print how many planted secrets are found and shown, and how many clean files are flagged."""
+    total = sum(len(file.makers) for file in PROJECT)
+    groups = {"this repository": own_files(), "pandas": clean_files()}
+    headings = [f"{name}, {len(paths)} files" for name, paths in groups.items()]
+    table = Table("scanner", f"found of {total}", f"false of {len(PROJECT)}", *headings, label_width=24)
+    for label, scan in SCANNERS.items():
+        lost = missed(scan, PROJECT, Random(13))  # noqa: S311 - the same files in each run
+        false = false_alarms(scan, PROJECT)
+        flagged = {name: scan(paths) for name, paths in groups.items()}
+        counts = [str(len(files)) for files in flagged.values()]
+        table.print_row(label, str(total - len(lost)), str(len(false)), *counts)
+        if scan is scan_with_toolkit:
+            alarms = [*false, *(file for files in flagged.values() for file in files)]
+            for words, names in (("missed", lost), ("false alarms", alarms)):
+                print(f"    {words}: {'; '.join(names)}" if names else f"    {words}: none")
+    hits = shown(PROJECT, Random(14))  # noqa: S311
+    print(f"tk.scan: planted secrets shown by a scan of all files: {len(hits)}")
+
+
+def print_times() -> None:
+    """Print how long each scanner takes, in turn, each in a new interpreter."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        size = write_corpus(folder, TIMED_BYTES)
+        print(f"{size / 1e6:.1f} MB in {sum(1 for _ in folder.iterdir())} files")
+        table = Table("scanner", "seconds", "MB/s", "processor", "memory, MB", "flagged", label_width=34)
+        for label, scan in SCANNERS.items():
+            processes = 1 if scan is scan_with_toolkit else os.cpu_count() or 1
+            arguments = [argument for argument in ("--quick",) if IS_QUICK]
+            output = run_in_new_interpreter("scanning", label.split()[0], name, str(processes), *arguments)
+            figures = json.loads(output.splitlines()[-1])
+            table.print_row(
+                f"{label}, {processes} process{'' if processes == 1 else 'es'}",
+                f"{figures['seconds']:.1f}",
+                f"{size / 1e6 / figures['seconds']:.1f}",
+                f"{figures['processor']:.1f}",
+                f"{figures['memory']:.0f}",
+                str(figures["flagged"]),
+            )
+
+
+def main() -> None:
+    """Print both tables, or scan one folder for the second."""
+    if ARGUMENTS:
+        name, folder, processes = ARGUMENTS
+        time_one(name, Path(folder), int(processes))
+        return
+    if len(SCANNERS) == 1:
+        print("detect-secrets is not installed")
+    if "--without-time" not in sys.argv:  # first, since a process counts the memory of the one that started it
+        print_times()
+        print()
+    if "--time-only" not in sys.argv:
+        print_found()
+
+
+if __name__ == "__main__":
+    main()
