@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from toolkit.cli import credentials_command, demo, keys, lab, practice, record, terminal, verify
+from toolkit.cli import cassettes_command, credentials_command, demo, keys, lab, practice, record, terminal, verify
 from toolkit.core.errors import ToolkitError
 
 app = typer.Typer(
@@ -29,6 +29,7 @@ app.command("practice", epilog=practice.EPILOG)(practice.practice)
 app.command("record", epilog=record.EPILOG)(record.record)
 app.command("lab", epilog=lab.EPILOG)(lab.lab)
 app.command("verify", epilog=verify.EPILOG)(verify.verify)
+app.add_typer(cassettes_command.app, name="cassettes")
 app.add_typer(credentials_command.app, name="credentials")
 app.add_typer(keys.app, name="keys")
 

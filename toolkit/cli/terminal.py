@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
+import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape as escape_markup
 from rich.table import Table
 
+from toolkit.core.errors import ToolkitError
 from toolkit.core.escaping import excerpt, printable
 from toolkit.core.words import count_text
 from toolkit.session.session import Session
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from toolkit.core.errors import ToolkitError
 
 # Columns of the practice service. Another service may have other columns; they are then shown in its own order.
 ACCOUNT_COLUMNS: Final = ("account_number", "status", "currency", "cash", "equity", "buying_power")
@@ -40,6 +42,21 @@ def print_error(error: ToolkitError) -> None:
     """Print what happened and what to do next on standard error."""
     text = f"[bold red]Error:[/] {escape(error.what)}\n{escape(error.next_step)}"
     Console(stderr=True).print(text, soft_wrap=True)
+
+
+@contextmanager
+def errors_exit_with(status: int) -> Iterator[None]:
+    """Print an error of the toolkit and exit with a status, in a command whose status 1 has a meaning of its own."""
+    try:
+        yield
+    except ToolkitError as error:
+        print_error(error)
+        raise typer.Exit(status) from None
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON on standard output, in ASCII, so that no text from outside reaches the terminal raw."""
+    typer.echo(json.dumps(value, indent=1, default=str))
 
 
 def print_warning(message: Warning | str, *_: object) -> None:

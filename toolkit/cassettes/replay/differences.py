@@ -99,7 +99,7 @@ def json_differences(recorded: Any, requested: Any) -> Iterator[str]:
         path, left, right = pending.pop()
         if isinstance(left, dict) and isinstance(right, dict):
             names = dict.fromkeys((*left, *right))
-            children = [(path + _step(name), left.get(name, _ABSENT), right.get(name, _ABSENT)) for name in names]
+            children = [(path + path_step(name), left.get(name, _ABSENT), right.get(name, _ABSENT)) for name in names]
         elif isinstance(left, list) and isinstance(right, list):
             pairs = enumerate(zip_longest(left, right, fillvalue=_ABSENT))
             children = [(f"{path}[{index}]", *pair) for index, pair in pairs]
@@ -145,7 +145,8 @@ def _in_bodies(recorded: RecordedRequest, requested: RecordedRequest, left: Hash
         yield "other bytes" if texts[0] == texts[1] else _difference("", *texts)
 
 
-def _step(name: str) -> str:
+def path_step(name: str) -> str:
+    """Return a step of a path into JSON: `.name`, or `["a name"]` for a name that is not plain."""
     return f".{name}" if _NAME.match(name) else f"[{excerpt(json.dumps(name, ensure_ascii=False), _LONGEST)}]"
 
 
