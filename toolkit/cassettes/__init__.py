@@ -5,7 +5,8 @@ What happens to a request, in this order (function `through`, for any httpx clie
 1. `conversion` returns the recorded form of the request, and the scrubber (package `scrubbing`) removes secrets.
 2. `Cassette.find` looks for a recording that matches: `replay.player` plays the next take. If none
    matches and the mode does not record, `replay.misses` describes the nearest recordings.
-3. Without a match the request is sent, and `streams` passes the body of the answer on and collects it.
+3. Without a match the request is sent, and `streams` passes the body of the answer on and collects it. A stream that
+   has no end may be closed early: `event_streams` records what was read, and replays it event by event.
 4. `Cassette.record` hands the interaction to `recording.recorder`: scrubbed, checked for leaks, appended.
 
 Open `cassette` for modes and what users can do with a cassette, `paths` for names and record modes, `format` for

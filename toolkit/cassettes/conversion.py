@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from typing import Final
+from urllib.parse import urlsplit
 
 import httpx
 
+from toolkit.cassettes.event_streams import EventStream, has_no_end
 from toolkit.cassettes.format.interactions import FAILURES, Interaction, RecordedFailure
 from toolkit.scrubbing.messages import HeaderList, RecordedResponse, header_bytes
 
@@ -44,9 +46,18 @@ def as_response(interaction: Interaction, request: httpx.Request | None = None) 
     return httpx.Response(
         recorded.status,
         headers=_raw_headers(recorded.headers),
-        stream=httpx.ByteStream(recorded.body),
+        stream=_stream_of(interaction),
         extensions=extensions,
     )
+
+
+def _stream_of(interaction: Interaction) -> httpx.ByteStream | EventStream:
+    request, recorded = interaction.request, interaction.response
+    content_type = next((value for name, value in recorded.headers if name.lower() == "content-type"), "")
+    if not has_no_end(content_type):
+        return httpx.ByteStream(recorded.body)
+    call = f"{request.method} {urlsplit(request.uri).path}"
+    return EventStream(recorded.body, content_type, ended_early=interaction.ended_early, call=call)
 
 
 def _raw_headers(headers: HeaderList) -> list[tuple[bytes, bytes]]:

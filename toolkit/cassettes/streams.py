@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from typing import Any, Final
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import Any, Final, Protocol
 
 import httpx
 
+from toolkit.cassettes.conversion import header_list
+from toolkit.cassettes.event_streams import has_no_end, part_that_was_read
 from toolkit.core.clock import Clock
 from toolkit.core.errors import CassetteError
 from toolkit.core.ledger import Call
 from toolkit.core.user_code import warn
+from toolkit.scrubbing.messages import HeaderList
 from toolkit.transport.flow import call_apart
 
 LARGE_BODY: Final = 1 << 16  # bytes; searching more than that for secrets would hold up an event loop
@@ -23,10 +26,11 @@ def size_of(headers: httpx.Headers, chunks: Iterable[bytes]) -> int:
     return sum(map(len, chunks)) + sum(len(value) for _, value in headers.raw)
 
 
-def observe(
-    response: httpx.Response, call: Call, clock: Clock, record: Callable[[bytes], None] | None = None
-) -> httpx.Response:
-    """Return the response with a body that notes the end of the call and passes the complete body to `record`."""
+def observe(response: httpx.Response, call: Call, clock: Clock, record: Record | None = None) -> httpx.Response:
+    """Return the response with a body that notes the end of the call and passes the complete body to `record`.
+
+    `record` also takes the headers to record instead of the response's own, if the caller ended a stream early.
+    """
     observed = (
         ObservedStream(response.stream, call, clock)
         if record is None
@@ -38,6 +42,17 @@ def observe(
     else:
         response.stream = observed
     return response
+
+
+class Record(Protocol):
+    """A function that records a response.
+
+    Args:
+        body: the body as received; of a stream that the caller closed early, the part that was read.
+        headers: the headers of a stream that the caller closed early; None for a complete body.
+    """
+
+    def __call__(self, body: bytes, headers: HeaderList | None = None, /) -> None: ...
 
 
 class ObservedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
@@ -72,28 +87,38 @@ class ObservedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
 class RecordedStream(ObservedStream):
     """An observed body that also passes all of it to `record` when it has been read to its end.
 
-    A body that is closed or dropped earlier is not recorded, and a warning says so.
+    A stream of events that the caller closes earlier is recorded as far as it was read. Another body that is closed
+    earlier, and every body that breaks off or is dropped, is not recorded, and a warning says so.
     """
 
-    __slots__ = ("_chunks", "_is_over", "_record", "_response")
+    __slots__ = ("_chunks", "_has_no_end", "_is_over", "_record", "_response")
 
-    def __init__(self, response: httpx.Response, call: Call, clock: Clock, record: Callable[[bytes], None]) -> None:
+    def __init__(self, response: httpx.Response, call: Call, clock: Clock, record: Record) -> None:
         super().__init__(response.stream, call, clock)
+        self._has_no_end = has_no_end(response.headers.get("content-type", ""))
         self._response = response
         self._record = record
         self._chunks: list[bytes] = []
         self._is_over = False
 
     def __iter__(self) -> Iterator[bytes]:
-        for chunk in self._stream:
-            self._chunks.append(chunk)
-            yield chunk
+        try:
+            for chunk in self._stream:
+                self._chunks.append(chunk)
+                yield chunk
+        except Exception:
+            self._has_no_end = False  # it broke off
+            raise
         self._record_once()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for chunk in self._stream:
-            self._chunks.append(chunk)
-            yield chunk
+        try:
+            async for chunk in self._stream:
+                self._chunks.append(chunk)
+                yield chunk
+        except Exception:
+            self._has_no_end = False  # it broke off
+            raise
         if size_of(self._response.headers, self._chunks) < LARGE_BODY:
             self._record_once()
         else:
@@ -101,11 +126,14 @@ class RecordedStream(ObservedStream):
 
     def close(self) -> None:
         super().close()
-        self._abandon()
+        self._record_part()
 
     async def aclose(self) -> None:
         await super().aclose()
-        self._abandon()
+        if self._is_over or not self._has_no_end or size_of(self._response.headers, self._chunks) < LARGE_BODY:
+            self._record_part()
+        else:
+            await call_apart(self._record_part)
 
     def __del__(self) -> None:
         if not sys.is_finalizing():
@@ -123,11 +151,26 @@ class RecordedStream(ObservedStream):
             error.response = _with_body(self._response, body)
             raise
 
+    def _record_part(self) -> None:
+        """Record a stream of events that the caller has closed early. A failure is only a warning: it is over."""
+        if self._is_over or not self._has_no_end:
+            self._abandon()
+            return
+        self._is_over = True
+        try:
+            headers, body = part_that_was_read(header_list(self._response.headers), self._chunks)
+            self._record(body, headers)
+        except CassetteError as error:
+            warn(f"The stream of {self._name} was closed before its end, and could not be recorded: {error.what}")
+
     def _abandon(self) -> None:
         if not self._is_over:
             self._is_over = True
-            call = f"{self._call.method} {self._call.path}"
-            warn(f"The response to {call} was closed before its end, so it is not recorded.")
+            warn(f"The response to {self._name} was closed before its end, so it is not recorded.")
+
+    @property
+    def _name(self) -> str:
+        return f"{self._call.method} {self._call.path}"
 
 
 def _with_body(response: httpx.Response, body: bytes) -> httpx.Response:

@@ -5,7 +5,6 @@ Sessions use `through` as well; `CassetteTransport` makes it a transport for any
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from sys import intern
 from typing import TYPE_CHECKING, Any, Protocol
@@ -22,7 +21,7 @@ from toolkit.cassettes.conversion import (
 from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
 from toolkit.cassettes.replay.matching import ANYONE, Identity
 from toolkit.cassettes.replay.scrubbed_requests import ScrubbedRequests
-from toolkit.cassettes.streams import LARGE_BODY, observe, size_of
+from toolkit.cassettes.streams import LARGE_BODY, Record, observe, size_of
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import TOKEN_PATH, Interface
 from toolkit.core.errors import CassetteError
@@ -203,18 +202,20 @@ def _as_sent(recorded: RecordedRequest, outgoing: Outgoing) -> RecordedRequest:
     return recorded._replace(headers=(*recorded.headers, *placeholders)) if placeholders else recorded
 
 
-def _recorder(tape: Tape, request: RecordedRequest, response: httpx.Response, call: Call) -> Callable[[bytes], None]:
-    """Return a function that records the call, given the complete body of the response."""
+def _recorder(tape: Tape, request: RecordedRequest, response: httpx.Response, call: Call) -> Record:
+    """Return a function that records the call, given the body of the response."""
 
-    def record(body: bytes) -> None:
+    def record(body: bytes, headers: HeaderList | None = None) -> None:
+        received = header_list(response.headers) if headers is None else headers
         tape.record(
             Interaction(
                 request=request,
-                response=as_recorded_response(response, body, headers=header_list(response.headers)),
+                response=as_recorded_response(response, body, headers=received),
                 recorded_at=call.sent_at,
                 elapsed=call.elapsed,
                 authorized_by=call.authorized_by,
                 tries=call.tries,
+                ended_early=headers is not None,
             )
         )
 

@@ -51,7 +51,7 @@ def decompress_body(headers: Iterable[tuple[str, str]], body: bytes) -> bytes:
 
 def _decompressed(coding: str, body: bytes) -> bytes:
     decompress = DECOMPRESSORS.get(coding)
-    if decompress is None and _is_text(body):
+    if decompress is None and is_text(body):
         return body
     if decompress is not None:
         try:
@@ -172,7 +172,8 @@ def zstd_decompressed(body: bytes | memoryview) -> Iterator[bytes]:
             raise Broken from None
 
 
-def _is_text(body: bytes) -> bool:
+def is_text(body: bytes) -> bool:
+    """Return True if the bytes are UTF-8 without control characters that text does not have."""
     try:
         body.decode("utf-8")
     except UnicodeDecodeError:

@@ -33,7 +33,7 @@ _ITEM: Final = re.compile(
     rf"  response:\n    status:\n      code: ([1-9][0-9][0-9])\n      message: ({_SCALAR})\n    {_HEADERS}\n"
     rf"    body:\n      string: ({_SCALAR})\n"
     rf"(?:  http_version: ({_SCALAR})\n)?+(?:  recorded_at: '([0-9T:.Z-]++)'\n)?+"
-    r"(?:  elapsed: ([0-9]{1,9}+\.[0-9]{1,9}+)\n)?+(?:  tries: ([1-9][0-9]{0,8}+)\n)?+"
+    r"(?:  elapsed: ([0-9]{1,9}+\.[0-9]{1,9}+)\n)?+(?:  tries: ([1-9][0-9]{0,8}+)\n)?+(  ended_early: true\n)?+"
     rf"(?:  authorized_by:{_CALLER})?+(?:  token_obtained:{_CALLER})?+  complete: true\n"
 )
 # Stock vcrpy writes keys in alphabetical order, and folds long quoted text at spaces.
@@ -63,7 +63,7 @@ def decode(item: bytes) -> Interaction | None:
     match = _ITEM.fullmatch(item.decode("ascii"))
     if match is None:
         return None
-    method, uri, sent, sent_body, code, reason, received, body, version, at, seconds, tries, by, obtained = (
+    method, uri, sent, sent_body, code, reason, received, body, version, at, seconds, tries, early, by, obtained = (
         match.groups()
     )
     try:
@@ -85,6 +85,7 @@ def decode(item: bytes) -> Interaction | None:
             None if by is None else _authorization(by),
             None if obtained is None else _authorization(obtained),
             tries=1 if tries is None else int(tries),
+            ended_early=early is not None,
         )
     except (ValueError, KeyError, TypeError, OverflowError):  # the parser will say what is wrong
         return None

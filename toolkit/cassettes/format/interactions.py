@@ -61,6 +61,7 @@ class Interaction(NamedTuple):
         token_obtained: for a token request, what its token authorizes; None for other calls.
         failure: why no answer came, in which case the response is NO_ANSWER; None if there is a response.
         tries: how often the request was sent; only the last answer is recorded.
+        ended_early: True if the caller closed a stream of events before its end; the body is what was read.
     """
 
     request: RecordedRequest
@@ -71,6 +72,7 @@ class Interaction(NamedTuple):
     token_obtained: Authorization | None = None
     failure: RecordedFailure | None = None
     tries: int = 1
+    ended_early: bool = False
 
 
 def encode(interaction: Interaction) -> bytes:
@@ -89,28 +91,30 @@ def encode(interaction: Interaction) -> bytes:
             "body": {"string": _text_or_bytes(response.body)},
         },
     }
-    if not _survives_grouping(request.headers):
-        item["request_header_order"] = [name for name, _ in request.headers]
-    if response.http_version:
-        item["http_version"] = response.http_version
-    if not _survives_grouping(response.headers):
-        item["header_order"] = [name for name, _ in response.headers]
-    if interaction.recorded_at not in (None, EPOCH):
-        item["recorded_at"] = instant_text(interaction.recorded_at)
-    if interaction.elapsed is not None:
-        item["elapsed"] = interaction.elapsed.total_seconds()
-    if interaction.tries != 1:
-        item["tries"] = interaction.tries
-    if interaction.failure is not None:
-        item["failure"] = {"type": interaction.failure.type, "message": interaction.failure.message}
-    if interaction.authorized_by is not None:
-        item["authorized_by"] = interaction.authorized_by.to_fields()
-    if interaction.token_obtained is not None:
-        item["token_obtained"] = interaction.token_obtained.to_fields()
+    item.update(_own_keys(interaction))
     item["complete"] = True
     from toolkit.cassettes.format import yaml_text
 
     return yaml_text.dump([item])
+
+
+def _own_keys(interaction: Interaction) -> dict[str, Any]:
+    """Return the keys of ours that stand beside `request` and `response`, without those that say nothing new."""
+    request, response, failure = interaction.request, interaction.response, interaction.failure
+    by, obtained, recorded_at = interaction.authorized_by, interaction.token_obtained, interaction.recorded_at
+    keys = {
+        "request_header_order": _order(request.headers),
+        "http_version": response.http_version or None,
+        "header_order": _order(response.headers),
+        "recorded_at": None if recorded_at in (None, EPOCH) else instant_text(recorded_at),
+        "elapsed": None if interaction.elapsed is None else interaction.elapsed.total_seconds(),
+        "tries": None if interaction.tries == 1 else interaction.tries,
+        "ended_early": interaction.ended_early or None,
+        "failure": None if failure is None else {"type": failure.type, "message": failure.message},
+        "authorized_by": None if by is None else by.to_fields(),
+        "token_obtained": None if obtained is None else obtained.to_fields(),
+    }
+    return {name: value for name, value in keys.items() if value is not None}
 
 
 def decode(data: bytes, *, source: str, line: int = 1) -> Interaction:
@@ -187,6 +191,7 @@ def _interaction(fields: Mapping[str, Any]) -> Interaction:
         token_obtained=_authorization(fields.get("token_obtained")),
         failure=_failure(fields.get("failure")),
         tries=checked_count(fields.get("tries", 1), "the number of tries"),
+        ended_early=fields.get("ended_early") is True,
     )
 
 
@@ -242,9 +247,9 @@ def _grouped(headers: HeaderList) -> dict[str, list[str | bytes]]:
     return grouped
 
 
-def _survives_grouping(headers: HeaderList) -> bool:
-    """Return True if grouping headers by name keeps their order."""
-    return tuple(_ungrouped(_grouped(headers))) == headers
+def _order(headers: HeaderList) -> list[str] | None:
+    """Return the names of headers in their order, or None if grouping by name keeps it."""
+    return None if tuple(_ungrouped(_grouped(headers))) == headers else [name for name, _ in headers]
 
 
 def _ungrouped(grouped: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,183 @@
+"""Streams of events: recorded as far as they were read, and replayed event by event."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import secrets
+import warnings
+import zlib
+
+import httpx
+import pytest
+import vcr
+from hypothesis import given
+from hypothesis import strategies as st
+
+import toolkit as tk
+from toolkit.cassettes.event_streams import EventStream
+from toolkit.core.errors import CassetteMiss
+
+URL = "https://h.example/events"
+EVENTS = {"Content-Type": "text/event-stream; charset=utf-8"}
+TICKS = [f'event: tick\ndata: {{"n": {number}}}\n\n'.encode() for number in range(6)]
+
+
+class Endless(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """A body of which nobody may read more than is there."""
+
+    def __init__(self, chunks, error=None):
+        self.chunks, self.error = chunks, error
+        self.is_closed = False
+
+    def __iter__(self):
+        yield from self.chunks
+        raise self.error or AssertionError("read too far")
+
+    async def __aiter__(self):
+        for chunk in self:
+            yield chunk
+
+    def close(self):
+        self.is_closed = True
+
+    async def aclose(self):
+        self.close()
+
+
+def served(chunks, headers=EVENTS, error=None):
+    return httpx.MockTransport(lambda request: httpx.Response(200, headers=headers, stream=Endless(chunks, error)))
+
+
+def read(transport, count, *, is_async, reading="lines"):
+    """Return the first pieces of a stream, which is then closed."""
+
+    def sync():
+        with httpx.Client(transport=transport) as client, client.stream("GET", URL) as response:
+            pieces = getattr(response, f"iter_{reading}")()
+            return [next(pieces) for _ in range(count)]
+
+    async def async_():
+        async with httpx.AsyncClient(transport=transport) as client, client.stream("GET", URL) as response:
+            pieces = getattr(response, f"aiter_{reading}")()
+            return [await anext(pieces) for _ in range(count)]
+
+    return asyncio.run(async_()) if is_async else sync()
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "events.yaml"
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("compress", [None, gzip.compress, zlib.compress], ids=["plain", "gzip", "deflate"])
+def test_stream_closed_early(path, compress, is_async):
+    """A stream closed early replays as far as it was read, here and in stock vcrpy; reading on is a miss."""
+    chunks, headers = TICKS[:3], EVENTS
+    if compress is not None:
+        packed = compress(b"".join(TICKS * 50))
+        chunks, headers = [packed], EVENTS | {"Content-Encoding": {gzip.compress: "gzip"}.get(compress, "deflate")}
+        chunks = [packed[:-20]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        live = read(tk.Cassette(path).transport(served(chunks, headers)), 8, is_async=is_async)
+    assert live[:3] == ["event: tick", 'data: {"n": 0}', ""]
+    cassette = tk.Cassette(path, "none")
+    assert len(cassette) == 1
+    assert read(cassette.transport(), 8, is_async=is_async) == live
+    with pytest.raises(CassetteMiss, match="The recording of GET /events ends here") as caught:
+        read(cassette.transport(), 10_000, is_async=is_async)
+    assert 'mode="all"' in caught.value.next_step
+    with vcr.use_cassette(str(path), record_mode="none"), httpx.Client() as client:
+        assert client.get(URL).text.splitlines()[:8] == live
+
+
+def test_replay_comes_event_by_event(path):
+    """A complete recording of events comes one event at a time, too, whatever the chunks were."""
+    body = b"".join(TICKS)
+    transport = httpx.MockTransport(lambda request: httpx.Response(200, headers=EVENTS, content=body))
+    httpx.Client(transport=tk.Cassette(path).transport(transport)).get(URL)
+    assert read(tk.Cassette(path, "none").transport(), 6, is_async=False, reading="raw") == TICKS
+    assert httpx.Client(transport=tk.Cassette(path, "none").transport()).get(URL).content == body
+
+
+def test_stream_without_a_piece(path):
+    """A stream that is closed at once is recorded without a body; its status and headers replay."""
+    assert read(tk.Cassette(path).transport(served(TICKS)), 0, is_async=False) == []
+    with httpx.Client(transport=tk.Cassette(path, "none").transport()) as client, client.stream("GET", URL) as response:
+        assert (response.status_code, response.headers["content-type"]) == (200, EVENTS["Content-Type"])
+
+
+def test_half_a_line_is_left_out(path):
+    """The beginning of a line is not recorded: it may be the first half of a secret."""
+    secret = secrets.token_urlsafe(24)
+    line = json.dumps({"access_token": secret}).encode()
+    chunks = [b'{"n": 1}\n' + line[:30]]
+    transport = tk.Cassette(path, secrets=secret).transport(served(chunks, {"Content-Type": "application/x-ndjson"}))
+    assert read(transport, 1, is_async=False, reading="bytes") == chunks
+    assert read(tk.Cassette(path, "none").transport(), 1, is_async=False) == ['{"n": 1}']
+    assert secret[:8] not in path.read_text()
+
+
+def test_secret_in_an_early_part(path):
+    """A secret in the part that was read is replaced, compressed or not."""
+    secret = secrets.token_urlsafe(24)
+    body = b'data: {"n": 1}\n\n' + f"data: {secret}\n\n".encode() + b"data: x\n\n" * 2_000
+    headers = EVENTS | {"Content-Encoding": "gzip"}
+    transport = tk.Cassette(path, secrets=secret).transport(served([gzip.compress(body)[:-12]], headers))
+    assert read(transport, 3, is_async=False)[2] == f"data: {secret}"
+    assert read(tk.Cassette(path, "none").transport(), 3, is_async=False)[2] == "data: <SECRET>"
+
+
+@pytest.mark.parametrize("error", [httpx.ReadError("gone"), httpx.ReadTimeout("silent")])
+def test_stream_that_breaks_off(path, error):
+    """A stream that the network breaks off is not recorded."""
+    with pytest.warns(UserWarning, match="so it is not recorded"), pytest.raises(type(error)):
+        read(tk.Cassette(path).transport(served(TICKS[:1], error=error)), 100, is_async=False)
+    assert not path.exists()
+
+
+def test_stream_that_cannot_be_checked(path):
+    """A stream whose encoding nobody knows is not recorded, and the warning says so; the caller's data is theirs."""
+    chunks = [b"\x00\x01\n" * 5]
+    transport = tk.Cassette(path).transport(served(chunks, EVENTS | {"Content-Encoding": "unknown"}))
+    with pytest.warns(UserWarning, match="could not be recorded: A stream in an unknown content encoding"):
+        assert read(transport, 1, is_async=False, reading="raw") == chunks
+    assert not path.exists()
+
+
+def test_timeout_of_the_caller(path):
+    """A task that is cancelled while it waits for an event has closed the stream early, and is recorded."""
+
+    class Silent(Endless):
+        async def __aiter__(self):
+            yield TICKS[0]
+            await asyncio.Event().wait()
+
+    transport = httpx.MockTransport(lambda request: httpx.Response(200, headers=EVENTS, stream=Silent([])))
+
+    async def call(transport):
+        async with httpx.AsyncClient(transport=transport) as client, client.stream("GET", URL) as response:
+            lines = []
+            async for line in response.aiter_lines():
+                lines.append(line)
+                if len(lines) == 3:
+                    asyncio.get_running_loop().call_soon(asyncio.current_task().cancel)
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(call(tk.Cassette(path).transport(transport)))
+    assert read(tk.Cassette(path, "none").transport(), 3, is_async=False) == ["event: tick", 'data: {"n": 0}', ""]
+
+
+@given(
+    st.lists(st.sampled_from([b"data: x", b"\n", b"\r", b"\r\n", b"\n\n", b":", b"\xc3\xa9"]), max_size=30),
+    st.sampled_from(["text/event-stream", "application/x-ndjson"]),
+)
+def test_pieces_join_to_the_body(parts, content_type):
+    """The pieces of any body are not empty, and make up the body."""
+    body = b"".join(parts)
+    pieces = list(EventStream(body, content_type, ended_early=False, call="GET /"))
+    assert b"".join(pieces) == body
+    assert all(pieces)
