@@ -94,6 +94,7 @@ ERRORS = {
     "InterfaceNotAllowed": "AccessError",
     "CredentialsMismatch": "AccessError",
     "UnsafeAddress": "AccessError",
+    "NetworkBlocked": "AccessError",
     "TokenError": "ToolkitError",
     "TokenRefused": "TokenError",
     "TokenResponseInvalid": "TokenError",

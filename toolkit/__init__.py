@@ -49,6 +49,7 @@ if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as expo
     from toolkit.core.errors import ConfigurationError as ConfigurationError
     from toolkit.core.errors import CredentialsMismatch as CredentialsMismatch
     from toolkit.core.errors import InterfaceNotAllowed as InterfaceNotAllowed
+    from toolkit.core.errors import NetworkBlocked as NetworkBlocked
     from toolkit.core.errors import SecretLeak as SecretLeak
     from toolkit.core.errors import ServiceError as ServiceError
     from toolkit.core.errors import SweepBusy as SweepBusy
@@ -94,8 +95,8 @@ _MODULES = {
     "toolkit.core.document": "Environment Interface",
     "toolkit.core.errors": (
         "AccessError CassetteBusy CassetteCorrupt CassetteError CassetteMiss ConfigurationError "
-        "CredentialsMismatch InterfaceNotAllowed SecretLeak ServiceError SweepBusy SweepError TabulationError "
-        "TokenError TokenRefused TokenResponseInvalid ToolkitError Unreachable UnsafeAddress"
+        "CredentialsMismatch InterfaceNotAllowed NetworkBlocked SecretLeak ServiceError SweepBusy SweepError "
+        "TabulationError TokenError TokenRefused TokenResponseInvalid ToolkitError Unreachable UnsafeAddress"
     ),
     "toolkit.core.secret": "Secret",
     "toolkit.loans.lend": "lend",

@@ -1,4 +1,4 @@
-"""The cassette of the running cell: `%%cassette` sets it for sessions that have no cassette of their own."""
+"""The cassette for sessions without one of their own: `%%cassette` sets that of a cell, the pytest plugin a test's."""
 
 from __future__ import annotations
 
@@ -12,13 +12,18 @@ _open: list[Cassette] = []
 
 
 def current() -> Cassette | None:
-    """Return the cassette of the running cell, or None."""
+    """Return the cassette of the running cell or test, or None."""
     return _open[-1] if _open else None
 
 
 def put_in_place(cassette: Cassette) -> None:
     """Let sessions without a cassette of their own use this one, until `take_away`."""
     _open.append(cassette)
+
+
+def remove(cassette: Cassette) -> None:
+    """Undo `put_in_place` for one cassette; it stays open."""
+    _open[:] = [other for other in _open if other is not cassette]
 
 
 def take_away(*, well: bool) -> None:

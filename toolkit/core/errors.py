@@ -5,7 +5,8 @@ ToolkitError
 ├─ AccessError               refused by the toolkit, before anything was sent
 │  ├─ InterfaceNotAllowed    this environment does not have the interface
 │  ├─ CredentialsMismatch    credentials of another environment or kind
-│  └─ UnsafeAddress          the request would leave the interface's own address
+│  ├─ UnsafeAddress          the request would leave the interface's own address
+│  └─ NetworkBlocked         a test that replays tried to connect
 ├─ TokenError                the token endpoint did not give a token
 │  ├─ TokenRefused           it answered with an error status
 │  └─ TokenResponseInvalid   its reply is not a token response
@@ -102,6 +103,10 @@ class CredentialsMismatch(AccessError):
 
 class UnsafeAddress(AccessError):
     """The request would send credentials elsewhere than to the interface's own address."""
+
+
+class NetworkBlocked(AccessError):
+    """A test that replays a cassette tried to reach the network, which the pytest plugin refuses."""
 
 
 class TokenError(ToolkitError):

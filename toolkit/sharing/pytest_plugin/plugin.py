@@ -1,0 +1,346 @@
+"""The fixtures, options and hooks of the plugin. pytest loads this in every run, so it imports the rest when used."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from toolkit.sharing.pytest_plugin.notes import Notes
+
+if TYPE_CHECKING:
+    from toolkit.cassettes.cassette import Cassette
+    from toolkit.session.session import AsyncSession, Session
+    from toolkit.sharing.pytest_plugin.marks import Choice
+    from toolkit.sharing.pytest_plugin.playing import Playing
+
+_FIXTURES = ("toolkit_cassette", "toolkit_session", "toolkit_async_session")
+_MARKER = (
+    "toolkit_cassette(name=None, *, environment=None, credentials=None, mode=None, strict=True, match_on=None, "
+    "secrets=(), rules=None, allowed_hosts=()): replay a cassette of the toolkit: a name in the project's cassettes "
+    "folder, or a path; by default cassettes/<module>/<test>.yaml beside the test. Sessions that the test opens "
+    "without a cassette use it."
+)
+_RECORDING = {
+    "once": "record the cassettes that do not exist",
+    "new_episodes": "replay what is recorded, and add the rest",
+    "all": "record everything again; the old cassette is replaced if the test passes",
+}
+NOTES = pytest.StashKey[Notes]()
+_PLAYING = pytest.StashKey["Playing"]()
+_OUTCOMES = pytest.StashKey[dict[str, str]]()
+_CHECKED_LATE = pytest.StashKey[bool]()
+_DEFAULT_FILES = pytest.StashKey[list[tuple[str, Any]]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options. A mode follows after "=", so that `--toolkit-record tests` does not take a path for it."""
+    group = parser.getgroup("toolkit", "toolkit: recordings and notebooks")
+    for mode, what in _RECORDING.items():
+        names = ["--toolkit-record", "--toolkit-record=once"] if mode == "once" else [f"--toolkit-record={mode}"]
+        group.addoption(*names, action="store_const", const=mode, dest="toolkit_record", default=None, help=what)
+    group.addoption(
+        "--toolkit-unused", action="store_true", default=False, help="list the cassettes that no test opened"
+    )
+    group.addoption(
+        "--toolkit-verify",
+        action="store_true",
+        default=False,
+        help="collect notebooks too: each is run offline and compared with its file, as `toolkit verify` does",
+    )
+    parser.addini("toolkit_allowed_hosts", "hosts that replaying tests may connect to", type="args", default=[])
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker, and the parts that the options ask for."""
+    config.addinivalue_line("markers", _MARKER)
+    config.stash[NOTES] = Notes()
+    if config.getoption("toolkit_unused"):
+        from toolkit.sharing.pytest_plugin.unused import UnusedCassettes
+
+        config.pluginmanager.register(UnusedCassettes(config, config.stash[NOTES]), "toolkit-unused")
+    if config.getoption("toolkit_verify"):
+        from toolkit.sharing.pytest_plugin.notebook_items import NotebookCollector
+
+        config.pluginmanager.register(NotebookCollector(), "toolkit-verify")
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Let the marker alone open the cassette, before other fixtures of the test."""
+    if item.get_closest_marker("toolkit_cassette") is None:
+        return
+    names = getattr(item, "fixturenames", None)
+    if names is not None and not any(name in names for name in _FIXTURES):
+        item.fixturenames = _with_cassette(item, list(names))  # type: ignore[attr-defined]
+
+
+def _with_cassette(item: Any, names: list[str]) -> list[str]:
+    """Return the names of the fixtures with the cassette before the first one that belongs to the test alone."""
+    definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
+    for position, name in enumerate(names):
+        if name != "request" and definitions.get(name) and definitions[name][-1].scope == "function":
+            return [*names[:position], "toolkit_cassette", *names[position:]]
+    return [*names, "toolkit_cassette"]
+
+
+@pytest.fixture
+def toolkit_live() -> dict[str, Any]:
+    """Arguments of `tk.Session` for recording, such as credentials and settings; override it if need be.
+
+    It is asked for only when something is recorded. A practice service, for example, is needed then and no more:
+
+        @pytest.fixture(scope="session")
+        def toolkit_live():
+            with tk.practice() as service:
+                yield {"credentials": service.credentials["sandbox-secret"], "settings": service.settings}
+    """
+    return {}
+
+
+@pytest.fixture
+def toolkit_cassette(request: pytest.FixtureRequest) -> Iterator[Cassette | None]:
+    """The cassette of the test, a `tk.Cassette`: in strict replay, unless recording is asked for."""
+    from toolkit.core.errors import ToolkitError
+
+    item: Any = request.node
+    item.stash[_OUTCOMES], item.stash[_CHECKED_LATE] = {}, False
+    try:
+        playing = item.stash[_PLAYING] = _play(item)
+    except ToolkitError as error:
+        pytest.fail(f"{type(error).__name__}: {error}", pytrace=False)
+    try:
+        yield playing.cassette
+    finally:
+        del item.stash[_PLAYING]
+        _end(item, playing)
+
+
+@pytest.fixture
+def toolkit_session(request: pytest.FixtureRequest, toolkit_cassette: Cassette) -> Iterator[Session]:
+    """A `tk.Session` on the cassette of the test. Recording needs credentials; see `toolkit_live`."""
+    from toolkit.session.session import Session
+
+    with Session(**_session_arguments(request, toolkit_cassette)) as session:
+        yield session
+
+
+@pytest.fixture
+def toolkit_async_session(request: pytest.FixtureRequest, toolkit_cassette: Cassette) -> Iterator[AsyncSession]:
+    """A `tk.AsyncSession` on the cassette of the test, for async tests of pytest-asyncio, anyio or asyncio.run()."""
+    from toolkit.session.session import AsyncSession
+
+    session = AsyncSession(**_session_arguments(request, toolkit_cassette))
+    item: Any = request.node
+    test = getattr(item, "obj", None)
+    if toolkit_cassette.records and inspect.iscoroutinefunction(test):
+        item.obj = _closing(session, test)
+    yield session
+    _close(session)
+
+
+def _session_arguments(request: pytest.FixtureRequest, cassette: Cassette) -> dict[str, Any]:
+    from toolkit.sharing.pytest_plugin.places import project_settings
+
+    choice = _choice(request.node)
+    live: dict[str, Any] = {}
+    if cassette.records:
+        live = dict(request.getfixturevalue("toolkit_live"))
+        if choice.credentials is not None:
+            live["credentials"] = choice.credentials
+    live.setdefault("settings", project_settings(request.path))
+    return {**live, "environment": choice.environment or live.get("environment"), "cassette": cassette}
+
+
+def _closing(session: AsyncSession, test: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an async test that closes the connections of a session in the event loop that they belong to."""
+
+    @wraps(test)
+    async def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            await test(*args, **kwargs)
+        finally:
+            await session.close()
+
+    return run
+
+
+def _close(session: AsyncSession) -> None:
+    """Close a session without an event loop, which takes none as long as there are no connections."""
+    closing = session.close()
+    with suppress(StopIteration, RuntimeError):
+        closing.send(None)
+    closing.close()
+
+
+def _choice(item: Any) -> Choice:
+    from toolkit.sharing.pytest_plugin.marks import choice_of
+
+    return choice_of(item.iter_markers("toolkit_cassette"))
+
+
+def _play(item: Any) -> Playing:
+    """Open the cassette of a test."""
+    from toolkit.sharing.pytest_plugin import places
+    from toolkit.sharing.pytest_plugin.playing import Playing
+
+    choice, settings = _choice(item), places.project_settings(item.path)
+    if choice.name is None:
+        path = _default_file(item)
+        places.refuse_shared(path, item.nodeid, _default_files(item.session))
+        if item.get_closest_marker("vcr") is not None:
+            _refuse_vcr(item)
+    else:
+        path = places.chosen_file(choice.name, item.path, settings)
+    return Playing(
+        path,
+        choice,
+        settings,
+        option=item.config.getoption("toolkit_record"),
+        allowed_hosts=tuple(item.config.getini("toolkit_allowed_hosts")),
+        is_needed=any(name in item._fixtureinfo.names_closure for name in _FIXTURES),  # noqa: SLF001 - as collected
+    )
+
+
+def _default_file(item: Any) -> Any:
+    from toolkit.sharing.pytest_plugin.places import default_file
+
+    own_class = getattr(item, "cls", None)
+    return default_file(item.path, item.name, own_class and own_class.__name__)
+
+
+def _default_files(session: pytest.Session) -> list[tuple[str, Any]]:
+    """Return node ID and default cassette of all tests that have one, computed once."""
+    if _DEFAULT_FILES not in session.stash:
+        session.stash[_DEFAULT_FILES] = [
+            (item.nodeid, _default_file(item))
+            for item in session.items
+            if any(name in getattr(item, "fixturenames", ()) for name in _FIXTURES) and _choice(item).name is None
+        ]
+    return session.stash[_DEFAULT_FILES]
+
+
+def _refuse_vcr(item: pytest.Item) -> None:
+    """Refuse that pytest-recording and the toolkit record to one file: the former does not scrub it."""
+    from toolkit.core.errors import ConfigurationError
+
+    raise ConfigurationError(
+        f"{item.nodeid} has the marker vcr too, and both would use the same cassette.",
+        'Remove one of the markers, or name a cassette: @pytest.mark.toolkit_cassette("...").',
+        about="name",
+    )
+
+
+def _end(item: Any, playing: Playing) -> None:
+    """Check what is left to check, and finish the cassette."""
+    from toolkit.core.errors import CassetteError
+
+    well, problem = item.stash[_OUTCOMES].get("call") == "passed", None
+    if well and item.stash[_CHECKED_LATE]:
+        try:
+            playing.check()
+        except CassetteError as error:
+            well, problem = False, str(error)
+    has_recorded = playing.has_recorded
+    try:
+        playing.end(well=well)
+    except (CassetteError, OSError) as error:
+        problem = problem or str(error)
+    notes = item.config.stash[NOTES]
+    if playing.kept is not None:
+        notes.kept.append(str(playing.kept))
+    elif has_recorded and playing.cassette is not None:
+        notes.recorded.append(str(playing.cassette.path))
+    if problem is not None:
+        pytest.fail(problem, pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: Any, request: pytest.FixtureRequest) -> Generator[None, Any, Any]:
+    """Note that a fixture is set up after the cassette which may still call when the test is over."""
+    value = yield
+    stash = getattr(request.node, "stash", None)
+    is_other = fixturedef.argname not in _FIXTURES and not _is_of_pytest(fixturedef.func)
+    if stash is not None and _PLAYING in stash and is_other and _has_teardown(fixturedef.func):
+        stash[_CHECKED_LATE] = True
+    return value
+
+
+def _has_teardown(function: Any) -> bool:
+    return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
+
+
+def _is_of_pytest(function: Any) -> bool:
+    return str(getattr(function, "__module__", "")).partition(".")[0] in ("_pytest", "pytest_asyncio", "anyio")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Let a test fail that leaves interactions unplayed, or records a secret."""
+    value = yield
+    playing = item.stash.get(_PLAYING, None)
+    if playing is not None and not item.stash[_CHECKED_LATE]:
+        from toolkit.core.errors import CassetteError
+
+        try:
+            playing.check()
+        except CassetteError as error:
+            problem = str(error)
+        else:
+            return value
+        pytest.fail(problem, pytrace=False)
+    return value
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Generator[None, Any, Any]:
+    """Note how a test with a cassette ended."""
+    report = yield
+    if _PLAYING in item.stash:
+        item.stash[_OUTCOMES][call.when] = report.outcome
+    return report
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    """Count the tests that do not run."""
+    if items:
+        items[0].config.stash[NOTES].deselected += len(items)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Send the notes of a worker of pytest-xdist to the process that prints."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["toolkit"] = session.config.stash[NOTES].as_plain()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Receive the notes of a worker of pytest-xdist; a worker that crashed sends none."""
+    plain = (getattr(node, "workeroutput", None) or {}).get("toolkit")
+    if plain is not None:
+        node.config.stash[NOTES].add(plain)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """List what was recorded, and the recordings of failed tests."""
+    notes = config.stash[NOTES]
+    if not notes.recorded and not notes.kept:
+        return
+    terminalreporter.write_sep("-", "toolkit")
+    if notes.recorded:
+        count = len(set(notes.recorded))
+        terminalreporter.write_line(f"recorded {count} cassette{'s' if count > 1 else ''}")
+    for kept in sorted(set(notes.kept)):
+        terminalreporter.write_line(f"the recording of a failed test is kept in {_shown(kept, config)}")
+
+
+def _shown(file: str, config: pytest.Config) -> str:
+    """Return a path as a reader at the command line writes it."""
+    path, folder = Path(file), config.invocation_params.dir
+    return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
