@@ -22,7 +22,7 @@ _FINGERPRINT_SIZE: Final = 3  # bytes
 _LOOSE: Final = re.compile(r"[^A-Za-z0-9]+")
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Finding:
     """A secret, or a text that looks like a secret, in a file.
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
+from typing import BinaryIO, Final
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
@@ -14,8 +15,10 @@ from toolkit.scrubbing.scanning.allow_list import allow_list
 from toolkit.scrubbing.scanning.baseline import Baseline, read_baseline
 from toolkit.scrubbing.scanning.files import cannot_read, files_at, reason_of
 from toolkit.scrubbing.scanning.findings import Finding, FindingList, ScanReport, Unreadable
+from toolkit.scrubbing.scanning.opening import Opener
 from toolkit.scrubbing.scanning.searching import sightings_in
 
+_MOST: Final = 10_000  # findings in one file
 Paths = str | Path | Iterable[str | Path]
 
 
@@ -72,12 +75,14 @@ def scan_files(
                 unreadable.append(file)
                 continue
             try:
-                findings += _findings_in(file, known)
-                files.append(file)
+                with file.open("rb") as stream:
+                    findings += _findings_in(file, stream, known, unreadable)
             except OSError as error:
                 if file == path:
                     raise cannot_read(file, error) from None
                 unreadable.append(Unreadable(file, reason_of(error)))
+            else:
+                files.append(file)
     new = [finding for finding in findings if not allowed.allows(finding)]
     left = [finding for finding in new if finding not in before]
     return ScanReport(
@@ -110,8 +115,20 @@ def _baseline(settings: Settings, baseline: str | Path | None) -> Baseline:
     return read_baseline(Path(baseline)) if baseline else Baseline(settings.project)
 
 
-def _findings_in(path: Path, known: KnownSecrets) -> Iterator[Finding]:
-    with path.open("rb") as stream:
-        text = stream.read().decode("utf-8", "replace")
-    for line, kind, fingerprint in sightings_in(text, known):
-        yield Finding(path, line, kind, fingerprint=fingerprint)
+def _findings_in(path: Path, stream: BinaryIO, known: KnownSecrets, unreadable: list[Unreadable]) -> list[Finding]:
+    opener = Opener(os.fstat(stream.fileno()).st_size)
+    findings: dict[tuple[Finding, str], Finding] = {}
+    for text in opener.texts_in(stream):
+        for line, kind, fingerprint in sightings_in(text, known):
+            place = text.place
+            finding = Finding(path, place.lines(line), kind, place.cell, place.part, fingerprint)
+            findings.setdefault((finding, fingerprint), finding)
+        if len(findings) > _MOST:
+            opener.notes.append(f"it has more than {_MOST} findings; the rest of it was not scanned")
+            break
+    unreadable += (Unreadable(path, note) for note in opener.notes)
+    return sorted(findings.values(), key=_order)
+
+
+def _order(finding: Finding) -> tuple[int, int, str, str, str]:
+    return finding.line, finding.cell or 0, finding.part, finding.kind, finding.fingerprint

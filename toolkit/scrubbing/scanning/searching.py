@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.scanning.file_text import FileText
 from toolkit.scrubbing.scanning.findings import fingerprint_of
 from toolkit.scrubbing.unknown_secrets import secrets_in_text
-
-_COLOUR: Final = re.compile(r"\x1b\[[0-?]{0,40}+[ -/]{0,4}+[@-~]")
 
 
 class Sighting(NamedTuple):
@@ -28,20 +26,22 @@ class Sighting(NamedTuple):
     fingerprint: str
 
 
-def sightings_in(text: str, known: KnownSecrets) -> list[Sighting]:
-    """Return the places in a text that hold a secret, by line and kind, each with its fingerprint once."""
-    if "\x1b" in text:  # colours stand between a name and its value
-        text = _COLOUR.sub("", text)
-    places = secrets_in_text(text)
-    unknown = [Sighting(place.line, place.kind, fingerprint_of(place.kind, place.value)) for place in places]
-    return sorted({*unknown, *_known_in(text, known)})
+def sightings_in(text: FileText, known: KnownSecrets) -> set[Sighting]:
+    """Return the places in a text that hold a secret; several that are alike are one."""
+    sightings = set(_known_in(text, known)) if len(known) else set()
+    if text.secret_kind:
+        return sightings | {_without_value(1, text.secret_kind)}
+    for place in secrets_in_text(text.text):
+        # Of a secret that is written with escapes, only the line may be known.
+        if place.start < text.end and (place.start >= text.start or place.end > text.start):
+            sightings.add(Sighting(place.line, place.kind, fingerprint_of(place.kind, place.value)))
+    return sightings
 
 
-def _known_in(text: str, known: KnownSecrets) -> Iterator[Sighting]:
+def _known_in(text: FileText, known: KnownSecrets) -> Iterator[Sighting]:
     """Yield the line and kind of every known secret; for a key in several lines, its first line."""
-    if not len(known):
-        return
-    data = text.encode("utf-8", "surrogatepass")
+    raw = text.text if text.raw is None else text.raw
+    data = raw.encode("utf-8", "surrogatepass") if isinstance(raw, str) else raw
     anywhere = known.find(data)
     if anywhere is None:
         return
@@ -51,10 +51,10 @@ def _known_in(text: str, known: KnownSecrets) -> Iterator[Sighting]:
     for number, (before, hit) in enumerate(pairwise([None, *hits]), start=1):
         if hit is not None and (hit != before or hit[0] not in keys):
             is_in_a_line = True
-            yield _known(number, f"known secret, {hit[1]}")
+            yield _without_value(number, f"known secret, {hit[1]}")
     if not is_in_a_line:
-        yield _known(1, f"known secret across lines, {anywhere[1]}")
+        yield _without_value(1, f"known secret across lines, {anywhere[1]}")
 
 
-def _known(line: int, kind: str) -> Sighting:
+def _without_value(line: int, kind: str) -> Sighting:
     return Sighting(line, kind, fingerprint_of(kind))

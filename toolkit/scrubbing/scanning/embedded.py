@@ -1,0 +1,103 @@
+"""What a text holds in base64: compressed bodies of recordings, pictures, attachments, files, and texts."""
+
+from __future__ import annotations
+
+import binascii
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from toolkit.scrubbing.gate.text_codes import flagged
+
+_SHORTEST: Final = 32  # characters
+_LONG: Final = 4_096  # characters of a run that is no credential
+_KEPT: Final = 64  # characters of a long run
+_DIGITS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_"
+_IS_DIGIT: Final = bytes(byte in _DIGITS for byte in range(256))
+_NOT_DIGITS: Final = bytes(byte for byte in range(256) if byte not in _DIGITS)
+_TO_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
+_RUN: Final = re.compile(rb"\x01" * _SHORTEST + rb"\x01*+")
+_LINE: Final = 48  # characters of the shortest line that goes on in the next
+_MORE_LINES: Final = re.compile(rb"(?:(?:\\r)?+(?:\\n|\r?\n)[ \t]{0,60}+[A-Za-z0-9+/]++)*+")
+_TRIED: Final = 64  # characters that tell whether a run is worth decoding
+_MARKED: Final = re.compile(r"(?:!!binary|base64)[^A-Za-z0-9]{0,40}\Z")
+_LONGEST_MARK: Final = 60  # characters
+_MAGICS: Final = (
+    *(
+        b"\x1f\x8b\x08",
+        b"PK\x03\x04",
+        b"BZh",
+        b"\xfd7zXZ\x00",
+        b"\x28\xb5\x2f\xfd",
+        b"\x89PNG",
+        b"%PDF-",
+        b"\xff\xd8\xff",
+    ),
+    *(b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda", b"\xff\xfe", b"\xfe\xff"),
+)
+_CONTROLS: Final = bytes(byte for byte in (*range(9), *range(14, 32), 127))
+
+
+class Embedded(NamedTuple):
+    """Something in base64.
+
+    Attributes:
+        start: position in the text where it begins.
+        end: position after it.
+        data: the bytes.
+        is_marked: True if the text says that it is binary data.
+    """
+
+    start: int
+    end: int
+    data: bytes
+    is_marked: bool
+
+
+def embedded_in(text: str) -> Iterator[Embedded]:
+    """Yield what a text holds in base64, if it is text, begins like compressed data, or is marked as binary."""
+    data = text.encode("ascii", "replace")  # one byte a character
+    flags = flagged(data, _IS_DIGIT)
+    done = 0
+    for match in _RUN.finditer(flags):
+        start, end = match.span()
+        if start < done:
+            continue
+        is_marked = _MARKED.search(text, max(0, start - _LONGEST_MARK), start) is not None
+        if not is_marked and not _is_promising(data[start : min(end, start + _TRIED)]):
+            continue
+        if (end - start) % 4 == 0 and end - start >= _LINE:
+            end = _MORE_LINES.match(data, end).end()  # type: ignore[union-attr]
+        done = end
+        yield Embedded(start, end, _decoded(data[start:end]), is_marked)
+
+
+def _is_promising(digits: bytes) -> bool:
+    beginning = _decoded(digits[: len(digits) // 4 * 4])
+    return beginning.startswith(_MAGICS) or is_text(beginning)
+
+
+def is_text(data: bytes) -> bool:
+    """Check whether the first bytes of some data are text, perhaps cut within a character."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.start < len(data) - 3:
+            return False
+    return len(data.translate(None, _CONTROLS)) == len(data)
+
+
+def _decoded(written: bytes) -> bytes:
+    digits = written.replace(b"\\r", b"").replace(b"\\n", b"").translate(_TO_STANDARD, _NOT_DIGITS)
+    digits = digits[: len(digits) - (len(digits) % 4 == 1)]
+    return binascii.a2b_base64(digits + b"=" * (-len(digits) % 4))
+
+
+def shortened(text: str, runs: list[Embedded]) -> str:
+    """Return a text with the same lines in which long runs of base64 have only their beginning."""
+    parts, done = [], 0
+    for run in runs:
+        if run.end - run.start > _LONG:
+            parts += [text[done : run.start + _KEPT], "\n" * text.count("\n", run.start + _KEPT, run.end)]
+            done = run.end
+    return "".join((*parts, text[done:])) if parts else text

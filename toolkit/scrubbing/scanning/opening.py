@@ -1,0 +1,202 @@
+"""From a file to the texts in it: what it is, what it holds, and what that holds in turn.
+
+All work is counted in the file's budget, so that a small file which unpacks to an endless one costs little.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import chain
+from typing import Any, Final
+
+from toolkit.scrubbing.gate import decoders
+from toolkit.scrubbing.gate.budget import ATTEMPT, Budget, TooMuchError
+from toolkit.scrubbing.gate.compression import headerless_opened
+from toolkit.scrubbing.scanning import archives
+from toolkit.scrubbing.scanning.embedded import Embedded, embedded_in, shortened
+from toolkit.scrubbing.scanning.file_text import FileText, Place, own_lines
+from toolkit.scrubbing.scanning.json_lines import Path, lines_of_values
+from toolkit.scrubbing.scanning.notebooks import NotebookText, is_notebook, texts_of_notebook
+from toolkit.scrubbing.scanning.pictures import PNG, texts_of_png
+from toolkit.scrubbing.scanning.slices import Slice, encoding_of, slices_of
+from toolkit.scrubbing.scanning.streams import Decompress, Pieces, Readable, decompressor_of, pieces_of
+
+_HEAD: Final = 1 << 16  # bytes that tell what a file is
+_LARGEST: Final = 1 << 26  # bytes of an archive in an archive, or of a picture
+_LARGEST_NOTEBOOK: Final = 1 << 25  # bytes; a larger one is read as text
+_LARGEST_BINARY: Final = 1 << 24  # bytes of a file of another format that is opened
+_DEEPEST: Final = 6  # layers: a file in a folder's archive, a body in it, base64 in that, and so on
+_IN_NOTEBOOKS: Final = (b'"cells"', b'"nbformat"', b'"worksheets"')
+_PRINTABLE: Final = re.compile(rb"[\t\x20-\x7e]{8,}+|(?:[\t\x20-\x7e]\0){8,}+")
+_COLOUR: Final = re.compile(r"\x1b\[[0-?]{0,40}+[ -/]{0,4}+[@-~]")
+_FIELD: Final = "value of a password field"
+_TOO_MUCH: Final = "it holds compressed or encoded data, too large or too deep to scan"
+
+
+class Opener:
+    """Opens one file.
+
+    Args:
+        size: bytes of the file, which decide the budget.
+
+    Attributes:
+        notes: what could not be opened, in words.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._budget = Budget(size)
+        self.notes: list[str] = []
+
+    def texts_in(self, stream: Readable) -> Iterator[FileText]:
+        """Yield every text in the file."""
+        try:
+            yield from self._opened(stream, Place(own_lines), 0)
+        except TooMuchError:
+            self._note(_TOO_MUCH)
+
+    def _note(self, reason: str) -> None:
+        if reason not in self.notes:
+            self.notes.append(reason)
+
+    def _opened(self, stream: Readable, place: Place, depth: int) -> Iterator[FileText]:
+        if depth > _DEEPEST:
+            raise TooMuchError
+        head = stream.read(_HEAD)
+        decompress = decompressor_of(head)
+        if decompress is not None:
+            yield from self._decompressed(decompress, Pieces(pieces_of(stream, head), self._budget), place, depth)
+        elif archives.is_zip(head):
+            file = archives.as_file(head, stream, _LARGEST)
+            if file is None:
+                raise TooMuchError
+            yield from self._members(archives.zip_members(file), place, depth)
+        elif archives.is_tar(head):
+            yield from self._members(archives.tar_members(Pieces(pieces_of(stream, head), self._budget)), place, depth)
+        elif head.startswith(PNG):
+            yield from self._picture(head + stream.read(_LARGEST), place, depth)
+        else:
+            yield from self._read(head, stream, place, depth)
+
+    def _decompressed(self, decompress: Decompress, packed: Pieces, place: Place, depth: int) -> Iterator[FileText]:
+        self._budget.spend(ATTEMPT)
+        pieces = Pieces(decompress(pieces_of(packed)), self._budget)
+        yield from self._opened(pieces, place.inside("decompressed"), depth + 1)
+        if pieces.is_broken:
+            self._note("its compressed data is broken or ends early")
+
+    def _members(
+        self, members: Iterator[archives.Member | archives.BrokenArchive], place: Place, depth: int
+    ) -> Iterator[FileText]:
+        for member in members:
+            if isinstance(member, archives.BrokenArchive):
+                self._note(str(member))
+                continue
+            self._budget.spend(ATTEMPT)
+            content = Pieces(pieces_of(member.stream), self._budget)
+            yield from self._opened(content, place.inside(member.name), depth + 1)
+            if content.is_broken:
+                self._note("a member of it is broken")
+
+    def _picture(self, data: bytes, place: Place, depth: int) -> Iterator[FileText]:
+        for text in texts_of_png(data, self._budget):
+            yield from self._opened(io.BytesIO(text), place.inside("text of a picture"), depth + 1)
+
+    def _read(self, head: bytes, stream: Readable, place: Place, depth: int) -> Iterator[FileText]:
+        whole = Pieces(pieces_of(stream, head), self._budget)
+        encoding = encoding_of(head)
+        if encoding is None:
+            yield from self._binary(whole, place, depth)
+            return
+        if head.lstrip()[:1] == b"{" and any(map(head.__contains__, _IN_NOTEBOOKS)):
+            data = whole.read(_LARGEST_NOTEBOOK + 1)
+            text = data.decode(encoding, "replace")
+            document = _json(text) if len(data) <= _LARGEST_NOTEBOOK else None
+            if is_notebook(document):
+                yield from self._notebook(text, document, place, depth)
+                return
+            whole = Pieces(pieces_of(whole, data), self._budget)
+        for part in slices_of(whole, encoding):
+            first = part.line - 1
+            yield from self._text(part, _shifted(place, first), depth)
+
+    def _text(self, part: Slice, place: Place, depth: int) -> Iterator[FileText]:
+        """Yield a text, and what it holds in base64."""
+        if "\x1b" in part.text:  # colours stand between a name and its value
+            part = part._replace(text=_COLOUR.sub("", part.text))
+        runs = list(embedded_in(part.text))
+        start = len(part.before)
+        own = shortened(part.text, runs)
+        raw = part.before + part.text if start else part.text
+        yield FileText(f"{part.before}{own}{part.after}", place, raw, start, start + len(own))
+        line, position = part.before.count("\n") + 1, 0
+        for run in runs:
+            line += part.text.count("\n", position, run.start)
+            position = run.start
+            self._budget.spend(len(run.data))
+            yield from self._embedded(run, place.inside("base64", _fixed(place, line)), depth)
+
+    def _embedded(self, run: Embedded, place: Place, depth: int) -> Iterator[FileText]:
+        for text in self._opened(io.BytesIO(run.data), place, depth + 1):
+            yield text._replace(place=text.place._replace(lines=place.lines))
+        if run.is_marked and encoding_of(run.data[:_HEAD]) is None:
+            for name, content in headerless_opened(run.data, self._budget):
+                yield from self._opened(io.BytesIO(content), place.inside(name, place.lines), depth + 1)
+
+    def _notebook(self, text: str, document: dict[str, Any], place: Place, depth: int) -> Iterator[FileText]:
+        lines = cache(lambda: lines_of_values(text))
+        for part in texts_of_notebook(document):
+            inner = Place(_located(part, lines, place), part.cell, ", ".join(filter(None, (place.part, part.part))))
+            if part.is_secret:
+                yield FileText(part.text, inner, secret_kind=_FIELD)
+            else:
+                yield from self._text(Slice("", part.text, "", 1), inner, depth)
+
+    def _binary(self, whole: Readable, place: Place, depth: int) -> Iterator[FileText]:
+        """Yield the printable runs of other data, and what it holds that is compressed."""
+        place = place._replace(lines=_fixed(place, 1))
+        data = whole.read(_LARGEST_BINARY + 1)
+        for piece in chain([data], pieces_of(whole)):
+            runs = [run.replace(b"\0", b"") for run in _PRINTABLE.findall(piece)]
+            yield from self._text(Slice("", b"\n".join(runs).decode("ascii"), "", 1), place, depth)
+            yield FileText("", place, piece)
+        if len(data) > _LARGEST_BINARY:
+            return
+        try:
+            for name, content in decoders.containers(data, Budget(0)):
+                self._budget.spend(len(content))
+                yield from self._opened(io.BytesIO(content), place.inside(name, place.lines), depth + 1)
+        except TooMuchError:
+            self._note(_TOO_MUCH)
+
+
+def _shifted(place: Place, lines: int) -> Place:
+    return place._replace(lines=lambda line: place.lines(line + lines)) if lines else place
+
+
+def _fixed(place: Place, line: int) -> Callable[[int], int]:
+    return lambda _: place.lines(line)
+
+
+def _located(part: NotebookText, lines: Callable[[], dict[Path, int]], place: Place) -> Callable[[int], int]:
+    """Return what gives the line of the file for each line of a notebook's text."""
+
+    def line_of(line: int) -> int:
+        path = (*part.path, max(0, bisect_right(part.starts, line) - 1)) if part.starts else part.path
+        known = lines()
+        while path and path not in known:
+            path = path[:-1]
+        return place.lines(known.get(path, 1))
+
+    return line_of
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
