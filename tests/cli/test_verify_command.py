@@ -2,6 +2,7 @@
 
 import io
 import json
+from pathlib import Path
 
 import pytest
 import typer
@@ -10,6 +11,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import toolkit.verification
+import toolkit.verification.changes
 from toolkit.cli import verify
 from toolkit.verification import CellPlace, Difference, Failure, Kind, Outcome, Progress, Verdict, VersionChange
 
@@ -30,7 +32,7 @@ def run(tmp_path, monkeypatch):
         outcome = Verdict(file, **{"outcome": Outcome.SAME, "cells": 4, "seconds": 1.25, **verdict})
 
         def verify(paths, *, watch, stopping, **options):
-            assert paths
+            invoke.paths = paths
             if invoke.is_interrupted:
                 stopping()
                 raise KeyboardInterrupt
@@ -54,7 +56,7 @@ def test_same(run):
     assert [line.split()[1:] for line in result.output.splitlines() if line.endswith("same  ") or "1.2  " in line] == [
         ["4", "1.2", "same"]
     ]
-    assert run.options == {"update": True, "jobs": 2, "timeout": 9.0}
+    assert run.options == {"update": True, "jobs": 2, "timeout": 9.0, "strict": False, "save_to": None}
 
 
 def test_same_with_other_versions(run):
@@ -193,3 +195,61 @@ def test_editor_metadata(run):
     assert "language_info" not in result.output
     result = run(outcome=Outcome.UNSTABLE, differences=(by_editor,))
     assert "Metadata/language_info/version" in result.output
+
+
+def test_github_format(run, tmp_path, monkeypatch):
+    """Annotations stand behind the text, which the runner does not search for commands."""
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
+    write_notebook(tmp_path / "a.ipynb", "1", "2", "table")
+    foreign = Difference("output 1, stdout", Kind.DATA, CELL, (" ::error::foreign",))
+    result = run("--format", "github", outcome=Outcome.DIFFERS, differences=(foreign,))
+    assert result.exit_code == 1
+    begin, *text, end, annotation = result.output.splitlines()
+    token = begin.removeprefix("::stop-commands::")
+    assert len(token) == 32
+    assert end == f"::{token}::"
+    assert any("::error::foreign" in line for line in text)
+    assert annotation.startswith("::error file=a.ipynb,line=1,title=a.ipynb%2C cell 3 (table)%3A differs::output 1")
+    assert run("--format", "github").output.splitlines()[-1].startswith("::")
+
+
+def test_github_format_of_an_error(run, tmp_path):
+    """A file that is not a notebook is annotated at its first line, and after an error commands are read again."""
+    (tmp_path / "a.ipynb").write_text("no notebook")
+    failure = Failure("Line 1 is not JSON.", "Restore it.")
+    output = run("--format", "github", outcome=Outcome.FAILED, failure=failure).output
+    assert "line=1,title=a.ipynb%3A failed::Line 1 is not JSON.%0ARestore it." in output.splitlines()[-1]
+    result = run("--format", "github", "--changed")
+    assert result.exit_code == 2
+    begin, end = result.stdout.splitlines()
+    assert end == f"::{begin.removeprefix('::stop-commands::')}::"
+    assert "not a git repository" in result.stderr
+    assert run("--format", "gitlab").exit_code == 2
+
+
+def test_changed_notebooks_only(run, tmp_path, monkeypatch):
+    """Only what changed runs; if nothing did, that is a success with an empty report."""
+    paths = [write_notebook(tmp_path / f"{name}.ipynb", "1") for name in "abc"]
+    commits = []
+
+    def choose(notebooks, since):
+        assert notebooks == paths
+        commits.append(since)
+        return paths[1:] if since == "main" else []
+
+    monkeypatch.setattr(toolkit.verification.changes, "changed_notebooks", choose)
+    result = run("--since", "main")
+    assert result.output.startswith("2 of 3 notebooks changed since main.\n")
+    assert run.paths == paths[1:]
+    result = run("--changed", "--json", str(tmp_path / "verdicts.json"))
+    assert (result.exit_code, result.output) == (0, "0 of 3 notebooks changed, as git says.\n")
+    assert json.loads((tmp_path / "verdicts.json").read_text()) == []
+    assert commits == ["main", "HEAD"]
+
+
+def test_saved_notebook_is_compared_with_nbdiff(run, tmp_path):
+    """The command that shows a difference as notebooks can be copied."""
+    result = run("--save-to", "my out", outcome=Outcome.DIFFERS, saved_to=tmp_path / "my out" / "a.ipynb")
+    assert f"nbdiff {tmp_path}/a.ipynb '{tmp_path}/my out/a.ipynb'" in result.output
+    assert run.options["save_to"] == Path("my out")
+    assert "nbdiff" not in run("--save-to", "out", saved_to=tmp_path / "out" / "a.ipynb").output

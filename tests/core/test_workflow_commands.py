@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.core.workflow_commands import annotation, fenced, workspace_path
+from toolkit.core.workflow_commands import annotation, fence, workspace_path
 
 
 def read_command(line):
@@ -38,9 +38,9 @@ def test_annotation_of_a_run():
     assert len(annotation("warning", "x" * 10**6)) < 5000
 
 
-def test_fenced():
-    """The text stands between the two lines of the fence."""
-    assert fenced("::error::x\n", "word") == "::stop-commands::word\n::error::x\n::word::\n"
+def test_fence():
+    """The token that begins a fence ends it."""
+    assert fence("word") == ("::stop-commands::word", "::word::")
 
 
 def test_workspace_path(tmp_path):

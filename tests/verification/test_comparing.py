@@ -238,3 +238,29 @@ def test_results_beside_editor_data():
     gone = with_widgets("theirs")
     del gone.cells[1].outputs[0]["data"][VIEW]
     assert shown_by(RunResult(gone.cells, None)) != {Kind.EDITOR}
+
+
+@pytest.mark.parametrize(
+    ("text", "page", "forms"),
+    [
+        (TABLE.replace("0.50", "0.75"), PAGE.replace("0.50", "0.75"), ["text/plain and text/html"]),
+        (f"{TABLE}\n[2 rows x 2 columns]", f"{PAGE}<p>2 rows x 2 columns</p>", ["text/plain and text/html"]),
+        (TABLE.replace("0.50", "0.75"), PAGE.replace("0.50", "0.75").replace("1", "7"), ["text/html and text/plain"]),
+        (TABLE.replace("0.50", "0.75"), PAGE.replace("0.50", "0.99"), ["text/html", "text/plain"]),
+        (TABLE.replace("0.50", "0.75"), PAGE.replace("<td>", "<td class='x'>"), ["text/html", "text/plain"]),
+        (TABLE.replace("0.50", "0.75"), PAGE, ["text/plain"]),
+    ],
+)
+def test_difference_of_a_table_is_shown_once(text, page, forms):
+    """A page and the text beside it are one difference, shown in the form in which all of it can be seen."""
+    output = {**OUTPUTS[2][0], "data": {**OUTPUTS[2][0]["data"], "text/plain": text, "text/html": page}}
+    result = compared(STORED, RunResult({**RESULT.cells, 2: CellResult([output], 2)}))
+    assert [item.place for item in result] == [f"output 1, {form}" for form in forms]
+    assert any("0.75" in line or "[2" in line for line in result[-1].diff)
+
+
+def test_kernel_of_jupyterlab():
+    """JupyterLab writes the kernel that the user has chosen, which is not a result."""
+    content = json.loads(STORED)
+    content["metadata"]["kernelspec"] |= {"name": "my-venv", "display_name": "Python (mine)"}
+    assert {item.kind for item in compared(as_bytes(content))} == {Kind.EDITOR}

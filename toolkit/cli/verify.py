@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import secrets
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -15,33 +18,32 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from toolkit.cli import terminal
+from toolkit.cli import terminal, verify_report
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
 from toolkit.core.words import count_text
-from toolkit.verification.verdict import Kind, Outcome, describe_changes
+from toolkit.core.workflow_commands import fence
+from toolkit.verification.notebook_files import find_notebooks
 
 if TYPE_CHECKING:
-    from toolkit.verification import Difference, Verdict
     from toolkit.verification import Progress as CellProgress
+    from toolkit.verification import Verdict
 
 EPILOG: Final = terminal.examples(
     "toolkit verify notebooks/",
     "toolkit verify notebooks/01-tour.ipynb --update",
+    "toolkit verify notebooks/ --changed",
+    "toolkit verify notebooks/ --since origin/main --format github --save-to executed",
     "toolkit verify notebooks/ --jobs 2 --timeout 30 --json verdicts.json",
 )
-# How much of a notebook's differences is printed; the JSON report has everything.
-_MOST_DIFFERENCES: Final = 20
-_MOST_LINES: Final = 30  # of one difference
-_LONGEST_LINE: Final = 160  # characters
-_COLOURS: Final = {
-    Outcome.SAME: "green",
-    Outcome.UPDATED: "green",
-    Outcome.DIFFERS: "red",
-    Outcome.UNSTABLE: "red",
-    Outcome.FAILED: "red",
-}
 _EXIT_DIFFERS, _EXIT_NOT_VERIFIED = 1, 2
+
+
+class VerdictFormat(StrEnum):
+    """How verdicts are printed."""
+
+    TEXT = "text"
+    GITHUB = "github"
 
 
 def verify(
@@ -49,10 +51,25 @@ def verify(
         list[Path] | None, typer.Argument(help="Notebooks, and folders with notebooks; by default `notebooks`.")
     ] = None,
     update: Annotated[bool, typer.Option("--update", help="Store the new outputs of notebooks that differ.")] = False,
+    changed: Annotated[
+        bool, typer.Option("--changed", help="Run only notebooks that changed, as git says, or whose cassette changed.")
+    ] = False,
+    since: Annotated[
+        str | None, typer.Option(metavar="COMMIT", help="As --changed, for all that this branch changed since COMMIT.")
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Count metadata that JupyterLab adds when it saves as a difference.")
+    ] = False,
+    save_to: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Save the notebooks as executed in a folder, for `nbdiff`.")
+    ] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Notebooks to run at once; by default one per processor.")
     ] = None,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds that a cell may take.")] = 120.0,
+    form: Annotated[
+        VerdictFormat, typer.Option("--format", help="`github` annotates the cells in a pull request.")
+    ] = VerdictFormat.TEXT,
     report: Annotated[
         Path | None, typer.Option("--json", help="File for the verdicts as JSON; - for standard output.")
     ] = None,
@@ -63,42 +80,71 @@ def verify(
     empty home folder. **This runs the code of the notebooks and is not a sandbox**: the code can read and write your
     files. Verify only notebooks that you would also run.
 
-    Nothing is written without `--update`, which stores a notebook that differs if it gives the same outputs twice.
+    No notebook is written without `--update`, which stores one that differs if it gives the same outputs twice.
+
+    `--changed` runs what is not committed: changed and new notebooks, and those that name a cassette that changed.
 
     Exit status: 0 if all are the same or updated; 1 if some differ; 2 if some could not run, or the command is wrong.
     """
-    from toolkit.verification import verify as verify_notebooks  # slow to load
-
-    is_piped = report is not None and str(report) == "-"
-    if report is not None and not is_piped and not report.absolute().parent.is_dir():
-        terminal.print_error(
-            ConfigurationError(f"There is no folder for {report}.", "Create it, or choose another file.", about="json")
-        )
-        raise typer.Exit(_EXIT_NOT_VERIFIED)
-    console = Console(stderr=is_piped)
-    with _termination_as_interrupt():
-        try:
-            with _progress_display(console) as watch:
-                verdicts = verify_notebooks(
-                    paths or [Path("notebooks")],
-                    update=update,
-                    jobs=jobs,
-                    timeout=timeout,
-                    watch=watch,
-                    stopping=_print_stopping,
-                )
+    console = Console(stderr=str(report) == "-")
+    to_github = form is VerdictFormat.GITHUB
+    options = {"update": update, "jobs": jobs, "timeout": timeout, "strict": strict, "save_to": save_to}
+    try:
+        _check_folder_of(report)
+        with _without_commands(console) if to_github else nullcontext():
+            notebooks = paths or [Path("notebooks")]
+            if changed or since is not None:
+                notebooks = _changed(console, notebooks, since, save_to)
+            verdicts = _verify(console, notebooks, options) if notebooks else []
             if report is not None:
                 _write_report(report, verdicts)
-        except ConfigurationError as error:
-            terminal.print_error(error)
-            raise typer.Exit(_EXIT_NOT_VERIFIED) from None
-    for verdict in verdicts:
-        _print_details(console, verdict)
-    _print_summary(console, verdicts)
+            verify_report.print_verdicts(console, verdicts)
+    except ConfigurationError as error:
+        terminal.print_error(error)
+        raise typer.Exit(_EXIT_NOT_VERIFIED) from None
+    if to_github:
+        verify_report.print_annotations(console, verdicts, os.environ)
     if any(verdict.failure is not None for verdict in verdicts):
         raise typer.Exit(_EXIT_NOT_VERIFIED)
     if not all(verdict.outcome.is_good for verdict in verdicts):
         raise typer.Exit(_EXIT_DIFFERS)
+
+
+def _check_folder_of(report: Path | None) -> None:
+    """Check whether the report can be written before the notebooks run, which takes long."""
+    if report is not None and not report.absolute().parent.is_dir():
+        raise ConfigurationError(
+            f"There is no folder for {report}.", "Create it, or choose another file.", about="json"
+        )
+
+
+def _changed(console: Console, paths: list[Path], since: str | None, save_to: Path | None) -> list[Path]:
+    """Return the notebooks that git says changed, and print how many."""
+    from toolkit.verification.changes import HEAD, changed_notebooks
+
+    notebooks = find_notebooks(paths, without=save_to)
+    selected = changed_notebooks(notebooks, since or HEAD)
+    words = f"{len(selected)} of {count_text(len(notebooks), 'notebook')} changed"
+    verify_report.print_text(console, f"{words}{f' since {since}' if since else ', as git says'}.")
+    return selected
+
+
+def _verify(console: Console, notebooks: list[Path], options: dict[str, Any]) -> list[Verdict]:
+    from toolkit.verification import verify as verify_notebooks  # slow to load
+
+    with _termination_as_interrupt(), _progress_display(console) as watch:
+        return verify_notebooks(notebooks, watch=watch, stopping=_print_stopping, **options)
+
+
+@contextmanager
+def _without_commands(console: Console) -> Iterator[None]:
+    """Keep GitHub's runner from reading commands in what is printed: outputs of notebooks are foreign text."""
+    begin, end = fence(secrets.token_hex(16))
+    verify_report.print_text(console, begin)
+    try:
+        yield
+    finally:
+        verify_report.print_text(console, end)
 
 
 @contextmanager
@@ -151,83 +197,6 @@ def _termination_as_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGTERM, previous)
 
 
-def _print_details(console: Console, verdict: Verdict) -> None:
-    if verdict.outcome.is_good:  # git shows what was updated
-        return
-    console.print(f"\n[bold]{terminal.escape(str(verdict.path))}[/]", highlight=False, soft_wrap=True)
-    failure = verdict.failure
-    if failure is not None:
-        place = "" if failure.cell is None else f"{_capitalized(str(failure.cell))}: "
-        _print(console, f"{place}{failure.what}", "red")
-        _print(console, failure.next_step)
-    if verdict.outcome is Outcome.UNSTABLE:
-        _print(console, "Two runs give different outputs, so the notebook was not updated:", "red")
-    differences = _relevant_differences(verdict)
-    for difference in differences[:_MOST_DIFFERENCES]:
-        _print_difference(console, difference)
-    if len(differences) > _MOST_DIFFERENCES:
-        _print(console, f"… and {len(differences) - _MOST_DIFFERENCES} more; --json has them all", "dim")
-    if words := _describe_versions(verdict):
-        _print(console, words, "yellow")
-
-
-def _relevant_differences(verdict: Verdict) -> list[Difference]:
-    """Return the differences without an editor's metadata, which counts only between two runs of ours."""
-    is_unstable = verdict.outcome is Outcome.UNSTABLE
-    return [difference for difference in verdict.differences if is_unstable or difference.kind is not Kind.EDITOR]
-
-
-def _print_difference(console: Console, difference: Difference) -> None:
-    place = difference.place if difference.cell is None else f"{difference.cell}: {difference.place}"
-    _print(console, f"{_capitalized(place)} [{difference.kind}]", "bold")
-    for line in difference.diff[:_MOST_LINES]:
-        shown = line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…"
-        colour = {"-": "red", "+": "green"}.get(line[:1], "dim")
-        console.print(f"  [{colour}]{terminal.escape(shown)}[/]", highlight=False, soft_wrap=True)
-    if len(difference.diff) > _MOST_LINES:
-        _print(console, f"  … {len(difference.diff) - _MOST_LINES} more lines; --json has them all", "dim")
-    if difference.hint:
-        _print(console, f"  {difference.hint}", "dim")
-
-
-def _describe_versions(verdict: Verdict) -> str:
-    """Return how other library versions may explain the differences; empty if the versions are the same."""
-    words = describe_changes(verdict.versions)
-    if verdict.in_presentation_only:
-        return f"It differs in presentation only{f'; {words}' if words else ''}."
-    return f"{_capitalized(words)}." if words else ""
-
-
-def _print_summary(console: Console, verdicts: list[Verdict]) -> None:
-    table = terminal.folding_table("notebook", "cells", "seconds", "result")
-    for verdict in verdicts:
-        table.add_row(
-            terminal.escape(str(verdict.path)),
-            str(verdict.cells),
-            f"{verdict.seconds:.1f}",
-            f"[{_COLOURS[verdict.outcome]}]{terminal.escape(_result_text(verdict))}[/]",
-        )
-    console.print()
-    console.print(table, highlight=False)
-    if any(verdict.outcome is Outcome.SAME and verdict.differences for verdict in verdicts):
-        console.print("\nAn editor added metadata when it saved, which does not count; [cyan]--update[/] removes it.")
-    if any(verdict.outcome is Outcome.DIFFERS for verdict in verdicts):
-        console.print("\nIf the new outputs are right, add [cyan]--update[/] and check what git shows.")
-
-
-def _result_text(verdict: Verdict) -> str:
-    count = len(_relevant_differences(verdict))
-    if verdict.outcome is Outcome.SAME and verdict.differences:
-        return f"{verdict.outcome}, with an editor's metadata"
-    if verdict.outcome is Outcome.DIFFERS and verdict.in_presentation_only:
-        return f"{verdict.outcome} in presentation only"
-    if count:
-        return f"{verdict.outcome} at {count_text(count, 'place')}"
-    if verdict.outcome is Outcome.SAME and verdict.versions:
-        return f"{verdict.outcome} ({_describe_versions(verdict).rstrip('.')})"
-    return str(verdict.outcome)
-
-
 def _write_report(file: Path, verdicts: list[Verdict]) -> None:
     """Write verdicts as JSON; `is_good` and `in_presentation_only` are added to the fields of each.
 
@@ -252,11 +221,3 @@ def _write_report(file: Path, verdicts: list[Verdict]) -> None:
         raise ConfigurationError(
             f"Cannot write the verdicts to {file}: {error.strerror}.", "Choose another file.", about="json"
         ) from None
-
-
-def _print(console: Console, text: str, style: str = "") -> None:
-    console.print(terminal.escape(text), style=style or None, highlight=False, soft_wrap=True)
-
-
-def _capitalized(text: str) -> str:
-    return text[:1].upper() + text[1:]

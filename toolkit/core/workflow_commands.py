@@ -36,13 +36,13 @@ def annotation(
     return f"::{level}{f' {shown}' if shown else ''}::{_escaped(text)}"
 
 
-def fenced(text: str, token: str) -> str:
-    """Return lines that a runner prints without looking for commands in them.
+def fence(token: str) -> tuple[str, str]:
+    """Return the lines between which a runner looks for no commands in what is printed.
 
     Args:
         token: a word that nobody can know in advance; it ends the fence.
     """
-    return f"::stop-commands::{token}\n{text.rstrip()}\n::{token}::\n"
+    return f"::stop-commands::{token}", f"::{token}::"
 
 
 def workspace_path(path: Path, workspace: Path) -> str:

@@ -1,6 +1,6 @@
 """Verify notebooks: run them in replay and compare their outputs with the stored ones, byte for byte.
 
-`verify` runs several notebooks at once. For each of them, in this order:
+`changes` asks git which notebooks changed. `verify` runs several notebooks at once. For each of them, in this order:
 
 1. `notebook_files` finds and reads the file, and refuses what is not a Python notebook of format 4;
 2. `kernel_environment` prepares folders and variables for a kernel without the user's secrets;
@@ -9,7 +9,8 @@
 5. `comparing` lists the differences from the stored notebook, and `diff` shows each of them as lines;
 6. `verdict` holds the result of one notebook, with the library versions that the outputs were made with.
 
-With `update`, `verifier` stores the new outputs if a second run gives the same ones.
+With `update`, `verifier` stores the new outputs if a second run gives the same ones. `saving` keeps the notebooks as
+executed in another folder. `annotations` shows verdicts on GitHub, at the lines that `cell_lines` finds.
 """
 
 from toolkit.verification.verdict import (

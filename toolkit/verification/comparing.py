@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from toolkit.verification.diff import diff_lines, hint_at, kind_of
+from toolkit.verification.diff import diff_lines, hint_at, kind_of, shown_forms
 from toolkit.verification.normalize import EDITOR_KEYS_OF_CELLS, LABEL, as_bytes, as_mapping, without_times
 from toolkit.verification.notebook_files import StoredNotebook
 from toolkit.verification.run_notebook import cell_place
@@ -47,6 +47,8 @@ def _without_editor_data(stored: StoredNotebook, expected: Mapping[str, Any], *,
     content = copy.deepcopy(stored.content)
     if not content["metadata"].get("language_info", {}).keys().isdisjoint(_EDITOR_KEYS_OF_LANGUAGE):
         content["metadata"]["language_info"] = expected["metadata"]["language_info"]
+    if _is_chosen_kernel(content["metadata"]):
+        content["metadata"]["kernelspec"] = expected["metadata"]["kernelspec"]
     for cell, after in zip(content["cells"], expected["cells"], strict=True):
         cell["metadata"] = without_times(cell["metadata"])
         for old, new in zip(cell.get("outputs", ()), after.get("outputs", ()), strict=False):
@@ -124,10 +126,9 @@ def _of_one_output(
     place: CellPlace, name: str, before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> Iterator[Difference]:
     old_data, new_data = before.get("data", {}), after.get("data", {})
-    for mime_type in sorted({*old_data, *new_data}):
-        old, new = old_data.get(mime_type), new_data.get(mime_type)
-        if old != new:
-            yield _difference(f"{name}, {mime_type}", place, old, new, mime_type)
+    values = {form: (old_data.get(form), new_data.get(form)) for form in {*old_data, *new_data}}
+    for forms in shown_forms({form: (old, new) for form, (old, new) in values.items() if old != new}):
+        yield _difference(f"{name}, {' and '.join(forms)}", place, *values[forms[0]], forms[0])
     if "text" in before and before["text"] != after["text"]:
         stream = before["name"]
         difference = _difference(f"{name}, {stream}", place, before["text"], after["text"], "text/plain")
@@ -171,7 +172,15 @@ def _of_notebook(stored: Mapping[str, Any], expected: Mapping[str, Any]) -> Iter
         if name == LABEL and isinstance(sources[0], Mapping) and isinstance(old, Mapping):
             old, new = ({key: item for key, item in value.items() if key != "sources"} for value in (old, new))
         for item in _of_metadata(f"metadata/{name}", old, new):
-            yield _as_editors(item) if _is_below("metadata/language_info", _EDITOR_KEYS_OF_LANGUAGE, item) else item
+            is_editors = _is_below("metadata/language_info", _EDITOR_KEYS_OF_LANGUAGE, item) or (
+                name == "kernelspec" and _is_chosen_kernel(before)
+            )
+            yield _as_editors(item) if is_editors else item
+
+
+def _is_chosen_kernel(metadata: Mapping[str, Any]) -> bool:
+    """Return True if the notebook names a kernel as JupyterLab does, which writes the one that the user has chosen."""
+    return as_mapping(metadata.get("kernelspec")).keys() >= {"name", "display_name"}
 
 
 def _is_below(path: str, names: frozenset[str], difference: Difference) -> bool:

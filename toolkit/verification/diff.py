@@ -8,6 +8,8 @@ import hashlib
 import html
 import json
 import re
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any, Final
 
 from toolkit.verification.normalize import is_markup
@@ -67,6 +69,34 @@ def hint_at(stored: Any, new: Any) -> str:
         if pattern.search(new) and pattern.sub("", stored) == pattern.sub("", new):
             return f"It contains {reason}."
     return ""
+
+
+def shown_forms(changes: Mapping[str, tuple[Any, Any]]) -> list[tuple[str, ...]]:
+    """Group the MIME types of one output whose values changed, so that a table's difference is shown once.
+
+    A page and the plain text beside it are one group if all words that changed in one of them changed in the other.
+
+    Args:
+        changes: the stored and the new value by MIME type.
+
+    Returns:
+        Groups of MIME types; the first of each shows the whole difference.
+    """
+    pair = [name for name in ("text/plain", "text/html") if name in changes]
+    if len(pair) == 2 and all(kind_of(*changes[name], name) is Kind.DATA for name in pair):
+        plain, page = (_changed_words(*changes[name], name) for name in pair)
+        if plain and page and (page <= plain or plain < page):
+            group = tuple(pair if page <= plain else reversed(pair))
+            return [(name,) if name not in group else group for name in sorted(changes) if name != group[1]]
+    return [(name,) for name in sorted(changes)]
+
+
+def _changed_words(stored: Any, new: Any, mime_type: str) -> set[tuple[str, object]]:
+    """Return the words that are gone and those that are new; empty if a value is missing."""
+    if not isinstance(stored, str) or not isinstance(new, str):
+        return set()
+    before, after = (Counter(_words(text.replace("[", " ").replace("]", " "), mime_type)) for text in (stored, new))
+    return {("-", word) for word in before - after} | {("+", word) for word in after - before}
 
 
 def _words(text: str, mime_type: str) -> list[object]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
-from toolkit.local.files import write_atomically
+from toolkit.local.files import lies_in, write_atomically
 
 SUFFIX: Final = ".ipynb"
 _NAME_NOTEBOOKS: Final = "Name notebooks, or folders with notebooks."
@@ -51,8 +51,12 @@ class StoredNotebook:
         return list(self.content["cells"])
 
 
-def find_notebooks(paths: Iterable[Path | str]) -> list[Path]:
+def find_notebooks(paths: Iterable[Path | str], *, without: Path | None = None) -> list[Path]:
     """Return the notebooks among files and below folders, each once, without checkpoints and hidden folders.
+
+    Args:
+        paths: notebooks, and folders with notebooks.
+        without: a folder whose notebooks are left out, unless they are named themselves.
 
     Raises:
         ConfigurationError: if a path does not exist, is not a notebook, or is a folder without notebooks.
@@ -60,7 +64,11 @@ def find_notebooks(paths: Iterable[Path | str]) -> list[Path]:
     notebooks: dict[Path, None] = {}
     for path in map(Path, paths):
         if path.is_dir():
-            below = sorted(file for file in path.rglob(f"*{SUFFIX}") if file.is_file() and not _is_hidden(file, path))
+            below = sorted(
+                file
+                for file in path.rglob(f"*{SUFFIX}")
+                if file.is_file() and not _is_hidden(file, path) and not (without and lies_in(file, without))
+            )
             if not below:
                 raise ConfigurationError(
                     f"There are no notebooks in {path}.", "Name a notebook, or a folder with notebooks.", about="paths"

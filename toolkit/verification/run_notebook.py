@@ -38,11 +38,17 @@ _silent_log.addHandler(logging.NullHandler())
 
 
 class NotebookFailed(Exception):
-    """A notebook could not be run to its end."""
+    """A notebook could not be run to its end.
 
-    def __init__(self, failure: Failure) -> None:
+    Attributes:
+        failure: what happened.
+        result: the outputs as far as it ran; None if the kernel did not start.
+    """
+
+    def __init__(self, failure: Failure, result: RunResult | None = None) -> None:
         super().__init__(failure.what)
         self.failure = failure
+        self.result = result
 
 
 def need_kernels() -> None:
@@ -121,12 +127,19 @@ async def run_notebook(
                     count = client.code_cells_executed + 1
                     await client.async_execute_cell(cells[number], number, execution_count=count)
             client.set_widgets_metadata()
+        except NotebookFailed as error:
+            error.result = RunResult(_results(to_run))
+            raise
         finally:
             if client.kc is not None:
                 client.kc.stop_channels()
-    results = {number: CellResult(list(cell["outputs"]), cell["execution_count"]) for number, cell in to_run.items()}
     # Front ends store widget state on request only; it is compared if the notebook has some.
-    return RunResult(results, notebook["metadata"].get("widgets") if "widgets" in content["metadata"] else None)
+    widgets = notebook["metadata"].get("widgets") if "widgets" in content["metadata"] else None
+    return RunResult(_results(to_run), widgets)
+
+
+def _results(cells: Mapping[int, Any]) -> dict[int, CellResult]:
+    return {number: CellResult(list(cell["outputs"]), cell["execution_count"]) for number, cell in cells.items()}
 
 
 @contextlib.asynccontextmanager

@@ -130,6 +130,7 @@ class Verdict:
             `SAME`, metadata that an editor added.
         failure: why it could not be run to its end; None if it could.
         versions: libraries with other versions than when the outputs were made.
+        saved_to: where it was saved as executed; None if it was not.
     """
 
     path: Path
@@ -139,6 +140,7 @@ class Verdict:
     differences: tuple[Difference, ...] = ()
     failure: Failure | None = None
     versions: tuple[VersionChange, ...] = ()
+    saved_to: Path | None = None
 
     @property
     def in_presentation_only(self) -> bool:

@@ -31,6 +31,7 @@ from toolkit.verification.notebook_files import (
     replace_notebook,
 )
 from toolkit.verification.run_notebook import NotebookFailed, need_kernels, run_notebook
+from toolkit.verification.saving import save_notebook, saved_paths
 from toolkit.verification.verdict import Difference, Failure, Kind, Outcome, Verdict, running_versions, version_changes
 
 TIMEOUT: Final = 120.0  # seconds for a cell
@@ -60,6 +61,8 @@ def verify(
     update: bool = False,
     jobs: int | None = None,
     timeout: float = TIMEOUT,
+    strict: bool = False,
+    save_to: Path | None = None,
     watch: Callable[[Progress], None] = lambda _: None,
     stopping: Callable[[], None] = lambda: None,
     play_log: Path | str | None = None,
@@ -74,6 +77,8 @@ def verify(
         update: store the new outputs of notebooks that differ, if a second run gives the same ones.
         jobs: number of notebooks to run at once; by default one per processor.
         timeout: seconds for each cell, rounded up to whole seconds.
+        strict: count metadata that an editor added when it saved as a difference.
+        save_to: a folder for the notebooks as executed; one that fails is saved as far as it ran.
         watch: called for each cell that starts and each notebook that is finished.
         stopping: called on an interrupt, before the kernels are stopped, which takes seconds.
         play_log: a folder in which the kernels note what they play from cassettes (`read_play_log` reads it).
@@ -83,9 +88,9 @@ def verify(
 
     Raises:
         ConfigurationError: if a path does not lead to a notebook, an argument is out of range, or the extra `lab` is
-            not installed.
+            not installed; if `save_to` cannot be written to, or a notebook would be replaced there.
     """
-    notebooks = find_notebooks(paths)
+    notebooks = find_notebooks(paths, without=save_to)
     if not math.isfinite(timeout) or timeout <= 0:
         raise ConfigurationError(
             "The timeout must be above 0 and finite.", "Leave it out, or pass a number of seconds.", about="timeout"
@@ -95,11 +100,12 @@ def verify(
             "The number of jobs must be above 0.", "Leave it out, or pass 1 or more.", about="jobs"
         )
     need_kernels()
+    targets = saved_paths(notebooks, save_to) if save_to is not None else {}
     at_once = min(jobs or _processors(), len(notebooks))
     log = None if play_log is None else Path(play_log).absolute()
     with tempfile.TemporaryDirectory(prefix="verify-", ignore_cleanup_errors=True) as folder:
         # Resolved, because programs that ask for their own folder see the resolved path.
-        verification = _Verification(Path(folder).resolve(), update, timeout, watch, stopping, log)
+        verification = _Verification(Path(folder).resolve(), update, timeout, strict, targets, watch, stopping, log)
         return asyncio.run(verification.verify_all(notebooks, at_once))
 
 
@@ -109,18 +115,22 @@ class _Verification:
 
     Attributes:
         folder: the folder for everything that its kernels write.
-        update, timeout, watch, stopping, play_log: the arguments of `verify`.
+        targets: where to save each notebook as executed; empty if it is not asked for.
+        update, timeout, strict, watch, stopping, play_log: the arguments of `verify`.
         versions: versions of the libraries in use.
     """
 
     folder: Path
     update: bool
     timeout: float
+    strict: bool
+    targets: Mapping[Path, Path]
     watch: Callable[[Progress], None]
     stopping: Callable[[], None]
     play_log: Path | None = None
     versions: dict[str, str] = field(default_factory=running_versions)
     _runs: int = 0
+    _saved: dict[Path, Path] = field(default_factory=dict)
 
     async def verify_all(self, notebooks: list[Path], at_once: int) -> list[Verdict]:
         """Return the verdicts on all notebooks."""
@@ -161,7 +171,7 @@ class _Verification:
             verdict = replace(verdict, outcome=outcome, differences=difference)
         except Exception as error:  # noqa: BLE001 - a notebook may fail in unforeseen ways
             verdict = replace(verdict, failure=_failure(error))
-        return replace(verdict, seconds=time.monotonic() - started)
+        return replace(verdict, seconds=time.monotonic() - started, saved_to=self._saved.get(path))
 
     async def _compare(
         self, path: Path, stored: StoredNotebook, versions: Mapping[str, str]
@@ -169,8 +179,11 @@ class _Verification:
         normalize = await self._run_once(path, stored)
         expected = normalize(versions)
         changed = differences(stored, as_bytes(expected), expected)
+        if self.strict:
+            changed = tuple(map(_counted, changed))
+        is_same = all(difference.kind is Kind.EDITOR for difference in changed)
+        self._save(path, expected if is_same else normalize(self.versions))
         if not changed or not self.update:
-            is_same = all(difference.kind is Kind.EDITOR for difference in changed)
             return Outcome.SAME if is_same else Outcome.DIFFERS, changed
         # Only a second run shows that the outputs about to be stored will be the same tomorrow.
         first = as_bytes(normalize(self.versions))
@@ -186,15 +199,26 @@ class _Verification:
         environment = self._new_environment()
         notebook = path.resolve()  # noqa: ASYNC240 - takes microseconds
         placeholders = environment.placeholders(notebook, find_project(notebook.parent))
-        result = await run_notebook(
-            stored.content,
-            notebook.parent,
-            environment,
-            timeout=self.timeout,
-            variables=os.environ,
-            at_cell=lambda number: self.watch(Progress(path, number + 1, len(stored.cells))),
-        )
+        try:
+            result = await run_notebook(
+                stored.content,
+                notebook.parent,
+                environment,
+                timeout=self.timeout,
+                variables=os.environ,
+                at_cell=lambda number: self.watch(Progress(path, number + 1, len(stored.cells))),
+            )
+        except NotebookFailed as error:
+            if error.result is not None:
+                form = normal_form(stored.content, error.result, places=placeholders, versions=self.versions)
+                self._save(path, form)
+            raise
         return lambda versions: normal_form(stored.content, result, places=placeholders, versions=versions)
+
+    def _save(self, path: Path, notebook: Mapping[str, Any]) -> None:
+        if path in self.targets:
+            save_notebook(self.targets[path], as_bytes(notebook))
+            self._saved[path] = self.targets[path]
 
     def _new_environment(self) -> KernelEnvironment:
         self._runs += 1
@@ -217,6 +241,13 @@ class _Verification:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
+
+
+def _counted(difference: Difference) -> Difference:
+    """Return an editor's metadata as a difference like any other."""
+    if difference.kind is not Kind.EDITOR:
+        return difference
+    return replace(difference, kind=Kind.METADATA, hint="An editor added it when it saved; --update removes it.")
 
 
 def _failure(error: Exception) -> Failure:

@@ -1,0 +1,147 @@
+"""What `toolkit verify` prints about its verdicts: differences, failures and a table."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rich.console import Console
+
+from toolkit.cli import terminal
+from toolkit.core.words import count_text
+from toolkit.verification.annotations import cell_annotations
+from toolkit.verification.cell_lines import cell_lines
+from toolkit.verification.notebook_files import NotANotebook, read_notebook
+from toolkit.verification.verdict import Kind, Outcome, describe_changes
+
+if TYPE_CHECKING:
+    from toolkit.verification import Difference, Verdict
+
+# How much of a notebook's differences is printed; the JSON report has everything.
+_MOST_DIFFERENCES: Final = 20
+_MOST_LINES: Final = 30  # of one difference
+_LONGEST_LINE: Final = 160  # characters
+_COLOURS: Final = {
+    Outcome.SAME: "green",
+    Outcome.UPDATED: "green",
+    Outcome.DIFFERS: "red",
+    Outcome.UNSTABLE: "red",
+    Outcome.FAILED: "red",
+}
+
+
+def print_verdicts(console: Console, verdicts: list[Verdict]) -> None:
+    """Print where notebooks differ or why they failed, then a table of all of them and what to do next."""
+    for verdict in verdicts:
+        _print_details(console, verdict)
+    if verdicts:
+        _print_summary(console, verdicts)
+
+
+def print_annotations(console: Console, verdicts: list[Verdict], variables: Mapping[str, str]) -> None:
+    """Print annotations for GitHub; the variables of the process name the folder of the checkout."""
+    workspace = Path(variables.get("GITHUB_WORKSPACE") or Path.cwd())
+    for verdict in verdicts:
+        for line in _annotations(verdict, workspace):
+            print_text(console, line)
+
+
+def _print_details(console: Console, verdict: Verdict) -> None:
+    if verdict.outcome.is_good:  # git shows what was updated
+        return
+    console.print(f"\n[bold]{terminal.escape(str(verdict.path))}[/]", highlight=False, soft_wrap=True)
+    failure = verdict.failure
+    if failure is not None:
+        place = "" if failure.cell is None else f"{_capitalized(str(failure.cell))}: "
+        print_text(console, f"{place}{failure.what}", "red")
+        print_text(console, failure.next_step)
+    if verdict.outcome is Outcome.UNSTABLE:
+        print_text(console, "Two runs give different outputs, so the notebook was not updated:", "red")
+    differences = _relevant_differences(verdict)
+    for difference in differences[:_MOST_DIFFERENCES]:
+        _print_difference(console, difference)
+    if len(differences) > _MOST_DIFFERENCES:
+        print_text(console, f"… and {len(differences) - _MOST_DIFFERENCES} more; --json has them all", "dim")
+    if words := _describe_versions(verdict):
+        print_text(console, words, "yellow")
+
+
+def _relevant_differences(verdict: Verdict) -> list[Difference]:
+    """Return the differences without an editor's metadata, which counts only between two runs of ours."""
+    is_unstable = verdict.outcome is Outcome.UNSTABLE
+    return [difference for difference in verdict.differences if is_unstable or difference.kind is not Kind.EDITOR]
+
+
+def _annotations(verdict: Verdict, workspace: Path) -> list[str]:
+    try:
+        lines = cell_lines(read_notebook(verdict.path).data)
+    except NotANotebook:
+        lines = []
+    return cell_annotations(verdict, lines, workspace)
+
+
+def _print_difference(console: Console, difference: Difference) -> None:
+    place = difference.place if difference.cell is None else f"{difference.cell}: {difference.place}"
+    print_text(console, f"{_capitalized(place)} [{difference.kind}]", "bold")
+    for line in difference.diff[:_MOST_LINES]:
+        shown = line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…"
+        colour = {"-": "red", "+": "green"}.get(line[:1], "dim")
+        console.print(f"  [{colour}]{terminal.escape(shown)}[/]", highlight=False, soft_wrap=True)
+    if len(difference.diff) > _MOST_LINES:
+        print_text(console, f"  … {len(difference.diff) - _MOST_LINES} more lines; --json has them all", "dim")
+    if difference.hint:
+        print_text(console, f"  {difference.hint}", "dim")
+
+
+def _describe_versions(verdict: Verdict) -> str:
+    """Return how other library versions may explain the differences; empty if the versions are the same."""
+    words = describe_changes(verdict.versions)
+    if verdict.in_presentation_only:
+        return f"It differs in presentation only{f'; {words}' if words else ''}."
+    return f"{_capitalized(words)}." if words else ""
+
+
+def _print_summary(console: Console, verdicts: list[Verdict]) -> None:
+    table = terminal.folding_table("notebook", "cells", "seconds", "result")
+    for verdict in verdicts:
+        table.add_row(
+            terminal.escape(str(verdict.path)),
+            str(verdict.cells),
+            f"{verdict.seconds:.1f}",
+            f"[{_COLOURS[verdict.outcome]}]{terminal.escape(_result_text(verdict))}[/]",
+        )
+    console.print()
+    console.print(table, highlight=False)
+    if any(verdict.outcome is Outcome.SAME and verdict.differences for verdict in verdicts):
+        console.print("\nAn editor added metadata when it saved, which does not count; [cyan]--update[/] removes it.")
+    if any(verdict.outcome is Outcome.DIFFERS for verdict in verdicts):
+        console.print("\nIf the new outputs are right, add [cyan]--update[/] and check what git shows.")
+    for verdict in verdicts:
+        if verdict.saved_to is not None and not verdict.outcome.is_good:
+            files = (terminal.escape(shlex.quote(str(path))) for path in (verdict.path, verdict.saved_to))
+            console.print(f"\nTo see it as notebooks: [cyan]nbdiff {' '.join(files)}[/]", soft_wrap=True)
+            break
+
+
+def _result_text(verdict: Verdict) -> str:
+    count = len(_relevant_differences(verdict))
+    if verdict.outcome is Outcome.SAME and verdict.differences:
+        return f"{verdict.outcome}, with an editor's metadata"
+    if verdict.outcome is Outcome.DIFFERS and verdict.in_presentation_only:
+        return f"{verdict.outcome} in presentation only"
+    if count:
+        return f"{verdict.outcome} at {count_text(count, 'place')}"
+    if verdict.outcome is Outcome.SAME and verdict.versions:
+        return f"{verdict.outcome} ({_describe_versions(verdict).rstrip('.')})"
+    return str(verdict.outcome)
+
+
+def print_text(console: Console, text: str, style: str = "") -> None:
+    """Print text from outside on one line."""
+    console.print(terminal.escape(text), style=style or None, highlight=False, soft_wrap=True)
+
+
+def _capitalized(text: str) -> str:
+    return text[:1].upper() + text[1:]
