@@ -10,7 +10,8 @@ The suite is organised like this:
 - `canaries` plants secrets and looks for them in every form; `recordings` has a server on loopback, and interactions
   and bodies of any content; `notebook_files` writes notebooks; `key_forms` has keys in every form that people have;
   `pages` reads the HTML of rich displays; `forgetting` empties the process's register of secrets; `practice_process`
-  runs a practice service in a process of its own, for the gate and the benchmarks.
+  runs a practice service in a process of its own, for the gate and the benchmarks; `plugin_projects` writes small
+  projects whose tests use the pytest plugin.
 - `compatibility` reads files that an earlier version wrote.
 - hypothesis tries 10 examples, or 100 with `--hypothesis-profile=full`, as the gate does.
 """
@@ -45,6 +46,7 @@ GATE_FOLDERS = [
         "kernels",
         "notebooks",
         "oauth_server",
+        "pytest_plugin",
         "tables/charts",
     )
 ]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import socket
 import ssl
 import threading
 import urllib.request
 
-import anyio
 import httpx
 import pytest
 import requests
@@ -120,7 +120,7 @@ def test_what_stays_allowed(blocked, tmp_path):
     """Event loops, pairs of sockets, sockets that listen and sockets in the file system work."""
 
     async def main():
-        await anyio.sleep(0)
+        await asyncio.sleep(0)
         return await asyncio.to_thread(lambda: 7)
 
     assert asyncio.run(main()) == 7
@@ -141,7 +141,7 @@ def test_allowed_hosts(listener, allowed):
     with network_blocked([allowed], refusal):
         socket.create_connection(("localhost" if allowed == "localhost" else "127.0.0.1", listener)).close()
         with pytest.raises(NetworkBlocked):
-            socket.create_connection(("127.0.0.1" if allowed == "nothing" else "192.0.2.1", listener))
+            socket.create_connection(("192.0.2.1", listener))
 
 
 def test_allowed_by_name(listener, monkeypatch):
@@ -164,9 +164,9 @@ def test_another_guard(listener):
     """A guard of another tool which was put on top stays, and ours does not work any more."""
     with network_blocked((), refusal):
         ours = socket.socket.connect
-        theirs = socket.socket.connect = lambda *args: ours(*args)
+        theirs = socket.socket.connect = functools.partialmethod(ours)
     try:
-        assert socket.socket.connect is theirs
+        assert vars(socket.socket)["connect"] is theirs
         socket.create_connection(("127.0.0.1", listener)).close()
     finally:
         del socket.socket.connect

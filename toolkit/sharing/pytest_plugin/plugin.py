@@ -109,10 +109,13 @@ def toolkit_cassette(request: pytest.FixtureRequest) -> Iterator[Cassette | None
 
     item: Any = request.node
     item.stash[_OUTCOMES], item.stash[_CHECKED_LATE] = {}, False
+    problem = ""
     try:
         playing = item.stash[_PLAYING] = _play(item)
     except ToolkitError as error:
-        pytest.fail(f"{type(error).__name__}: {error}", pytrace=False)
+        problem = f"{type(error).__name__}: {error}"
+    if problem:  # outside the except clause, which would chain the error to it
+        pytest.fail(problem, pytrace=False)
     try:
         yield playing.cassette
     finally:
@@ -219,7 +222,8 @@ def _default_files(session: pytest.Session) -> list[tuple[str, Any]]:
         session.stash[_DEFAULT_FILES] = [
             (item.nodeid, _default_file(item))
             for item in session.items
-            if any(name in getattr(item, "fixturenames", ()) for name in _FIXTURES) and _choice(item).name is None
+            if any(name in getattr(item, "fixturenames", ()) for name in _FIXTURES)
+            and not any(mark.args or "name" in mark.kwargs for mark in item.iter_markers("toolkit_cassette"))
         ]
     return session.stash[_DEFAULT_FILES]
 

@@ -23,7 +23,7 @@ from toolkit.sharing.pytest_plugin.notes import Notes
 from toolkit.sharing.pytest_plugin.places import FAILED, FOLDER, project_settings
 
 _SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
-_SKIPPED: Final = frozenset({"__pycache__", "node_modules", "site-packages"})
+_SKIPPED: Final = ("__pycache__", "node_modules", "site-packages")
 _HEAD: Final = 65_536  # bytes in which a cassette names its interactions
 _WORKER_INPUT: Final = "toolkit_play_log"
 
@@ -92,8 +92,8 @@ class UnusedCassettes:
         counts = {name: len(terminalreporter.stats.get(name, ())) for name in ("skipped", "failed", "error")}
         reasons = [f"{count_text(self._notes.deselected, 'test')} deselected"] if self._notes.deselected else []
         reasons += [f"{number} {name}" for name, number in counts.items() if number]
-        if not covers(_roots(self._config), _all_roots(self._config)):
-            reasons.insert(0, "not all folders")
+        if any("::" in text for text in self._config.args) or self._are_others():
+            reasons.insert(0, "others were not named")
         if self._config.getoption("ignore") or self._config.getoption("ignore_glob"):
             reasons.append("some ignored")
         if terminalreporter._session is not None and (  # noqa: SLF001 - there is no other way to the session
@@ -101,6 +101,19 @@ class UnusedCassettes:
         ):
             reasons.append("the run was stopped")
         return reasons
+
+    def _are_others(self) -> bool:
+        """Return True if there are tests outside the files and folders that the run is about."""
+        roots, needed = _roots(self._config), _all_roots(self._config)
+        if covers(roots, needed):
+            return False
+        patterns = self._config.getini("python_files")
+        return any(
+            not covers(roots, [folder / name]) and any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
+            for start in needed
+            for folder, names in walk(start, self._config.getini("norecursedirs"))
+            for name in names
+        )
 
     def _opened_by_others(self) -> Iterable[Path]:
         return read_play_log(self._of_others) if self._of_others.is_dir() else ()
@@ -125,11 +138,10 @@ def cassette_folders(roots: Iterable[Path], skipped: Iterable[str] = ()) -> list
         roots: folders, or files, whose folder counts.
         skipped: patterns of folders that pytest does not enter.
     """
-    patterns = [*skipped]
     folders: dict[Path, None] = {}
     for root in roots:
         start = root if root.is_dir() else root.parent
-        folders |= dict.fromkeys(_below(start, patterns))
+        folders |= dict.fromkeys(folder for folder, _ in walk(start, [*skipped]) if folder.name == FOLDER)
         try:
             own = project_settings(start / "any").cassettes_folder
         except ToolkitError:
@@ -139,19 +151,20 @@ def cassette_folders(roots: Iterable[Path], skipped: Iterable[str] = ()) -> list
     return [folder for folder in folders if not any(parent in folders for parent in folder.parents)]
 
 
-def _below(start: Path, patterns: list[str]) -> Iterator[Path]:
+def walk(start: Path, skipped: Iterable[str]) -> Iterator[tuple[Path, list[str]]]:
+    """Yield the folders that pytest would enter, with the names of their files; not what is in virtual environments.
+
+    Args:
+        start: the folder to begin with.
+        skipped: patterns of folders that are not entered.
+    """
+    patterns = [*skipped, *_SKIPPED]
     for folder, names, files in os.walk(start):
         if "pyvenv.cfg" in files:
             names.clear()
             continue
-        if os.path.basename(folder) == FOLDER:  # noqa: PTH119 - what os.walk gives
-            yield Path(folder)
-            names.clear()
-        names[:] = sorted(
-            name
-            for name in names
-            if name not in _SKIPPED and not any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
-        )
+        yield Path(folder), files
+        names[:] = sorted(name for name in names if not any(fnmatch.fnmatch(name, pattern) for pattern in patterns))
 
 
 def cassettes_in(folder: Path) -> list[Path]:
