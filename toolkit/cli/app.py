@@ -10,7 +10,18 @@ from typing import Annotated
 
 import typer
 
-from toolkit.cli import cassettes_command, credentials_command, demo, keys, lab, practice, record, terminal, verify
+from toolkit.cli import (
+    cassettes_command,
+    credentials_command,
+    demo,
+    keys,
+    lab,
+    practice,
+    record,
+    scan,
+    terminal,
+    verify,
+)
 from toolkit.core.errors import ToolkitError
 
 app = typer.Typer(
@@ -28,6 +39,7 @@ app.command("demo", epilog=demo.EPILOG)(demo.demo)
 app.command("practice", epilog=practice.EPILOG)(practice.practice)
 app.command("record", epilog=record.EPILOG)(record.record)
 app.command("lab", epilog=lab.EPILOG)(lab.lab)
+app.command("scan", epilog=scan.EPILOG)(scan.scan)
 app.command("verify", epilog=verify.EPILOG)(verify.verify)
 app.add_typer(cassettes_command.app, name="cassettes")
 app.add_typer(credentials_command.app, name="credentials")

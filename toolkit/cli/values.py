@@ -115,7 +115,7 @@ def value_source(environment: Environment, *, piped: bool) -> ValueSource:
                 "Leave --stdin out to be asked, or pipe the values in.",
                 about="stdin",
             )
-        return PipedValues(_read_pipe())
+        return PipedValues(read_pipe())
     if not can_ask():
         raise ConfigurationError(
             "There is no terminal to ask for the secret values.",
@@ -196,7 +196,7 @@ def read_key_file(file: Path, description: str) -> Secret:
     return text
 
 
-def _read_pipe() -> Secret:
+def read_pipe() -> Secret:
     data = sys.stdin.buffer.read(_LARGEST_INPUT + 1)
     reason = "is larger than 1 MiB"
     if len(data) <= _LARGEST_INPUT:

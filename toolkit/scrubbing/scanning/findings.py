@@ -51,7 +51,7 @@ class Finding:
     @property
     def advice(self) -> tuple[str, ...]:
         """What to do about it, step by step."""
-        return advice_for(self.kind)
+        return advice_for(self.kind, self.path, self.part)
 
     def __str__(self) -> str:
         place = f"{self.place}: " if self.place else ""

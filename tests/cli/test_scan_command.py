@@ -1,0 +1,208 @@
+"""`toolkit scan`: its exit status, its options, and what it does with files and names that are out of the ordinary."""
+
+import io
+import json
+import os
+import sys
+from random import Random
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from tests.planted_files import letters
+from toolkit.cli import scan
+
+SECRET = f"client_secret = '{letters(Random(3), 40)}'\n"  # noqa: S311
+VALUE = SECRET.split("'")[1]
+
+
+@pytest.fixture
+def run(project, monkeypatch):
+    """Run the command in an empty project."""
+    monkeypatch.chdir(project)
+    monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)
+    app = typer.Typer()
+    app.command(epilog=scan.EPILOG)(scan.scan)
+
+    def invoke(*arguments, **options):
+        result = CliRunner().invoke(app, list(map(str, arguments)), **options)
+        assert VALUE not in result.output
+        return result
+
+    return invoke
+
+
+def test_clean(run, project):
+    """A clean or empty folder, which is this one by default, gives status 0 and one line."""
+    assert run().output == "No findings (0 files read).\n"
+    (project / "a.txt").write_text("nothing\n")
+    result = run()
+    assert (result.exit_code, result.output) == (0, "No findings (1 file read).\n")
+
+
+def test_findings(run, project):
+    """A finding gives status 1, its place and the next steps, in each format."""
+    (project / "a.py").write_text(f"\n{SECRET}")
+    result = run("a.py")
+    assert result.exit_code == 1
+    assert result.output.startswith("a.py:2: secret field  [")
+    assert "What to do:" in result.output
+    for form, start in (("json", '{\n "version"'), ("sarif", '{\n "$schema"'), ("github", "::error file=a.py,line=2,")):
+        result = run("--format", form)
+        assert result.exit_code == 1
+        assert result.output.startswith(start)
+
+
+def test_checkout_folder(run, project, monkeypatch):
+    """Annotations are relative to the checkout of a pipeline."""
+    (project / "a.py").write_text(SECRET)
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(project.parent))
+    assert "file=project/a.py," in run("--format", "github").output
+
+
+def test_wrong_usage(run, project):
+    """A missing path, an unknown format and malformed settings give status 2 and say what to do."""
+    result = run("nowhere")
+    assert result.exit_code == 2
+    assert "There is nothing to scan at nowhere." in result.output
+    assert run("--format", "xml").exit_code == 2
+    (project / "toolkit.toml").write_text("[scan]\nallow = [{path = 'a'}]\n")
+    result = run()
+    assert result.exit_code == 2
+    assert "has no reason" in result.output
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="permissions do not stop this user")
+def test_no_permission(run, project):
+    """A file that cannot be read gives status 2, and status 1 beside a finding."""
+    (project / "locked").write_text(SECRET)
+    (project / "locked").chmod(0)
+    result = run(".")
+    assert result.exit_code == 2
+    assert "not read: locked: Permission denied" in result.output
+    (project / "a.py").write_text(SECRET)
+    assert run(".").exit_code == 1
+    assert run("locked").exit_code == 2
+
+
+def test_unreadable(run, project, monkeypatch):
+    """What could not be read gives status 2 even though nothing was found."""
+    from toolkit.scrubbing.scanning import FindingList, ScanReport, Unreadable
+
+    report = ScanReport(FindingList(), unreadable=(Unreadable(project / "x", "Permission denied"),))
+    monkeypatch.setattr(scan, "scan_files", lambda *_, **__: report)
+    result = run()
+    assert result.exit_code == 2
+    assert "Permission denied" in result.output
+
+
+def test_baseline(run, project):
+    """Findings that are written to a baseline are left out afterwards; new ones are not."""
+    (project / "a.py").write_text(SECRET)
+    result = run("--write-baseline", "known.json")
+    assert result.exit_code == 0
+    assert "has 1 finding." in result.output
+    assert VALUE not in (project / "known.json").read_text()
+    result = run("--baseline", "known.json")
+    assert (result.exit_code, result.output) == (0, "No findings (2 files read, 1 in the baseline).\n")
+    (project / "b.py").write_text(SECRET)
+    assert run("--baseline", "known.json").exit_code == 1
+    (project / "toolkit.toml").write_text("[scan]\nbaseline = 'known.json'\n")
+    assert run("a.py").exit_code == 0
+    run("--write-baseline", "known.json")  # all findings again, not the new ones alone
+    assert run().exit_code == 0
+
+
+@pytest.mark.parametrize("content", [None, "[]", "no JSON"])
+def test_bad_baseline(run, project, content):
+    """A baseline that is missing or is not one gives status 2."""
+    if content is not None:
+        (project / "known.json").write_text(content)
+    assert run("--baseline", "known.json").exit_code == 2
+    assert run("--write-baseline", "nowhere/known.json").exit_code == 2
+
+
+def test_unused_allowance(run, project):
+    """An entry of the allow-list that is needed no more is reported, and changes no status."""
+    (project / "toolkit.toml").write_text("[scan]\nallow = [{path = 'gone.py', reason = 'an example'}]\n")
+    result = run()
+    assert result.exit_code == 0
+    assert "unused: entry 1" in result.output
+
+
+def test_secret_from_a_variable(run, project, monkeypatch):
+    """A secret is looked for by value; its variable is named, and a missing one is not quoted."""
+    (project / "a.log").write_text("x correct-horse-battery y\n")
+    assert run().exit_code == 0
+    monkeypatch.setenv("OLD_PASSWORD", "correct-horse-battery")
+    result = run("--secret-from", "OLD_PASSWORD")
+    assert result.exit_code == 1
+    assert "known secret" in result.output
+    assert "correct-horse" not in result.output
+    result = run("--secret-from", "correct-horse-battery")
+    assert result.exit_code == 2
+    assert "Name the variable" in result.output
+    assert "correct-horse" not in result.output
+
+
+def test_secrets_from_a_pipe(run, project):
+    """Each line of standard input is a secret."""
+    (project / "a.log").write_text("x correct-horse-battery y\n")
+    result = run("--stdin", input="\nother-horse\ncorrect-horse-battery\n")
+    assert result.exit_code == 1
+    assert "correct-horse" not in result.output
+
+
+@pytest.mark.parametrize("text", [b"\xff\xfe", b"short\n"])
+def test_secrets_that_cannot_be_looked_for(run, text):
+    """Standard input that is not text, or a secret that would occur anywhere, gives status 2 and is not quoted."""
+    result = run("--stdin", input=text)
+    assert result.exit_code == 2
+    assert "short\n" not in result.output
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
+@pytest.mark.parametrize(
+    "name", [b"a\x1b[2J.py", b"a\nb.py", b"\xff.py", b"C:\\x\\con.py", b"-x.py", b"a\xe2\x80\xae.py"]
+)
+@pytest.mark.parametrize("form", ["text", "json", "github", "sarif"])
+def test_odd_names(run, project, name, form):
+    """A name with control characters, or that is not UTF-8, neither breaks a report nor moves the cursor."""
+    (project / os.fsdecode(name)).write_text(SECRET)
+    result = run(".", "--format", form)
+    assert result.exit_code == 1
+    assert not {"\x1b", "\u202e"} & set(result.output)
+    if form in {"json", "sarif"}:
+        json.loads(result.output)
+
+
+def test_binary(run, project):
+    """Bytes that are not text are read as well as they can be."""
+    (project / "x.bin").write_bytes(bytes(range(256)) * 10 + SECRET.encode() + b"\0\xff")
+    assert run().exit_code == 1
+
+
+class ClosedPipe(io.StringIO):
+    """A stream whose reader has stopped reading."""
+
+    def __init__(self):
+        super().__init__()
+        self.descriptor = os.open(os.devnull, os.O_WRONLY)
+
+    def write(self, text):
+        raise BrokenPipeError
+
+    def fileno(self):
+        return self.descriptor
+
+
+def test_closed_pipe(project, monkeypatch):
+    """A reader that stops early, such as head, does not make a finding a success."""
+    (project / "a.py").write_text(SECRET)
+    stream = ClosedPipe()
+    monkeypatch.setattr(sys, "stdout", stream)
+    with pytest.raises(typer.Exit) as caught:
+        scan.scan([project])
+    os.close(stream.descriptor)
+    assert caught.value.exit_code == 1

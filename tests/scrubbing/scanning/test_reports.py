@@ -1,0 +1,283 @@
+"""Reports of a scan: each format can be read by its readers, whatever the names of files."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.core.register import REGISTER
+from toolkit.core.secret import Secret
+from toolkit.scrubbing.scanning import Finding, FindingList, ScanReport, Unreadable
+from toolkit.scrubbing.scanning.reports import ReportFormat, report_text, summary
+
+FOLDER = Path("/checkout")
+NOTEBOOK = Finding(FOLDER / "a b.ipynb", 12, "bearer token", 3, "output text/html", "aa11bb")
+ARCHIVE = Finding(FOLDER / "old.zip", 7, "secret field", None, "keys.json", "cc22dd")
+SCRIPT = Finding(FOLDER / "call.sh", 2, "bearer token", fingerprint="ee33ff")
+REPORT = ScanReport(
+    FindingList([NOTEBOOK, SCRIPT, ARCHIVE]),
+    files=9,
+    allowed=4,
+    unused_allowances=('entry 1 of [scan] allow matches nothing: path = "b"',),
+    in_baseline=2,
+    unreadable=(Unreadable(FOLDER / "locked.db", "Permission denied"),),
+)
+CLEAN = ScanReport(FindingList(), files=2)
+
+# What SARIF 2.1.0 requires of the objects that are used here.
+MESSAGE = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}
+LEVEL = {"enum": ["none", "note", "warning", "error"]}
+LOCATION = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "physicalLocation": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["artifactLocation"],
+            "properties": {
+                "artifactLocation": {
+                    "type": "object",
+                    "additionalProperties": False,
+                    "required": ["uri"],
+                    "properties": {
+                        "uri": {"type": "string", "pattern": r"^[A-Za-z0-9%/:._~!$&'()*+,;=@-]+$"},
+                        "uriBaseId": {"type": "string"},
+                    },
+                },
+                "region": {
+                    "type": "object",
+                    "additionalProperties": False,
+                    "required": ["startLine"],
+                    "properties": {"startLine": {"type": "integer", "minimum": 1}},
+                },
+            },
+        },
+        "logicalLocations": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"fullyQualifiedName": {"type": "string"}}},
+        },
+    },
+}
+RULE = {
+    "type": "object",
+    "required": ["id"],
+    "additionalProperties": False,
+    "properties": {
+        "id": {"type": "string"},
+        "name": {"type": "string", "pattern": "^[A-Za-z0-9]+$"},
+        "shortDescription": MESSAGE,
+        "fullDescription": MESSAGE,
+        "help": MESSAGE,
+        "defaultConfiguration": {"type": "object", "properties": {"level": LEVEL}},
+        "properties": {"type": "object", "properties": {"tags": {"type": "array", "uniqueItems": True}}},
+    },
+}
+RUN = {
+    "type": "object",
+    "required": ["tool", "results"],
+    "additionalProperties": False,
+    "properties": {
+        "tool": {
+            "type": "object",
+            "required": ["driver"],
+            "additionalProperties": False,
+            "properties": {
+                "driver": {
+                    "type": "object",
+                    "required": ["name"],
+                    "properties": {"rules": {"type": "array", "uniqueItems": True, "items": RULE}},
+                }
+            },
+        },
+        "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+        "invocations": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["executionSuccessful"],
+                "additionalProperties": False,
+                "properties": {
+                    "executionSuccessful": {"type": "boolean"},
+                    "toolExecutionNotifications": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "required": ["message"],
+                            "additionalProperties": False,
+                            "properties": {
+                                "message": MESSAGE,
+                                "level": LEVEL,
+                                "locations": {"type": "array", "items": LOCATION},
+                            },
+                        },
+                    },
+                },
+            },
+        },
+        "results": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["message"],
+                "additionalProperties": False,
+                "properties": {
+                    "ruleId": {"type": "string"},
+                    "ruleIndex": {"type": "integer", "minimum": 0},
+                    "level": LEVEL,
+                    "message": MESSAGE,
+                    "locations": {"type": "array", "items": LOCATION},
+                    "partialFingerprints": {"type": "object", "additionalProperties": {"type": "string"}},
+                },
+            },
+        },
+    },
+}
+SARIF = jsonschema.Draft202012Validator(
+    {
+        "type": "object",
+        "required": ["version", "runs"],
+        "additionalProperties": False,
+        "properties": {
+            "$schema": {"type": "string"},
+            "version": {"const": "2.1.0"},
+            "runs": {"type": "array", "items": RUN},
+        },
+    }
+)
+
+
+def written(report, form):
+    return report_text(report, ReportFormat(form), FOLDER)
+
+
+def checked_sarif(report):
+    """Return a report in SARIF after checking it."""
+    content = json.loads(written(report, "sarif"))
+    SARIF.validate(content)
+    (run,) = content["runs"]
+    for result in run["results"]:
+        assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+    return run
+
+
+def test_text():
+    """A line for each finding, for what was not read and what is unused; a summary; each step once."""
+    lines = written(REPORT, "text").splitlines()
+    assert lines[:3] == [
+        "/checkout/a b.ipynb:12: cell 3, output text/html: bearer token  [aa11bb]",
+        "/checkout/call.sh:2: bearer token  [ee33ff]",
+        "/checkout/old.zip:7: keys.json: secret field  [cc22dd]",
+    ]
+    assert lines[3] == "not read: /checkout/locked.db: Permission denied"
+    assert lines[4].startswith("unused: entry 1 of [scan] allow")
+    assert lines[6] == "3 findings in 3 files (9 files read, 4 allowed, 2 in the baseline, 1 not read)."
+    steps = "\n".join(lines[7:])
+    once = ("- bearer token: Revoke", "/checkout/old.zip: Delete", "git filter-repo", "after-a-leak.md", "allow = [")
+    for words in once:
+        assert steps.count(words) == 1
+
+
+def test_clean_text():
+    """Without findings there is one line."""
+    assert written(CLEAN, "text") == "No findings (2 files read).\n"
+    assert summary(ScanReport(FindingList())) == "No findings (0 files read)."
+
+
+def test_text_of_one_file():
+    """Steps about a single file name it in their commands, as a shell takes it."""
+    finding = Finding(Path("my tour.yaml"), 2, "bearer token", fingerprint="aa11bb")
+    text = written(ScanReport(FindingList([finding, finding]), files=1), "text")
+    assert "toolkit cassettes scrub 'my tour.yaml'." in text
+    assert "--path 'my tour.yaml' " in text
+    assert "FILE" not in text
+
+
+def test_json():
+    """JSON has everything that the report has, and the steps of each finding."""
+    content = json.loads(written(REPORT, "json"))
+    assert {key: value for key, value in content["findings"][0].items() if key != "advice"} == {
+        "path": "/checkout/a b.ipynb",
+        "line": 12,
+        "cell": 3,
+        "part": "output text/html",
+        "kind": "bearer token",
+        "fingerprint": "aa11bb",
+    }
+    assert len(content["findings"][1]["advice"]) == 3
+    assert content["unreadable"] == [{"path": "/checkout/locked.db", "reason": "Permission denied"}]
+    assert (content["version"], content["files"], content["allowed"], content["in_baseline"]) == (1, 9, 4, 2)
+    assert content["unused_allowances"] == list(REPORT.unused_allowances)
+
+
+def test_github():
+    """Each finding is an error at its line; a line within an archive is in the message, since it is not in the file."""
+    lines = written(REPORT, "github").splitlines()
+    assert lines[0].startswith("::error file=a b.ipynb,line=12,title=Secret%3A bearer token::Bearer token in cell 3, ")
+    assert lines[2].startswith("::error file=old.zip,title=Secret%3A secret field::Secret field in keys.json, line 7.")
+    assert [line.partition(" ")[0] for line in lines] == ["::error"] * 3 + ["::warning"] * 2 + ["::error"]
+    assert "file=locked.db" in lines[3]
+    assert "file=toolkit.toml" in lines[4]
+    assert written(CLEAN, "github") == "::notice title=toolkit scan::No findings (2 files read).\n"
+
+
+def test_sarif():
+    """SARIF has the fields that the standard requires, and places relative to the checkout."""
+    run = checked_sarif(REPORT)
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["secret/bearer-token", "secret/secret-field"]
+    places = [result["locations"][0]["physicalLocation"] for result in run["results"]]
+    assert [place["artifactLocation"]["uri"] for place in places] == ["a%20b.ipynb", "call.sh", "old.zip"]
+    assert [place["region"]["startLine"] for place in places] == [12, 2, 1]
+    assert run["results"][0]["locations"][0]["logicalLocations"] == [{"fullyQualifiedName": "cell 3, output text/html"}]
+    assert run["results"][0]["partialFingerprints"] == {"toolkitScan/v1": "aa11bb"}
+    assert run["invocations"][0]["executionSuccessful"] is False
+    assert len(run["invocations"][0]["toolExecutionNotifications"]) == 2
+    assert checked_sarif(CLEAN)["invocations"][0]["executionSuccessful"] is True
+
+
+def test_sarif_outside_of_the_checkout(tmp_path):
+    """A file elsewhere has an absolute address."""
+    run = checked_sarif(ScanReport(FindingList([Finding(tmp_path / "x y", 1, "bearer token")])))
+    uri = run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert uri == (tmp_path / "x y").as_uri()
+
+
+NAMES = st.text(st.sampled_from("ab.:,%'\"\\\n\r\x1b\u202e\u2028 é\udcff[]#?$`<>"), min_size=1, max_size=12)
+
+
+@given(NAMES, NAMES, st.sampled_from(["ipynb", "zip", "yaml", ""]))
+def test_any_name(name, part, suffix):
+    """No name of a file or of an archive's member breaks a format, adds a line or moves a terminal's cursor."""
+    path = FOLDER / f"x{name}.{suffix}"
+    report = ScanReport(
+        FindingList([Finding(path, 3, "bearer token", None, part)]), unreadable=(Unreadable(path, "odd"),)
+    )
+    lines = written(report, "text").splitlines()
+    assert lines[0].endswith("bearer token  []")
+    assert lines[1].startswith("not read: ")
+    assert lines[3] == "1 finding in 1 file (0 files read, 1 not read)."
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\u202e\u2028\udcff]", "\n".join(lines))
+    assert [line.partition(" ")[0] for line in written(report, "github").split("\n")] == [
+        *("::error", "::warning", "::error"),
+        "",
+    ]
+    assert json.loads(written(report, "json"))["findings"][0]["path"] == str(path)
+    uri = checked_sarif(report)["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert unquote(uri, errors="surrogateescape") == f"x{name}.{suffix}"
+    assert written(report, "sarif").isascii()
+
+
+@pytest.mark.parametrize("form", list(ReportFormat))
+def test_known_secret_in_a_name(form):
+    """A secret that the process knows is masked in the name of a file too."""
+    REGISTER.add("PASSWORD", Secret("obviously-fake-7"))
+    finding = Finding(FOLDER / "obviously-fake-7.log", 1, "bearer token", None, "obviously-fake-7/x", "aa11bb")
+    report = ScanReport(FindingList([finding]), unreadable=(Unreadable(finding.path, "odd"),))
+    assert "obviously-fake-7" not in written(report, form)

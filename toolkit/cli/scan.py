@@ -1,0 +1,143 @@
+"""`toolkit scan`: look for secrets in files, and report where they are in the format that people or programs need."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+from rich.console import Console
+
+from toolkit.cli import terminal, values
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.escaping import printable
+from toolkit.core.secret import SHORTEST_SECRET, Secret
+from toolkit.core.words import count_text
+from toolkit.scrubbing.scanning import ScanReport, scan_files
+from toolkit.scrubbing.scanning.baseline import write_baseline as write_findings
+from toolkit.scrubbing.scanning.reports import ReportFormat, report_text
+
+EPILOG: Final = terminal.examples(
+    "toolkit scan",
+    "toolkit scan notebooks/ cassettes/ --format github",
+    "toolkit scan . --format sarif > scan.sarif",
+    "toolkit scan . --write-baseline .scan-baseline.json",
+    "toolkit scan . --secret-from DATABASE_PASSWORD",
+)
+_EXIT_FOUND, _EXIT_UNUSABLE = 1, 2
+
+
+def scan(
+    paths: Annotated[list[Path] | None, typer.Argument(help="Files and folders; by default this folder.")] = None,
+    form: Annotated[
+        ReportFormat, typer.Option("--format", help="Format of the report on standard output.")
+    ] = ReportFormat.TEXT,
+    baseline: Annotated[
+        Path | None,
+        typer.Option(help="File with findings that are known already; by default the one that toolkit.toml names."),
+    ] = None,
+    write_baseline: Annotated[
+        Path | None, typer.Option(help="File to write all findings to, as a baseline. The exit status is then 0.")
+    ] = None,
+    secret_from: Annotated[
+        list[str] | None, typer.Option(help="Name of a variable with a secret to look for in every form.")
+    ] = None,
+    stdin: Annotated[
+        bool, typer.Option("--stdin", help="Read secrets to look for from standard input, one per line.")
+    ] = False,
+) -> None:
+    """Look for secrets in files: notebooks, recordings, settings, logs, archives and anything else.
+
+    A finding names file, place and kind, and what to do; never the secret. Findings that are harmless are allowed in
+    `toolkit.toml`, each with a reason: `[scan] allow = [{path = "tests/**", reason = "..."}]`.
+
+    Exit status: 0 if there are no findings; 1 if there are some; 2 if something could not be read, or the command is
+    wrong.
+    """
+    try:
+        secrets = [*_secrets_from(secret_from or [], os.environ), *(_piped_secrets() if stdin else [])]
+        _check_lengths(secrets)
+        with Console(stderr=True).status("Scanning …"):  # at a terminal only
+            before = "" if write_baseline is not None else baseline
+            report = scan_files(paths or [Path()], secrets=secrets, baseline=before)
+        if write_baseline is not None:
+            write_findings(write_baseline, report.findings)
+    except ConfigurationError as error:
+        terminal.print_error(error)
+        raise typer.Exit(_EXIT_UNUSABLE) from None
+    if write_baseline is None:
+        _print(report_text(report, form, _checkout()))
+    else:
+        _print(_baseline_words(write_baseline, report))
+    raise typer.Exit(_exit_status(report, is_baseline=write_baseline is not None))
+
+
+def _exit_status(report: ScanReport, *, is_baseline: bool) -> int:
+    if report.findings and not is_baseline:
+        return _EXIT_FOUND
+    return _EXIT_UNUSABLE if report.unreadable else 0
+
+
+def _baseline_words(path: Path, report: ScanReport) -> str:
+    unread = [f"not read: {each}" for each in report.unreadable]
+    count = count_text(len(report.findings), "finding")
+    words = (
+        f"The baseline {printable(str(path))} has {count}. The secrets stay in the files: revoke them.",
+        f'To use it in each scan, write baseline = "{printable(path.as_posix())}" under [scan] in toolkit.toml.',
+    )
+    return "\n".join([*unread, *words, ""])
+
+
+def _secrets_from(names: list[str], environ: Mapping[str, str]) -> list[Secret]:
+    """Return the values of variables.
+
+    Raises:
+        ConfigurationError: if a variable is missing or empty. The message does not quote the name, because somebody
+            may have written the secret in its place.
+    """
+    if not all(environ.get(name, "").strip() for name in names):
+        raise ConfigurationError(
+            "A variable that --secret-from names is not set.",
+            "Name the variable, not the secret: --secret-from DATABASE_PASSWORD. Or add --stdin and pipe the secret.",
+            about="secret_from",
+        )
+    return [Secret(environ[name].strip()) for name in names]
+
+
+def _piped_secrets() -> list[Secret]:
+    if sys.stdin is None or sys.stdin.isatty():
+        raise ConfigurationError(
+            "--stdin reads a pipe, but standard input is a terminal, where typed secrets would be visible.",
+            "Pipe the secrets in, one per line, or use --secret-from.",
+            about="stdin",
+        )
+    text = values.read_pipe()
+    return [Secret(line.strip()) for line in text.reveal().splitlines() if line.strip()]
+
+
+def _check_lengths(secrets: list[Secret]) -> None:
+    if any(len(secret.reveal()) < SHORTEST_SECRET for secret in secrets):
+        raise ConfigurationError(
+            f"A secret to look for has fewer than {SHORTEST_SECRET} characters, which occur in any text.",
+            "Leave it out; where a credential stands, it is a finding without being named.",
+            about="secret",
+        )
+
+
+def _checkout() -> Path:
+    return Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd())
+
+
+def _print(text: str) -> None:
+    """Write to standard output. A reader that stops early, such as head, does not change the exit status."""
+    stream = sys.stdout
+    if hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="backslashreplace")
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
