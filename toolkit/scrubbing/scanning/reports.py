@@ -140,8 +140,8 @@ def _github(report: ScanReport, folder: Path) -> str:
     lines += [
         annotation("warning", each, file="toolkit.toml", title="Unused allowance") for each in report.unused_allowances
     ]
-    level = "notice" if not report.findings else "error"
-    return "\n".join([*lines, annotation(level, summary(report), title="toolkit scan"), ""])
+    last = annotation("error" if report.findings else "notice", summary(report), title="toolkit scan")
+    return "\n".join([*lines, last, ""])
 
 
 def _sarif(report: ScanReport, folder: Path) -> str:
