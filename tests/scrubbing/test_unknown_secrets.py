@@ -75,7 +75,7 @@ def test_lines():
     assert sorted(places_in("\n".join(lines).encode())) == [
         (2, "secret field"),
         (3, "secret field"),
-        (6, "key in a provider's format"),
+        (6, "key in the format of GitHub"),
     ]
 
 

@@ -1,17 +1,15 @@
-"""Formats in which providers issue keys and tokens, as their documentation and secret scanners describe them.
-
-A new format goes into `_FORMATS`. Its pattern begins with the literal text beside it and has bounded or possessive
-repetitions only, so that a search stays linear.
-"""
+"""Search for keys and tokens in the formats of providers, which `formats` lists."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Final, NamedTuple
 
 from toolkit.core.patterns import compiled, matches_in
+from toolkit.scrubbing.formats import chat, clouds, code, keys, payments, services
+from toolkit.scrubbing.formats.form import Format, InnerFormat
 
 
 class Credential(NamedTuple):
@@ -19,118 +17,33 @@ class Credential(NamedTuple):
 
     Attributes:
         kind: its kind, such as "ACCESS_TOKEN".
+        provider: who issued it.
         start: position where it starts in the text.
         end: position where it ends.
     """
 
     kind: str
+    provider: str
     start: int
     end: int
 
 
-# Kind, literal text at the start, and what follows it.
-_FORMATS: Final = (
-    ("API_KEY_ID", "AKIA", r"[A-Z2-7]{16}(?![A-Za-z0-9])"),  # AWS
-    ("API_KEY_ID", "ASIA", r"[A-Z2-7]{16}(?![A-Za-z0-9])"),
-    ("API_KEY_ID", "ABIA", r"[A-Z2-7]{16}(?![A-Za-z0-9])"),
-    ("API_KEY_ID", "ACCA", r"[A-Z2-7]{16}(?![A-Za-z0-9])"),
-    ("ACCESS_TOKEN", "ghp_", r"[A-Za-z0-9]{36,255}+"),  # GitHub
-    ("ACCESS_TOKEN", "gho_", r"[A-Za-z0-9]{36,255}+"),
-    ("ACCESS_TOKEN", "ghu_", r"[A-Za-z0-9]{36,255}+"),
-    ("ACCESS_TOKEN", "ghs_", r"[A-Za-z0-9]{36,255}+"),
-    ("ACCESS_TOKEN", "ghr_", r"[A-Za-z0-9]{36,255}+"),
-    ("ACCESS_TOKEN", "github_pat_", r"[A-Za-z0-9_]{22,255}+"),
-    ("ACCESS_TOKEN", "glpat-", r"[A-Za-z0-9_.=-]{20,300}+"),  # GitLab
-    ("ACCESS_TOKEN", "gldt-", r"[A-Za-z0-9_.=-]{20,300}+"),
-    ("ACCESS_TOKEN", "glrt-", r"[A-Za-z0-9_.=-]{20,300}+"),
-    ("ACCESS_TOKEN", "glptt-", r"[A-Za-z0-9_.=-]{20,300}+"),
-    ("ACCESS_TOKEN", "glft-", r"[A-Za-z0-9_.=-]{20,300}+"),
-    ("ACCESS_TOKEN", "glsoat-", r"[A-Za-z0-9_.=-]{20,300}+"),
-    ("ACCESS_TOKEN", "glagent-", r"[A-Za-z0-9_.=-]{20,300}+"),
-    ("ACCESS_TOKEN", "gloas-", r"[A-Za-z0-9_.=-]{20,300}+"),
-    ("ACCESS_TOKEN", "glcbt-", r"[A-Za-z0-9_.=-]{20,300}+"),
-    ("ACCESS_TOKEN", "glimt-", r"[A-Za-z0-9_.=-]{20,300}+"),
-    ("ACCESS_TOKEN", "glffct-", r"[A-Za-z0-9_.=-]{20,300}+"),
-    ("ACCESS_TOKEN", "xox", r"[abeoprs]-[A-Za-z0-9-]{10,250}+"),  # Slack
-    ("ACCESS_TOKEN", "xoxe.xox", r"[bp]-[A-Za-z0-9-]{10,250}+"),
-    ("ACCESS_TOKEN", "xapp-", r"[0-9]-[A-Za-z0-9-]{10,250}+"),
-    ("API_KEY", "sk_live_", r"[A-Za-z0-9]{10,250}+"),  # Stripe, Clerk and others
-    ("API_KEY", "sk_test_", r"[A-Za-z0-9]{10,250}+"),
-    ("API_KEY", "sk_prod_", r"[A-Za-z0-9]{10,250}+"),
-    ("API_KEY", "rk_live_", r"[A-Za-z0-9]{10,250}+"),
-    ("API_KEY", "rk_test_", r"[A-Za-z0-9]{10,250}+"),
-    ("API_KEY", "rk_prod_", r"[A-Za-z0-9]{10,250}+"),
-    ("SECRET", "whsec_", r"[A-Za-z0-9+/=]{20,100}+"),  # Stripe, Svix
-    ("API_KEY", "AIza", r"[A-Za-z0-9_-]{35}"),  # Google
-    ("ACCESS_TOKEN", "ya29.", r"[A-Za-z0-9_-]{20,2048}+"),
-    ("CLIENT_SECRET", "GOCSPX-", r"[A-Za-z0-9_-]{28}"),
-    ("API_KEY", "sk-proj-", r"[A-Za-z0-9_-]{20,250}+"),  # OpenAI, Anthropic, others
-    ("API_KEY", "sk-svcacct-", r"[A-Za-z0-9_-]{20,250}+"),
-    ("API_KEY", "sk-admin-", r"[A-Za-z0-9_-]{20,250}+"),
-    ("API_KEY", "sk-ant-", r"[A-Za-z0-9_-]{20,250}+"),
-    ("API_KEY", "sk-or-v1-", r"[A-Za-z0-9_-]{20,250}+"),
-    ("API_KEY", "sk-lf-", r"[A-Za-z0-9_-]{20,250}+"),
-    ("API_KEY", "sk-", r"[A-Za-z0-9]{20,250}+(?![A-Za-z0-9_-])"),
-    ("API_KEY", "SG.", r"[A-Za-z0-9_-]{16,32}+\.[A-Za-z0-9_-]{16,64}+"),  # SendGrid
-    ("API_KEY", "SK", r"[0-9a-f]{32}"),  # Twilio
-    ("ACCESS_TOKEN", "npm_", r"[A-Za-z0-9]{36}"),
-    ("ACCESS_TOKEN", "pypi-", r"[A-Za-z0-9_-]{50,500}+"),
-    ("ACCESS_TOKEN", "hf_", r"[A-Za-z0-9]{30,50}+"),  # Hugging Face
-    ("ACCESS_TOKEN", "doo_v1_", r"[0-9a-f]{64}"),  # DigitalOcean
-    ("ACCESS_TOKEN", "dop_v1_", r"[0-9a-f]{64}"),
-    ("ACCESS_TOKEN", "dor_v1_", r"[0-9a-f]{64}"),
-    ("ACCESS_TOKEN", "shp", r"(?:at|ca|pa|ss|tka)_[0-9A-Fa-f]{32}"),  # Shopify
-    ("ACCESS_TOKEN", "sq0", r"(?:atp|csp|idp)-[A-Za-z0-9_-]{20,60}+"),  # Square
-    ("ACCESS_TOKEN", "dapi", r"[0-9a-f]{32}(?:-[0-9])?"),  # Databricks
-    ("ACCESS_TOKEN", "lin_", r"(?:api|oauth)_[A-Za-z0-9]{32,80}+"),  # Linear
-    ("ACCESS_TOKEN", "secret_", r"[A-Za-z0-9]{43}"),  # Notion
-    ("ACCESS_TOKEN", "ntn_", r"[A-Za-z0-9]{40,60}+"),
-    ("ACCESS_TOKEN", "figd_", r"[A-Za-z0-9_-]{30,60}+"),  # Figma
-    ("ACCESS_TOKEN", "glsa_", r"[A-Za-z0-9]{32}_[0-9a-fA-F]{8}"),  # Grafana
-    ("API_KEY", "NRAK-", r"[A-Z0-9]{27}"),  # New Relic
-    ("API_KEY", "key-", r"[0-9a-f]{32}"),  # Mailgun
-    ("ACCESS_TOKEN", "hv", r"[sbr]\.[A-Za-z0-9_-]{20,300}+"),  # Vault
-    ("ACCESS_TOKEN", "dp.", r"(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._-]{40,80}+"),  # Doppler
-    ("ACCESS_TOKEN", "pul-", r"[0-9a-f]{40}"),  # Pulumi
-    ("ACCESS_TOKEN", "PMAK-", r"[0-9a-f]{24}-[0-9a-f]{34}"),  # Postman
-    ("ACCESS_TOKEN", "pat", r"[A-Za-z0-9]{14}\.[0-9a-f]{64}"),  # Airtable
-    ("ACCESS_TOKEN", "pscale_", r"(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{30,70}+"),  # PlanetScale
-    ("ACCESS_TOKEN", "rubygems_", r"[0-9a-f]{48}"),
-    ("ACCESS_TOKEN", "sntr", r"[yu]s_[A-Za-z0-9_=+/-]{40,400}+"),  # Sentry
-    ("ACCESS_TOKEN", "ATATT3", r"[A-Za-z0-9_=-]{50,300}+"),  # Atlassian
-    ("ACCESS_TOKEN", "ATCTT3", r"[A-Za-z0-9_=-]{50,300}+"),
-    ("ACCESS_TOKEN", "dckr_pat_", r"[A-Za-z0-9_-]{20,60}+"),  # Docker
-    ("ACCESS_TOKEN", "tskey-", r"[a-z]+-[A-Za-z0-9-]{10,80}+"),  # Tailscale
-    ("API_KEY", "gsk_", r"[A-Za-z0-9]{40,60}+"),  # Groq
-    ("API_KEY", "xai-", r"[A-Za-z0-9]{60,100}+"),
-    ("API_KEY", "pplx-", r"[A-Za-z0-9]{40,60}+"),  # Perplexity
-    ("API_KEY", "r8_", r"[A-Za-z0-9]{30,50}+"),  # Replicate
-    ("API_KEY", "re_", r"[A-Za-z0-9]{8}_[A-Za-z0-9]{20,30}+"),  # Resend
-    ("API_KEY", "xkeysib-", r"[0-9a-f]{64}-[A-Za-z0-9]{16}"),  # Brevo
-    ("ACCESS_TOKEN", "sbp_", r"[0-9a-f]{40}"),  # Supabase
-    ("API_KEY", "AGE-SECRET-KEY-1", r"[A-Z0-9]{58}"),
-    ("ACCESS_TOKEN", "EAA", r"[A-Za-z0-9]{60,400}+"),  # Facebook
-    ("API_KEY", "phx_", r"[A-Za-z0-9]{40,60}+"),  # PostHog
-    ("SIGNED_TOKEN", "eyJ", r"[A-Za-z0-9_-]{8,8192}+\.eyJ[A-Za-z0-9_-]{8,8192}+\.[A-Za-z0-9_-]{8,8192}+"),  # RFC 7519
-    (
-        "SIGNED_TOKEN",
-        "eyJ",
-        r"[A-Za-z0-9_-]{8,2048}+\.[A-Za-z0-9_-]{0,2048}+(?:\.[A-Za-z0-9_-]{8,8192}+){3}",
-    ),  # RFC 7516
-    ("PRIVATE_KEY", "-----BEGIN ", r"(?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----"),  # RFC 7468
-    ("PRIVATE_KEY", "PuTTY-User-Key-File-", r"[0-9]:"),
+_FORMATS: Final[tuple[Format, ...]] = (
+    *clouds.FORMATS,
+    *code.FORMATS,
+    *chat.FORMATS,
+    *payments.FORMATS,
+    *services.FORMATS,
+    *keys.FORMATS,
 )
+_INNER_FORMATS: Final[tuple[InnerFormat, ...]] = clouds.INNER_FORMATS
 # Formats without a literal start: Mailchimp, Telegram, Discord, Twitter. They count as whole values only.
 _WHOLE: Final = (
     r"[0-9a-f]{32}-us[0-9]{1,2}|[0-9]{8,10}:AA[A-Za-z0-9_-]{33}"
     r"|[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}|A[A-Z]AAA[A-Za-z0-9_-]{20,60}%[A-Za-z0-9%]{20,200}"
 )
-# Too short or too common to be looked for anywhere; these count at the start of a value only.
-_AT_START_ONLY: Final = frozenset(
-    {"SK", "pat", "key-", "hv", "EAA", "secret_", "re_", "r8_", "eyJ", "-----BEGIN ", "dp."}
-)
-_ANYWHERE: Final = [form for form in _FORMATS if form[1] not in _AT_START_ONLY]
-_BEFORE: Final = r"(?<![A-Za-z0-9_+/-])"
+_BEFORE: Final = "A-Za-z0-9_+/-"  # characters before which a key does not start
+_NOT_BEFORE: Final = re.compile(f"[{_BEFORE}]")
 _LONGEST: Final = 2_048  # characters of a credential that begins at the end of a slice
 # Texts that hold a credential beside other things: the password of a URL, the key of a connection string.
 _URL_WITH_PASSWORD: Final = re.compile(
@@ -141,27 +54,31 @@ _CONNECTION_STRING: Final = re.compile(
     r"(?![<$*{%]|xxx|your)[^;\s\"'<>]{8,400}+(?:;|\Z)",
     re.IGNORECASE,
 )
+# The addresses of incoming webhooks, which are credentials: Slack, Discord, Microsoft Teams, Zapier.
 _WEBHOOK: Final = re.compile(
-    r"https://(?:hooks\.slack\.com/(?:services|workflows)/T[A-Za-z0-9]+/[A-Za-z0-9/]{10,80}+"
+    r"https://(?:hooks\.slack\.com/(?:services|workflows|triggers)/T[A-Za-z0-9]+/[A-Za-z0-9/]{10,80}+"
     r"|(?:canary\.|ptb\.)?discord(?:app)?\.com/api/(?:v[0-9]+/)?webhooks/[0-9]+/[A-Za-z0-9_-]{20,100}+"
-    r"|[a-z0-9-]+\.webhook\.office\.com/webhookb2/)"
+    r"|[a-z0-9-]+\.webhook\.office\.com/webhookb2/|hooks\.zapier\.com/hooks/catch/[0-9]+/[a-z0-9]{5,20}+)"
 )
+_DUMMY: Final = re.compile(r"example|x{6}|0123456|123456789|abcdefgh|(.)\1{7}", re.IGNORECASE)
 
 
 @cache
-def _starts() -> dict[str, list[tuple[str, re.Pattern[str]]]]:
-    """Return literal starts and patterns by the first two characters."""
-    starts: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
-    for _, literal, rest in _FORMATS:
-        starts.setdefault(literal[:2], []).append((literal, re.compile(re.escape(literal) + rest)))
+def _starts() -> dict[str, list[tuple[Format, re.Pattern[str]]]]:
+    """Return formats and their patterns by the first two characters."""
+    starts: dict[str, list[tuple[Format, re.Pattern[str]]]] = {}
+    for form in _FORMATS:
+        starts.setdefault(form.start[:2], []).append((form, re.compile(re.escape(form.start) + form.rest)))
     return starts
 
 
 def has_provider_format(value: str) -> bool:
     """Check whether a value begins with a key or token in a provider's format, or is text around a credential."""
-    for literal, pattern in _starts().get(value[:2], ()):
-        if value.startswith(literal) and pattern.match(value):
+    for form, pattern in _starts().get(value[:2], ()):
+        if value.startswith(form.start) and pattern.match(value):
             return True
+    if any(match.start() == 0 for match, _ in _inner_matches(value[:100])):
+        return True
     if "://" in value[:40]:
         return bool(_URL_WITH_PASSWORD.match(value) or _WEBHOOK.match(value))
     if "=" in value and ";" in value and _CONNECTION_STRING.search(value[:_LONGEST]):
@@ -170,11 +87,49 @@ def has_provider_format(value: str) -> bool:
 
 
 def provider_credentials(text: str) -> Iterator[Credential]:
-    """Yield the keys and tokens in providers' formats anywhere in a text.
+    """Yield the keys and tokens in providers' formats anywhere in a text, except samples of documentation.
 
     Only formats that cannot be mistaken for anything else are looked for.
     """
-    for kind, literal, rest in [form for form in _ANYWHERE if form[1] in text]:
-        start = re.escape(literal)
-        for match in matches_in(f"{start}{_BEFORE[:-1]}{start}){rest}", text, longest=_LONGEST):
-            yield Credential(kind, match.start(), match.end())
+    for sign in matches_in(_any_start(), text, longest=_LONGEST):
+        for form, pattern in _starts()[text[sign.start() : sign.start() + 2]]:
+            match = pattern.match(text, sign.start()) if form.is_certain else None
+            if match is not None:
+                if not _DUMMY.search(match[0]):
+                    yield Credential(form.kind, form.provider, *match.span())
+                break
+    for match, inner in _inner_matches(text):
+        if not _DUMMY.search(match[0]):
+            yield Credential(inner.kind, inner.provider, *match.span())
+
+
+def _inner_matches(text: str) -> Iterator[tuple[re.Match[str], InnerFormat]]:
+    for form in _INNER_FORMATS:
+        at = text.find(form.sign)
+        while at >= 0:
+            start = at - form.before
+            if start >= 0 and not (start and _NOT_BEFORE.match(text, start - 1)):
+                match = compiled(form.pattern).match(text, start)
+                if match is not None:
+                    yield match, form
+            at = text.find(form.sign, at + 1)
+
+
+@cache
+def _any_start() -> str:
+    """Return a pattern of the literal starts. It begins with a set of characters, which is searched for quickly."""
+    starts = sorted({form.start for form in _FORMATS if form.is_certain})
+    firsts = "".join(sorted({start[0] for start in starts}))
+    rests = [f"(?<={first}){_choice([start[1:] for start in starts if start[0] == first])}" for first in firsts]
+    return f"[{firsts}](?<![{_BEFORE}].)(?:{'|'.join(rests)})"
+
+
+def _choice(texts: Iterable[str]) -> str:
+    """Return a pattern of several texts that share their beginnings."""
+    by_first: dict[str, list[str]] = {}
+    for text in texts:
+        by_first.setdefault(text[:1], []).append(text[1:])
+    if "" in by_first:  # one of them ends here, and what follows is left to its pattern
+        return ""
+    branches = [re.escape(first) + _choice(rests) for first, rests in by_first.items()]
+    return branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"

@@ -7,7 +7,8 @@ in slices, in time that is linear in its size.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from itertools import chain
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
@@ -15,10 +16,8 @@ from toolkit.core.patterns import compiled, matches_in
 from toolkit.scrubbing.finding.fields import Fields, NamedValue
 from toolkit.scrubbing.finding.learning import without_entities
 from toolkit.scrubbing.finding.parts import replace_cookies
-from toolkit.scrubbing.finding.shapes import SIGNED_SHAPE, password_of_pair
+from toolkit.scrubbing.finding.shapes import PROVIDER_KEY, credentials_in
 from toolkit.scrubbing.grading import secret_kind
-from toolkit.scrubbing.provider_formats import provider_credentials
-from toolkit.scrubbing.strength import Strength, grade
 from toolkit.scrubbing.vocabulary import Place, is_placeholder
 
 _LONGEST: Final = 1 << 13  # characters of a match that begins at the end of a slice
@@ -27,14 +26,12 @@ _PRIVATE_KEY: Final = (
     r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----(?:\\{1,8}+[nr]|[^A-Za-z0-9+/\\]){0,60}+"
     r"(?:[A-Za-z0-9+/]{16}|Proc-Type:|DEK-Info:|Version:|Comment:)"
 )
-_BEARER: Final = r"(?i:\bbearer)(?:[ +]|%20){1,20}+([A-Za-z0-9._~+/=-]{16,}+)"
-_BASIC: Final = r"(?i:\bbasic)(?:[ +]|%20){1,20}+(?![a-z]{0,40}+[^A-Za-z0-9+/_=-])([A-Za-z0-9+/_=-]{8,}+)"
-_BASIC_HEADER: Final = r"(?i:authorization)\W{1,60}\Z"
-_LONGEST_HEADER: Final = 80  # characters from the name of the header to the scheme
-_USER_INFO: Final = r":(?:\\{0,8}+/){2}[^\s/?#@:\"'<>\\]{0,400}+:([^\s/?#@\"'<>\\]{1,400}+)@"
 _LONGEST_SIGN: Final = 80  # characters from a name to its value
 # A header of a recorded message in YAML has a list of values: one item a line.
-_FIRST_ITEM: Final = r":[ \t]{0,8}+\r?\n[ \t]{0,40}+- "
+_FIRST_ITEM: Final = r":[ \t]{0,8}+\r?\n[ \t]{0,40}+- [\"'\\]{0,8}+(?i:(?:basic|token)[ ]{1,8}+)?\Z"
+_NEXT_ITEM: Final = r"\n[ \t]{0,40}+- {1,8}+([^\s\"'\[\]{}][^\r\n\"']{0,8191}+)"
+# Ranks below those of credentials that are recognized by their shape.
+_CUT, _COOKIE, _FIELD = 10**9, 10**9 + 1, 10**9 + 2
 _COOKIES: Final = r"(?i)(?<![\w-])((?:set-)?cookie2?)\\{0,8}+[\"']?[ \t]{0,20}+[:,]"
 _ITEM: Final = (
     r"\s{0,40}+,?\s{0,40}+(?:-\s{1,8}+|\[\s{0,40}+)?(?:\\{0,8}+\"([^\"\r\n\\]{1,8192}+)\\{0,8}+\"|'([^'\r\n]{1,8192}+)'|b[\"']"
@@ -66,11 +63,23 @@ class SecretPlace(NamedTuple):
 
 
 class _Hit(NamedTuple):
-    """A part of a text that looks like a secret, and what it is called."""
+    """A part of a text that looks like a secret.
+
+    Attributes:
+        start: position where it starts.
+        rank: the lower, the more precise is its kind; of two that overlap, this counts.
+        end: position after it.
+        kind: what it is called.
+        value: the secret.
+        place: position of the name that it belongs to, whose line counts; or of itself.
+    """
 
     start: int
+    rank: int
     end: int
     kind: str
+    value: str
+    place: int
 
 
 def places_in(data: bytes) -> set[tuple[int, str]]:
@@ -85,20 +94,18 @@ def secrets_in_text(text: str) -> Iterator[SecretPlace]:
     for level in _levels(text):
         line, position = 1, 0
         for hit in _hits_in(level):
-            line += level.count("\n", position, hit.start)
-            position = hit.start
-            value = level[hit.start : hit.end]
-            if level is text:
-                start, end = hit.start, hit.end
-            elif (line, value) in seen:
-                continue
-            else:
+            line += level.count("\n", position, hit.place)
+            position = hit.place
+            start, end = hit.start, hit.end
+            if level is not text:
+                if (line, hit.value) in seen:
+                    continue
                 lines = lines or _line_starts(text)
                 start, end = lines[line - 1], lines[line] - 1
-                at = text.find(value, start, end)
-                start, end = (at, at + len(value)) if at >= 0 else (start, end)
-            seen.add((line, value))
-            yield SecretPlace(start, end, line, hit.kind, value)
+                at = text.find(hit.value, start, end)
+                start, end = (at, at + len(hit.value)) if at >= 0 else (start, end)
+            seen.add((line, hit.value))
+            yield SecretPlace(start, end, line, hit.kind, hit.value)
 
 
 def _line_starts(text: str) -> list[int]:
@@ -107,87 +114,47 @@ def _line_starts(text: str) -> list[int]:
 
 
 def _hits_in(text: str) -> list[_Hit]:
-    """Return the hits in their order; a hit within another is left out."""
+    """Return the hits by the lines of their names; of those that overlap, the most precise."""
     hits: list[_Hit] = []
-    for finder in _FINDERS:
-        hits = _merged(hits, finder(text))
-    return hits
+    for hit in sorted(chain(_shaped(text), _cut_private_keys(text), _cookies(text), _fields(text))):
+        if hits and hit.start < hits[-1].end:
+            if hit.rank < hits[-1].rank:
+                hits[-1] = hit
+        else:
+            hits.append(hit)
+    return sorted(hits, key=lambda hit: hit.place)
 
 
-def _merged(hits: list[_Hit], more: Iterable[_Hit]) -> list[_Hit]:
-    """Return hits with more of them, unless they overlap; the earlier kind wins."""
-    result: list[_Hit] = []
-    waiting = iter(hits)
-    first = next(waiting, None)
-    for hit in sorted(more):
-        while first is not None and first.end <= hit.start:
-            result.append(first)
-            first = next(waiting, None)
-        if (first is None or hit.end <= first.start) and (not result or result[-1].end <= hit.start):
-            result.append(hit)
-    if first is not None:
-        result += [first, *waiting]
-    return result
+def _shaped(text: str) -> Iterator[_Hit]:
+    for number, credential in enumerate(credentials_in(text), start=1):
+        if not is_placeholder(credential.value):
+            start, end = credential.start, credential.end
+            rank = 0 if credential.what.startswith(PROVIDER_KEY) else number
+            yield _Hit(start, rank, end, credential.what, credential.value, _name_before(text, start))
 
 
-def _private_keys(text: str) -> Iterator[_Hit]:
+def _cut_private_keys(text: str) -> Iterator[_Hit]:
+    """Yield the private keys that have no end."""
     if "PRIVATE KEY" in text:
         for match in matches_in(_PRIVATE_KEY, text, longest=_LONGEST):
-            yield _Hit(*match.span(), "private key")
-
-
-def _signed_tokens(text: str) -> Iterator[_Hit]:
-    if "eyJ" in text:
-        for match in matches_in(SIGNED_SHAPE, text, longest=_LONGEST):
-            yield _Hit(*match.span(), "signed token")
-
-
-def _bearer_tokens(text: str) -> Iterator[_Hit]:
-    for match in matches_in(_BEARER, text, longest=_LONGEST):
-        if grade(match[1].rstrip(".")) is not Strength.WEAK:
-            yield _Hit(*match.span(), "bearer token")
-
-
-def _basic_credentials(text: str) -> Iterator[_Hit]:
-    for match in matches_in(_BASIC, text, longest=_LONGEST):
-        first = max(0, match.start() - _LONGEST_HEADER)
-        header = compiled(_BASIC_HEADER).search(text[first : match.start()])
-        start = match.start() if header is None else first + header.start()
-        strength = grade(password_of_pair(match[1]))
-        if strength is not Strength.WEAK or (header is not None and grade(match[1]) is not Strength.WEAK):
-            yield _Hit(start, match.end(), "basic credentials")
-
-
-def _passwords_of_urls(text: str) -> Iterator[_Hit]:
-    if "@" in text:
-        for match in matches_in(_USER_INFO, text, longest=_LONGEST):
-            if grade(unquote(match[1])) is Strength.STRONG:
-                yield _Hit(*match.span(), "password in a URL")
+            yield _Hit(match.start(), _CUT, match.end(), "private key", match[0], match.start())
 
 
 def _fields(text: str) -> Iterator[_Hit]:
-    has_lines = "\n" in text
-
-    def name_start(field: NamedValue) -> int | None:
-        """Return the position after the name if the value is the first item of a list, or None."""
-        if not has_lines:
-            return None
-        first = max(0, field.start - _LONGEST_SIGN)
-        item = compiled(_FIRST_ITEM + r"[\"'\\]{0,8}+\Z").search(text[first : field.start])
-        return None if item is None else first + item.start()
-
     def accepts(field: NamedValue) -> bool:
-        place = field.place if name_start(field) is None else Place.HEADER
+        place = field.place if _name_before(text, field.start) == field.start else Place.HEADER
         return secret_kind(field.name, field.value, place) is not None
 
     for field in Fields(text).accepted(accepts):
-        start = name_start(field)  # the finding belongs to the line of the name
-        yield _Hit(field.start if start is None else start, field.end, "secret field")
+        start = field.start
+        yield _Hit(start, _FIELD, field.end, "secret field", field.value, _name_before(text, start))
 
 
-def _provider_keys(text: str) -> Iterator[_Hit]:
-    for credential in provider_credentials(text):
-        yield _Hit(credential.start, credential.end, "key in a provider's format")
+def _name_before(text: str, position: int) -> int:
+    """Return the position after the name whose list of values, in YAML, begins at a position; or the position."""
+    first = max(0, position - _LONGEST_SIGN)
+    item = compiled(_FIRST_ITEM).search(text[first:position])
+    return position if item is None else first + item.start()
 
 
 def _cookies(text: str) -> Iterator[_Hit]:
@@ -203,37 +170,27 @@ def _cookies(text: str) -> Iterator[_Hit]:
             if item is None:
                 break
             value = next(filter(None, item.groups()))
-            if _has_secret_cookie(match[1].lower(), value):
-                yield _Hit(*item.span(item.lastindex or 0), "cookie")
+            cookie = _secret_cookie(match[1].lower(), value)
+            if cookie is not None:
+                start, end = item.span(item.lastindex or 0)
+                yield _Hit(start, _COOKIE, end, "cookie", cookie, start)
             position, item = item.end(), None
             if text[position : position + 1] == "\n":
-                item = compiled(r"\n[ \t]{0,40}+- {1,8}+([^\s\"'\[\]{}][^\r\n\"']{0,8191}+)").match(text, position)
+                item = compiled(_NEXT_ITEM).match(text, position)
 
 
-def _has_secret_cookie(header: str, value: str) -> bool:
-    has_secret = False
+def _secret_cookie(header: str, value: str) -> str | None:
+    """Return the first secret among the cookies of a header, or None."""
+    secrets: list[str] = []
 
     def note(name: str, cookie: str) -> str:
-        nonlocal has_secret
         text = unquote(cookie)
-        has_secret = has_secret or (not is_placeholder(text) and bool(secret_kind(name, text, Place.COOKIE)))
+        if not is_placeholder(text) and secret_kind(name, text, Place.COOKIE):
+            secrets.append(text)
         return cookie
 
     replace_cookies(header, value, note)
-    return has_secret
-
-
-# What is found first has the more precise name.
-_FINDERS: Final = (
-    _private_keys,
-    _signed_tokens,
-    _bearer_tokens,
-    _basic_credentials,
-    _passwords_of_urls,
-    _cookies,
-    _fields,
-    _provider_keys,
-)
+    return secrets[0] if secrets else None
 
 
 def _levels(text: str) -> Iterator[str]:

@@ -71,7 +71,10 @@ class Learner(Walker):
         is_many = len(plain) > _MANY
         found = [pair for pair, is_certain in self._found.items() if is_certain or pair[1] not in self._others]
         found += [] if is_many else plain
-        secrets = [(kind, Secret(text)) for kind, text in dict.fromkeys(found)]
+        kinds: dict[str, str] = {}
+        for kind, text in found:
+            kinds.setdefault(text, kind)
+        secrets = [(kind, Secret(text)) for text, kind in kinds.items()]
         return Learned(secrets, frozenset(plain) if is_many else frozenset())
 
     def body(self, content_type: str, body: bytes) -> bytes:
@@ -126,9 +129,9 @@ class Learner(Walker):
                 fields.accepted(self._accepts)
                 self._others |= fields.keys
             self._is_plain = False  # for the levels below, where escapes are undone
-            for kind, credential in credentials_in(level):
-                if not is_placeholder(credential):
-                    self._found.setdefault((kind, credential), True)
+            for credential in credentials_in(level):
+                if not is_placeholder(credential.value) and len(credential.value) >= SHORTEST_SECRET:
+                    self._found.setdefault((credential.kind, credential.value), True)
         self._is_plain = is_plain
         return text
 

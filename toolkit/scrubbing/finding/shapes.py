@@ -1,7 +1,8 @@
 """Credentials that are recognized by their shape, wherever they stand in a text.
 
 These are PEM keys (RFC 7468), signed tokens (RFC 7519), what follows `Bearer` (RFC 6750) or `Basic` (RFC 7617), the
-password in a URL, credentials that are a part of a path, and keys in the formats of providers.
+password in a URL, addresses of webhooks and other credentials that are a part of a path, and keys in the formats of
+providers. `command_lines`, `logins`, `calls` and `loose_fields` have those that are recognized by what is around them.
 """
 
 from __future__ import annotations
@@ -12,95 +13,145 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import unquote
 
-from toolkit.core.patterns import matches_in
+from toolkit.core.patterns import compiled, matches_in
+from toolkit.scrubbing.finding.calls import arguments_of_calls
+from toolkit.scrubbing.finding.command_lines import arguments_in
+from toolkit.scrubbing.finding.logins import logins_in
+from toolkit.scrubbing.finding.loose_fields import loose_fields
+from toolkit.scrubbing.finding.shaped import ShapedCredential
 from toolkit.scrubbing.provider_formats import provider_credentials
 from toolkit.scrubbing.strength import Strength, grade
 
+PROVIDER_KEY: Final = "key in the format of"  # and the provider
 _LONGEST: Final = 1 << 14  # characters of a credential that starts in a slice
 _PRIVATE_KEY: Final = (
     r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----((?:[^-]|-(?!----)){16,16384}+)"
     r"-----END (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 )
+_KEY_IN_BASE64: Final = r"LS0tLS1CRUdJTi(?<![A-Za-z0-9+/]LS0tLS1CRUdJTi)[A-Za-z0-9+/]{40,16000}+={0,2}"
+_PUTTY_KEY: Final = r"Private-Lines: [0-9]{1,3}+\s{1,4}+((?:[A-Za-z0-9+/=]{20,100}+\s{1,4}+){1,100}+)"
 _TO_STANDARD: Final = str.maketrans("-_", "+/")  # from the alphabet of base64 for URLs
 _KEY_LINE: Final = re.compile(r"[A-Za-z0-9+/]{16}")
 _ESCAPED_BREAK: Final = re.compile(r"\\{1,8}+([rn])")
 _ESCAPED_SLASH: Final = re.compile(r"\\{1,8}+/")
 # A literal text first, which is searched for quickly; then a check that a longer word does not end with it.
-SIGNED_SHAPE: Final = (
+_SIGNED: Final = (
     r"eyJ(?<![A-Za-z0-9_-]eyJ)[A-Za-z0-9_-]{8,}+\.(?:eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+"
     r"|[A-Za-z0-9_-]*+(?:\.[A-Za-z0-9_-]{8,}+){3})"
 )
 _SCHEME: Final = (
-    r"earer(?<=[Bb]earer)(?<![A-Za-z0-9_]\wearer)[ +]{1,20}+([A-Za-z0-9._~+/=-]{16,}+)"
-    r"|EARER(?<=BEARER) {1,20}+([A-Za-z0-9._~+/=-]{16,}+)"
+    r"(?:earer(?<=[Bb]earer)(?<![A-Za-z0-9_]\wearer)|EARER(?<=BEARER))"
+    r"[ +]{1,20}+(?:[\"'][ ]?[+.,][ ]?[\"'])?([A-Za-z0-9._~+/=-]{16,}+)"
 )
 _PAIR: Final = r"(?:asic(?<=[Bb]asic)|ASIC(?<=BASIC))(?<!\w\w{5})[ +]{1,20}+([A-Za-z0-9+/_=-]{8,}+)"
-# Services whose credentials are a part of a path: bots of Telegram, incoming webhooks of Slack and Discord.
+_BASIC_HEADER: Final = r"(?i:authorization\W{1,60}basic[ +]{1,20})\Z"
+_LONGEST_HEADER: Final = 80  # characters from the name of the header to the scheme
+# Services whose credentials are a part of a path: bots of Telegram, incoming webhooks of Slack, Discord, Microsoft
+# Teams, Zapier and IFTTT.
 _PATH: Final = (
     r"/(?:bot([0-9]{8,10}:[A-Za-z0-9_-]{35})"
-    r"|services/T[A-Z0-9]{6,14}/B[A-Z0-9]{6,14}/([A-Za-z0-9]{16,40}+)"
-    r"|webhooks/[0-9]{15,22}+/([A-Za-z0-9_-]{60,90}+))"
+    r"|(?:services|workflows|triggers)/T[A-Z0-9]{6,14}/(?:B[A-Z0-9]{6,14}|[A-Z0-9]{8,16}/[0-9]{10,20})/"
+    r"([A-Za-z0-9]{16,40}+)"
+    r"|webhooks/[0-9]{15,22}+/([A-Za-z0-9_-]{60,90}+)"
+    r"|webhookb2/[0-9a-f-]{36}@[0-9a-f-]{36}/IncomingWebhook/([0-9a-f]{32}/[0-9a-f-]{36})"
+    r"|hooks/catch/([0-9]{5,12}+/[a-z0-9]{5,20}+)"
+    r"|with/key/([A-Za-z0-9_-]{20,60}+))"
 )
 _USER_INFO: Final = r":(?:\\{0,8}+/){2}([^\s/?#@:\"'<>\\]{0,400}+)(?::([^\s/?#@\"'<>\\]{1,400}+))?@"
 
 
-def credentials_in(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the kind and the text of each credential that is recognized by its shape."""
+def credentials_in(text: str) -> Iterator[ShapedCredential]:
+    """Yield the credentials that are recognized by their shape; first those whose kind is most certain."""
     for signs, find in _FINDERS:
         if any(map(text.__contains__, signs)):
             yield from find(text)
+    yield from _provider_keys(text)
+    yield from arguments_in(text)
+    yield from logins_in(text)
+    yield from arguments_of_calls(text)
+    yield from loose_fields(text)
+
+
+def _provider_keys(text: str) -> Iterator[ShapedCredential]:
     for credential in provider_credentials(text):
-        if credential.kind != "PRIVATE_KEY":  # only its first line
-            yield credential.kind, text[credential.start : credential.end]
+        if credential.provider != "PuTTY":  # only its first line
+            start, end = credential.start, credential.end
+            what = f"{PROVIDER_KEY} {credential.provider}"
+            yield ShapedCredential(start, end, credential.kind, what, text[start:end])
 
 
-def _private_keys(text: str) -> Iterator[tuple[str, str]]:
+def _private_keys(text: str) -> Iterator[ShapedCredential]:
     for match in matches_in(_PRIVATE_KEY, text, longest=_LONGEST):
         key = _ESCAPED_SLASH.sub("/", _ESCAPED_BREAK.sub(lambda sign: {"n": "\n", "r": "\r"}[sign[1]], match[0]))
         if _KEY_LINE.search(match[1]):
-            yield "PRIVATE_KEY", key
+            yield ShapedCredential(*match.span(), "PRIVATE_KEY", "private key", key)
 
 
-def _bearers(text: str) -> Iterator[tuple[str, str]]:
+def _keys_in_base64(text: str) -> Iterator[ShapedCredential]:
+    for match in matches_in(_KEY_IN_BASE64, text, longest=_LONGEST):
+        if b"PRIVATE KEY" in base64.b64decode(match[0][:80]):
+            yield ShapedCredential(*match.span(), "PRIVATE_KEY", "private key", match[0])
+
+
+def _putty_keys(text: str) -> Iterator[ShapedCredential]:
+    for match in matches_in(_PUTTY_KEY, text, longest=_LONGEST):
+        yield ShapedCredential(*match.span(1), "PRIVATE_KEY", "private key", match[1].strip())
+
+
+def _bearers(text: str) -> Iterator[ShapedCredential]:
     for match in matches_in(_SCHEME, text, longest=_LONGEST):
-        token = (match[1] or match[2]).rstrip(".")
+        token = match[1].rstrip(".")
         if grade(token) is not Strength.WEAK:
-            yield "ACCESS_TOKEN", token
+            start = match.start(1)
+            yield ShapedCredential(start, start + len(token), "ACCESS_TOKEN", "bearer token", token)
 
 
-def _signed_tokens(text: str) -> Iterator[tuple[str, str]]:
-    for match in matches_in(SIGNED_SHAPE, text, longest=_LONGEST):
-        yield "SIGNED_TOKEN", match[0]
+def _signed_tokens(text: str) -> Iterator[ShapedCredential]:
+    for match in matches_in(_SIGNED, text, longest=_LONGEST):
+        yield ShapedCredential(*match.span(), "SIGNED_TOKEN", "signed token", match[0])
 
 
-def _basic_pairs(text: str) -> Iterator[tuple[str, str]]:
+def _basic_pairs(text: str) -> Iterator[ShapedCredential]:
     for match in matches_in(_PAIR, text, longest=_LONGEST):
         password = password_of_pair(match[1])
         if grade(password) is not Strength.WEAK:
-            yield "AUTHORIZATION", match[1]
-            yield "PASSWORD", password
+            yield ShapedCredential(*match.span(1), "AUTHORIZATION", "basic credentials", match[1])
+            yield ShapedCredential(*match.span(1), "PASSWORD", "basic credentials", password)
+        elif not password and grade(match[1]) is not Strength.WEAK:
+            first = max(0, match.start() - _LONGEST_HEADER)
+            if compiled(_BASIC_HEADER).search(text[first : match.start(1)]):
+                yield ShapedCredential(*match.span(1), "AUTHORIZATION", "basic credentials", match[1])
 
 
-def _passwords_of_urls(text: str) -> Iterator[tuple[str, str]]:
+def _passwords_of_urls(text: str) -> Iterator[ShapedCredential]:
     for match in matches_in(_USER_INFO, text, longest=_LONGEST):
-        for value in (match[1], match[2] or ""):
-            if grade(unquote(value)) is Strength.STRONG:
-                yield "PASSWORD", unquote(value)
+        for group in (1, 2):
+            value = unquote(match[group] or "")
+            if grade(value) is Strength.STRONG:
+                yield ShapedCredential(*match.span(group), "PASSWORD", "password in a URL", value)
 
 
-def _parts_of_paths(text: str) -> Iterator[tuple[str, str]]:
+def _parts_of_paths(text: str) -> Iterator[ShapedCredential]:
     for match in matches_in(_PATH, text, longest=_LONGEST):
-        yield "ACCESS_TOKEN", match[1] or match[2] or match[3]
+        group = match.lastindex or 1
+        is_bot = group == 1
+        what = "token in a path" if is_bot else "address of a webhook"
+        yield ShapedCredential(*match.span(group), "ACCESS_TOKEN", what, match[group])
 
 
 # Texts of which one occurs in every such credential, and are searched for quickly; and the search itself.
 _FINDERS: Final = (
     (("PRIVATE KEY",), _private_keys),
+    (("LS0tLS1CRUdJTi",), _keys_in_base64),
+    (("Private-Lines:",), _putty_keys),
     (("earer", "EARER"), _bearers),
     (("eyJ",), _signed_tokens),
     (("asic", "ASIC"), _basic_pairs),
     (("@",), _passwords_of_urls),
-    (("/bot", "/services/T", "/webhooks/"), _parts_of_paths),
+    (
+        ("/bot", "/services/T", "/workflows/T", "/triggers/T", "/webhooks/", "/webhookb2/", "/hooks/", "/with/"),
+        _parts_of_paths,
+    ),
 )
 
 

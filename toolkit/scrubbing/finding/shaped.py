@@ -1,0 +1,23 @@
+"""A credential that is recognized by what is around it, or by its own shape, rather than by a name and a sign."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class ShapedCredential(NamedTuple):
+    """A credential that is recognized by its shape.
+
+    Attributes:
+        start: position in the text where it starts.
+        end: position after it.
+        kind: its kind, as placeholders name it, such as "ACCESS_TOKEN".
+        what: what it is called in findings, such as "bearer token".
+        value: the credential without escapes.
+    """
+
+    start: int
+    end: int
+    kind: str
+    what: str
+    value: str
