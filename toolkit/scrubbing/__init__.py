@@ -6,9 +6,10 @@
 2. More secrets are found. `finding` walks over the places of a message, such as headers, forms, JSON and settings (a
    new format of messages goes there). `vocabulary` says which names mean a credential: by their words, in the tables
    of `name_words`, or as a whole, in those of `vendor_names` (a new vendor's name and a new exception go there).
-   `strength` grades a value: what a machine made, or what people write; `provider_formats` searches for the
-   formats of providers' keys, which `formats` lists (a new format goes there). `grading` asks both: a strong value under such a name is a secret
-   everywhere, a weak one is replaced in its place in requests. `content_encodings` decompresses bodies first.
+   `strength` grades a value: what a machine made, or what people write; `provider_formats` searches for the formats
+   of providers' keys, which `formats` lists (a new format goes there). `grading` asks both: a strong value under such
+   a name is a secret everywhere, a weak one is replaced in its place in requests. `content_encodings` decompresses
+   bodies first.
 3. Secrets are replaced. `scrubber` replaces what is known in a request and its response, makes addresses symbolic
    (`symbolic_addresses`), and applies the user's `rules`. `spellings` finds a secret however it is written: `codes`
    says what it looks like in base64, hex and the like (a new code goes there), `escapes` undoes what URLs, JSON, HTML
