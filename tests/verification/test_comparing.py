@@ -259,6 +259,15 @@ def test_difference_of_a_table_is_shown_once(text, page, forms):
     assert any("0.75" in line or "[2" in line for line in result[-1].diff)
 
 
+def test_change_behind_a_long_tag():
+    """A text has a line of its own behind a long tag, so that the change is not cut off."""
+    tag = f"<span style='{'x' * 200}'>"
+    assert diff_lines(f"{tag}Monday</span>", f"{tag}Friday</span>", "text/html")[1:] == (
+        "-Monday</span>",
+        "+Friday</span>",
+    )
+
+
 def test_kernel_of_jupyterlab():
     """JupyterLab writes the kernel that the user has chosen, which is not a result."""
     content = json.loads(STORED)

@@ -6,6 +6,7 @@ import base64
 import difflib
 import hashlib
 import html
+import itertools
 import json
 import re
 from collections import Counter
@@ -15,6 +16,7 @@ from typing import Any, Final
 from toolkit.verification.normalize import is_markup
 from toolkit.verification.verdict import Kind
 
+_END_OF_LINE: Final = re.compile(r">\s*(?=<)|<[^<>]{60,}>\s*")
 _TAG: Final = re.compile(r"<[^>]*>")
 _STYLE: Final = re.compile(r"<(style|script)\b.*?</\1>", re.DOTALL | re.IGNORECASE)
 _WORD: Final = re.compile(r"[^\s\\|+\-─═│┃━]+(?:-[^\s\\|]+)*|-[\d.][^\s\\|]*")
@@ -83,11 +85,10 @@ def shown_forms(changes: Mapping[str, tuple[Any, Any]]) -> list[tuple[str, ...]]
         Groups of MIME types; the first of each shows the whole difference.
     """
     pair = [name for name in ("text/plain", "text/html") if name in changes]
-    if len(pair) == 2 and all(kind_of(*changes[name], name) is Kind.DATA for name in pair):
-        plain, page = (_changed_words(*changes[name], name) for name in pair)
-        if plain and page and (page <= plain or plain < page):
-            group = tuple(pair if page <= plain else reversed(pair))
-            return [(name,) if name not in group else group for name in sorted(changes) if name != group[1]]
+    words = {name: _changed_words(*changes[name], name) for name in pair}
+    for first, second in itertools.permutations(pair, 2):
+        if words[first] >= words[second] and words[second] and kind_of(*changes[first], first) is Kind.DATA:
+            return [(first, second) if name == first else (name,) for name in sorted(changes) if name != second]
     return [(name,) for name in sorted(changes)]
 
 
@@ -118,7 +119,10 @@ def _lines(value: Any, mime_type: str) -> list[str]:
     if not isinstance(value, str):
         return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False).splitlines()
     # Split rather than splitlines: two texts that differ only in their last line end must not look the same.
-    return (re.sub(r">\s*<", ">\n<", value) if is_markup(mime_type) else value).split("\n")
+    # A line of markup ends behind each tag that another one follows, and behind long ones, which would hide the text.
+    return (_END_OF_LINE.sub(lambda match: f"{match[0].rstrip()}\n", value) if is_markup(mime_type) else value).split(
+        "\n"
+    )
 
 
 def _is_image(mime_type: str) -> bool:
