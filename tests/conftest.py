@@ -63,6 +63,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     """Refuse to collect a folder of the gate by name without `--gate`."""
+    config.addinivalue_line("markers", "gate: tests in the folders of the gate; set by the folder, not by hand")
     paths = [Path(config.invocation_params.dir, argument.partition("::")[0]) for argument in config.args]
     folders = [
         folder.relative_to(HERE) for folder in GATE_FOLDERS if any(path.is_relative_to(folder) for path in paths)
@@ -75,6 +76,14 @@ def pytest_configure(config):
 def pytest_ignore_collect(collection_path, config):
     """Leave out the folders of the gate unless `--gate` is given."""
     return True if collection_path in GATE_FOLDERS and not config.getoption("--gate") else None
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects
+def pytest_collection_modifyitems(items):
+    """Mark the tests of the gate's folders, so that `-m gate` selects them."""
+    for item in items:
+        if any(item.path.is_relative_to(folder) for folder in GATE_FOLDERS):
+            item.add_marker("gate")
 
 
 def pytest_collection_finish():
