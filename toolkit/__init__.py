@@ -39,6 +39,7 @@ if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as expo
     from toolkit.auth.profiles.saving import saved_credentials as saved_credentials
     from toolkit.auth.tokens.token import Token as Token
     from toolkit.cassettes.cassette import Cassette as Cassette
+    from toolkit.cassettes.importing.import_cassette import import_cassette as import_cassette
     from toolkit.core.document import Environment as Environment
     from toolkit.core.document import Interface as Interface
     from toolkit.core.errors import AccessError as AccessError
@@ -92,6 +93,7 @@ _MODULES = {
     "toolkit.auth.profiles.saving": "remove_credentials save_credentials saved_credentials",
     "toolkit.auth.tokens.token": "Token",
     "toolkit.cassettes.cassette": "Cassette",
+    "toolkit.cassettes.importing.import_cassette": "import_cassette",
     "toolkit.core.document": "Environment Interface",
     "toolkit.core.errors": (
         "AccessError CassetteBusy CassetteCorrupt CassetteError CassetteMiss ConfigurationError "

@@ -10,5 +10,6 @@ What happens to a request, in this order (function `through`, for any httpx clie
 4. `Cassette.record` hands the interaction to `recording.recorder`: scrubbed, checked for leaks, appended.
 
 Open `cassette` for modes and what users can do with a cassette, `paths` for names and record modes, `format` for
-the file, `cell_cassette` for `%%cassette`, `cassette_card` for what notebooks show.
+the file, `importing` for what other programs recorded, `cell_cassette` for `%%cassette`, `cassette_card` for what
+notebooks show.
 """

@@ -10,11 +10,15 @@ _LAYOUT_OF_RUBY_VCR: Final = re.compile(rb"(?m)^[ \t{]{0,8}[\"']?http_interactio
 _OBJECT_OF_RUBY_VCR: Final = b"!ruby/struct:VCR::"
 _RECORDED_WITH: Final = re.compile(rb"recorded_with[\"']?[ \t]{0,8}:[ \t]{0,8}[\"']?([ -~]{1,40})")
 _OBJECT_OF_OLD_VCRPY: Final = b"!!python/object:vcr.request.Request"
+_RUBY_VCR: Final = "Ruby's VCR"
 # Beginnings of what these programs write under `recorded_with`. R's vcr wrote its version in both ways.
-_PROGRAMS: Final = ((b"betamax", "betamax"), (b"VCR-vcr", "R's vcr"), (b"vcr/", "R's vcr"), (b"VCR", "Ruby's VCR"))
+_PROGRAMS: Final = ((b"betamax", "betamax"), (b"VCR-vcr", "R's vcr"), (b"vcr/", "R's vcr"), (b"VCR", _RUBY_VCR))
 _OLD_VCRPY: Final = (
     "it is in the format of an older version of vcrpy, before 1.0, which `python -m vcr.migration` converts"
 )
+PYDANTIC_AI: Final = "the serializer of pydantic-ai"
+GO_VCR: Final = "go-vcr"
+_IMPORT: Final = "`toolkit cassettes import FILE NAME` makes a cassette of it"
 
 
 class OtherProgram(ValueError):
@@ -29,20 +33,28 @@ def check_text(data: bytes) -> None:
     """
     if _OBJECT_OF_OLD_VCRPY in data:
         raise OtherProgram(_OLD_VCRPY)
+    if _OBJECT_OF_RUBY_VCR in data or _LAYOUT_OF_RUBY_VCR.search(data):
+        raise _written_by(vcr_family_member(data))
+
+
+def vcr_family_member(data: bytes) -> str:
+    """Return the name of the program that wrote a file with Ruby's VCR's layout, or with its objects."""
     if _OBJECT_OF_RUBY_VCR in data:
-        raise _written_by("Ruby's VCR")
-    if _LAYOUT_OF_RUBY_VCR.search(data):
-        recorded_with = _RECORDED_WITH.findall(data)[-1:]
-        names = [name for start, name in _PROGRAMS if recorded_with and recorded_with[0].startswith(start)]
-        raise _written_by(names[0] if names else "Ruby's VCR or a program that shares its format")
+        return _RUBY_VCR
+    recorded_with = _RECORDED_WITH.findall(data)[-1:]
+    names = [name for start, name in _PROGRAMS if recorded_with and recorded_with[0].startswith(start)]
+    return names[0] if names else "Ruby's VCR or a program that shares its format"
 
 
 def check_value(value: Any) -> None:
     """Check the value of a whole file.
 
     Raises:
-        OtherProgram: if it is a list of interactions, as vcrpy wrote it before version 1.0.
+        OtherProgram: if it is a HAR file, or a list of interactions, as vcrpy wrote it before version 1.0.
     """
+    log = value.get("log") if isinstance(value, Mapping) else None
+    if isinstance(log, Mapping) and isinstance(log.get("entries"), list):
+        raise OtherProgram(f"it is a HAR file; {_IMPORT}")
     if isinstance(value, list) and value and isinstance(value[0], Mapping) and "request" in value[0]:
         raise OtherProgram(_OLD_VCRPY)
 
@@ -53,12 +65,25 @@ def check_items(items: Iterable[Any]) -> None:
     Raises:
         OtherProgram: if they are not vcrpy's.
     """
+    program = _program_of_items(items)
+    if program is not None:
+        raise _written_by(program)
+
+
+def program_of(value: Any) -> str | None:
+    """Return PYDANTIC_AI or GO_VCR if the value of a file is one of theirs, else None."""
+    items = value.get("interactions") if isinstance(value, Mapping) else None
+    return _program_of_items(items) if isinstance(items, list) else None
+
+
+def _program_of_items(items: Iterable[Any]) -> str | None:
     for item in items:
         request, response = (_mapping(item, name) for name in ("request", "response"))
         if "parsed_body" in request or "parsed_body" in response:
-            raise _written_by("the serializer of pydantic-ai, which stores parsed bodies")
+            return PYDANTIC_AI
         if "url" in request and "uri" not in request and "code" in response:
-            raise _written_by("go-vcr")
+            return GO_VCR
+    return None
 
 
 def _mapping(item: Any, name: str) -> Mapping[str, Any]:
@@ -67,4 +92,4 @@ def _mapping(item: Any, name: str) -> Mapping[str, Any]:
 
 
 def _written_by(program: str) -> OtherProgram:
-    return OtherProgram(f"it was recorded by {program}, whose format is not that of vcrpy")
+    return OtherProgram(f"it was recorded by {program}, whose format is not that of vcrpy; {_IMPORT}")

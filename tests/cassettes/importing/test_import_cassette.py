@@ -1,0 +1,200 @@
+"""What another program recorded becomes a clean cassette, which replays here and in stock vcrpy."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import canaries
+import httpx
+import pytest
+import vcr
+from hars import bare_settings, entry, har
+from hypothesis import given
+from hypothesis import strategies as st
+
+import toolkit as tk
+from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError
+
+
+@pytest.fixture
+def imported(tmp_path):
+    """Return a function that imports the text of a file, and returns the report."""
+
+    def run(text, name="new", settings=None, **arguments):
+        source = tmp_path / "source.txt"
+        data = text if isinstance(text, bytes) else text.encode()
+        source.write_bytes(data)
+        report = tk.import_cassette(source, name, settings=settings or bare_settings(tmp_path), **arguments)
+        assert source.read_bytes() == data
+        return report
+
+    return run
+
+
+def responses(path, *requests):
+    """Return the responses of our replay, after checking that stock vcrpy plays the same."""
+    ours = httpx.Client(transport=tk.Cassette(path, "none").transport())
+    played = [ours.request(*request) for request in requests]
+    with vcr.use_cassette(str(path), record_mode="none"), httpx.Client() as client:
+        theirs = [client.request(*request) for request in requests]
+    assert [(each.status_code, each.content) for each in theirs] == [
+        (each.status_code, each.content) for each in played
+    ]
+    return played
+
+
+def test_story(imported, tmp_path):
+    """A HAR file with secrets becomes a clean cassette; the report names kinds and reasons."""
+    token = canaries.new()
+    report = imported(
+        har(
+            entry(
+                headers={"Authorization": f"Bearer {token}", ":authority": "api.example.com"},
+                content={"text": json.dumps({"echo": token})},
+            ),
+            entry("https://api.example.com/v1/gone", content={"size": 5, "mimeType": "text/plain"}),
+            entry("wss://api.example.com/socket", status=101, _webSocketMessages=[{"data": token}]),
+        )
+    )
+    assert (report.imported, report.program, report.environment) == (1, "HAR of WebInspector", None)
+    assert report.reasons == {"its body is not stored": 1, "it is a websocket": 1}
+    assert [(each.number, each.host) for each in report.left_out] == [(2, "api.example.com"), (3, "api.example.com")]
+    assert report.hosts == ("api.example.com",)
+    assert sum(report.replaced.values()) == 2
+    assert report.path == tmp_path / "cassettes" / "new.yaml"
+    canaries.assert_absent([report.path, repr(report), report._repr_html_(), json.dumps(report.to_json())], token)
+    assert list(tk.scan(report.path)) == []
+    (response,) = responses(report.path, ("GET", "https://api.example.com/v1/a"))
+    assert response.status_code == 200
+    assert response.json()["echo"].startswith("<")
+    assert tk.Cassette(report.path, "none").recorded_at.isoformat() == "2026-05-12T07:30:00.250000+00:00"
+
+
+def test_secret_of_a_later_exchange(imported):
+    """A secret that only a later exchange reveals is removed from an earlier one, too."""
+    token = canaries.new()
+    earlier = entry(f"https://api.example.com/v1/orders/{token}", content={"text": json.dumps({"note": token})})
+    later = entry("https://api.example.com/v1/login", content={"text": json.dumps({"access_token": token})})
+    report = imported(har(earlier, later))
+    assert report.imported == 2
+    canaries.assert_absent(report.path, token)
+
+
+PLACES = {
+    "header": lambda secret: entry(headers={"X-Api-Key": secret}),
+    "authorization": lambda secret: entry(headers={"authorization": f"Bearer {secret}"}),
+    "basic": lambda secret: entry(headers={"Authorization": canaries.FORMS["Basic"](secret)}),
+    "cookie header": lambda secret: entry(headers={"Cookie": f"a=b; sid={secret}"}),
+    "cookies": lambda secret: entry(cookies={"sid": secret}, content={"text": json.dumps({"note": secret})}),
+    "more cookies": lambda secret: entry(
+        headers={"Cookie": "a=b"}, cookies={"sid": secret}, content={"text": json.dumps({"note": secret})}
+    ),
+    "set-cookie": lambda secret: entry(received={"Set-Cookie": f"sid={secret}; Path=/"}),
+    "several set-cookie": lambda secret: entry(received={"set-cookie": f"a=1; Path=/\nsid={secret}; Secure"}),
+    "set cookies": lambda secret: entry(set_cookies={"sid": secret}),
+    "query": lambda secret: entry(f"https://api.example.com/v1/a?access_token={secret}&page=1"),
+    "userinfo": lambda secret: entry(f"https://me:{secret}@api.example.com/v1/a"),
+    "fragment": lambda secret: entry(f"https://api.example.com/v1/a#access_token={secret}"),
+    "form": lambda secret: entry(
+        method="POST", post={"mimeType": "application/x-www-form-urlencoded", "text": f"client_secret={secret}&a=b"}
+    ),
+    "params": lambda secret: entry(
+        method="POST",
+        post={
+            "mimeType": "application/x-www-form-urlencoded",
+            "params": [{"name": "password", "value": secret}],
+        },
+    ),
+    "JSON sent": lambda secret: entry(
+        method="POST", post={"mimeType": "application/json", "text": json.dumps({"api_key": secret})}
+    ),
+    "JSON received": lambda secret: entry(content={"text": json.dumps({"access_token": secret})}),
+    "base64": lambda secret: entry(
+        content={
+            "text": base64.b64encode(json.dumps({"refresh_token": secret}).encode()).decode(),
+            "encoding": "base64",
+        }
+    ),
+    "redirect": lambda secret: entry(
+        status=302,
+        received={"Location": f"https://api.example.com/?access_token={secret}"},
+        content={"size": 0},
+    ),
+    "initiator": lambda secret: entry(_initiator={"type": "script", "url": f"https://h/?access_token={secret}"}),
+    "comment": lambda secret: entry(comment=secret, pageref=secret, serverIPAddress=secret),
+    "status text": lambda secret: {
+        **entry(headers={"X-Api-Key": secret}),
+        "response": {**entry()["response"], "statusText": f"sent {secret}"},
+    },
+    "header of no name": lambda secret: entry(headers={"bad name": secret, ":path": f"/?access_token={secret}"}),
+}
+
+
+@given(place=st.sampled_from(sorted(PLACES)), other=st.sampled_from(sorted(PLACES)))
+def test_no_secret_survives(tmp_path_factory, place, other):
+    """No secret of any place in a HAR file is in the cassette or the report, in any form."""
+    folder = tmp_path_factory.mktemp("import")
+    secrets = [canaries.new(), canaries.new()]
+    text = har(PLACES[place](secrets[0]), PLACES[other](secrets[1]))
+    (folder / "a.har").write_text(text, encoding="utf-8")
+    report = tk.import_cassette(folder / "a.har", folder / "b.yaml", settings=bare_settings(folder))
+    assert report.imported == 2
+    canaries.assert_absent([report.path, repr(report), json.dumps(report.to_json())], secrets)
+    assert tk.Cassette(report.path, "none").table().shape[0] == 2
+
+
+def test_only(imported):
+    """Patterns choose hosts and paths."""
+    text = har(*(entry(f"https://{host}/v1/{name}") for host in ("a.example.com", "cdn.net") for name in "xy"))
+    assert imported(text, only="a.example.com").imported == 2
+    report = imported(text, only=["*.example.com/v1/x*", "cdn.net/v1/y"], replace=True)
+    assert (report.imported, report.not_chosen, report.left_out) == (2, 2, ())
+    assert imported(text, "none", only="b.example.com").path is None
+
+
+def test_addresses_become_symbolic(imported, tmp_path):
+    """Calls to addresses of the settings replay in a session without arguments, tokens included."""
+    settings = bare_settings(tmp_path, broker_sandbox="https://b.example.com", auth_sandbox="https://auth.example.com")
+    secret, token = canaries.new(), canaries.new()
+    post = {"mimeType": "application/x-www-form-urlencoded", "text": f"client_id=me&client_secret={secret}"}
+    answer = {"access_token": token, "expires_in": 900, "token_type": "Bearer"}
+    report = imported(
+        har(
+            entry("https://auth.example.com/v1/oauth2/token", "POST", post=post, content={"text": json.dumps(answer)}),
+            entry(
+                "https://b.example.com/v1/accounts",
+                headers={"Authorization": f"Bearer {token}"},
+                content={"text": '[{"id": "a1", "status": "ACTIVE"}]'},
+                startedDateTime="2026-05-12T09:31:00Z",
+            ),
+        ),
+        settings=settings,
+    )
+    assert (report.imported, report.environment, report.hosts) == (2, "broker-sandbox", ())
+    canaries.assert_absent(report.path, [secret, token])
+    assert b"example.com" not in report.path.read_bytes()
+    with tk.Session(cassette="new", mode="none", settings=settings) as session:
+        assert list(session.accounts()["id"]) == ["a1"]
+        assert len(session.tokens()) == 1
+        assert len(session.calls()) == 2
+
+
+def test_refused(imported, tmp_path):
+    """What cannot be read or written is refused before anything is changed."""
+    with pytest.raises(CassetteCorrupt, match="HAR files of browsers are imported"):
+        imported("just text")
+    with pytest.raises(ConfigurationError, match="gzip"):
+        imported(b"\x1f\x8b\x08")
+    with pytest.raises(ConfigurationError, match="broker"):
+        imported(har(entry()), environment="brocker-live")
+    with pytest.raises(ConfigurationError, match="No request in the file goes to an address of paper"):
+        imported(har(entry()), environment="paper")
+    with pytest.raises(ConfigurationError, match="would replace the file"):
+        imported(har(entry()), tmp_path / "source.txt", replace=True)
+    imported(har(entry()))
+    with pytest.raises(CassetteError, match="exists"):
+        imported(har(entry()))
+    with pytest.raises(ConfigurationError, match="a cassette of the toolkit already"):
+        imported((tmp_path / "cassettes" / "new.yaml").read_bytes(), "again")
+    assert [path.name for path in (tmp_path / "cassettes").iterdir()] == ["new.yaml"]

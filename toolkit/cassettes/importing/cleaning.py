@@ -1,0 +1,101 @@
+"""Scrub imported interactions as if they were recorded here, and check the result as a whole."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from toolkit.cassettes.format.interactions import HEADER, Interaction
+from toolkit.cassettes.recording.repair import encode_scrubbed, holds_secret
+from toolkit.core.errors import SecretLeak
+from toolkit.core.patterns import compiled
+from toolkit.scrubbing import gate
+from toolkit.scrubbing.messages import RecordedRequest, header_bytes
+from toolkit.scrubbing.scrubber import Scrubber
+from toolkit.scrubbing.vocabulary import is_placeholder
+
+_PLACEHOLDER: Final = rb"(?:<|%3C)([A-Z_]{2,60}(?:(?::|%3A)[A-Z_]{2,60})?)(?:-[0-9]{1,9})?(?:>|%3E)"
+_UNCHECKABLE: Final = "it holds data that cannot be checked for secrets"
+_INSEPARABLE: Final = "a secret in it cannot be replaced"
+
+
+class Cleaned(NamedTuple):
+    """Interactions in a form that is safe to write.
+
+    Attributes:
+        data: the whole file; empty without interactions.
+        imported: number of interactions in it.
+        reasons: why interactions were left out, by their positions among those that were given.
+        replaced: number of places where something was replaced, by the kind of what stood there.
+    """
+
+    data: bytes
+    imported: int
+    reasons: dict[int, str]
+    replaced: Counter[str]
+
+
+def cleaned(interactions: Sequence[Interaction], redundant: Sequence[RecordedRequest], scrubber: Scrubber) -> Cleaned:
+    """Scrub interactions until none reveals a secret that another one may hold, and check the result.
+
+    Args:
+        interactions: the interactions, in their order.
+        redundant: further messages in which secrets are looked for.
+        scrubber: its known secrets grow.
+
+    Raises:
+        SecretLeak: if the result cannot be checked as a whole.
+    """
+    for message in redundant:
+        with suppress(SecretLeak):
+            scrubber.lookup_request(message)  # for the secrets that it learns
+    items, reasons = _scrubbed(interactions, scrubber)
+    known = scrubber.known
+    if holds_secret(_file(items), known):
+        for position, item in tuple(items.items()):
+            if gate.holds_secret(item, known):
+                reasons[position] = _INSEPARABLE
+                del items[position]
+    replaced: Counter[str] = Counter()
+    for position, item in items.items():
+        replaced += placeholders_in(item) - placeholders_in(_whole(interactions[position]))
+    data = _file(items)
+    gate.check(data, known, where="The imported cassette")
+    return Cleaned(data, len(items), reasons, replaced)
+
+
+def _scrubbed(interactions: Sequence[Interaction], scrubber: Scrubber) -> tuple[dict[int, bytes], dict[int, str]]:
+    """Return the scrubbed items, and why others cannot be scrubbed, both by their positions."""
+    items: dict[int, bytes] = {}
+    reasons: dict[int, str] = {}
+    while True:
+        count = len(scrubber.known)
+        for position, interaction in enumerate(interactions):
+            if position not in reasons:
+                try:
+                    items[position] = encode_scrubbed(interaction, scrubber)[0]
+                except SecretLeak:
+                    reasons[position] = _UNCHECKABLE
+                    items.pop(position, None)
+        if len(scrubber.known) == count:
+            return items, reasons
+
+
+def _file(items: dict[int, bytes]) -> bytes:
+    return HEADER + b"".join(items.values()) if items else b""
+
+
+def placeholders_in(data: bytes) -> Counter[str]:
+    """Count the placeholders in a text by their kind."""
+    if b"<" not in data and b"%3C" not in data:
+        return Counter()
+    names = (name.replace(b"%3A", b":").decode("ascii") for name in compiled(_PLACEHOLDER).findall(data))
+    return Counter(name for name in names if is_placeholder(f"<{name}>"))
+
+
+def _whole(interaction: Interaction) -> bytes:
+    request, response = interaction.request, interaction.response
+    values = [header_bytes(value) for _, value in (*request.headers, *response.headers)]
+    return b"\n".join((request.uri.encode("utf-8", "replace"), *values, request.body, response.body))
