@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
-from toolkit.cassettes.format.interactions import HEADER, Interaction
-from toolkit.cassettes.recording.repair import encode_scrubbed, holds_secret
+from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
+from toolkit.cassettes.recording.repair import holds_secret
 from toolkit.core.errors import SecretLeak
 from toolkit.core.patterns import compiled
 from toolkit.scrubbing import gate
-from toolkit.scrubbing.messages import RecordedRequest, header_bytes
+from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse, header_bytes
 from toolkit.scrubbing.scrubber import Scrubber
 from toolkit.scrubbing.vocabulary import is_placeholder
 
@@ -44,14 +44,12 @@ def cleaned(interactions: Sequence[Interaction], redundant: Sequence[RecordedReq
         interactions: the interactions, in their order.
         redundant: further messages in which secrets are looked for.
         scrubber: its known secrets grow.
-
-    Raises:
-        SecretLeak: if the result cannot be checked as a whole.
     """
     for message in redundant:
         with suppress(SecretLeak):
             scrubber.lookup_request(message)  # for the secrets that it learns
-    items, reasons = _scrubbed(interactions, scrubber)
+    scrubbed, reasons = _scrubbed(interactions, scrubber)
+    items = {position: encode(interaction) for position, interaction in scrubbed.items()}
     known = scrubber.known
     if holds_secret(_file(items), known):
         for position, item in tuple(items.items()):
@@ -59,28 +57,41 @@ def cleaned(interactions: Sequence[Interaction], redundant: Sequence[RecordedReq
                 reasons[position] = _INSEPARABLE
                 del items[position]
     replaced: Counter[str] = Counter()
-    for position, item in items.items():
-        replaced += placeholders_in(item) - placeholders_in(_whole(interactions[position]))
-    data = _file(items)
-    gate.check(data, known, where="The imported cassette")
-    return Cleaned(data, len(items), reasons, replaced)
+    for position in items:
+        replaced += placeholders_in(_whole(scrubbed[position])) - placeholders_in(_whole(interactions[position]))
+    return Cleaned(_file(items), len(items), reasons, replaced)
 
 
-def _scrubbed(interactions: Sequence[Interaction], scrubber: Scrubber) -> tuple[dict[int, bytes], dict[int, str]]:
-    """Return the scrubbed items, and why others cannot be scrubbed, both by their positions."""
-    items: dict[int, bytes] = {}
+def _scrubbed(interactions: Sequence[Interaction], scrubber: Scrubber) -> tuple[dict[int, Interaction], dict[int, str]]:
+    """Return the scrubbed interactions, and why others cannot be scrubbed, both by their positions."""
+    known = scrubber.known
+    scrubbed: dict[int, Interaction] = {}
     reasons: dict[int, str] = {}
     while True:
-        count = len(scrubber.known)
+        count = len(known)
         for position, interaction in enumerate(interactions):
-            if position not in reasons:
-                try:
-                    items[position] = encode_scrubbed(interaction, scrubber)[0]
-                except SecretLeak:
-                    reasons[position] = _UNCHECKABLE
-                    items.pop(position, None)
-        if len(scrubber.known) == count:
-            return items, reasons
+            if position in reasons or not _is_due(scrubbed.get(position), scrubber):
+                continue
+            try:
+                exchange = scrubber.exchange(interaction.request, interaction.response)
+            except SecretLeak:
+                reasons[position] = _UNCHECKABLE
+                scrubbed.pop(position, None)
+            else:
+                scrubbed[position] = interaction._replace(request=exchange.request, response=exchange.response)
+        if len(known) == count:
+            return scrubbed, reasons
+
+
+def _is_due(scrubbed: Interaction | None, scrubber: Scrubber) -> bool:
+    """Check whether an interaction is to be scrubbed, for the first time or because more secrets are known."""
+    if scrubbed is None or scrubber.has_rules or any(map(_is_encoded, scrubbed[:2])):
+        return True
+    return scrubber.known.may_hold(_whole(scrubbed))
+
+
+def _is_encoded(message: RecordedRequest | RecordedResponse) -> bool:
+    return any(name.lower() == "content-encoding" for name, _ in message.headers)
 
 
 def _file(items: dict[int, bytes]) -> bytes:
