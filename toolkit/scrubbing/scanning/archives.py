@@ -33,13 +33,16 @@ class Member(NamedTuple):
     stream: Readable
 
 
-class BrokenArchive(Exception):
-    """A part of an archive cannot be read; says why."""
-
-
 def is_zip(head: bytes) -> bool:
     """Check whether a file that begins like this is a zip archive."""
     return head.startswith((b"PK\x03\x04", b"PK\x05\x06"))
+
+
+def is_whole_zip(stream: BinaryIO) -> bool:
+    """Check whether a zip archive has its list of members, which stands at the end; read it from the beginning then."""
+    is_whole = zipfile.is_zipfile(stream)
+    stream.seek(0)
+    return is_whole
 
 
 def is_tar(head: bytes) -> bool:
@@ -47,28 +50,28 @@ def is_tar(head: bytes) -> bool:
     return head.startswith(_TAR, _TAR_AT)
 
 
-def zip_members(stream: BinaryIO) -> Iterator[Member | BrokenArchive]:
-    """Yield the members of a zip archive, and what cannot be read."""
+def zip_members(stream: BinaryIO) -> Iterator[Member | str]:
+    """Yield the members of a zip archive, and say what cannot be read."""
     try:
         archive = zipfile.ZipFile(stream)
     except _BROKEN:
-        yield BrokenArchive("it is a zip archive that is broken")
+        yield "it is a zip archive that is broken"
         return
     for info in archive.infolist():
         if info.is_dir():
             continue
         if info.flag_bits & 1:
-            yield BrokenArchive("a member of it is encrypted")
+            yield "a member of it is encrypted"
             continue
         try:
             with archive.open(info) as content:
                 yield Member(info.filename, content)
         except _BROKEN:
-            yield BrokenArchive("a member of it is broken, or compressed in an unknown way")
+            yield "a member of it is broken, or compressed in an unknown way"
 
 
-def tar_members(stream: Readable) -> Iterator[Member | BrokenArchive]:
-    """Yield the files in a tar archive, and what cannot be read."""
+def tar_members(stream: Readable) -> Iterator[Member | str]:
+    """Yield the files in a tar archive, and say what cannot be read."""
     try:
         with tarfile.open(fileobj=cast("BinaryIO", stream), mode="r|") as archive:
             while (info := archive.next()) is not None:
@@ -77,7 +80,7 @@ def tar_members(stream: Readable) -> Iterator[Member | BrokenArchive]:
                 if content is not None:
                     yield Member(info.name, content)
     except _BROKEN:
-        yield BrokenArchive("it is a tar archive that is broken or ends early")
+        yield "it is a tar archive that is broken or ends early"
 
 
 def as_file(head: bytes, stream: Readable, limit: int) -> BinaryIO | None:

@@ -44,7 +44,7 @@ class Embedded(NamedTuple):
     Attributes:
         start: position in the text where it begins.
         end: position after it.
-        data: the bytes.
+        data: the bytes; none for a long run that is not worth decoding.
         is_marked: True if the text says that it is binary data.
     """
 
@@ -55,7 +55,10 @@ class Embedded(NamedTuple):
 
 
 def embedded_in(text: str) -> Iterator[Embedded]:
-    """Yield what a text holds in base64, if it is text, begins like compressed data, or is marked as binary."""
+    """Yield what a text holds in base64, if it is text, begins like compressed data, or is marked as binary.
+
+    Other long runs are yielded without data.
+    """
     data = text.encode("ascii", "replace")  # one byte a character
     flags = flagged(data, _IS_DIGIT)
     done = 0
@@ -64,12 +67,13 @@ def embedded_in(text: str) -> Iterator[Embedded]:
         if start < done:
             continue
         is_marked = _MARKED.search(text, max(0, start - _LONGEST_MARK), start) is not None
-        if not is_marked and not _is_promising(data[start : min(end, start + _TRIED)]):
-            continue
+        is_part = text[start - 1 : start] == "." or text[end : end + 1] == "."  # of a signed token
+        is_opened = is_marked or (not is_part and _is_promising(data[start : min(end, start + _TRIED)]))
         if (end - start) % 4 == 0 and end - start >= _LINE:
             end = _MORE_LINES.match(data, end).end()  # type: ignore[union-attr]
-        done = end
-        yield Embedded(start, end, _decoded(data[start:end]), is_marked)
+        if is_opened or end - start > _LONG:
+            yield Embedded(start, end, _decoded(data[start:end]) if is_opened else b"", is_marked)
+            done = end
 
 
 def _is_promising(digits: bytes) -> bool:
@@ -88,9 +92,12 @@ def is_text(data: bytes) -> bool:
 
 
 def _decoded(written: bytes) -> bytes:
-    digits = written.replace(b"\\r", b"").replace(b"\\n", b"").translate(_TO_STANDARD, _NOT_DIGITS)
-    digits = digits[: len(digits) - (len(digits) % 4 == 1)]
-    return binascii.a2b_base64(digits + b"=" * (-len(digits) % 4))
+    if b"\\" in written:  # line breaks of JSON
+        written = written.replace(b"\\r", b"").replace(b"\\n", b"")
+    digits = written.translate(_TO_STANDARD, _NOT_DIGITS)
+    if len(digits) % 4:
+        digits = digits[:-1] if len(digits) % 4 == 1 else digits + b"=="
+    return binascii.a2b_base64(digits)
 
 
 def shortened(text: str, runs: list[Embedded]) -> str:

@@ -29,10 +29,16 @@ from toolkit.scrubbing.scanning.streams import Decompress, Pieces, Readable, dec
 _HEAD: Final = 1 << 16  # bytes that tell what a file is
 _LARGEST: Final = 1 << 26  # bytes of an archive in an archive, or of a picture
 _LARGEST_NOTEBOOK: Final = 1 << 25  # bytes; a larger one is read as text
+_BINARY_SLICE: Final = 1 << 20  # bytes
+_BEFORE: Final = 1 << 12  # bytes read again before a slice
+_UNREADABLE: Final = "\ufffd"
+_TOO_MANY: Final = 20  # one in so many characters of binary data, or more, is unreadable
 _LARGEST_BINARY: Final = 1 << 24  # bytes of a file of another format that is opened
 _DEEPEST: Final = 6  # layers: a file in a folder's archive, a body in it, base64 in that, and so on
 _IN_NOTEBOOKS: Final = (b'"cells"', b'"nbformat"', b'"worksheets"')
-_PRINTABLE: Final = re.compile(rb"[\t\x20-\x7e]{8,}+|(?:[\t\x20-\x7e]\0){8,}+")
+_KINDS: Final = bytes(1 if byte == 9 or 32 <= byte < 127 else 2 if byte else 0 for byte in range(256))
+_RUN: Final = re.compile(b"\1" * 8 + b"\1*+")  # of printable bytes
+_RUN_IN_UTF16: Final = re.compile(b"\1\0" * 8 + b"(?:\1\0)*+")
 _COLOUR: Final = re.compile(r"\x1b\[[0-?]{0,40}+[ -/]{0,4}+[@-~]")
 _FIELD: Final = "value of a password field"
 _TOO_MUCH: Final = "it holds compressed or encoded data, too large or too deep to scan"
@@ -60,23 +66,28 @@ class Opener:
             self._note(_TOO_MUCH)
 
     def _note(self, reason: str) -> None:
-        if reason not in self.notes:
+        if reason and reason not in self.notes:
             self.notes.append(reason)
 
     def _opened(self, stream: Readable, place: Place, depth: int) -> Iterator[FileText]:
         if depth > _DEEPEST:
-            raise TooMuchError
+            self._note(_TOO_MUCH)
+            return
         head = stream.read(_HEAD)
         decompress = decompressor_of(head)
         if decompress is not None:
-            yield from self._decompressed(decompress, Pieces(pieces_of(stream, head), self._budget), place, depth)
+            yield from self._decompressed(decompress, Pieces(pieces_of(stream, head)), place, depth)
         elif archives.is_zip(head):
             file = archives.as_file(head, stream, _LARGEST)
             if file is None:
-                raise TooMuchError
-            yield from self._members(archives.zip_members(file), place, depth)
+                self._note(_TOO_MUCH)
+            elif archives.is_whole_zip(file):
+                yield from self._members(archives.zip_members(file), place, depth)
+            else:
+                self._note("it is a zip archive that is broken or ends early")
+                yield from self._binary(file, place, depth)
         elif archives.is_tar(head):
-            yield from self._members(archives.tar_members(Pieces(pieces_of(stream, head), self._budget)), place, depth)
+            yield from self._members(archives.tar_members(Pieces(pieces_of(stream, head))), place, depth)
         elif head.startswith(PNG):
             yield from self._picture(head + stream.read(_LARGEST), place, depth)
         else:
@@ -86,28 +97,24 @@ class Opener:
         self._budget.spend(ATTEMPT)
         pieces = Pieces(decompress(pieces_of(packed)), self._budget)
         yield from self._opened(pieces, place.inside("decompressed"), depth + 1)
-        if pieces.is_broken:
-            self._note("its compressed data is broken or ends early")
+        self._note(pieces.problem)
 
-    def _members(
-        self, members: Iterator[archives.Member | archives.BrokenArchive], place: Place, depth: int
-    ) -> Iterator[FileText]:
+    def _members(self, members: Iterator[archives.Member | str], place: Place, depth: int) -> Iterator[FileText]:
         for member in members:
-            if isinstance(member, archives.BrokenArchive):
-                self._note(str(member))
+            if isinstance(member, str):
+                self._note(member)
                 continue
             self._budget.spend(ATTEMPT)
             content = Pieces(pieces_of(member.stream), self._budget)
             yield from self._opened(content, place.inside(member.name), depth + 1)
-            if content.is_broken:
-                self._note("a member of it is broken")
+            self._note(content.problem)
 
     def _picture(self, data: bytes, place: Place, depth: int) -> Iterator[FileText]:
         for text in texts_of_png(data, self._budget):
             yield from self._opened(io.BytesIO(text), place.inside("text of a picture"), depth + 1)
 
     def _read(self, head: bytes, stream: Readable, place: Place, depth: int) -> Iterator[FileText]:
-        whole = Pieces(pieces_of(stream, head), self._budget)
+        whole = Pieces(pieces_of(stream, head))
         encoding = encoding_of(head)
         if encoding is None:
             yield from self._binary(whole, place, depth)
@@ -119,10 +126,14 @@ class Opener:
             if is_notebook(document):
                 yield from self._notebook(text, document, place, depth)
                 return
-            whole = Pieces(pieces_of(whole, data), self._budget)
+            whole = Pieces(pieces_of(whole, data))
         for part in slices_of(whole, encoding):
-            first = part.line - 1
-            yield from self._text(part, _shifted(place, first), depth)
+            if part.text.count(_UNREADABLE) * _TOO_MANY > len(part.text):  # binary data after a head of text
+                runs = _printable_runs(part.text.encode("utf-8", "surrogatepass"))
+                inner = place._replace(lines=_fixed(place, part.line))
+                yield from self._text(Slice("", "\n".join(runs), "", 1), inner, depth)
+            else:
+                yield from self._text(part, _shifted(place, part.line - 1), depth)
 
     def _text(self, part: Slice, place: Place, depth: int) -> Iterator[FileText]:
         """Yield a text, and what it holds in base64."""
@@ -137,8 +148,9 @@ class Opener:
         for run in runs:
             line += part.text.count("\n", position, run.start)
             position = run.start
-            self._budget.spend(len(run.data))
-            yield from self._embedded(run, place.inside("base64", _fixed(place, line)), depth)
+            if run.data:
+                self._budget.spend(len(run.data))
+                yield from self._embedded(run, place.inside("base64", _fixed(place, line)), depth)
 
     def _embedded(self, run: Embedded, place: Place, depth: int) -> Iterator[FileText]:
         for text in self._opened(io.BytesIO(run.data), place, depth + 1):
@@ -160,10 +172,12 @@ class Opener:
         """Yield the printable runs of other data, and what it holds that is compressed."""
         place = place._replace(lines=_fixed(place, 1))
         data = whole.read(_LARGEST_BINARY + 1)
-        for piece in chain([data], pieces_of(whole)):
-            runs = [run.replace(b"\0", b"") for run in _PRINTABLE.findall(piece)]
-            yield from self._text(Slice("", b"\n".join(runs).decode("ascii"), "", 1), place, depth)
+        before = b""
+        for each in chain([data], iter(lambda: whole.read(_BINARY_SLICE), b"")):
+            piece = before + each
+            yield from self._text(Slice("", "\n".join(_printable_runs(piece)), "", 1), place, depth)
             yield FileText("", place, piece)
+            before = piece[-_BEFORE:]
         if len(data) > _LARGEST_BINARY:
             return
         try:
@@ -193,6 +207,14 @@ def _located(part: NotebookText, lines: Callable[[], dict[Path, int]], place: Pl
         return place.lines(known.get(path, 1))
 
     return line_of
+
+
+def _printable_runs(data: bytes) -> Iterator[str]:
+    kinds = data.translate(_KINDS)
+    for run in _RUN.finditer(kinds):
+        yield data[run.start() : run.end()].decode("ascii")
+    for run in _RUN_IN_UTF16.finditer(kinds):
+        yield data[run.start() : run.end() : 2].decode("ascii")
 
 
 def _json(text: str) -> Any:

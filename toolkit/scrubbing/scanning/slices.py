@@ -15,11 +15,12 @@ from toolkit.scrubbing.scanning.streams import Readable
 
 _PIECE: Final = 1 << 18  # bytes read at a time
 _SIZE: Final = 1 << 20  # characters of a slice
-_LARGEST: Final = 1 << 25  # characters of a slice that is a run of base64
+_LARGEST: Final = 1 << 24  # characters of a slice that is a run of base64
 _BEFORE: Final = 1 << 12  # characters read again before a slice
 _AFTER: Final = 1 << 14  # characters read after a slice
 _LAST_LINE: Final = 1 << 16  # characters at the end of a slice, in which a line should end
 _IN_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{60}(?:(?:\\r)?(?:\\n|\r?\n)[ \t]{0,60}|[A-Za-z0-9+/_-])\Z")
+_REST_OF_BASE64: Final = re.compile(r"[A-Za-z0-9+/_=-]*+(?:(?:\\r)?(?:\\n|\r?\n)[ \t]{0,60}+[A-Za-z0-9+/_=-]++)*+")
 _BYTE_ORDER_MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -87,9 +88,12 @@ def slices_of(stream: Readable, encoding: str) -> Iterator[Slice]:
         end = len(buffer)
         if end > size:
             end = buffer.rfind("\n", size - _LAST_LINE, size) + 1 or size
-            if size < _LARGEST and _IN_BASE64.search(buffer, end - _LOOKED_BACK, end):
-                size *= 2
-                continue
+            if _IN_BASE64.search(buffer, end - _LOOKED_BACK, end):
+                rest = _REST_OF_BASE64.match(buffer, end, _LARGEST)
+                end = rest.end() if rest is not None else end
+                if len(buffer) - end < _LOOKED_BACK and len(buffer) < _LARGEST and not is_at_end:
+                    size *= 2
+                    continue
         if not end:
             return
         text, buffer, size = buffer[:end], buffer[end:], _SIZE

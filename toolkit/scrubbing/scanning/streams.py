@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import bz2
 import lzma
+import tarfile
+import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, Protocol
 
-from toolkit.scrubbing.gate.budget import Budget, TooMuchError
+from toolkit.scrubbing.gate.budget import Budget
 
 _PIECE: Final = 1 << 16  # bytes of compressed data at a time
 _MOST: Final = 1 << 20  # bytes of output at a time
 _LARGEST_WINDOW: Final = 1 << 27  # bytes
+_BROKEN: Final = "compressed data in it is broken or ends early"
+_NO_ZSTD: Final = "it is compressed with zstd, for which the package zstandard is not installed"
 _ZSTD_PIECE: Final = 512  # bytes, of which zstd can make many
 
 Decompress = Callable[[Iterable[bytes]], Iterator[bytes]]
@@ -27,21 +31,21 @@ class Readable(Protocol):
 
 
 class BrokenStream(Exception):
-    """Compressed data is malformed or ends early."""
+    """Compressed data cannot be read; says why."""
 
 
 class Pieces:
-    """The bytes of some pieces as a stream, counted in a budget.
+    """The bytes of some pieces as a stream, counted in a budget if there is one.
 
     Attributes:
-        is_broken: True if the data turned out to be broken; the stream then ends there.
+        problem: why the stream ended before its end, in words, or "".
     """
 
-    def __init__(self, pieces: Iterator[bytes], budget: Budget) -> None:
+    def __init__(self, pieces: Iterator[bytes], budget: Budget | None = None) -> None:
         self._pieces = pieces
         self._budget = budget
         self._rest = b""
-        self.is_broken = False
+        self.problem = ""
 
     def read(self, size: int = -1, /) -> bytes:
         """Return up to `size` bytes, and none at the end.
@@ -64,11 +68,14 @@ class Pieces:
     def _next(self) -> bytes:
         try:
             for piece in self._pieces:
-                self._budget.spend(len(piece))
+                if self._budget is not None:
+                    self._budget.spend(len(piece))
                 if piece:
                     return piece
-        except (BrokenStream, zlib.error, lzma.LZMAError, OSError, EOFError, ValueError):
-            self.is_broken = True
+        except BrokenStream as error:
+            self.problem = str(error)
+        except (zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError, OSError, EOFError, ValueError):
+            self.problem = _BROKEN
         return b""
 
 
@@ -94,7 +101,7 @@ def _inflated(pieces: Iterable[bytes]) -> Iterator[bytes]:
             if inflater.eof:
                 piece, is_between = inflater.unused_data.lstrip(b"\0"), True
     if not is_between:
-        raise BrokenStream
+        raise BrokenStream(_BROKEN)
 
 
 def _stepwise(make: Callable[[], Any]) -> Decompress:
@@ -111,7 +118,7 @@ def _stepwise(make: Callable[[], Any]) -> Decompress:
                 if decompressor.eof:
                     piece, is_between = decompressor.unused_data.lstrip(b"\0"), True
         if not is_between:
-            raise BrokenStream
+            raise BrokenStream(_BROKEN)
 
     return decompress
 
@@ -121,7 +128,7 @@ def _zstd(pieces: Iterable[bytes]) -> Iterator[bytes]:
     try:
         import zstandard  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
-        raise TooMuchError from None
+        raise BrokenStream(_NO_ZSTD) from None
 
     def decoder() -> Any:
         return zstandard.ZstdDecompressor(max_window_size=_LARGEST_WINDOW).decompressobj(write_size=_MOST)
@@ -136,10 +143,10 @@ def _zstd(pieces: Iterable[bytes]) -> Iterator[bytes]:
                 try:
                     yield frame.decompress(piece)
                 except zstandard.ZstdError:
-                    raise BrokenStream from None
+                    raise BrokenStream(_BROKEN) from None
                 piece = frame.unused_data if frame.eof else b""
     if not frame.eof:
-        raise BrokenStream
+        raise BrokenStream(_BROKEN)
 
 
 # What compressed data begins with, and how it is decompressed.
