@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from typing import BinaryIO, Final, NamedTuple, cast
 
-from toolkit.scrubbing.scanning.streams import Readable
+from toolkit.scrubbing.scanning.decompression import Readable
 
 _TAR: Final = b"ustar"
 _TAR_AT: Final = 257
@@ -75,7 +75,7 @@ def tar_members(stream: Readable) -> Iterator[Member | str]:
     try:
         with tarfile.open(fileobj=cast("BinaryIO", stream), mode="r|") as archive:
             while (info := archive.next()) is not None:
-                archive.members = []  # it would keep them all
+                archive.members = []  # type: ignore[attr-defined] # it would keep them all
                 content = archive.extractfile(info) if info.isreg() else None
                 if content is not None:
                     yield Member(info.name, content)

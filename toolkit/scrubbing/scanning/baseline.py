@@ -14,8 +14,8 @@ from typing import Final
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.files import write_atomically
 from toolkit.scrubbing.scanning.allow_list import relative_path
-from toolkit.scrubbing.scanning.files import reason_of
 from toolkit.scrubbing.scanning.findings import Finding
+from toolkit.scrubbing.scanning.scanned_files import reason_of
 
 _VERSION: Final = 1
 _LARGEST: Final = 64 << 20  # bytes

@@ -13,9 +13,9 @@ from toolkit.local.settings import Settings, as_settings
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scanning.allow_list import allow_list
 from toolkit.scrubbing.scanning.baseline import Baseline, read_baseline
-from toolkit.scrubbing.scanning.files import cannot_read, files_at, reason_of
+from toolkit.scrubbing.scanning.contents import Opener
 from toolkit.scrubbing.scanning.findings import Finding, FindingList, ScanReport, Unreadable
-from toolkit.scrubbing.scanning.opening import Opener
+from toolkit.scrubbing.scanning.scanned_files import cannot_read, files_at, reason_of
 from toolkit.scrubbing.scanning.searching import sightings_in
 
 _MOST: Final = 10_000  # findings in one file

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from toolkit.scrubbing.scanning.streams import Readable
+from toolkit.scrubbing.scanning.decompression import Readable
 
 _PIECE: Final = 1 << 18  # bytes read at a time
 _SIZE: Final = 1 << 20  # characters of a slice

@@ -18,13 +18,13 @@ from toolkit.scrubbing.gate import decoders
 from toolkit.scrubbing.gate.budget import ATTEMPT, Budget, TooMuchError
 from toolkit.scrubbing.gate.compression import headerless_opened
 from toolkit.scrubbing.scanning import archives
+from toolkit.scrubbing.scanning.decompression import Decompress, Pieces, Readable, decompressor_of, pieces_of
 from toolkit.scrubbing.scanning.embedded import Embedded, embedded_in, shortened
 from toolkit.scrubbing.scanning.file_text import FileText, Place, own_lines
 from toolkit.scrubbing.scanning.json_lines import Path, lines_of_values
-from toolkit.scrubbing.scanning.notebooks import NotebookText, is_notebook, texts_of_notebook
+from toolkit.scrubbing.scanning.notebook_texts import NotebookText, is_notebook, texts_of_notebook
 from toolkit.scrubbing.scanning.pictures import PNG, texts_of_png
 from toolkit.scrubbing.scanning.slices import Slice, encoding_of, slices_of
-from toolkit.scrubbing.scanning.streams import Decompress, Pieces, Readable, decompressor_of, pieces_of
 
 _HEAD: Final = 1 << 16  # bytes that tell what a file is
 _LARGEST: Final = 1 << 26  # bytes of an archive in an archive, or of a picture

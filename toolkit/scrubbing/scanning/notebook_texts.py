@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeGuard
 
 from toolkit.core.escaping import excerpt
 from toolkit.scrubbing.scanning.json_lines import Path
@@ -38,7 +38,7 @@ class NotebookText(NamedTuple):
     is_secret: bool = False
 
 
-def is_notebook(document: Any) -> bool:
+def is_notebook(document: Any) -> TypeGuard[dict[str, Any]]:
     """Check whether a JSON document is a notebook."""
     return isinstance(document, dict) and (
         isinstance(document.get("cells"), list) or ("nbformat" in document and "worksheets" in document)
