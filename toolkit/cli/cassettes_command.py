@@ -1,34 +1,28 @@
-"""`toolkit cassettes`: look at recordings, compare them, and drop what is not needed."""
+"""`toolkit cassettes`: look at recordings, check and compare them, and drop what is not needed."""
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from toolkit.cassettes.catalog.comparing import KINDS, RecordingChange, compare_recordings
-from toolkit.cassettes.catalog.reading import read_cassette
-from toolkit.cli import terminal
-from toolkit.core.errors import ConfigurationError
-from toolkit.core.words import count_text, nearest
-
-_CHANGED: Final = 1  # exit status
-_MOST_CHANGES: Final = 200  # printed; the JSON has all
+from toolkit.cassettes.catalog.facts import CassetteFacts, cassettes_at, facts_of
+from toolkit.cassettes.staleness import age_of, is_stale, staleness_text
+from toolkit.cli import cassettes_check, cassettes_diff, cassettes_rewriting, cassettes_show, terminal
+from toolkit.core.clock import SystemClock
+from toolkit.core.ledger import instant_text
+from toolkit.core.words import count_text, date_text
+from toolkit.local.settings import Settings
 
 app = typer.Typer(
     name="cassettes",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
-    help="Look at recordings, compare them, and drop what is not needed. A NAME is a cassette in the project's "
-    "cassettes folder, or a path with its suffix.",
+    help="Look at recordings, check and compare them, and drop what is not needed. A NAME is a cassette in the "
+    "project's cassettes folder, or a path with its suffix.",
     epilog="Exit status: 0 if all is well; 1 for what a command finds, as its help says; 2 if it could not work.",
 )
-
-Name = Annotated[str, typer.Argument(help="Name of a cassette, or a path.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
 @app.callback()
@@ -36,69 +30,81 @@ def _group() -> None:
     """Keep the commands of this group below its name."""
 
 
-@app.command(
-    epilog=terminal.examples(
-        "toolkit cassettes diff accounts-monday accounts-friday",
-        "toolkit cassettes diff old.yaml new.yaml --fail-on removed,type,status",
-    )
-)
-def diff(
-    old: Annotated[str, typer.Argument(help="Name or path of the old recording.")],
-    new: Annotated[str, typer.Argument(help="Name or path of the new recording of the same story.")],
-    fail_on: Annotated[str, typer.Option(help=f"Kinds of changes that fail, of {','.join(KINDS)}.")] = "",
-    as_json: AsJson = False,
+@app.command("list", epilog=terminal.examples("toolkit cassettes list", "toolkit cassettes list tests/ --json"))
+def list_(
+    folder: Annotated[str | None, typer.Argument(help="By default the cassettes folder of the project.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Say what changed from one recording of a story to another.
+    """List the recordings in a folder: environment, interactions, age, size, who wrote them, and whether they are clean.
 
-    Calls are paired by environment, profile, method, URI and body, and repeated calls by their order. Compared are the
-    status, the members of JSON and their types, the media type of other bodies, and the time if it at least doubled or
-    halved. Values are not compared: they differ on any day.
+    Clean means what `toolkit cassettes check` means, apart from age. Nothing is changed.
 
-    Exit status: 0, also if there are changes; 1 if there is a change of a kind in --fail-on; 2 if a recording cannot
-    be read.
+    Exit status: 0, also without recordings; 2 if there is no such folder.
     """
     with terminal.errors_exit_with(2):
-        failing = _kinds(fail_on)
-        changes = compare_recordings(read_cassette(old).contents, read_cassette(new).contents)
+        settings, now = Settings.load(), SystemClock().now()
+        paths = cassettes_at(folder, settings)
+        facts = [facts_of(path, settings) for path in paths]
+        unclean = cassettes_check.unclean_in(paths, settings, now)
     if as_json:
-        terminal.print_json({"old": old, "new": new, "changes": [change._asdict() for change in changes]})
-    else:
-        _print_changes(changes)
-    if any(change.kind in failing for change in changes):
-        raise typer.Exit(_CHANGED)
-
-
-def _kinds(text: str) -> set[str]:
-    kinds = {kind.strip() for kind in text.split(",")} - {""}
-    for kind in sorted(kinds.difference(KINDS)):
-        likely = nearest(kind, KINDS)
-        raise ConfigurationError(
-            f"There is no kind of change {kind!r}.",
-            f"Did you mean {likely}?" if likely else f"The kinds are {', '.join(KINDS)}.",
-            about="fail_on",
-        )
-    return kinds
-
-
-def _print_changes(changes: list[RecordingChange]) -> None:
-    console = Console()
-    if not changes:
-        console.print("Nothing changed: the same calls, with answers of the same status and shape.")
+        reports = []
+        for entry in facts:
+            age = age_of(entry.recorded_at, now)
+            reports.append(
+                {
+                    "name": entry.name,
+                    "path": str(entry.path),
+                    "environments": list(entry.environments),
+                    "interactions": entry.interactions,
+                    "recorded_at": entry.recorded_at and instant_text(entry.recorded_at),
+                    "last_recorded_at": entry.last_recorded_at and instant_text(entry.last_recorded_at),
+                    "age_days": None if age is None else age.days,
+                    "is_stale": is_stale(entry.recorded_at, settings.stale_after_days, now),
+                    "size": entry.size,
+                    "written_by": entry.written_by or None,
+                    "is_clean": entry.path not in unclean,
+                    "problem": entry.problem or None,
+                }
+            )
+        terminal.print_json(reports)
         return
-    table = terminal.folding_table("kind", "call", "place", "before", "after")
-    for change in changes[:_MOST_CHANGES]:
-        numbers = " → ".join("-" if number is None else str(number) for number in (change.old, change.new))
-        call = f"{change.method} {_short(change.uri)} ({numbers})"
-        cells = (change.kind, call, change.place or "the call", change.before or "", change.after or "")
+    console = Console()
+    if not facts:
+        console.print("There are no recordings in this folder.")
+        return
+    table = terminal.folding_table("name", "environment", "calls", "recorded", "age", "size", "by", "state")
+    for entry in facts:
+        at, age = entry.recorded_at, age_of(entry.recorded_at, now)
+        cells = (
+            entry.name,
+            ", ".join(entry.environments),
+            f"{entry.interactions:,}",
+            date_text(at) if at is not None and age is not None else "",
+            "" if age is None else count_text(age.days, "day"),
+            terminal.size_text(entry.size),
+            entry.written_by,
+            _state(entry, is_clean=entry.path not in unclean),
+        )
         table.add_row(*map(terminal.escape, cells))
     console.print(table, highlight=False)
-    if len(changes) > _MOST_CHANGES:
-        console.print(f"[dim]… {count_text(len(changes) - _MOST_CHANGES, 'more change')}; --json has all[/]")
-    counts = Counter(change.kind for change in changes)
-    parts = ", ".join(f"{counts[kind]:,} {kind}" for kind in KINDS if counts[kind])
-    console.print(f"\n{count_text(len(changes), 'change')}: {parts}", highlight=False)
+    for entry in facts:
+        stale = staleness_text(entry.path, entry.recorded_at, settings.stale_after_days, now)
+        if stale is not None:
+            terminal.print_warning(stale)
+    if any(entry.path in unclean or entry.problem for entry in facts):
+        terminal.print_next_steps(console, [("toolkit cassettes check", "say what is wrong, and what to do")])
 
 
-def _short(uri: str) -> str:
-    """Return a URI without the parts that all symbolic addresses share."""
-    return uri.removeprefix("https://").replace(".svc.invalid/", "/", 1)
+def _state(facts: CassetteFacts, *, is_clean: bool) -> str:
+    if facts.problem:
+        return "not readable" if facts.size else "empty"
+    if facts.is_torn or facts.part is not None:
+        return "incomplete"
+    return "clean" if is_clean else "not clean"
+
+
+app.command("show", epilog=cassettes_show.EPILOG)(cassettes_show.show)
+app.command("check", epilog=cassettes_check.EPILOG)(cassettes_check.check)
+app.command("diff", epilog=cassettes_diff.EPILOG)(cassettes_diff.diff)
+app.command("prune", epilog=cassettes_rewriting.PRUNE_EPILOG)(cassettes_rewriting.prune)
+app.command("scrub", epilog=cassettes_rewriting.SCRUB_EPILOG)(cassettes_rewriting.scrub)

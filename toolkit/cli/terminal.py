@@ -82,6 +82,23 @@ def print_next_steps(console: Console, steps: Iterable[tuple[str, str]]) -> None
         console.print(f"  [cyan]{escape(command.ljust(width))}[/]  {escape(effect)}", highlight=False, soft_wrap=True)
 
 
+def new_console() -> Console:
+    """Return the console of standard output."""
+    return Console()
+
+
+def short_uri(uri: str) -> str:
+    """Return a URI without the parts that all symbolic addresses share."""
+    return uri.removeprefix("https://").replace(".svc.invalid/", "/", 1)
+
+
+def size_text(count: int) -> str:
+    """Return a number of bytes in words: `917 bytes`, `12.3 kB`, `4.5 MB`."""
+    if count < 1_000:
+        return count_text(count, "byte")
+    return f"{count / 1_000:.1f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
+
+
 def new_table() -> Table:
     """Return an empty table in the style of all commands."""
     return Table(box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False, collapse_padding=True)

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from toolkit.cassettes.catalog.json_shapes import Shape, shape_changes, shape_of
+from toolkit.cassettes.catalog.rescrubbing import safe_to_show
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.replay.bodies import canonical_body
@@ -17,6 +18,7 @@ from toolkit.core.errors import SecretLeak
 from toolkit.core.escaping import excerpt
 from toolkit.scrubbing.content_encodings import decompress_body
 from toolkit.scrubbing.messages import RecordedResponse
+from toolkit.scrubbing.scrubber import Scrubber
 
 KINDS: Final = ("added", "removed", "type", "status", "timing")
 _MOST: Final = 1_000  # changes of one interaction
@@ -78,8 +80,11 @@ class RecordingChange(NamedTuple):
     new: int | None
 
 
-def compare_recordings(old: Contents, new: Contents) -> list[RecordingChange]:
-    """Return what changed from one recording of a story to another, in the order of `pairs`."""
+def compare_recordings(old: Contents, new: Contents, scrubber: Scrubber) -> list[RecordingChange]:
+    """Return what changed from one recording of a story to another, in the order of `pairs`.
+
+    The scrubber makes the URIs of recordings that were not scrubbed safe to show.
+    """
     changes = []
     for pair in pairs(old, new):
         before = None if pair.old is None else old.interaction(pair.old)
@@ -88,7 +93,8 @@ def compare_recordings(old: Contents, new: Contents) -> list[RecordingChange]:
             call = before or after
             assert call is not None  # noqa: S101 - a pair has at least one side
             numbers = (None if number is None else number + 1 for number in pair)
-            head = excerpt(call.request.method, _LONGEST_METHOD), excerpt(call.request.uri, _LONGEST_URI)
+            uri = safe_to_show(call, scrubber).request.uri
+            head = excerpt(call.request.method, _LONGEST_METHOD), excerpt(uri, _LONGEST_URI)
             changes.append(RecordingChange(change.kind, *head, change.place, change.old, change.new, *numbers))
     return changes
 

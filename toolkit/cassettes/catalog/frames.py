@@ -1,16 +1,129 @@
-"""What the catalog says, as DataFrames."""
+"""The catalog from Python: what it says as DataFrames, and the changes that it makes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
+from toolkit.cassettes.catalog import checking
 from toolkit.cassettes.catalog.comparing import compare_recordings
+from toolkit.cassettes.catalog.facts import cassettes_at, cassettes_in, facts_of
+from toolkit.cassettes.catalog.pruning import prune, without
 from toolkit.cassettes.catalog.reading import read_cassette
-from toolkit.local.settings import Settings
+from toolkit.cassettes.catalog.rescrubbing import rescrub, rescrubbed, todays_scrubber
+from toolkit.cassettes.catalog.selecting import matching_calls, parse_numbers, with_token_requests
+from toolkit.cassettes.catalog.showing import rows_of
+from toolkit.cassettes.format.contents import Contents
+from toolkit.cassettes.replay.play_log import read_play_log
+from toolkit.cassettes.staleness import is_stale
+from toolkit.core.clock import Clock, SystemClock
+from toolkit.local.settings import Settings, as_settings
+from toolkit.scrubbing.rules.model import Rules
+from toolkit.scrubbing.scrubber import Scrubber
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_INSTANT: Final = "datetime64[us, UTC]"
+
+
+def list_cassettes(
+    folder: str | Path | None = None, *, settings: Settings | None = None, clock: Clock | None = None
+) -> pd.DataFrame:
+    """Return the recordings in a folder and below it, one row each.
+
+    Args:
+        folder: by default the cassettes folder of the project.
+        settings: by default those of the project.
+        clock: by default the machine's; it decides what is stale.
+
+    Returns:
+        Sorted by path:
+            name (str): what to open it by.
+            environments (str): names of the environments that were called, separated by commas.
+            interactions (int64): how many there are.
+            recorded, last (datetime64[us, UTC]): when the first and the last interaction were recorded; missing if
+                that is not known.
+            stale (bool): whether the first is older than `stale_after` in toolkit.toml.
+            size (int64): bytes of the file.
+            written_by (str): "toolkit" or "vcrpy"; missing if it cannot be read.
+            problem (str): why it cannot be read as a cassette; missing if it can.
+
+    Raises:
+        ConfigurationError: if there is no such folder.
+    """
+    import pandas as pd
+
+    settings = as_settings(settings)
+    now = (clock or SystemClock()).now()
+    files = cassettes_in(settings.cassettes_folder if folder is None else Path(folder))
+    facts = [facts_of(path, settings) for path in files]
+    stale_after = settings.stale_after_days
+    columns: dict[str, tuple[list[Any], str]] = {
+        "name": ([entry.name for entry in facts], "str"),
+        "environments": ([", ".join(entry.environments) or None for entry in facts], "str"),
+        "interactions": ([entry.interactions for entry in facts], "int64"),
+        "recorded": ([entry.recorded_at for entry in facts], _INSTANT),
+        "last": ([entry.last_recorded_at for entry in facts], _INSTANT),
+        "stale": ([is_stale(entry.recorded_at, stale_after, now) for entry in facts], "bool"),
+        "size": ([entry.size for entry in facts], "int64"),
+        "written_by": ([entry.written_by or None for entry in facts], "str"),
+        "problem": ([entry.problem or None for entry in facts], "str"),
+    }
+    return pd.DataFrame({name: pd.Series(values, dtype=dtype) for name, (values, dtype) in columns.items()})
+
+
+def check_cassettes(
+    cassettes: str | Path | Iterable[str | Path] | None = None,
+    *,
+    play_log: str | Path | None = None,
+    settings: Settings | None = None,
+    clock: Clock | None = None,
+) -> pd.DataFrame:
+    """Return what is wrong with recordings; no rows if all are clean, complete, readable and not stale.
+
+    Clean means that `tk.scan` finds nothing, and that recording the same calls today, under today's rules, would
+    replace nothing more. Nothing is changed.
+
+    Args:
+        cassettes: names, files and folders; by default the cassettes folder of the project.
+        play_log: the folder that TOOLKIT_PLAY_LOG named while notebooks or tests ran, or that `verify` was given: then
+            interactions that they did not play are listed.
+        settings: by default those of the project.
+        clock: by default the machine's; it decides what is stale.
+
+    Returns:
+        One row per problem, file by file:
+            kind (str): "corrupt", "incomplete", "secret", "rules" (something that would be replaced today), "stale",
+                "unplayed", or "token" (a note: a token of an earlier session).
+            path (str): the file.
+            line (Int64): its line, from 1, if it is known.
+            interaction (Int64): number of the interaction, from 1, if it is about one.
+            what, next (str): what is wrong, and what to do.
+            fails (bool): whether `toolkit cassettes check` fails because of it.
+
+    Raises:
+        ConfigurationError: if there is no such folder, or the log cannot be read.
+    """
+    import pandas as pd
+
+    settings = as_settings(settings)
+    several = [cassettes] if cassettes is None or isinstance(cassettes, str | Path) else list(cassettes)
+    paths = list(dict.fromkeys(path for place in several for path in cassettes_at(place, settings)))
+    played = None if play_log is None else read_play_log(play_log)
+    problems = checking.check_files(paths, settings, (clock or SystemClock()).now(), played=played)
+    columns: dict[str, tuple[list[Any], str]] = {
+        "kind": ([problem.kind for problem in problems], "str"),
+        "path": ([str(problem.path) for problem in problems], "str"),
+        "line": ([problem.line for problem in problems], "Int64"),
+        "interaction": ([problem.number for problem in problems], "Int64"),
+        "what": ([problem.what for problem in problems], "str"),
+        "next": ([problem.next_step for problem in problems], "str"),
+        "fails": ([problem.fails for problem in problems], "bool"),
+    }
+    return pd.DataFrame({name: pd.Series(values, dtype=dtype) for name, (values, dtype) in columns.items()})
 
 
 def compare_cassettes(old: str | Path, new: str | Path, *, settings: Settings | None = None) -> pd.DataFrame:
@@ -38,17 +151,115 @@ def compare_cassettes(old: str | Path, new: str | Path, *, settings: Settings | 
     """
     import pandas as pd
 
-    changes = compare_recordings(read_cassette(old, settings).contents, read_cassette(new, settings).contents)
-    texts = {
-        "kind": [change.kind for change in changes],
-        "method": [change.method for change in changes],
-        "uri": [change.uri for change in changes],
-        "place": [change.place or None for change in changes],
-        "before": [change.before for change in changes],
-        "after": [change.after for change in changes],
-    }
-    numbers = {"old": [change.old for change in changes], "new": [change.new for change in changes]}
-    return pd.DataFrame(
-        {name: pd.Series(values, dtype="str") for name, values in texts.items()}
-        | {name: pd.Series(values, dtype="Int64") for name, values in numbers.items()}
+    settings = as_settings(settings)
+    changes = compare_recordings(
+        read_cassette(old, settings).contents, read_cassette(new, settings).contents, todays_scrubber(settings)
     )
+    names = ("kind", "method", "uri", "place", "before", "after")
+    rows = [change._replace(place=change.place or None)._asdict() for change in changes]
+    return pd.DataFrame(
+        {name: pd.Series([row[name] for row in rows], dtype="str") for name in names}
+        | {name: pd.Series([row[name] for row in rows], dtype="Int64") for name in ("old", "new")}
+    )
+
+
+def prune_cassette(
+    cassette: str | Path,
+    numbers: int | str | Iterable[int | str] = (),
+    *,
+    method: str | None = None,
+    uri: str | None = None,
+    play_log: str | Path | None = None,
+    dry_run: bool = False,
+    settings: Settings | None = None,
+) -> pd.DataFrame:
+    """Drop interactions from a recording. The others keep their bytes; a file of stock vcrpy is rewritten as ours.
+
+    Dropped are the interactions with these numbers, and the calls that fit all other conditions. A token request goes
+    with the last of its calls.
+
+    Args:
+        cassette: name or path.
+        numbers: numbers from 1, and ranges such as "5-7".
+        method: drop calls of this method,
+        uri: whose URI, or path with or without its query, fits this pattern (`*` stands for any text),
+        play_log: and that are not played according to this log (see `check_cassettes`).
+        dry_run: change nothing.
+        settings: by default those of the project.
+
+    Returns:
+        The interactions that are dropped, one row each: `number` (int64, from 1) and the columns of `Cassette.table()`.
+
+    Raises:
+        ConfigurationError: if there is no such interaction, nothing would be left, or the file is JSON.
+        CassetteBusy: if somebody is recording to the file.
+        CassetteMiss, CassetteCorrupt: if there is no such cassette, or it cannot be read.
+    """
+    settings = as_settings(settings)
+    opened = read_cassette(cassette, settings)
+    scrubber = todays_scrubber(settings)
+    played = None if play_log is None else read_play_log(play_log).get(opened.path.resolve(), set())
+    several = [numbers] if isinstance(numbers, int | str) else numbers
+    dropped = parse_numbers(several, len(opened.contents))
+    dropped |= matching_calls(opened.contents, method=method, uri=uri, played=played)
+    dropped = with_token_requests(opened.contents, dropped)
+    without(opened.data, dropped, scrubber, source=str(opened.path))
+    if not dry_run and dropped:
+        prune(opened.path, dropped, scrubber)
+    return _table(opened.contents, dropped, scrubber)
+
+
+def scrub_cassette(
+    cassette: str | Path, *, rules: Rules | None = None, dry_run: bool = False, settings: Settings | None = None
+) -> pd.DataFrame:
+    """Scrub a recording again, as if it were recorded today.
+
+    Interactions in which nothing is replaced keep their bytes; a file of stock vcrpy is rewritten as ours.
+
+    Args:
+        cassette: name or path.
+        rules: rules besides those of the project.
+        dry_run: change nothing.
+        settings: by default those of the project.
+
+    Returns:
+        What is replaced, one row for each interaction and kind: `number` (int64, from 1), `kind` (str; a placeholder
+        such as ACCESS_TOKEN, "address", "personal data" or "other") and `count` (int64).
+
+    Raises:
+        ConfigurationError: if the file is JSON.
+        CassetteBusy: if somebody is recording to the file.
+        SecretLeak: if it holds a secret that cannot be removed; nothing was changed.
+        CassetteMiss, CassetteCorrupt: if there is no such cassette, or it cannot be read.
+    """
+    import pandas as pd
+
+    settings = as_settings(settings)
+    opened = read_cassette(cassette, settings)
+    scrubber = todays_scrubber(settings, rules)
+    if dry_run:
+        result = rescrubbed(opened.data, opened.contents, scrubber, source=opened.path)
+    else:
+        result = rescrub(opened.path, scrubber)
+    rows = [
+        (replacement.number + 1, kind, count)
+        for replacement in result.replacements
+        for kind, count in sorted(replacement.counts.items())
+    ]
+    return pd.DataFrame(
+        {
+            "number": pd.Series([row[0] for row in rows], dtype="int64"),
+            "kind": pd.Series([row[1] for row in rows], dtype="str"),
+            "count": pd.Series([row[2] for row in rows], dtype="int64"),
+        }
+    )
+
+
+def _table(opened: Contents, numbers: Iterable[int], scrubber: Scrubber) -> pd.DataFrame:
+    import pandas as pd
+
+    chosen = set(numbers)
+    rows = [asdict(row) for row in rows_of(opened, scrubber) if row.number - 1 in chosen]
+    dtypes = {"number": "int64", "recorded": _INSTANT, "method": "str", "uri": "str", "status": "int64"}
+    dtypes |= {"elapsed": "float64", "size": "int64", "profile": "str"}
+    return pd.DataFrame({name: pd.Series([row[name] for row in rows], dtype=dtype) for name, dtype in dtypes.items()})

@@ -35,15 +35,25 @@ def encode_scrubbed(interaction: Interaction, scrubber: Scrubber) -> tuple[bytes
     Raises:
         SecretLeak: if it cannot be checked for secrets.
     """
+    scrubbed, known_count = scrub(interaction, scrubber)
+    return interactions.encode(scrubbed), known_count
+
+
+def scrub(interaction: Interaction, scrubber: Scrubber) -> tuple[Interaction, int]:
+    """Return an interaction in a form that is safe to record, and the number of known secrets that were looked for.
+
+    Raises:
+        SecretLeak: if it cannot be checked for secrets.
+    """
     failure = interaction.failure
     if failure is None:
         request, response, known_count = scrubber.exchange(interaction.request, interaction.response)
-        return interactions.encode(interaction._replace(request=request, response=response)), known_count
+        return interaction._replace(request=request, response=response), known_count
     # The message of an error may contain an address or a secret, so it is scrubbed like a body.
     as_body = interaction.response._replace(headers=(), body=failure.message.encode("utf-8", "replace"))
     request, scrubbed, known_count = scrubber.exchange(interaction.request, as_body)
     failure = replace(failure, message=scrubbed.body.decode("utf-8", "replace"))
-    return interactions.encode(interaction._replace(request=request, failure=failure)), known_count
+    return interaction._replace(request=request, failure=failure), known_count
 
 
 def repaired(data: bytes, scrubber: Scrubber, *, source: str) -> bytes:

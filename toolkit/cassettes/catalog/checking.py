@@ -1,0 +1,200 @@
+"""Check recordings: readable, complete, without secrets, in line with today's rules, not stale, and played."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from toolkit.cassettes.catalog.reading import read_bytes
+from toolkit.cassettes.catalog.rescrubbing import Rescrubbed, rescrubbed, todays_scrubber
+from toolkit.cassettes.format import contents
+from toolkit.cassettes.format.contents import Contents
+from toolkit.cassettes.recording import writer_lock
+from toolkit.cassettes.recording.journal import Journal
+from toolkit.cassettes.recording.recorder import part_of
+from toolkit.cassettes.staleness import staleness_text
+from toolkit.core.errors import CassetteCorrupt, CassetteError, SecretLeak
+from toolkit.core.escaping import excerpt
+from toolkit.core.register import REGISTER
+from toolkit.core.words import count_text
+from toolkit.local.files import partials
+from toolkit.local.settings import Settings
+from toolkit.scrubbing.scanning import scan_files
+
+CORRUPT, INCOMPLETE, SECRET, RULES, TOKEN, STALE, UNPLAYED = KINDS = (
+    "corrupt",
+    "incomplete",
+    "secret",
+    "rules",
+    "token",
+    "stale",
+    "unplayed",
+)
+# Worth knowing, and no fault of the recording: a session may have used a token of an earlier one.
+NOTES: Final = frozenset({TOKEN})
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that is wrong with a recording. All texts are safe to show.
+
+    Attributes:
+        path: the file.
+        kind: one of KINDS.
+        what: what is wrong, without a secret.
+        next_step: what to do about it.
+        line: line of the file, from 1; None for the whole file.
+        number: number of the interaction, from 1; None for the whole file.
+    """
+
+    path: Path
+    kind: str
+    what: str
+    next_step: str
+    line: int | None = None
+    number: int | None = None
+
+    @property
+    def fails(self) -> bool:
+        """Whether a check fails because of it."""
+        return self.kind not in NOTES
+
+
+def check_files(
+    paths: Sequence[Path],
+    settings: Settings,
+    now: datetime,
+    *,
+    played: Mapping[Path, AbstractSet[int]] | None = None,
+) -> list[Problem]:
+    """Return the problems of recordings, file by file. Nothing is changed.
+
+    Args:
+        paths: the files.
+        settings: the settings with the rules, the scan's allow-list and the age from which recordings are stale.
+        now: the present.
+        played: the interactions that notebooks or tests play, from 0, by the real path of the file; None if they
+            did not run.
+    """
+    opened: dict[Path, tuple[bytes, Contents]] = {}
+    problems: dict[Path, list[Problem]] = {path: list(_incomplete(path)) for path in paths}
+    for path, own in problems.items():
+        try:
+            data = read_bytes(path)
+            if not data.strip():
+                own.append(Problem(path, CORRUPT, "It is empty.", "Delete it, or record it again."))
+                continue
+            opened[path] = data, contents.read(data, source=str(path))
+        except CassetteCorrupt as error:
+            own.append(Problem(path, CORRUPT, error.what, error.next_step))
+    for path, result in _rescrubbed_all(opened, settings).items():
+        problems[path] += _unclean(path, opened[path][1], result)
+    for finding in scan_files(list(problems), settings=settings).findings:
+        problems[finding.path].append(
+            Problem(finding.path, SECRET, f"{finding.kind}.", _TO_SCRUB, finding.line or None)
+        )
+    for path, (_, content) in opened.items():
+        problems[path] += _facts(path, content, settings, now, None if played is None else _of_file(played, path))
+    return [problem for several in problems.values() for problem in several]
+
+
+_TO_SCRUB: Final = "Run toolkit cassettes scrub; if the file was shared, replace the secret."
+
+
+def _incomplete(path: Path) -> Iterator[Problem]:
+    """Yield what an interrupted recording left beside the file."""
+    real = path.resolve()
+    if writer_lock.is_held_elsewhere(real):
+        return  # it is not interrupted
+    part = part_of(path)
+    if part.exists():
+        yield Problem(
+            path,
+            INCOMPLETE,
+            f"{part.name} is left from an interrupted recording with mode all.",
+            f"To use it, rename it to {real.name}; otherwise delete it.",
+        )
+    for left in (*partials(real), *partials(part)):
+        yield Problem(
+            path, INCOMPLETE, f"{left.name} is left from an interrupted write.", "Open the cassette once to remove it."
+        )
+    if any(Journal(file).file.exists() for file in (real, part)):
+        yield Problem(
+            path,
+            SECRET,
+            "An interrupted recording may have left a secret that became known later.",
+            "Open the cassette once to remove it.",
+        )
+
+
+def _rescrubbed_all(
+    opened: Mapping[Path, tuple[bytes, Contents]], settings: Settings
+) -> dict[Path, Rescrubbed | CassetteError]:
+    """Scrub all recordings again; a secret that one of them shows is looked for in the others too."""
+    while True:
+        results: dict[Path, Rescrubbed | CassetteError] = {}
+        known_count = len(REGISTER)
+        for path, (data, content) in opened.items():
+            try:
+                results[path] = rescrubbed(data, content, todays_scrubber(settings), source=path)
+            except CassetteError as error:
+                results[path] = error
+        if len(REGISTER) == known_count:
+            return results
+
+
+def _unclean(path: Path, opened: Contents, result: Rescrubbed | CassetteError) -> Iterator[Problem]:
+    if isinstance(result, SecretLeak):
+        yield Problem(path, SECRET, result.what, "Drop that interaction with toolkit cassettes prune.")
+    elif isinstance(result, CassetteError):
+        yield Problem(path, CORRUPT, result.what, result.next_step)
+    else:
+        for number, counts in result.replacements:
+            kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
+            what = f"Recorded today, this would be replaced: {kinds}."
+            yield Problem(path, RULES, what, _TO_SCRUB, opened.line(number), number + 1)
+
+
+def _facts(
+    path: Path, opened: Contents, settings: Settings, now: datetime, played: AbstractSet[int] | None
+) -> Iterator[Problem]:
+    if opened.is_torn:
+        complete = count_text(len(opened), "interaction")
+        what = f"It ends in an incomplete interaction; {complete} before it can be played."
+        yield Problem(path, INCOMPLETE, what, "Open the cassette once to cut it off, or record it again.")
+    yield from _tokens(path, opened)
+    stale = staleness_text(path, opened.recorded_at, settings.stale_after_days, now)
+    if stale is not None:
+        yield Problem(path, STALE, stale, 'Record it again with mode="all"; toolkit cassettes drift says what changed.')
+    for number in range(len(opened)) if played is not None else ():
+        if number not in played:
+            head = opened.head(number)
+            what = f"Nothing plays {excerpt(head.method, 20)} {excerpt(head.uri, 160)}."
+            next_step = f"Drop it: toolkit cassettes prune {path} {number + 1}"
+            yield Problem(path, UNPLAYED, what, next_step, opened.line(number), number + 1)
+
+
+def _tokens(path: Path, opened: Contents) -> Iterator[Problem]:
+    """Yield the calls that a token authorized whose request is not recorded; the first call of each token."""
+    obtained = {opened.interaction(number).token_obtained for number in opened.token_requests}
+    for number in range(len(opened)):
+        caller = opened.interaction(number).authorized_by
+        if caller is not None and caller.token is not None and caller not in obtained:
+            obtained.add(caller)
+            what = f"The request for token {caller.token} is not recorded: an earlier session obtained the token."
+            yield Problem(
+                path, TOKEN, what, "Nothing needs to be done: calls replay without it.", opened.line(number), number + 1
+            )
+
+
+def _of_file(played: Mapping[Path, AbstractSet[int]], path: Path) -> AbstractSet[int]:
+    return played.get(path.resolve(), frozenset())
+
+
+def failing(problems: Iterable[Problem]) -> list[Problem]:
+    """Return the problems because of which a check fails."""
+    return [problem for problem in problems if problem.fails]

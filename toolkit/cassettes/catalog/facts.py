@@ -1,0 +1,141 @@
+"""What is in a cassette, in a few facts; and which cassettes a folder has."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from toolkit.cassettes.catalog.reading import read_bytes
+from toolkit.cassettes.format import contents, layout
+from toolkit.cassettes.recording.recorder import part_of
+from toolkit.core.errors import CassetteError, ConfigurationError
+from toolkit.core.ledger import EPOCH
+from toolkit.local.settings import Settings, as_settings
+
+SUFFIXES: Final = (".yaml", ".yml", ".json")
+OURS, VCRPY = "toolkit", "vcrpy"
+_PART: Final = ".part"
+_SIGN: Final = b"interactions"  # in every cassette, also of other programs
+
+
+@dataclass(frozen=True, slots=True)
+class CassetteFacts:
+    """What is in a file.
+
+    Attributes:
+        name: the name to open it by: for a file in the project's cassettes folder its name without suffix, else a path.
+        path: the file.
+        size: bytes of the file.
+        interactions: how many there are.
+        environments: names of the environments that were called.
+        recorded_at: when the first interaction was recorded; None if that is not known.
+        last_recorded_at: when the last interaction was recorded; None if that is not known.
+        written_by: "toolkit" or "vcrpy"; "" if it cannot be read as a cassette.
+        is_torn: whether it ends in an incomplete interaction.
+        part: an interrupted recording with mode `all` beside it, or None.
+        problem: why it cannot be read as a cassette; "" if it can.
+    """
+
+    name: str
+    path: Path
+    size: int
+    interactions: int = 0
+    environments: tuple[str, ...] = ()
+    recorded_at: datetime | None = None
+    last_recorded_at: datetime | None = None
+    written_by: str = ""
+    is_torn: bool = False
+    part: Path | None = None
+    problem: str = ""
+
+
+def facts_of(path: Path, settings: Settings) -> CassetteFacts:
+    """Return what is in a file. A file that cannot be read as a cassette has a `problem`."""
+    name = name_of(path, settings)
+    part = part_of(path)
+    beside = part if part.exists() else None
+    try:
+        data = read_bytes(path)
+        if not data.strip():
+            return CassetteFacts(name, path, len(data), part=beside, problem=f"{path} is empty.")
+        opened = contents.read(data, source=str(path))
+        instants = [at for at in _instants(opened) if at not in (None, EPOCH)]
+    except CassetteError as error:
+        size = path.stat().st_size if path.is_file() else 0
+        return CassetteFacts(name, path, size, part=beside, problem=error.what)
+    return CassetteFacts(
+        name,
+        path,
+        len(data),
+        len(opened),
+        tuple(opened.environments),
+        instants[0] if instants else None,
+        instants[-1] if instants else None,
+        VCRPY if opened.is_foreign else OURS,
+        opened.is_torn,
+        beside,
+    )
+
+
+def _instants(opened: contents.Contents) -> Iterator[datetime]:
+    """Yield when the first and the last interaction were recorded."""
+    if opened.recorded_at is not None:
+        yield opened.recorded_at
+    if len(opened) and (last := opened.interaction(len(opened) - 1).recorded_at) is not None:
+        yield last
+
+
+def name_of(path: Path, settings: Settings) -> str:
+    """Return what to type to open a file: its name in the project's cassettes folder, else a path."""
+    folder = settings.cassettes_folder
+    if path.suffix == ".yaml" and "." not in path.stem and path.absolute().parent == folder:
+        return path.stem
+    try:
+        return str(path.absolute().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+def cassettes_in(folder: Path) -> list[Path]:
+    """Return the cassettes in a folder and below it, sorted; hidden folders and other files are left out.
+
+    Raises:
+        ConfigurationError: if there is no such folder.
+    """
+    if not folder.is_dir():
+        raise ConfigurationError(
+            f"There is no folder {folder}.", "Record something first, or name another folder.", about="folder"
+        )
+    files = []
+    for where, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "__pycache__")
+        paths = (Path(where, name) for name in names if not name.startswith("."))
+        files += [path for path in paths if path.suffix in SUFFIXES and _may_be_cassette(path)]
+    return sorted(files)
+
+
+def cassettes_at(place: str | Path | None, settings: Settings | None = None) -> list[Path]:
+    """Return the cassettes that a folder, a file or a name stands for; for None, those of the project.
+
+    Raises:
+        ConfigurationError: if there is no such folder, or it is not a valid name.
+    """
+    from toolkit.cassettes.paths import find_cassette
+
+    if place is None:
+        return cassettes_in(as_settings(settings).cassettes_folder)
+    return cassettes_in(Path(place)) if Path(place).is_dir() else [find_cassette(place, settings)]
+
+
+def _may_be_cassette(path: Path) -> bool:
+    if path.stem.endswith(_PART) and path.with_stem(path.stem.removesuffix(_PART)).exists():
+        return False  # told with the cassette that it was to replace
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return True  # whoever reads it says why not
+    return not data.strip() or layout.is_ours(data) or _SIGN in data

@@ -1,0 +1,181 @@
+"""Scrub a recording again, as if it were recorded today: with the rules of today, and the same gate."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from toolkit.cassettes.catalog.rewriting import rewrite
+from toolkit.cassettes.format import contents
+from toolkit.cassettes.format.contents import Contents, Unparsed
+from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
+from toolkit.cassettes.recording.repair import scrub
+from toolkit.core.errors import SecretLeak
+from toolkit.local.settings import Settings
+from toolkit.scrubbing import gate
+from toolkit.scrubbing.content_encodings import decompress_body
+from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.messages import header_bytes
+from toolkit.scrubbing.rules.model import Rules, project_rules
+from toolkit.scrubbing.scrubber import Scrubber
+
+ADDRESS, PERSONAL, OTHER = "address", "personal data", "other"
+# A placeholder as it is, and as URLs and JSON write it.
+_PLACEHOLDER: Final = re.compile(rb"(?:<|%3[Cc]|\\u003c)([A-Z][A-Z0-9_]{0,60})(?:-[0-9]{1,9})?(?:>|%3[Ee]|\\u003e)")
+_SYMBOLIC: Final = b".svc.invalid"
+
+
+class Replacement(NamedTuple):
+    """What scrubbing again replaces in an interaction.
+
+    Attributes:
+        number: number of the interaction, from 0.
+        counts: how often each kind is replaced, such as ACCESS_TOKEN, ADDRESS or PERSONAL.
+    """
+
+    number: int
+    counts: dict[str, int]
+
+
+class Rescrubbed(NamedTuple):
+    """A recording under today's rules.
+
+    Attributes:
+        data: the bytes of the file. Interactions in which nothing is replaced keep theirs.
+        replacements: what is replaced, by interaction.
+    """
+
+    data: bytes
+    replacements: list[Replacement]
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How often each kind is replaced in the whole file."""
+        return sum((Counter(replacement.counts) for replacement in self.replacements), Counter())
+
+
+def todays_scrubber(settings: Settings, rules: Rules | None = None) -> Scrubber:
+    """Return a scrubber as a session with these settings has it.
+
+    Args:
+        settings: the settings.
+        rules: further rules.
+    """
+    both = project_rules(settings)
+    return Scrubber(
+        KnownSecrets(),
+        addresses=settings.addresses,
+        header_prefix=settings.header_prefix,
+        rules=both | rules if rules else both,
+    )
+
+
+def rescrubbed(data: bytes, opened: Contents, scrubber: Scrubber, *, source: Path | str) -> Rescrubbed:
+    """Scrub all interactions of a file, and let the gate check the result.
+
+    Args:
+        data: the bytes of the file.
+        opened: its interactions.
+        scrubber: see `todays_scrubber`.
+        source: the file, for messages.
+
+    Raises:
+        SecretLeak: if an interaction cannot be checked, or holds a secret that cannot be removed.
+        CassetteCorrupt: if an interaction cannot be read.
+    """
+    scrubber.recall(data)
+    recorded = [opened.interaction(number) for number in range(len(opened))]
+    while True:
+        known_count = len(scrubber.known)
+        safe = [scrub(interaction, scrubber)[0] for interaction in recorded]
+        if len(scrubber.known) == known_count:  # otherwise others may hold a secret that has become known
+            break
+    changed = [number for number, pair in enumerate(zip(recorded, safe, strict=True)) if pair[0] != pair[1]]
+    result = _written(data, opened, safe, changed)
+    gate.check(result, scrubber.known, where=f"{source}, scrubbed again,")
+    return Rescrubbed(
+        result, [Replacement(number, _counts(recorded[number], safe[number], scrubber)) for number in changed]
+    )
+
+
+def rescrub(path: Path, scrubber: Scrubber) -> Rescrubbed:
+    """Scrub a file again, in one step.
+
+    Raises:
+        ConfigurationError: if it is JSON.
+        CassetteBusy: if somebody is recording to it.
+        SecretLeak: if it holds a secret that cannot be removed; nothing was changed.
+        CassetteError: if it cannot be read or written.
+    """
+    results: list[Rescrubbed] = []
+
+    def change(data: bytes) -> bytes:
+        results.append(rescrubbed(data, contents.read(data, source=str(path)), scrubber, source=path))
+        return results[-1].data
+
+    rewrite(path, scrubber, change)
+    return results[-1]
+
+
+def safe_to_show(interaction: Interaction, scrubber: Scrubber) -> Interaction:
+    """Return an interaction as it would be recorded today. A body that cannot be checked is left out."""
+    try:
+        return scrub(interaction, scrubber)[0]
+    except SecretLeak:
+        request, response = interaction.request._replace(body=b""), interaction.response._replace(body=b"")
+        return scrub(interaction._replace(request=request, response=response), scrubber)[0]
+
+
+def _written(data: bytes, opened: Contents, safe: list[Interaction], changed: list[int]) -> bytes:
+    if not isinstance(opened, Unparsed):
+        if opened.is_foreign or changed:
+            return HEADER + b"".join(map(encode, safe)) if safe else b""
+        return data
+    if not changed and not opened.is_torn:
+        return data
+    replaced, items = set(changed), opened.layout.items
+    pieces = [
+        encode(safe[number]) if number in replaced else opened.layout.data[item.start : item.end]
+        for number, item in enumerate(items)
+    ]
+    return HEADER + b"".join(piece if piece.endswith(b"\n") else piece + b"\n" for piece in pieces) if pieces else b""
+
+
+def _counts(before: Interaction, after: Interaction, scrubber: Scrubber) -> dict[str, int]:
+    old, new = _texts(before), _texts(after)
+    kinds = _placeholders(new)
+    kinds.subtract(_placeholders(old))
+    kinds[ADDRESS] = new.count(_SYMBOLIC) - old.count(_SYMBOLIC)
+    kinds[PERSONAL] = len(_personal(before, scrubber) - _personal(after, scrubber))
+    counts = {kind: count for kind, count in kinds.items() if count > 0}
+    return counts or {OTHER: 1}
+
+
+def _personal(interaction: Interaction, scrubber: Scrubber) -> set[str]:
+    messages = (interaction.request, interaction.response)
+    return {value for message in messages for value in scrubber.stand_ins_in(message)}
+
+
+def _placeholders(text: bytes) -> Counter[str]:
+    return Counter(kind.decode("ascii") for kind in _PLACEHOLDER.findall(text))
+
+
+def _texts(interaction: Interaction) -> bytes:
+    return b"\n".join(_parts(interaction))
+
+
+def _parts(interaction: Interaction) -> Iterator[bytes]:
+    request, response = interaction.request, interaction.response
+    yield request.uri.encode("utf-8", "surrogatepass")
+    for message in (request, response):
+        yield from (header_bytes(value) for _, value in message.headers)
+        try:
+            yield decompress_body(message.headers, message.body)
+        except SecretLeak:
+            yield message.body
+    yield response.reason.encode("utf-8", "surrogatepass")
+    if interaction.failure is not None:
+        yield interaction.failure.message.encode("utf-8", "surrogatepass")

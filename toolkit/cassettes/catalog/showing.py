@@ -1,0 +1,170 @@
+"""Show what is in a recording: a row for each interaction, and one interaction in full."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from toolkit.cassettes.catalog.rescrubbing import safe_to_show
+from toolkit.cassettes.format.contents import Contents
+from toolkit.cassettes.format.interactions import Interaction
+from toolkit.core.errors import SecretLeak
+from toolkit.core.escaping import excerpt, masked, printable
+from toolkit.core.ledger import EPOCH, Authorization
+from toolkit.core.patterns import compiled
+from toolkit.scrubbing.content_encodings import decompress_body
+from toolkit.scrubbing.messages import HeaderList
+from toolkit.scrubbing.scrubber import Scrubber
+
+EXCERPT: Final = 2_000  # characters of a body
+_LONGEST_URI, _LONGEST_VALUE, _LONGEST_METHOD = 2_000, 500, 40  # characters
+_LARGEST_JSON: Final = 1 << 20  # bytes of a body that is laid out for reading
+_DEEPEST: Final = 40  # levels that are indented
+_TOKEN: Final = r'[{}\[\],:]|"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^\s{}\[\],:"]++'
+
+
+@dataclass(frozen=True, slots=True)
+class InteractionRow:
+    """One interaction in a row. All texts are safe to show, and without the secrets of a file that was not scrubbed.
+
+    Attributes:
+        number: from 1.
+        recorded: when it was recorded, or None.
+        method, uri: the request.
+        status: status of the response; 599 if none came.
+        failure: why no answer came; "" if one did.
+        elapsed: seconds to the end of the body, or None.
+        size: bytes of the body of the response.
+        environment, profile: who called; "" if that is not known.
+        token: number of the token that authorized the call, or None.
+        is_token_request: whether it requests a token.
+        tries: how often it was sent.
+        ended_early: whether the caller closed the body before its end.
+        line: its first line in the file, from 1, or None.
+    """
+
+    number: int
+    recorded: datetime | None
+    method: str
+    uri: str
+    status: int
+    failure: str
+    elapsed: float | None
+    size: int
+    environment: str
+    profile: str
+    token: int | None
+    is_token_request: bool
+    tries: int
+    ended_early: bool
+    line: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A request or a response for the eye.
+
+    Attributes:
+        headers: names and values.
+        body: the beginning of the body as text, decompressed; JSON with one member a line.
+        size: bytes of the body as recorded.
+        is_cut: whether the body goes on.
+    """
+
+    headers: tuple[tuple[str, str], ...]
+    body: str
+    size: int
+    is_cut: bool
+
+
+def rows_of(opened: Contents, scrubber: Scrubber) -> list[InteractionRow]:
+    """Return a row for each interaction."""
+    return [row_of(opened, number, scrubber) for number in range(len(opened))]
+
+
+def row_of(opened: Contents, number: int, scrubber: Scrubber) -> InteractionRow:
+    """Return the row of an interaction, by its number from 0."""
+    interaction = opened.interaction(number)
+    uri = safe_to_show(interaction, scrubber).request.uri
+    caller: Authorization | None = interaction.authorized_by or interaction.token_obtained
+    return InteractionRow(
+        number + 1,
+        None if interaction.recorded_at == EPOCH else interaction.recorded_at,
+        excerpt(interaction.request.method, _LONGEST_METHOD),
+        excerpt(uri, _LONGEST_URI),
+        interaction.response.status,
+        interaction.failure.type if interaction.failure else "",
+        None if interaction.elapsed is None else interaction.elapsed.total_seconds(),
+        len(interaction.response.body),
+        str(caller.environment) if caller else "",
+        excerpt(caller.profile, _LONGEST_VALUE) if caller else "",
+        caller.token if caller else None,
+        interaction.token_obtained is not None,
+        interaction.tries,
+        interaction.ended_early,
+        opened.line(number),
+    )
+
+
+def messages_of(interaction: Interaction, scrubber: Scrubber, characters: int = EXCERPT) -> tuple[Message, Message]:
+    """Return request and response of an interaction as they would be recorded today."""
+    safe = safe_to_show(interaction, scrubber)
+    request, response = safe.request, safe.response
+    sizes = len(interaction.request.body), len(interaction.response.body)
+    return (
+        _message(request.headers, request.body, sizes[0], characters),
+        _message(response.headers, response.body, sizes[1], characters),
+    )
+
+
+def _message(headers: HeaderList, body: bytes, size: int, characters: int) -> Message:
+    shown = tuple((excerpt(name, _LONGEST_VALUE), excerpt(value, _LONGEST_VALUE)) for name, value in headers)
+    text = _text_of(headers, body) if body else ("" if not size else f"{size:,} bytes that cannot be shown safely")
+    text = masked(printable(text))
+    return Message(shown, text[:characters], size, len(text) > characters)
+
+
+def _text_of(headers: HeaderList, body: bytes) -> str:
+    try:
+        plain = decompress_body(headers, body)
+        text = plain.decode("utf-8")
+    except (SecretLeak, UnicodeDecodeError):
+        kind = next((value for name, value in headers if name.lower() == "content-type"), "")
+        return f"{len(body):,} bytes{f' of {excerpt(kind, 80)}' if kind else ''}"
+    if len(plain) > _LARGEST_JSON:
+        return text
+    return laid_out(text) if _is_nested_json(plain) else text
+
+
+def _is_nested_json(plain: bytes) -> bool:
+    try:
+        return plain.lstrip()[:1] in (b"{", b"[") and len(plain) <= _LARGEST_JSON and bool(json.loads(plain))
+    except (ValueError, RecursionError):
+        return False
+
+
+def laid_out(text: str) -> str:
+    """Return JSON with one member or item a line; names, texts and numbers stay as they are written."""
+    pieces: list[str] = []
+    depth = 0
+    is_empty = True  # nothing since the last opening bracket
+    for token in compiled(_TOKEN).findall(text):
+        if token in "}]":
+            depth -= 1
+            pieces.append(token if is_empty else _new_line(depth) + token)
+        else:
+            pieces.append((_new_line(depth) if is_empty and depth else "") + token)
+        is_empty = token in "{["
+        if is_empty:
+            depth += 1
+        elif token == ",":
+            pieces.append(_new_line(depth))
+        elif token == ":":
+            pieces[-1] = ": "
+    return "".join(pieces)
+
+
+def _new_line(depth: int) -> str:
+    return "\n" + "  " * min(depth, _DEEPEST)

@@ -1,0 +1,83 @@
+"""`toolkit cassettes diff`: what changed from one recording of a story to another."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated, Final
+
+import typer
+
+from toolkit.cassettes.catalog.comparing import KINDS, RecordingChange, compare_recordings
+from toolkit.cassettes.catalog.reading import read_cassette
+from toolkit.cassettes.catalog.rescrubbing import todays_scrubber
+from toolkit.cli import terminal
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.escaping import excerpt
+from toolkit.core.words import count_text, nearest
+from toolkit.local.settings import Settings
+
+EPILOG: Final = terminal.examples(
+    "toolkit cassettes diff accounts-monday accounts-friday",
+    "toolkit cassettes diff old.yaml new.yaml --fail-on removed,type,status",
+)
+_EXIT_CHANGED: Final = 1
+_MOST_CHANGES: Final = 200  # printed; the JSON has all
+
+
+def diff(
+    old: Annotated[str, typer.Argument(help="Name or path of the old recording.")],
+    new: Annotated[str, typer.Argument(help="Name or path of the new recording of the same story.")],
+    fail_on: Annotated[str, typer.Option(help=f"Kinds of changes that fail, of {','.join(KINDS)}.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Say what changed from one recording of a story to another.
+
+    Calls are paired by environment, profile, method, URI and body, and repeated calls by their order. Compared are the
+    status, the members of JSON and their types, the media type of other bodies, and the time if it at least doubled or
+    halved. Values are not compared: they differ on any day.
+
+    Exit status: 0, also if there are changes; 1 if there is a change of a kind in --fail-on; 2 if a recording cannot
+    be read.
+    """
+    with terminal.errors_exit_with(2):
+        failing = _kinds(fail_on)
+        settings = Settings.load()
+        opened = [read_cassette(cassette, settings).contents for cassette in (old, new)]
+        changes = compare_recordings(*opened, todays_scrubber(settings))
+    if as_json:
+        terminal.print_json({"old": old, "new": new, "changes": [change._asdict() for change in changes]})
+    else:
+        _print_changes(changes)
+    if any(change.kind in failing for change in changes):
+        raise typer.Exit(_EXIT_CHANGED)
+
+
+def _kinds(text: str) -> set[str]:
+    kinds = {kind.strip() for kind in text.split(",")} - {""}
+    for kind in sorted(kinds.difference(KINDS)):
+        likely = nearest(kind, KINDS)
+        raise ConfigurationError(
+            f"There is no kind of change {excerpt(kind, 40)!r}.",
+            f"Did you mean {likely}?" if likely else f"The kinds are {', '.join(KINDS)}.",
+            about="fail_on",
+        )
+    return kinds
+
+
+def _print_changes(changes: list[RecordingChange]) -> None:
+    console = Console()
+    if not changes:
+        console.print("Nothing changed: the same calls, with answers of the same status and shape.")
+        return
+    table = terminal.folding_table("kind", "calls", "request", "place", "before", "after")
+    for change in changes[:_MOST_CHANGES]:
+        numbers = " → ".join("-" if number is None else str(number) for number in (change.old, change.new))
+        request = f"{change.method} {terminal.short_uri(change.uri)}"
+        cells = (change.kind, numbers, request, change.place or "whole call", change.before or "", change.after or "")
+        table.add_row(*map(terminal.escape, cells))
+    console.print(table, highlight=False)
+    if len(changes) > _MOST_CHANGES:
+        console.print(f"[dim]… {count_text(len(changes) - _MOST_CHANGES, 'more change')}; --json has all[/]")
+    counts = Counter(change.kind for change in changes)
+    parts = ", ".join(f"{counts[kind]:,} {kind}" for kind in KINDS if counts[kind])
+    console.print(f"\n{count_text(len(changes), 'change')}: {parts}", highlight=False)

@@ -1,0 +1,146 @@
+"""`toolkit cassettes prune` and `scrub`: drop interactions from a recording, or scrub it again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from toolkit.cassettes.catalog.pruning import prune as prune_file
+from toolkit.cassettes.catalog.pruning import without
+from toolkit.cassettes.catalog.reading import read_cassette
+from toolkit.cassettes.catalog.rescrubbing import rescrub, rescrubbed, todays_scrubber
+from toolkit.cassettes.catalog.rewriting import check_rewritable
+from toolkit.cassettes.catalog.selecting import matching_calls, parse_numbers, with_token_requests
+from toolkit.cassettes.catalog.showing import InteractionRow, row_of
+from toolkit.cli import terminal
+from toolkit.cli.cassettes_check import PlayLogOption, UnplayedOption, plays
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.words import count_text
+from toolkit.local.settings import Settings
+
+PRUNE_EPILOG: Final = terminal.examples(
+    "toolkit cassettes prune tour 3 5-7",
+    "toolkit cassettes prune tour --unplayed notebooks/ --yes",
+    "toolkit cassettes prune tour --method POST --uri '*/orders*' --yes",
+)
+SCRUB_EPILOG: Final = terminal.examples("toolkit cassettes scrub tour --dry-run", "toolkit cassettes scrub old.yaml")
+
+
+def prune(
+    name: Annotated[str, typer.Argument(help="Name of a cassette, or a path.")],
+    numbers: Annotated[
+        list[str] | None, typer.Argument(help="Interactions to drop: numbers such as 3, ranges such as 5-7.")
+    ] = None,
+    method: Annotated[str | None, typer.Option(help="Drop calls of this method.")] = None,
+    uri: Annotated[
+        str | None, typer.Option(help="Drop calls whose URI or path fits; * stands for any text. Quote it.")
+    ] = None,
+    unplayed: UnplayedOption = None,
+    play_log: PlayLogOption = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Write the file; otherwise it is only shown what goes.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Drop interactions from a recording: by number, and calls that fit all other conditions together.
+
+    Without --yes, only shows what would go. A token request goes with the last of its calls. The other interactions
+    keep their bytes; a recording of stock vcrpy is scrubbed and rewritten as one of ours.
+
+    Exit status: 0; 2 if nothing fits, nothing would be left, or somebody is recording to the file.
+    """
+    with terminal.errors_exit_with(2):
+        settings = Settings.load()
+        opened = read_cassette(name, settings)
+        check_rewritable(opened.path)
+        content, scrubber = opened.contents, todays_scrubber(settings)
+        if not numbers and method is None and uri is None and not unplayed and play_log is None:
+            raise ConfigurationError(
+                "Nothing says what to drop.", "Give numbers, or --unplayed, --method or --uri.", about="numbers"
+            )
+        played = plays(unplayed, play_log)
+        own = None if played is None else played.get(opened.path.resolve(), frozenset())
+        dropped = parse_numbers(numbers or (), len(content)) | matching_calls(
+            content, method=method, uri=uri, played=own
+        )
+        if not dropped:
+            raise ConfigurationError(
+                f"No interaction of {name} fits, so there is nothing to drop.",
+                f"See what is in it: toolkit cassettes show {name}",
+                about="numbers",
+            )
+        dropped = with_token_requests(content, dropped)
+        without(opened.data, dropped, scrubber, source=str(opened.path))
+        rows = [row_of(content, number, scrubber) for number in sorted(dropped)]
+        if yes:
+            prune_file(opened.path, dropped, scrubber)
+    left = len(content) - len(dropped)
+    if as_json:
+        report = [{"number": row.number, "method": row.method, "uri": row.uri, "status": row.status} for row in rows]
+        terminal.print_json({"path": str(opened.path), "dropped": report, "kept": left, "is_written": yes})
+    else:
+        _print_dropped(rows, left, opened.path, is_written=yes)
+
+
+def _print_dropped(rows: list[InteractionRow], left: int, path: Path, *, is_written: bool) -> None:
+    console = Console()
+    table = terminal.folding_table("", "request", "status")
+    for row in rows:
+        note = " (its calls go too)" if row.is_token_request else ""
+        cells = (str(row.number), f"{row.method} {terminal.short_uri(row.uri)}{note}", str(row.status))
+        table.add_row(*map(terminal.escape, cells))
+    console.print(table, highlight=False)
+    count = count_text(len(rows), "interaction")
+    if is_written:
+        text = f"Dropped {count} of {path}; {left:,} {'is' if left == 1 else 'are'} left."
+    else:
+        text = f"{count} would go, {left:,} would be left. Nothing was changed: add --yes to drop them."
+    console.print(f"\n{terminal.escape(text)}", highlight=False, soft_wrap=True)
+
+
+def scrub(
+    name: Annotated[str, typer.Argument(help="Name of a cassette, or a path.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be replaced.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Scrub a recording again, as if it were recorded today: with the rules of toolkit.toml, and the same checks.
+
+    Says what was replaced, by kind. Interactions in which nothing is replaced keep their bytes; a recording of stock
+    vcrpy is rewritten as one of ours. If the file was shared, replace the secrets that were in it: scrubbing does not
+    call them back, nor does it change what git remembers.
+
+    Exit status: 0; 2 if a secret cannot be removed, or somebody is recording to the file. Then nothing is changed.
+    """
+    with terminal.errors_exit_with(2):
+        settings = Settings.load()
+        opened = read_cassette(name, settings)
+        check_rewritable(opened.path)
+        scrubber = todays_scrubber(settings)
+        if dry_run:
+            result = rescrubbed(opened.data, opened.contents, scrubber, source=opened.path)
+        else:
+            result = rescrub(opened.path, scrubber)
+    counts = result.counts
+    if as_json:
+        terminal.print_json(
+            {
+                "path": str(opened.path),
+                "interactions": len(result.replacements),
+                "replaced": dict(sorted(counts.items())),
+                "is_written": not dry_run,
+            }
+        )
+        return
+    console = Console()
+    if not result.replacements:
+        console.print("There is nothing to replace: it is as it would be recorded today.")
+        return
+    table = terminal.folding_table("kind", "replaced")
+    for kind, count in sorted(counts.items()):
+        table.add_row(terminal.escape(kind), f"{count:,}")
+    console.print(table, highlight=False)
+    where = f"{count_text(len(result.replacements), 'interaction')} of {opened.path}"
+    text = f"Nothing was changed: this would be replaced in {where}." if dry_run else f"Replaced in {where}."
+    console.print(f"\n{terminal.escape(text)}", highlight=False, soft_wrap=True)

@@ -1,0 +1,132 @@
+"""`toolkit cassettes show`: the interactions of a recording, or one of them in full."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Any, Final
+
+import typer
+from rich.console import Console
+
+from toolkit.cassettes.catalog.facts import facts_of
+from toolkit.cassettes.catalog.reading import Opened, read_cassette
+from toolkit.cassettes.catalog.rescrubbing import todays_scrubber
+from toolkit.cassettes.catalog.selecting import parse_numbers
+from toolkit.cassettes.catalog.showing import EXCERPT, InteractionRow, Message, messages_of, row_of, rows_of
+from toolkit.cli import terminal
+from toolkit.core.ledger import instant_text
+from toolkit.core.words import count_text, date_text, instant_words
+from toolkit.local.settings import Settings
+from toolkit.scrubbing.scrubber import Scrubber
+
+EPILOG: Final = terminal.examples(
+    "toolkit cassettes show tour",
+    "toolkit cassettes show tour 3",
+    "toolkit cassettes show tests/cassettes/login.yaml --json",
+)
+
+
+def show(
+    name: Annotated[str, typer.Argument(help="Name of a cassette, or a path.")],
+    numbers: Annotated[
+        list[str] | None, typer.Argument(help="Interactions to show in full: numbers such as 3, ranges such as 5-7.")
+    ] = None,
+    characters: Annotated[int, typer.Option(min=0, help="Characters to show of each body.")] = EXCERPT,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Show the interactions of a recording, or some of them in full, with headers and the beginning of each body.
+
+    What is shown is what would be recorded today: secrets in a file that was recorded without scrubbing are not shown.
+
+    Exit status: 0; 2 if there is no such cassette or interaction.
+    """
+    with terminal.errors_exit_with(2):
+        settings = Settings.load()
+        opened = read_cassette(name, settings)
+        scrubber = todays_scrubber(settings)
+        scrubber.recall(opened.data)
+        chosen = sorted(parse_numbers(numbers or (), len(opened.contents)))
+        if as_json:
+            shown = [_full_report(opened, number, scrubber, characters) for number in chosen]
+            terminal.print_json(shown if numbers else [_report(row) for row in rows_of(opened.contents, scrubber)])
+            return
+        console = Console()
+        if not numbers:
+            _print_table(console, opened, scrubber, settings)
+        for number in chosen:
+            _print_full(console, opened, number, scrubber, characters)
+
+
+def _print_table(console: Console, opened: Opened, scrubber: Scrubber, settings: Settings) -> None:
+    facts = facts_of(opened.path, settings)
+    parts = [count_text(facts.interactions, "interaction"), terminal.size_text(facts.size)]
+    parts += [", ".join(facts.environments)] if facts.environments else []
+    parts += [f"recorded {date_text(facts.recorded_at)}"] if facts.recorded_at else []
+    parts += ["written by vcrpy: shown as it would be recorded today"] if opened.contents.is_foreign else []
+    console.print(f"[bold]{terminal.escape(facts.name)}[/]: {'; '.join(parts)}\n", highlight=False)
+    table = terminal.folding_table("", "request", "status", "seconds", "size", "by", "token")
+    for row in rows_of(opened.contents, scrubber):
+        cells = (
+            str(row.number),
+            f"{row.method} {terminal.short_uri(row.uri)}",
+            row.failure or str(row.status),
+            "" if row.elapsed is None else f"{row.elapsed:.3f}",
+            terminal.size_text(row.size) + (", ended early" if row.ended_early else ""),
+            row.profile,
+            "" if row.token is None else f"{'gets ' if row.is_token_request else ''}{row.token}",
+        )
+        table.add_row(*map(terminal.escape, cells))
+    console.print(table, highlight=False)
+    if facts.is_torn:
+        terminal.print_warning("The file ends in an incomplete interaction, which is not shown.")
+
+
+def _print_full(console: Console, opened: Opened, number: int, scrubber: Scrubber, characters: int) -> None:
+    row = row_of(opened.contents, number, scrubber)
+    interaction = opened.contents.interaction(number)
+    request, response = messages_of(interaction, scrubber, characters)
+    console.print(f"\n[bold]Interaction {row.number}[/]{terminal.escape(_noted(row))}", highlight=False, soft_wrap=True)
+    _print_line(console, f"{row.method} {row.uri}", "cyan")
+    _print_message(console, request)
+    console.print()
+    answer = f"{interaction.response.status} {interaction.response.reason} {interaction.response.http_version}".strip()
+    _print_line(console, f"no answer: {row.failure}" if row.failure else answer, "cyan")
+    _print_message(console, response)
+
+
+def _noted(row: InteractionRow) -> str:
+    """Return what the recorder noted about an interaction."""
+    parts = [instant_words(row.recorded)] if row.recorded else []
+    parts += [f"{row.elapsed:.3f} s"] if row.elapsed is not None else []
+    parts += [f"{row.environment}, profile {row.profile}"] if row.environment else []
+    if row.token is not None:
+        parts.append(f"{'requests ' if row.is_token_request else ''}token {row.token}")
+    parts += [f"sent {row.tries} times"] if row.tries > 1 else []
+    parts += ["ended early by the caller"] if row.ended_early else []
+    parts += [f"line {row.line}"] if row.line else []
+    return f": {'; '.join(parts)}" if parts else ""
+
+
+def _print_message(console: Console, message: Message) -> None:
+    for name, value in message.headers:
+        _print_line(console, f"{name}: {value}", "dim")
+    if message.body:
+        console.print()
+        _print_line(console, message.body)
+    if message.is_cut:
+        console.print(f"[dim]… the body has {terminal.size_text(message.size)}; --characters shows more[/]")
+
+
+def _print_line(console: Console, text: str, style: str = "") -> None:
+    console.print(terminal.escape(text), style=style or None, highlight=False, soft_wrap=True)
+
+
+def _report(row: InteractionRow) -> dict[str, Any]:
+    return {name: instant_text(value) if isinstance(value, datetime) else value for name, value in asdict(row).items()}
+
+
+def _full_report(opened: Opened, number: int, scrubber: Scrubber, characters: int) -> dict[str, Any]:
+    request, response = messages_of(opened.contents.interaction(number), scrubber, characters)
+    report = _report(row_of(opened.contents, number, scrubber))
+    return {**report, "request": asdict(request), "response": asdict(response)}
