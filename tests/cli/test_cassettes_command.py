@@ -48,7 +48,7 @@ def test_diff(record, interaction):
     assert "Nothing changed" in run("diff", "old", "old")
     shown = run("diff", "old", "new")
     assert "3 changes: 1 added, 1 removed, 1 type" in shown
-    assert "GET broker/gone (2 → -)" in shown
+    assert "removed  2 → -  GET broker/gone" in shown
     report = json.loads(run("diff", "old", "new", "--json"))
     assert [(entry["kind"], entry["old"], entry["new"]) for entry in report["changes"]] == [
         ("removed", 2, None),

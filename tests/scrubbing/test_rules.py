@@ -299,3 +299,13 @@ def test_rules_of_another_type(tmp_path, rules):
     """Rules of another type are refused at once, since nothing would be scrubbed."""
     with pytest.raises(ConfigurationError, match="are Rules, not"):
         Cassette(tmp_path / "tour.yaml", rules=rules)
+
+
+def test_placeholders_are_not_elements(interaction):
+    """What was scrubbed before stays as it is, although a placeholder looks like an element; elements are replaced."""
+    json_body = b'{"nickname":"<NICKNAME>","note":"of <NICKNAME-2>, or","id":"<MATCH>"}'
+    assert scrubbed(interaction, json_body, names=["nickname"]) == json_body
+    xml = b"<a><NICKNAME>Ann Example</NICKNAME> <NICKNAME>Bob</NICKNAME></a>"
+    result = scrubbed(interaction, xml, "application/xml", names=["nickname"])
+    assert b"Ann" not in result
+    assert b"Bob" not in result

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from toolkit.cassettes.catalog.facts import CassetteFacts, cassettes_at, facts_of
 from toolkit.cassettes.staleness import age_of, is_stale, staleness_text
 from toolkit.cli import cassettes_check, cassettes_diff, cassettes_rewriting, cassettes_show, terminal
 from toolkit.core.clock import SystemClock
 from toolkit.core.ledger import instant_text
-from toolkit.core.words import count_text, date_text
 from toolkit.local.settings import Settings
 
 app = typer.Typer(
@@ -35,7 +35,7 @@ def list_(
     folder: Annotated[str | None, typer.Argument(help="By default the cassettes folder of the project.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """List the recordings in a folder: environment, interactions, age, size, who wrote them, and whether they are clean.
+    """List the recordings in a folder: environment, calls, age, size, who wrote them, and whether they are clean.
 
     Clean means what `toolkit cassettes check` means, apart from age. Nothing is changed.
 
@@ -77,10 +77,10 @@ def list_(
         at, age = entry.recorded_at, age_of(entry.recorded_at, now)
         cells = (
             entry.name,
-            ", ".join(entry.environments),
+            "\n".join(entry.environments),
             f"{entry.interactions:,}",
-            date_text(at) if at is not None and age is not None else "",
-            "" if age is None else count_text(age.days, "day"),
+            at.date().isoformat() if at is not None and age is not None else "",
+            "" if age is None else f"{age.days:,} d",
             terminal.size_text(entry.size),
             entry.written_by,
             _state(entry, is_clean=entry.path not in unclean),

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Annotated, Final
 
 import typer
+from rich.console import Console
 
 from toolkit.cassettes.catalog.comparing import KINDS, RecordingChange, compare_recordings
 from toolkit.cassettes.catalog.reading import read_cassette

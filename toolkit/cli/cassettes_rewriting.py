@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Final
 
 import typer
+from rich.console import Console
 
 from toolkit.cassettes.catalog.pruning import prune as prune_file
 from toolkit.cassettes.catalog.pruning import without

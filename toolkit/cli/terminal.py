@@ -82,11 +82,6 @@ def print_next_steps(console: Console, steps: Iterable[tuple[str, str]]) -> None
         console.print(f"  [cyan]{escape(command.ljust(width))}[/]  {escape(effect)}", highlight=False, soft_wrap=True)
 
 
-def new_console() -> Console:
-    """Return the console of standard output."""
-    return Console()
-
-
 def short_uri(uri: str) -> str:
     """Return a URI without the parts that all symbolic addresses share."""
     return uri.removeprefix("https://").replace(".svc.invalid/", "/", 1)

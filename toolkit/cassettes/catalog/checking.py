@@ -91,12 +91,11 @@ def check_files(
             opened[path] = data, contents.read(data, source=str(path))
         except CassetteCorrupt as error:
             own.append(Problem(path, CORRUPT, error.what, error.next_step))
+    for finding in scan_files(list(problems), settings=settings).findings:
+        what = f"{finding.kind[:1].upper()}{finding.kind[1:]}{f' in {finding.place}' if finding.place else ''}."
+        problems[finding.path].append(Problem(finding.path, SECRET, what, _TO_SCRUB, finding.line or None))
     for path, result in _rescrubbed_all(opened, settings).items():
         problems[path] += _unclean(path, opened[path][1], result)
-    for finding in scan_files(list(problems), settings=settings).findings:
-        problems[finding.path].append(
-            Problem(finding.path, SECRET, f"{finding.kind}.", _TO_SCRUB, finding.line or None)
-        )
     for path, (_, content) in opened.items():
         problems[path] += _facts(path, content, settings, now, None if played is None else _of_file(played, path))
     return [problem for several in problems.values() for problem in several]

@@ -22,7 +22,7 @@ EXCERPT: Final = 2_000  # characters of a body
 _LONGEST_URI, _LONGEST_VALUE, _LONGEST_METHOD = 2_000, 500, 40  # characters
 _LARGEST_JSON: Final = 1 << 20  # bytes of a body that is laid out for reading
 _DEEPEST: Final = 40  # levels that are indented
-_TOKEN: Final = r'[{}\[\],:]|"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^\s{}\[\],:"]++'
+_PART: Final = r'[{}\[\],:]|"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^\s{}\[\],:"]++'
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,18 +150,18 @@ def laid_out(text: str) -> str:
     pieces: list[str] = []
     depth = 0
     is_empty = True  # nothing since the last opening bracket
-    for token in compiled(_TOKEN).findall(text):
-        if token in "}]":
+    for part in compiled(_PART).findall(text):
+        if part in "}]":
             depth -= 1
-            pieces.append(token if is_empty else _new_line(depth) + token)
+            pieces.append(part if is_empty else _new_line(depth) + part)
         else:
-            pieces.append((_new_line(depth) if is_empty and depth else "") + token)
-        is_empty = token in "{["
+            pieces.append((_new_line(depth) if is_empty and depth else "") + part)
+        is_empty = part in "{["
         if is_empty:
             depth += 1
-        elif token == ",":
+        elif part == ",":
             pieces.append(_new_line(depth))
-        elif token == ":":
+        elif part == ":":
             pieces[-1] = ": "
     return "".join(pieces)
 
