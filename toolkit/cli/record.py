@@ -1,82 +1,231 @@
-"""`toolkit record`: record calls without their secrets."""
+"""`toolkit record`: record the accounts call, or other GET requests, without their secrets."""
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import Annotated, Final
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Annotated, Final, NamedTuple
 
+import httpx
 import typer
 from rich.console import Console
 
-from toolkit.cassettes.paths import find_cassette
+from toolkit.cassettes.cassette import Cassette
+from toolkit.cassettes.recording.recorder import part_of
 from toolkit.cli import terminal
-from toolkit.core.document import Environment
-from toolkit.core.errors import CassetteError, ConfigurationError, ToolkitError
+from toolkit.core.document import Environment, Interface
+from toolkit.core.errors import CassetteError, ConfigurationError, ServiceError, TabulationError, ToolkitError
+from toolkit.core.escaping import excerpt
+from toolkit.core.words import count_text
+from toolkit.session.pages import Pages
 from toolkit.session.session import Session
 
 EPILOG: Final = terminal.examples(
     "toolkit record mine --practice",
     "toolkit record accounts-today --environment broker-live",
-    "toolkit record accounts-today --environment paper --credentials research --mode all",
+    "toolkit record quotes '/v2/practice/quotes?symbols=ALFA' --interface market_data --practice",
+    "toolkit record accounts-today /v2/orders /v2/positions --environment paper --mode new_episodes",
 )
 _RECORDING_MODES: Final = ("once", "new_episodes", "all")
+_INTERFACES: Final = tuple(str(interface) for interface in Interface if interface is not Interface.AUTH)
+_PRACTICE_PROFILES: Final = {"broker-live": "broker-secret", "broker-sandbox": "sandbox-secret"}
+
+
+class _Call(NamedTuple):
+    """A path to read.
+
+    Attributes:
+        path: the path, with its query.
+        interface: its interface; None for that of the accounts call.
+        all_pages: whether the pages after the first are read, too.
+    """
+
+    path: str
+    interface: str | None
+    all_pages: bool
 
 
 def record(
     name: Annotated[str, typer.Argument(help="Name of the cassette, in the project's cassettes folder, or a path.")],
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PATH]...", help="Paths to GET, such as /v2/positions; by default the accounts call."),
+    ] = None,
     environment: Annotated[Environment | None, typer.Option("--environment", "-e", help="Environment to call.")] = None,
+    interface: Annotated[
+        str | None,
+        typer.Option(help=f"Interface of the paths: {', '.join(_INTERFACES)}; by default that of the accounts call."),
+    ] = None,
+    all_pages: Annotated[bool, typer.Option("--pages", help="Read all pages of each path, as tk.pages does.")] = False,
     credentials: Annotated[str | None, typer.Option(help="Name of saved credentials.")] = None,
     with_practice: Annotated[bool, typer.Option("--practice", help="Record against the practice service.")] = False,
-    mode: Annotated[str, typer.Option(help=f"{', '.join(_RECORDING_MODES)} (vcrpy's record modes).")] = "once",
+    mode: Annotated[
+        str,
+        typer.Option(help="once: a new recording; new_episodes: add to one what it does not have; all: replace it."),
+    ] = "once",
 ) -> None:
-    """Record the accounts call without its secrets, to replay it without network and credentials."""
-    console = Console()
-    if mode not in _RECORDING_MODES:
-        raise ConfigurationError(
-            f"The mode {mode!r} does not record.",
-            f"Choose one of {', '.join(_RECORDING_MODES)}.",
-            about="mode",
-        )
-    if with_practice:
-        from toolkit.practice_service import practice as start_practice  # its server is an extra
+    """Record calls without their secrets, to replay them without network and credentials.
 
-        caller = environment or Environment.BROKER_SANDBOX
-        profile = {"broker-live": "broker-secret", "broker-sandbox": "sandbox-secret"}.get(caller, str(caller))
-        with (
-            start_practice() as service,
-            Session(
-                credentials=service.credentials[profile], settings=service.settings, cassette=name, mode=mode
-            ) as session,
-        ):
-            _record(console, session, name)
-        return
-    if environment is None:
+    Without PATH that is the accounts call. Only GET requests are sent, to the environment's own addresses. If one of
+    them is refused, a new recording is not kept.
+    """
+    calls = [_Call(path, interface, all_pages) for path in paths or ()]
+    _check(mode, interface, calls)
+    if environment is None and not with_practice:
         raise ConfigurationError(
             "The environment to record is missing.",
             f"Add --environment with one of {', '.join(Environment)}, or --practice.",
             about="environment",
         )
-    with Session(environment, credentials, cassette=name, mode=mode) as session:
-        _record(console, session, name)
+    cassette, is_new = None, False
+    try:
+        with _session(environment, credentials, name, mode, with_practice=with_practice) as session:
+            cassette = session.cassette
+            is_new = cassette is not None and not cassette.path.exists()
+            if cassette is not None:
+                _record(Console(), session, cassette, name, calls)
+    except ToolkitError as error:
+        if cassette is None or not cassette.recorded_count:
+            raise
+        raise _without_recording(error, cassette, is_new=is_new) from None
 
 
-def _record(console: Console, session: Session, name: str) -> None:
-    path = find_cassette(name, session.settings)
+def _check(mode: str, interface: str | None, calls: Sequence[_Call]) -> None:
+    """Check the arguments before a service is started or called.
+
+    Raises:
+        ConfigurationError: if one of them is malformed.
+    """
+    if mode not in _RECORDING_MODES:
+        raise ConfigurationError(
+            f"The mode {excerpt(mode, 40)!r} does not record.",
+            f"Choose one of {', '.join(_RECORDING_MODES)}.",
+            about="mode",
+        )
+    if interface is not None and interface not in _INTERFACES:
+        raise ConfigurationError(
+            f"There is no interface {excerpt(interface, 40)!r} to record.",
+            f"Choose one of {', '.join(_INTERFACES)}.",
+            about="interface",
+        )
+    if interface is not None and not calls:
+        raise ConfigurationError(
+            "--interface says where the paths are, and there is no path.",
+            f"Add a path, as in: toolkit record NAME /v1/... --interface {interface}",
+            about="interface",
+        )
+    for call in calls:
+        _check_path(call.path)
+
+
+def _check_path(path: str) -> None:
+    shown = excerpt(path, 60)
+    if not path.startswith(("/", "https://", "http://")) or path.startswith("//"):
+        raise ConfigurationError(
+            f"{shown!r} is not a path of the service.",
+            "A path begins with one slash, as in /v1/accounts or '/v2/orders?status=open'.",
+            about="paths",
+        )
+    try:
+        httpx.URL(path)
+    except httpx.InvalidURL as error:
+        raise ConfigurationError(
+            f"{shown!r} is not a path of the service: {excerpt(str(error))}",
+            "Escape characters that a URL does not have, such as %0A for a line end.",
+            about="paths",
+        ) from None
+
+
+@contextmanager
+def _session(
+    environment: Environment | None, credentials: str | None, name: str, mode: str, *, with_practice: bool
+) -> Iterator[Session]:
+    """Open a session that records: in an environment of the service, or of a practice service of its own."""
+    if not with_practice:
+        with Session(environment, credentials, cassette=name, mode=mode) as session:
+            yield session
+        return
+    if credentials is not None:
+        raise ConfigurationError(
+            "The practice service has credentials of its own.",
+            "Leave out --credentials or --practice.",
+            about="credentials",
+        )
+    from toolkit.practice_service import practice  # its server is an extra
+
+    caller = environment or Environment.BROKER_SANDBOX
+    profile = _PRACTICE_PROFILES.get(caller, str(caller))
+    with (
+        practice() as service,
+        Session(
+            credentials=service.credentials[profile], settings=service.settings, cassette=name, mode=mode
+        ) as session,
+    ):
+        yield session
+
+
+def _record(console: Console, session: Session, cassette: Cassette, name: str, calls: Sequence[_Call]) -> None:
+    """Make the calls, or the accounts call if there are none, and print the answers and what was recorded."""
     if session.replays_only:
         raise CassetteError(
-            f"There is already a recording in {path}.",
-            "Choose another name, or add --mode all to replace it.",
+            f"There is already a recording in {cassette.path}.",
+            "Choose another name, or add --mode new_episodes to add to it, or --mode all to replace it.",
             about="name",
         )
-    is_new = not path.exists()
-    try:
-        accounts = session.accounts()
-    except ToolkitError:
-        if is_new:
-            with suppress(OSError):
-                path.unlink()  # nobody wants to replay a refusal
-        raise
-    terminal.print_frame(console, "Accounts", accounts, rows=5, first=terminal.ACCOUNT_COLUMNS)
+    if not calls:
+        terminal.print_frame(console, "Accounts", session.accounts(), rows=5, first=terminal.ACCOUNT_COLUMNS)
+    for call in calls:
+        _print_answers(console, call.path, _read(session, call))
     terminal.print_calls(console, session)
+    recorded = count_text(cassette.recorded_count, "interaction")
+    console.print(f"\nrecorded {recorded}, replayed {cassette.play_count}", highlight=False)
     replay = f'tk.Session(cassette="{name}")'
-    terminal.print_next_steps(console, [(replay, f"replay {path} without network and credentials")])
+    terminal.print_next_steps(console, [(replay, f"replay {cassette.path} without network and credentials")])
+
+
+def _read(session: Session, call: _Call) -> list[httpx.Response]:
+    """Return the answers to a call: one, or one for each page.
+
+    Raises:
+        InterfaceNotAllowed: if the environment does not have the interface.
+        UnsafeAddress: if the path is an address elsewhere; nothing was sent.
+        ServiceError: if the answer has an error status.
+        Unreachable: if the service cannot be reached.
+    """
+    client: httpx.Client = getattr(session, call.interface or session.environment.rules.accounts[0])
+    try:
+        return list(Pages(client, call.path, only_first=not call.all_pages))
+    except ServiceError as error:
+        if not error.status:
+            raise
+        what = f"GET {excerpt(call.path, 80)} was answered with status {error.status}."
+        raise error.reworded(what, error.next_step) from None
+
+
+def _print_answers(console: Console, path: str, answers: list[httpx.Response]) -> None:
+    from toolkit.tables.tabulation import tabulate
+
+    title = f"GET {excerpt(path, 80)}"
+    try:
+        table = tabulate(answers)
+    except TabulationError:
+        size = sum(len(answer.content) for answer in answers)
+        kind = excerpt(answers[0].headers.get("content-type", "an unknown type"), 40)
+        console.print(f"\n[bold]{terminal.escape(title)}[/]", highlight=False)
+        console.print(terminal.escape(f"{size:,} bytes of {kind}"), highlight=False)
+    else:
+        terminal.print_frame(console, title, table, rows=5, first=terminal.ACCOUNT_COLUMNS)
+
+
+def _without_recording(error: ToolkitError, cassette: Cassette, *, is_new: bool) -> ToolkitError:
+    """Remove a new recording that ends in an error, since nobody wants to replay a refusal.
+
+    Returns:
+        The error, which says what became of the recording.
+    """
+    if cassette.mode == "new_episodes" and not is_new:
+        count = count_text(cassette.recorded_count, "new interaction")
+        return error.reworded(error.what, f"{error.next_step} {cassette.path} has {count}, this answer included.")
+    with suppress(OSError):
+        (part_of(cassette.path) if cassette.mode == "all" else cassette.path).unlink()
+    return error.reworded(error.what, f"{error.next_step} Nothing was recorded.")
