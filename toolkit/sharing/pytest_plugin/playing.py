@@ -58,7 +58,8 @@ class Playing:
     ) -> None:
         self.cassette: Cassette | None = None
         self.kept: Path | None = None
-        self._path, self._settings, self._before = path, settings, None
+        self._path, self._settings = path, settings
+        self._before: bytes | None = None  # the old file, if the recording is added to it
         has_recording = _has_content(path)
         mode = mode_in_force(option, choice.mode, has_recording=has_recording)
         self._guard = ExitStack()

@@ -40,8 +40,11 @@ class UnusedCassettes:
         self._config, self._notes = config, notes
         self._outside = os.environ.get(VARIABLE)
         shared = getattr(config, "workerinput", {}).get(_WORKER_INPUT)
-        self._is_own = shared is None or not Path(shared).is_dir()  # a worker on another machine has a log of its own
-        self._log = Path(tempfile.mkdtemp(prefix="opened-")) if self._is_own else Path(shared)
+        folder = None if shared is None else Path(shared)
+        if folder is not None and not folder.is_dir():  # a worker on another machine
+            folder = None
+        self._is_own = folder is None
+        self._log = folder or Path(tempfile.mkdtemp(prefix="opened-"))
         self._of_others = self._log / "others"
         os.environ[VARIABLE] = str(self._log)
 

@@ -1,0 +1,238 @@
+"""The plugin beside pytest-recording, pytest-xdist, pytest-asyncio and anyio: each does in one project what it does
+alone.
+"""
+
+from __future__ import annotations
+
+import http.server
+import json
+import textwrap
+import threading
+import xml.etree.ElementTree as ET
+
+import pytest
+from plugin_projects import CONFTEST, names
+
+pytest_plugins = ["pytester"]
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Answers every GET with its path."""
+
+    def do_GET(self):  # noqa: N802 - the name that http.server calls
+        body = json.dumps({"path": self.path}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        """Print nothing."""
+
+
+@pytest.fixture
+def server():
+    """Return the address of a server on loopback."""
+    service = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=service.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{service.server_port}"
+    service.shutdown()
+    service.server_close()
+
+
+@pytest.fixture
+def run(pytester, monkeypatch):
+    """Return a function that runs the tests of a project in a process of its own."""
+    monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
+    pytester.makepyprojecttoml(
+        """
+        [tool.pytest.ini_options]
+        addopts = ["--strict-markers"]
+        asyncio_default_fixture_loop_scope = "function"
+        testpaths = ["tests"]
+        """
+    )
+    folder = pytester.mkdir("tests")
+
+    def run(*options, **modules):
+        for name, text in {"conftest": CONFTEST, **modules}.items():
+            (folder / f"{name}.py").write_text(textwrap.dedent(text))
+        result = pytester.runpytest_subprocess("-pno:cacheprovider", *options, timeout=120)
+        return result.parseoutcomes(), result.stdout.str()
+
+    return run
+
+
+MIXED = """
+    import asyncio
+    import threading
+
+    import httpx
+    import pytest
+    import requests
+
+    import toolkit as tk
+
+    URL = "SERVER"
+
+    @pytest.mark.vcr
+    def test_stock():
+        assert requests.get(URL + "/stock").json() == {"path": "/stock"}
+
+    @pytest.mark.vcr("extra.yaml")
+    def test_stock_with_extra():
+        assert requests.get(URL + "/more").json() == {"path": "/more"}
+
+    @pytest.mark.block_network
+    def test_their_block():
+        with pytest.raises(RuntimeError, match="Network is disabled"):
+            requests.get(URL)
+
+    def test_no_block():
+        assert requests.get(URL + "/live").ok
+
+    def test_ours(toolkit_session):
+        assert toolkit_session.trading.get("/v2/account").json()["path"] == "/v2/account"
+        if not toolkit_session.cassette.records:
+            with pytest.raises(tk.NetworkBlocked):
+                requests.get(URL)
+
+    @pytest.mark.block_network
+    def test_both_block(toolkit_session):
+        toolkit_session.trading.get("/v2/account")
+        if not toolkit_session.cassette.records:
+            with pytest.raises(tk.NetworkBlocked):
+                requests.get(URL)
+
+    def test_both_at_once(toolkit_cassette):
+        client = httpx.Client(transport=toolkit_cassette.transport())
+        assert client.get(URL + "/ours").json() == {"path": "/ours"}
+
+    def test_after_all():
+        assert requests.get(URL + "/live").ok
+
+    @pytest.mark.parametrize("number", range(8))
+    def test_many(toolkit_session, number):
+        assert toolkit_session.trading.get(f"/v2/{number}").json()["path"] == f"/v2/{number}"
+"""
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["alone", "xdist"])
+def test_side_by_side(run, server, pytester, workers):
+    """Both plugins record and replay in one project, under xdist too; each refuses only in its own tests."""
+    module = MIXED.replace("SERVER", server)
+    folder = pytester.path / "tests" / "cassettes" / "test_mixed"
+    counts, output = run(*workers, "--record-mode=once", "--toolkit-record", test_mixed=module)
+    assert counts == {"passed": 16}, output
+    assert "recorded 11 cassettes" in output
+    assert "authorization" not in "".join(file.read_text().lower() for file in folder.iterdir())
+    assert {"test_stock.yaml", "test_ours.yaml", "test_many[0].yaml"} <= set(names(folder))
+    (folder / "test_gone.yaml").write_bytes((folder / "test_ours.yaml").read_bytes())
+    counts, output = run(*workers, "--toolkit-unused", test_mixed=module)
+    assert counts == {"passed": 16}, output
+    unused = output.partition("cassettes that no test opened")[2]
+    assert "tests/cassettes/test_mixed/test_gone.yaml" in unused
+    assert "1 of 14 cassettes" in unused
+    assert "Only a part" not in unused
+    counts, output = run(*workers, "--toolkit-unused", "-k", "many or gone", test_mixed=module)
+    assert "8 tests deselected" in output
+    assert "6 of 14 cassettes" in output
+
+
+def test_block_network_of_the_command_line(run, server):
+    """Their option --block-network refuses in every test of theirs, and our tests replay."""
+    module = """
+        import pytest
+        import requests
+
+        def test_theirs():
+            with pytest.raises(RuntimeError, match="Network is disabled"):
+                requests.get("SERVER")
+
+        def test_ours(toolkit_session):
+            toolkit_session.trading.get("/v2/account")
+    """.replace("SERVER", server)
+    run("--toolkit-record", "-k", "ours", test_a=module)
+    counts, output = run("--block-network", test_a=module)
+    assert counts == {"passed": 2}, output
+
+
+ASYNC = """
+    import asyncio
+
+    import pytest
+
+    async def calls(session):
+        pages = await asyncio.gather(*(session.trading.get(f"/v2/{number}") for number in range(3)))
+        return sorted(page.json()["path"] for page in pages)
+
+    PATHS = ["/v2/0", "/v2/1", "/v2/2"]
+
+    @pytest.mark.asyncio
+    async def test_asyncio(toolkit_async_session):
+        assert await calls(toolkit_async_session) == PATHS
+
+    @pytest.mark.asyncio(loop_scope="module")
+    async def test_loop_of_the_module(toolkit_async_session):
+        assert await calls(toolkit_async_session) == PATHS
+
+    @pytest.mark.anyio
+    async def test_anyio(toolkit_async_session):
+        assert await calls(toolkit_async_session) == PATHS
+
+    def test_own_loop(toolkit_async_session):
+        async def main():
+            async with toolkit_async_session:
+                return await calls(toolkit_async_session)
+
+        assert asyncio.run(main()) == PATHS
+
+    class TestMethods:
+        @pytest.mark.asyncio
+        async def test_method(self, toolkit_async_session):
+            assert await calls(toolkit_async_session) == PATHS
+"""
+
+
+def test_async(run, pytester):
+    """An async session works with pytest-asyncio, anyio and a loop of one's own, and leaves no connection open."""
+    pytest.importorskip("pytest_asyncio")
+    conftest = CONFTEST + "\n    @pytest.fixture\n    def anyio_backend():\n        return 'asyncio'\n"
+    counts, output = run("-Werror", "--toolkit-record", conftest=conftest, test_async=ASYNC)
+    assert counts == {"passed": 5}, output
+    counts, output = run("-Werror", "-n2", conftest=conftest, test_async=ASYNC)
+    assert counts == {"passed": 5}, output
+
+
+def test_junit_and_rerun(run, pytester):
+    """The results of the plugin's own checks are in the JUnit report."""
+    module = "def test_ours(toolkit_session):\n    toolkit_session.trading.get('/v2/account')\n"
+    run("--toolkit-record", test_a=module)
+    counts, _ = run("--junitxml=report.xml", test_a="def test_ours(toolkit_session): pass\n")
+    assert counts == {"failed": 1}
+    [case] = ET.parse(pytester.path / "report.xml").iter("testcase")  # noqa: S314 - our own report
+    assert "were not played" in case.find("failure").get("message")
+
+
+def test_unittest(run):
+    """Methods of unittest.TestCase can have the marker."""
+    module = """
+        import unittest
+
+        import pytest
+
+        import toolkit as tk
+
+        class TestShop(unittest.TestCase):
+            @pytest.mark.toolkit_cassette("shop")
+            def test_call(self):
+                session = tk.Session(**self.options)
+                assert session.trading.get("/v2/account").json()["path"] == "/v2/account"
+
+            @pytest.fixture(autouse=True)
+            def _options(self, toolkit_live, request):
+                self.options = toolkit_live if request.config.option.toolkit_record else {}
+    """
+    assert run("--toolkit-record", test_a=module)[0] == {"passed": 1}
+    counts, output = run(test_a=module)
+    assert counts == {"passed": 1}, output
