@@ -19,7 +19,7 @@ pytest_plugins = ["pytester"]
 class Handler(http.server.BaseHTTPRequestHandler):
     """Answers every GET with its path."""
 
-    def do_GET(self):  # noqa: N802 - the name that http.server calls
+    def do_GET(self):
         body = json.dumps({"path": self.path}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
