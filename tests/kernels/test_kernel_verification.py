@@ -365,7 +365,7 @@ def test_interrupt_is_reported_at_once(tmp_path, monkeypatch, meanwhile):
             in_time.append(reported.is_set())
 
     async def interrupted():
-        verification = _Verification(tmp_path, update=False, timeout=9, watch=lambda _: None, stopping=reported.set)
+        verification = _Verification(tmp_path, False, 9, False, {}, lambda _: None, reported.set)
         task = asyncio.create_task(verification.verify_all([file], 1))
         await asyncio.to_thread(began.wait)
         task.cancel()

@@ -66,6 +66,7 @@ def verify(
     watch: Callable[[Progress], None] = lambda _: None,
     stopping: Callable[[], None] = lambda: None,
     play_log: Path | str | None = None,
+    shared: Path | None = None,
 ) -> list[Verdict]:
     """Run notebooks in replay, each in a fresh kernel, and compare their outputs with the stored ones.
 
@@ -82,6 +83,7 @@ def verify(
         watch: called for each cell that starts and each notebook that is finished.
         stopping: called on an interrupt, before the kernels are stopped, which takes seconds.
         play_log: a folder in which the kernels note what they play from cassettes (`read_play_log` reads it).
+        shared: a folder that several calls share for what takes seconds to make, such as matplotlib's list of fonts.
 
     Returns:
         A verdict for each notebook, in order.
@@ -105,7 +107,8 @@ def verify(
     log = None if play_log is None else Path(play_log).absolute()
     with tempfile.TemporaryDirectory(prefix="verify-", ignore_cleanup_errors=True) as folder:
         # Resolved, because programs that ask for their own folder see the resolved path.
-        verification = _Verification(Path(folder).resolve(), update, timeout, strict, targets, watch, stopping, log)
+        place = Path(folder).resolve()
+        verification = _Verification(place, update, timeout, strict, targets, watch, stopping, log, shared)
         return asyncio.run(verification.verify_all(notebooks, at_once))
 
 
@@ -116,7 +119,7 @@ class _Verification:
     Attributes:
         folder: the folder for everything that its kernels write.
         targets: where to save each notebook as executed; empty if it is not asked for.
-        update, timeout, strict, watch, stopping, play_log: the arguments of `verify`.
+        update, timeout, strict, watch, stopping, play_log, shared: the arguments of `verify`.
         versions: versions of the libraries in use.
     """
 
@@ -128,9 +131,15 @@ class _Verification:
     watch: Callable[[Progress], None]
     stopping: Callable[[], None]
     play_log: Path | None = None
+    shared: Path | None = None
     versions: dict[str, str] = field(default_factory=running_versions)
     _runs: int = 0
     _saved: dict[Path, Path] = field(default_factory=dict)
+
+    @property
+    def shared_folder(self) -> Path:
+        """The folder that all kernels share."""
+        return self.shared or self.folder / "shared"
 
     async def verify_all(self, notebooks: list[Path], at_once: int) -> list[Verdict]:
         """Return the verdicts on all notebooks."""
@@ -144,7 +153,7 @@ class _Verification:
             raise
 
     async def _verify_all(self, notebooks: list[Path], at_once: int) -> list[Verdict]:
-        (self.folder / "shared").mkdir()
+        self.shared_folder.mkdir(parents=True, exist_ok=True)
         # nbclient takes seconds to load, too. It loads in a thread, so that an interrupt is not delayed.
         await asyncio.gather(self._list_fonts(), asyncio.to_thread(import_module, "nbclient"))
         slots = asyncio.Semaphore(at_once)
@@ -222,11 +231,11 @@ class _Verification:
 
     def _new_environment(self) -> KernelEnvironment:
         self._runs += 1
-        return KernelEnvironment.create(self.folder / str(self._runs), self.folder / "shared", self.play_log)
+        return KernelEnvironment.create(self.folder / str(self._runs), self.shared_folder, self.play_log)
 
     async def _list_fonts(self) -> None:
         """Let matplotlib list the fonts once for all kernels; a slow listing would print a message in a cell."""
-        if find_spec("matplotlib") is None:
+        if find_spec("matplotlib") is None or any(self.shared_folder.glob("fontlist*.json")):
             return
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-c", "import matplotlib.font_manager"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -24,15 +26,36 @@ _LONGEST_MESSAGE: Final = 500  # characters
 
 
 class NotebookCollector:
-    """Collects notebooks; registered only if they are asked for."""
+    """Collects notebooks; registered only if they are asked for.
+
+    Attributes:
+        shared: a folder that the kernels of this process share.
+    """
+
+    def __init__(self) -> None:
+        self.shared = Path(tempfile.mkdtemp(prefix="notebooks-")).resolve()
+
+    def pytest_unconfigure(self) -> None:
+        """Remove the shared folder."""
+        shutil.rmtree(self.shared, ignore_errors=True)
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         """Collect a notebook, which has a single test."""
-        return NotebookFile.from_parent(parent, path=file_path) if file_path.suffix == _SUFFIX else None
+        if file_path.suffix != _SUFFIX:
+            return None
+        file: NotebookFile = NotebookFile.from_parent(parent, path=file_path)
+        file.shared = self.shared
+        return file
 
 
 class NotebookFile(pytest.File):
-    """A notebook."""
+    """A notebook.
+
+    Attributes:
+        shared: a folder that the kernels of this process share.
+    """
+
+    shared: Path | None = None
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield its test."""
@@ -52,7 +75,8 @@ class NotebookItem(pytest.Item):
         from toolkit.cassettes.replay.play_log import VARIABLE
         from toolkit.verification import verify
 
-        [verdict] = verify([self.path], jobs=1, play_log=os.environ.get(VARIABLE) or None)
+        shared = self.parent.shared if isinstance(self.parent, NotebookFile) else None
+        [verdict] = verify([self.path], jobs=1, play_log=os.environ.get(VARIABLE) or None, shared=shared)
         if not verdict.outcome.is_good:
             raise NotebookDiffers(verdict)
 
