@@ -17,6 +17,7 @@ ToolkitError
 │  ├─ CassetteCorrupt        the file is not a cassette
 │  ├─ CassetteBusy           another process is recording to it
 │  └─ SecretLeak             a secret would have reached the disk; nothing was written
+├─ PublishError              a notebook cannot be given away as it is; nothing was written
 ├─ SweepError                the folder of a sweep cannot be read or written
 │  └─ SweepBusy              another process or thread sweeps into it
 └─ TabulationError           a value does not fit its column
@@ -219,6 +220,10 @@ class CassetteBusy(CassetteError):
 
 class SecretLeak(CassetteError):
     """A secret would have reached the disk, so nothing was written; the message says where it was, not what it is."""
+
+
+class PublishError(ToolkitError):
+    """A notebook cannot be given away as it is, so nothing was written; the message says what stands in the way."""
 
 
 class SweepError(ToolkitError):

@@ -100,6 +100,11 @@ class KnownSecrets:
                     placeholder = self._in_place[value] = self._next_placeholder(kind)
         return placeholder
 
+    def replaced(self) -> list[tuple[Secret, str]]:
+        """Return each secret that was met so far, with its placeholder or stand-in."""
+        with self._lock:
+            return [*self._placeholders.items(), *self._in_place.items()]
+
     def _next_placeholder(self, kind: str) -> str:
         count = self._counts[kind] = self._counts.get(kind, 0) + 1
         return f"<{kind}>" if count == 1 else f"<{kind}-{count}>"

@@ -7,7 +7,7 @@ applies the user's own rules.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -116,6 +116,17 @@ class Scrubber:
             return set()
         uri = message.uri if isinstance(message, RecordedRequest) else ""
         return self._rules.stand_ins_in(uri, message.headers, decompress_body(message.headers, message.body))
+
+    def replaced(self) -> list[tuple[Secret, str]]:
+        """Return each value that was replaced so far, with its placeholder or stand-in; a value may stand there twice.
+
+        Short values are among them, which are replaced in their places only.
+        """
+        return [*self.known.replaced(), *(self._rules.pseudonyms.made() if self._rules else ())]
+
+    def values_behind(self, stand_ins: Collection[str], candidates: Iterable[str]) -> dict[str, str]:
+        """Return those texts whose pseudonym is one of `stand_ins`, each with it; empty without the key of the user."""
+        return {} if self._rules is None else self._rules.pseudonyms.value_of(candidates, stand_ins)
 
     def use_addresses(self, addresses: Mapping[str, str], header_prefix: str) -> None:
         """Replace the addresses and the header prefix of a session from now on."""

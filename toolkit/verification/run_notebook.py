@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nbclient import NotebookClient
 
 _STARTUP: Final = 60  # seconds for a kernel to answer
-_SKIP_TAG: Final = "skip-execution"  # a cell with this tag does not run
+SKIP_TAG: Final = "skip-execution"  # a cell with this tag does not run
 _NO_NETWORK: Final = "there is no network while a notebook is verified"  # the words of in_kernel/bootstrap
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 _LINE: Final = re.compile(r"Cell In\s?\[\d+\], line (\d+)")
@@ -103,7 +103,7 @@ async def run_notebook(
     to_run = {
         number: cell
         for number, cell in enumerate(cells)
-        if cell["cell_type"] == "code" and _SKIP_TAG not in cell["metadata"].get("tags", ())
+        if cell["cell_type"] == "code" and SKIP_TAG not in cell["metadata"].get("tags", ())
     }
     for cell in to_run.values():  # nbclient does not run empty cells, which would keep their outputs
         cell["outputs"], cell["execution_count"] = [], None
@@ -115,7 +115,7 @@ async def run_notebook(
             startup_timeout=_STARTUP,
             record_timing=False,  # times differ in each run
             coalesce_streams=True,  # how printed text is split into messages depends on the speed of the machine
-            skip_cells_with_tag=_SKIP_TAG,
+            skip_cells_with_tag=SKIP_TAG,
             store_widget_state=True,  # without it, nbclient fails on the outputs that an Output widget captures
             log=_silent_log,
         )

@@ -12,11 +12,12 @@ import hmac
 import re
 import string
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import count
 from typing import Final
 
 from toolkit.core.errors import ConfigurationError
+from toolkit.core.secret import Secret
 from toolkit.local import user_keys
 from toolkit.local.files import shown
 from toolkit.local.folders import config_folder
@@ -85,6 +86,22 @@ class Pseudonyms:
             self._key = self._key or self._find_key(False)
             stand_in = None if self._key is None else look_alike(text, self._key)
         return stand_in if stand_in is not None and self._is_recorded(stand_in) else None
+
+    def made(self) -> list[tuple[Secret, str]]:
+        """Return each value that has a stand-in, with its stand-in."""
+        with self._lock:
+            return [(Secret(value), stand_in) for value, stand_in in self._stand_ins.items()]
+
+    def value_of(self, candidates: Iterable[str], stand_ins: Collection[str]) -> dict[str, str]:
+        """Return those texts whose stand-in, under the key there is, is one of `stand_ins`; each with its stand-in.
+
+        A recording made with the rules holds stand-ins only. This finds the values behind them in other texts.
+        """
+        self._key = self._key or self._find_key(False)
+        if self._key is None or not stand_ins:
+            return {}
+        pairs = ((text, look_alike(text, self._key)) for text in candidates)
+        return {text: stand_in for text, stand_in in pairs if stand_in in stand_ins}
 
     def _is_recorded(self, text: str) -> bool:
         data = text.encode("utf-8", "surrogatepass")

@@ -1,0 +1,53 @@
+"""`toolkit publish`: make a copy of a notebook to give away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+from rich.console import Console
+
+from toolkit.cli import terminal
+from toolkit.core.words import count_text
+
+EPILOG: Final = terminal.examples(
+    "toolkit publish notebooks/report.ipynb -o report.zip",
+    "toolkit publish notebooks/report.ipynb -o for-audit/ --overwrite",
+    "toolkit publish notebooks/report.ipynb -o report.html",
+)
+
+
+def publish(
+    notebook: Annotated[Path, typer.Argument(help="The notebook.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="A folder, a file that ends in .zip, or a page that ends in .html.")
+    ],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier publication.")] = False,
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds that a cell may take.")] = 120.0,
+) -> None:
+    """Make a copy of a notebook that anyone may have, with the recordings that it plays.
+
+    The rules under `[scrubbing]` in `toolkit.toml` are applied anew to those recordings, and the same values are
+    replaced in the notebook's texts and code. Then the copy runs offline, so that its outputs come from its own
+    recordings, and all of it is searched for secrets and for what was replaced. If anything is found, nothing is left.
+
+    Recordings of real accounts (`live`, `broker-live`) are refused until the rules name `pseudonyms`, or
+    `toolkit.toml` says `publish = "as is"`. **This runs the code of the notebook**, without a network.
+    """
+    from toolkit.sharing.publishing.publish import publish as make_copy  # slow to load
+
+    console = Console()
+    with Console(stderr=True).status("Publishing") as status:
+        copy = make_copy(notebook, output, overwrite=overwrite, timeout=timeout, watch=status.update)
+    table = terminal.folding_table("file", "size")
+    for name, size in copy.sizes.items():
+        table.add_row(terminal.escape(name), f"{size:,}")
+    console.print(f"[bold]{terminal.escape(str(copy.path))}[/]\n", highlight=False, soft_wrap=True)
+    console.print(table, highlight=False)
+    replaced = f"\n{count_text(copy.replaced, 'value')} replaced; no secret and none of them found in the copy."
+    console.print(replaced, highlight=False)
+    for note in copy.notes:
+        console.print(f"[yellow]Note:[/] {terminal.escape(note)}", highlight=False, soft_wrap=True)
+    if copy.command:
+        terminal.print_next_steps(console, [(copy.command, "run it, in its folder")])

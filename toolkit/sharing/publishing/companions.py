@@ -1,0 +1,136 @@
+"""What stands beside a published notebook: settings, requirements and a README; equal notebooks have equal ones."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from typing import Final
+
+from toolkit.core.words import count_text
+
+SETTINGS_COMMENT: Final = "# Written by `toolkit publish`: a copy to replay, without addresses and credentials."
+REQUIREMENTS: Final = "requirements.txt"
+README: Final = "README.md"
+_TOOLKIT: Final = "service-access-toolkit"
+# They run the notebook, replay its recordings, or shape its outputs.
+_PINNED: Final = (
+    "anywidget",
+    "httpx",
+    "ipykernel",
+    "ipython",
+    "ipywidgets",
+    "jupyterlab",
+    "matplotlib",
+    "nbclient",
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "vcrpy",
+)
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a publication holds, for its README.
+
+    Attributes:
+        notebook: the path of the notebook in the folder, with "/".
+        cassettes: the paths of the recordings.
+        environments: names of the environments that were recorded.
+        replaced: number of values that have a stand-in or placeholder in place of them.
+    """
+
+    notebook: str
+    cassettes: tuple[str, ...]
+    environments: tuple[str, ...]
+    replaced: int
+
+
+def settings_text(cassettes_folder: str) -> str:
+    """Return a settings file that names the folder of the cassettes and nothing else."""
+    escaped = cassettes_folder.replace("\\", "\\\\").replace('"', '\\"')
+    return f'{SETTINGS_COMMENT}\ncassettes = "{escaped}"\n'
+
+
+def requirements(sources: Iterable[str], pinned: Mapping[str, str] | None = None) -> str:
+    """Return the requirements of a notebook: the toolkit, what it runs on, and what its code imports; versions pinned.
+
+    Args:
+        sources: the sources of its code cells.
+        pinned: versions by the name of the distribution; by default those that are installed.
+    """
+    names = {*_PINNED, *_distributions_of(_imports_of(sources))} - {_TOOLKIT}
+    versions = {name: _version(name) for name in names} if pinned is None else pinned
+    lines = [f"{name}=={text}" for name, text in sorted(versions.items()) if text]
+    return "\n".join([f"{_TOOLKIT}[lab]=={_version(_TOOLKIT)}", *lines]) + "\n"
+
+
+def readme_text(contents: Contents) -> str:
+    """Return the README, with the one command that runs the notebook."""
+    name = contents.notebook.rpartition("/")[2].removesuffix(".ipynb")
+    recordings = "\n".join(f"- `{cassette}`" for cassette in contents.cassettes)
+    replaced = (
+        f"{count_text(contents.replaced, 'value').capitalize()} of the recordings, such as personal data, "
+        f"{'has' if contents.replaced == 1 else 'have'} a stand-in or a placeholder instead, everywhere the same one."
+        if contents.replaced
+        else "No values were replaced besides credentials, which no recording holds."
+    )
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    recorded_in = f" from {' and '.join(contents.environments)}" if contents.environments else ""
+    return f"""# {name}
+
+A notebook with the recordings that it replays. It runs without a network, credentials and configuration, and sends
+nothing. In this folder:
+
+```
+{run_command(contents.notebook)}
+```
+
+This installs what `{REQUIREMENTS}` lists (better in a new virtual environment), and opens the notebook in JupyterLab.
+Its outputs were made with Python {python}; `toolkit verify "{contents.notebook}"` checks that they are the same here.
+
+Recorded answers{recorded_in}:
+
+{recordings}
+
+{replaced}
+"""
+
+
+def run_command(notebook: str) -> str:
+    """Return the command that runs a notebook in the folder of its copy."""
+    return f'python -m pip install -r {REQUIREMENTS} && python -m jupyterlab "{notebook}"'
+
+
+def _imports_of(sources: Iterable[str]) -> set[str]:
+    """Return the top-level names of the modules that code imports; cells with magics are read line by line."""
+    names: set[str] = set()
+    for source in sources:
+        for code in (source, *source.splitlines()):
+            try:
+                tree = ast.parse(code.strip())
+            except (SyntaxError, ValueError, RecursionError):
+                continue
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Import):
+                    names |= {alias.name.split(".")[0] for alias in node.names}
+                elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                    names.add(node.module.split(".")[0])
+    return names - sys.stdlib_module_names - {"toolkit"}
+
+
+def _distributions_of(modules: set[str]) -> set[str]:
+    if not modules:
+        return set()
+    installed = packages_distributions()
+    return {name for module in modules for name in installed.get(module, ())[:1]}
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""

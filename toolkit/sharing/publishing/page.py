@@ -1,0 +1,133 @@
+"""Make a page of a notebook: one HTML file that loads nothing and runs nothing, for any browser.
+
+The page forbids by its content security policy to load anything and to run scripts. What is unsafe is taken out of
+the notebook's own HTML besides, by lists of what is allowed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+from toolkit.core.errors import ConfigurationError
+
+_TEMPLATE: Final = "page_template"
+_SHOWN: Final = (
+    "text/html",
+    "image/svg+xml",
+    "image/png",
+    "image/jpeg",
+    "text/markdown",
+    "text/latex",
+    "text/plain",
+)
+_TAGS: Final = frozenset(
+    "a abbr b bdi bdo blockquote br caption cite code col colgroup dd del details dfn div dl dt em figcaption figure "
+    "h1 h2 h3 h4 h5 h6 hr i img ins kbd li mark ol p pre q s samp small span strong sub summary sup table tbody td "
+    "tfoot th thead time tr u ul var wbr".split()
+)
+# Their content is not text to read.
+_DROPPED: Final = frozenset(
+    "applet audio base button canvas embed form frame frameset head iframe input link map math meta noscript object "
+    "option param picture script select source style svg template textarea title track video".split()
+)
+_ATTRIBUTES: Final = frozenset(
+    "alt aria-label align class colspan dir headers height href id lang open role rowspan scope src start style "
+    "tabindex title valign value width".split()
+)
+_LINKS: Final = re.compile(r"\A(?:https?://|mailto:|#)", re.IGNORECASE)
+_PICTURES: Final = re.compile(r"\Adata:image/(?:png|jpeg|gif|webp|svg\+xml)[;,]", re.IGNORECASE)
+_UNSAFE_STYLE: Final = re.compile(
+    r"url\s*\(|image-set|@import|expression|\\|position\s*:\s*(?:fixed|sticky)", re.IGNORECASE
+)
+
+
+def need_converter() -> None:
+    """Check that pages can be made here.
+
+    Raises:
+        ConfigurationError: if the extra `lab` is not installed.
+    """
+    if find_spec("nbconvert") is None:
+        raise ConfigurationError(
+            "Cannot make a page: nbconvert is not installed.",
+            "Install the extra: pip install 'service-access-toolkit[lab]', or in a checkout pip install '.[lab]'.",
+        )
+
+
+def page_of(content: Mapping[str, Any], *, title: str, environments: Iterable[str] = ()) -> bytes:
+    """Return a notebook as a page.
+
+    Args:
+        content: the notebook, with its outputs.
+        title: title of the page if the notebook has no heading.
+        environments: names of the environments that its recordings were made in, for the last line.
+    """
+    import nbformat
+    from markupsafe import Markup
+    from nbconvert.exporters import HTMLExporter
+    from traitlets.config import Config
+
+    config = Config()
+    config.HTMLExporter.extra_template_basedirs = [str(Path(__file__).parent)]
+    config.HTMLExporter.template_name = _TEMPLATE
+    config.HTMLExporter.exclude_anchor_links = True
+    config.NbConvertBase.display_data_priority = list(_SHOWN)
+    exporter = HTMLExporter(config=config, filters={"sanitized": sanitized})
+    style = (Path(__file__).parent / _TEMPLATE / "style.css").read_text(encoding="utf-8")
+    names = list(environments)
+    made = f"Made from recordings of {' and '.join(names)}" if names else "Made from recordings"
+    page = {
+        "title": heading_of(content) or title,
+        "style": Markup(f"<style>\n{style}</style>"),  # noqa: S704 - our own style sheet
+        "footer": f"{made}; nothing on this page is live, and it loads nothing.",
+    }
+    notebook = nbformat.from_dict(dict(content))  # type: ignore[no-untyped-call]
+    html, _ = exporter.from_notebook_node(notebook, resources={"page": page})
+    return f"{html.strip()}\n".encode()
+
+
+def heading_of(content: Mapping[str, Any]) -> str:
+    """Return the text of the notebook's first heading, or ""."""
+    for cell in content["cells"]:
+        if cell["cell_type"] == "markdown":
+            match = re.search(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", cell["source"], re.MULTILINE)
+            if match:
+                return re.sub(r"[*_`]|\]\([^()]*\)|\[", "", match[1])
+    return ""
+
+
+def sanitized(html: str) -> str:
+    """Return HTML with what is allowed of it: no scripts, forms, frames, style sheets, and pictures from elsewhere."""
+    from bs4 import BeautifulSoup
+    from bs4.element import Comment, PreformattedString
+
+    soup = BeautifulSoup(html, "html.parser")
+    for text in soup.find_all(string=lambda each: isinstance(each, PreformattedString | Comment)):
+        text.extract()
+    for tag in soup.find_all(list(_DROPPED)):
+        tag.decompose()
+    for tag in soup.find_all():
+        if tag.name not in _TAGS:
+            tag.unwrap()
+            continue
+        if tag.name == "img" and not _PICTURES.match(str(tag.get("src", ""))):
+            tag.replace_with(f"[{tag.get('alt') or 'picture'}]")
+            continue
+        for name in list(tag.attrs):
+            if not _is_allowed(tag.name, name, str(tag[name])):
+                del tag[name]
+    return str(soup)
+
+
+def _is_allowed(tag: str, name: str, value: str) -> bool:
+    if name not in _ATTRIBUTES:
+        return False
+    if name == "href":
+        return bool(_LINKS.match(value))
+    if name == "src":
+        return tag == "img"
+    return name != "style" or not _UNSAFE_STYLE.search(value)
