@@ -56,6 +56,7 @@ if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as expo
     from toolkit.core.errors import CredentialsMismatch as CredentialsMismatch
     from toolkit.core.errors import InterfaceNotAllowed as InterfaceNotAllowed
     from toolkit.core.errors import NetworkBlocked as NetworkBlocked
+    from toolkit.core.errors import PublishError as PublishError
     from toolkit.core.errors import SecretLeak as SecretLeak
     from toolkit.core.errors import ServiceError as ServiceError
     from toolkit.core.errors import SweepBusy as SweepBusy
@@ -80,6 +81,7 @@ if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as expo
     from toolkit.session.pages import pages as pages
     from toolkit.session.session import AsyncSession as AsyncSession
     from toolkit.session.session import Session as Session
+    from toolkit.sharing.publishing.publish import publish as publish
     from toolkit.sweeps.sweeping import sweep as sweep
     from toolkit.tables import compare as compare
     from toolkit.tables import tabulate as tabulate
@@ -105,8 +107,8 @@ _MODULES = {
     "toolkit.core.document": "Environment Interface",
     "toolkit.core.errors": (
         "AccessError CassetteBusy CassetteCorrupt CassetteError CassetteMiss ConfigurationError "
-        "CredentialsMismatch InterfaceNotAllowed NetworkBlocked SecretLeak ServiceError SweepBusy SweepError "
-        "TabulationError TokenError TokenRefused TokenResponseInvalid ToolkitError Unreachable UnsafeAddress"
+        "CredentialsMismatch InterfaceNotAllowed NetworkBlocked PublishError SecretLeak ServiceError SweepBusy "
+        "SweepError TabulationError TokenError TokenRefused TokenResponseInvalid ToolkitError Unreachable UnsafeAddress"
     ),
     "toolkit.core.secret": "Secret",
     "toolkit.loans.lend": "lend",
@@ -119,6 +121,7 @@ _MODULES = {
     "toolkit.scrubbing.rules.model": "Rules",
     "toolkit.session.pages": "pages",
     "toolkit.session.session": "AsyncSession Session",
+    "toolkit.sharing.publishing.publish": "publish",
     "toolkit.sweeps.sweeping": "sweep",
     "toolkit.tables.charts": "balances call_latencies token_timeline",
     "toolkit.tables": "compare tabulate",

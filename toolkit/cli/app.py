@@ -18,6 +18,7 @@ from toolkit.cli import (
     keys,
     lab,
     practice,
+    publish,
     record,
     scan,
     terminal,
@@ -42,6 +43,7 @@ app.command("record", epilog=record.EPILOG)(record.record)
 app.command("lab", epilog=lab.EPILOG)(lab.lab)
 app.command("scan", epilog=scan.EPILOG)(scan.scan)
 app.command("verify", epilog=verify.EPILOG)(verify.verify)
+app.command("publish", epilog=publish.EPILOG)(publish.publish)
 cassettes_command.app.command("import", epilog=cassettes_import.EPILOG)(cassettes_import.import_)
 app.add_typer(cassettes_command.app, name="cassettes")
 app.add_typer(credentials_command.app, name="credentials")

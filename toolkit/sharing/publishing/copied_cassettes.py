@@ -75,7 +75,7 @@ def read_played(played: dict[Path, set[int]], project: Path) -> list[PlayedCasse
 
 def real_environments(recorded: Iterable[Interaction]) -> list[Environment]:
     """Return the environments of real accounts that interactions belong to."""
-    environments = set()
+    environments: set[Environment | None] = set()
     for interaction in recorded:
         callers = (interaction.authorized_by, interaction.token_obtained)
         environments.update(caller.environment for caller in callers if caller is not None)

@@ -76,7 +76,7 @@ def page_of(content: Mapping[str, Any], *, title: str, environments: Iterable[st
     config.HTMLExporter.template_name = _TEMPLATE
     config.HTMLExporter.exclude_anchor_links = True
     config.NbConvertBase.display_data_priority = list(_SHOWN)
-    exporter = HTMLExporter(config=config, filters={"sanitized": sanitized})
+    exporter = HTMLExporter(config=config, filters={"sanitized": sanitized})  # type: ignore[no-untyped-call]
     style = (Path(__file__).parent / _TEMPLATE / "style.css").read_text(encoding="utf-8")
     names = list(environments)
     made = f"Made from recordings of {' and '.join(names)}" if names else "Made from recordings"

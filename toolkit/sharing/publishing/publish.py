@@ -263,11 +263,11 @@ class _Publishing:
 
     def _places(self) -> dict[str, str]:
         """Return the folders of this machine that prose may name."""
-        with suppress(RuntimeError):
+        places = {str(self._project): "…", str(self._project.resolve()): "…"}
+        with suppress(RuntimeError):  # a user without a home folder
             home = Path.home()
-            if len(home.parts) > 2:
-                return {str(self._project): "<project>", str(home): "~"}
-        return {str(self._project): "<project>"}
+            places |= {str(home): "~"} if len(home.parts) > 2 else {}
+        return dict(sorted(places.items(), key=lambda item: -len(item[0])))
 
     def _cassettes_folder(self) -> Path:
         """Return the folder of the cassettes in the project, as a kernel without variables finds it."""
