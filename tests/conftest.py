@@ -46,6 +46,7 @@ GATE_FOLDERS = [
         "kernels",
         "notebooks",
         "oauth_server",
+        "pipelines",
         "pytest_plugin",
         "tables/charts",
     )

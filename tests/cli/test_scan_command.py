@@ -206,3 +206,13 @@ def test_closed_pipe(project, monkeypatch):
         scan.scan([project])
     os.close(stream.descriptor)
     assert caught.value.exit_code == 1
+
+
+def test_sarif_beside_the_report(run, project):
+    """SARIF can be written to a file, beside a report for people."""
+    (project / "a.py").write_text(SECRET)
+    result = run("a.py", "--save-sarif", "scan.sarif")
+    assert result.exit_code == 1
+    assert result.output.startswith("a.py:1: ")
+    assert len(json.loads((project / "scan.sarif").read_text())["runs"][0]["results"]) == 1
+    assert run("a.py", "--save-sarif", "nowhere/scan.sarif").exit_code == 2

@@ -16,6 +16,7 @@ from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import printable
 from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.core.words import count_text
+from toolkit.local.files import write_atomically
 from toolkit.scrubbing.scanning import ScanReport, scan_files
 from toolkit.scrubbing.scanning.baseline import write_baseline as write_findings
 from toolkit.scrubbing.scanning.reports import ReportFormat, report_text
@@ -23,7 +24,7 @@ from toolkit.scrubbing.scanning.reports import ReportFormat, report_text
 EPILOG: Final = terminal.examples(
     "toolkit scan",
     "toolkit scan notebooks/ cassettes/ --format github",
-    "toolkit scan . --format sarif > scan.sarif",
+    "toolkit scan . --format github --save-sarif scan.sarif",
     "toolkit scan . --write-baseline .scan-baseline.json",
     "toolkit scan . --secret-from DATABASE_PASSWORD",
 )
@@ -35,6 +36,9 @@ def scan(
     form: Annotated[
         ReportFormat, typer.Option("--format", help="Format of the report on standard output.")
     ] = ReportFormat.TEXT,
+    save_sarif: Annotated[
+        Path | None, typer.Option(help="File to write the report to as SARIF too, beside standard output.")
+    ] = None,
     baseline: Annotated[
         Path | None,
         typer.Option(help="File with findings that are known already; by default the one that toolkit.toml names."),
@@ -65,6 +69,8 @@ def scan(
             report = scan_files(paths or [Path()], secrets=secrets, baseline=before)
         if write_baseline is not None:
             write_findings(write_baseline, report.findings)
+        if save_sarif is not None:
+            _save(save_sarif, report_text(report, ReportFormat.SARIF, _checkout()))
     except ConfigurationError as error:
         terminal.print_error(error)
         raise typer.Exit(_EXIT_UNUSABLE) from None
@@ -79,6 +85,17 @@ def _exit_status(report: ScanReport, *, is_baseline: bool) -> int:
     if report.findings and not is_baseline:
         return _EXIT_FOUND
     return _EXIT_UNUSABLE if report.unreadable else 0
+
+
+def _save(path: Path, text: str) -> None:
+    try:
+        write_atomically(path, text.encode())
+    except OSError as error:
+        raise ConfigurationError(
+            f"Cannot write the report to {path}: {error.strerror}.",
+            "Name a file in a folder of yours.",
+            about="save_sarif",
+        ) from None
 
 
 def _baseline_words(path: Path, report: ScanReport) -> str:

@@ -1,0 +1,57 @@
+"""Projects under git, and one folder for what pip installs."""
+
+import subprocess
+from random import Random
+
+import pytest
+
+from tests.planted_files import letters
+
+
+class Project:
+    """A folder under git.
+
+    Attributes:
+        folder: the folder.
+        secret: a secret to plant.
+    """
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.secret = letters(Random(17), 40)  # noqa: S311 - made up
+        folder.mkdir()
+        self.git("init", "--quiet", "--initial-branch=main")
+
+    def git(self, *arguments):
+        """Run git and return what it prints."""
+        identity = ("-c", "user.name=Test", "-c", "user.email=test@host.example", "-c", "commit.gpgsign=false")
+        command = ["git", *identity, *arguments]
+        process = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
+        assert process.returncode == 0, process.stderr
+        return process.stdout
+
+    def add(self, name, text):
+        """Write a file and stage it."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        self.git("add", "--", name)
+        return path
+
+
+@pytest.fixture(autouse=True)
+def nothing_compiled(monkeypatch):
+    """Let pip leave out the compiling of all that it installs, which takes longer than the tests."""
+    monkeypatch.setenv("PIP_NO_COMPILE", "1")
+
+
+@pytest.fixture
+def git_project(tmp_path):
+    """Return an empty project under git."""
+    return Project(tmp_path / "project")
+
+
+@pytest.fixture(scope="session")
+def runner_temp(tmp_path_factory):
+    """Return the temporary folder of a runner, in which actions keep what they installed."""
+    return tmp_path_factory.mktemp("runner-temp")
