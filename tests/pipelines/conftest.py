@@ -1,6 +1,8 @@
 """Projects under git, and one folder for what pip installs."""
 
+import os
 import subprocess
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -39,9 +41,14 @@ class Project:
         return path
 
 
+# Other tests have cache folders of their own; what pip downloaded is worth keeping.
+CACHES = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+
+
 @pytest.fixture(autouse=True)
-def nothing_compiled(monkeypatch):
-    """Let pip leave out the compiling of all that it installs, which takes longer than the tests."""
+def quick_pip(monkeypatch):
+    """Let pip use its cache, and leave out the compiling of all that it installs, which takes longer than the tests."""
+    monkeypatch.setenv("PIP_CACHE_DIR", str(CACHES / "pip"))
     monkeypatch.setenv("PIP_NO_COMPILE", "1")
 
 
