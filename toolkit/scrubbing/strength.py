@@ -129,10 +129,10 @@ def _grade_of_text(value: str) -> Strength:
     if value.isdecimal():
         return Strength.WEAK
     if _LOOKALIKE.fullmatch(value):
-        return Strength.WEAK if _is_dummy(value) else Strength.LOOKALIKE
+        return Strength.WEAK if is_dummy(value) else Strength.LOOKALIKE
     if not value.isascii() or _TEXT.search(value) or not _RANDOM_ALPHABET.fullmatch(value):
         return Strength.WEAK
-    if _DATE_OR_NUMBER.fullmatch(value) or _URL.match(value) or _is_dummy(value):
+    if _DATE_OR_NUMBER.fullmatch(value) or _URL.match(value) or is_dummy(value):
         return Strength.WEAK
     if _names_something(value):
         return Strength.WEAK
@@ -151,7 +151,7 @@ def _names_something(value: str) -> bool:
     return "." in value and (_FILE.fullmatch(value) or _EMAIL.fullmatch(value)) is not None
 
 
-def _is_dummy(value: str) -> bool:
+def is_dummy(value: str) -> bool:
     """Check whether a value is a stand-in such as `your-api-key`, `changeme`, `$TOKEN`, `%s` or `xxxxxxxx`."""
     start = _DUMMY_START.match(value)
     if start is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import lzma
+import re
 import tarfile
 import zipfile
 import zlib
@@ -15,6 +16,13 @@ from toolkit.scrubbing.gate.budget import Budget
 _PIECE: Final = 1 << 16  # bytes of compressed data at a time
 _MOST: Final = 1 << 20  # bytes of output at a time
 _LARGEST_WINDOW: Final = 1 << 27  # bytes
+_GZIP, _BZIP2, _XZ, _LZMA, _ZSTD = (
+    b"\x1f\x8b\x08",
+    b"BZh",
+    b"\xfd7zXZ\x00",
+    b"\x5d\x00\x00",
+    b"\x28\xb5\x2f\xfd",
+)
 _BROKEN: Final = "compressed data in it is broken or ends early"
 _NO_ZSTD: Final = "it is compressed with zstd, for which the package zstandard is not installed"
 _ZSTD_PIECE: Final = 512  # bytes, of which zstd can make many
@@ -88,13 +96,16 @@ def pieces_of(stream: Readable, head: bytes = b"") -> Iterator[bytes]:
 
 
 def _inflated(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Decompress the members of a gzip file (RFC 1952)."""
+    """Decompress the members of a gzip file (RFC 1952); what follows them is ignored."""
     inflater = zlib.decompressobj(zlib.MAX_WBITS | 16)
     is_between = False
     for each in pieces:
-        piece = each.lstrip(b"\0") if is_between else each
+        piece = each
         while piece:
             if is_between:
+                piece = piece.lstrip(b"\0")
+                if not _begins(piece, _GZIP):
+                    return
                 inflater, is_between = zlib.decompressobj(zlib.MAX_WBITS | 16), False
             yield inflater.decompress(piece, _MOST)
             piece = inflater.unconsumed_tail
@@ -104,14 +115,21 @@ def _inflated(pieces: Iterable[bytes]) -> Iterator[bytes]:
         raise BrokenStream(_BROKEN)
 
 
-def _stepwise(make: Callable[[], Any]) -> Decompress:
+def _begins(data: bytes, magic: bytes) -> bool:
+    return data.startswith(magic[: len(data)])
+
+
+def _stepwise(make: Callable[[], Any], magic: bytes) -> Decompress:
     def decompress(pieces: Iterable[bytes]) -> Iterator[bytes]:
         decompressor = make()
         is_between = False
         for each in pieces:
-            piece = each.lstrip(b"\0") if is_between else each
+            piece = each
             while piece or not (is_between or decompressor.needs_input):
                 if is_between:
+                    piece = piece.lstrip(b"\0")
+                    if not _begins(piece, magic):
+                        return
                     decompressor, is_between = make(), False
                 yield decompressor.decompress(piece, _MOST)
                 piece = b""
@@ -139,6 +157,8 @@ def _zstd(pieces: Iterable[bytes]) -> Iterator[bytes]:
             piece = each[start : start + _ZSTD_PIECE]
             while piece:
                 if frame.eof:
+                    if not _begins(piece, _ZSTD):
+                        return
                     frame = decoder()
                 try:
                     yield frame.decompress(piece)
@@ -149,16 +169,19 @@ def _zstd(pieces: Iterable[bytes]) -> Iterator[bytes]:
         raise BrokenStream(_BROKEN)
 
 
-# What compressed data begins with, and how it is decompressed.
-DECOMPRESSORS: Final[dict[bytes, Decompress]] = {
-    b"\x1f\x8b\x08": _inflated,
-    b"BZh": _stepwise(bz2.BZ2Decompressor),
-    b"\xfd7zXZ\x00": _stepwise(lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _LARGEST_WINDOW)),
-    b"\x5d\x00\x00": _stepwise(lambda: lzma.LZMADecompressor(lzma.FORMAT_ALONE, _LARGEST_WINDOW)),
-    b"\x28\xb5\x2f\xfd": _zstd,
-}
+# How a compressed file begins, and how it is decompressed.
+_FORMATS: Final[tuple[tuple[re.Pattern[bytes], Decompress], ...]] = (
+    (re.compile(re.escape(_GZIP)), _inflated),
+    (re.compile(rb"BZh[1-9](?:1AY&SY|\x17\x72\x45\x38\x50\x90)"), _stepwise(bz2.BZ2Decompressor, _BZIP2)),
+    (re.compile(re.escape(_XZ)), _stepwise(lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _LARGEST_WINDOW), _XZ)),
+    (
+        re.compile(re.escape(_LZMA) + rb"[\x00-\xff]{2}(?:\xff{8}|[\x00-\xff]{5}\x00{3})"),
+        _stepwise(lambda: lzma.LZMADecompressor(lzma.FORMAT_ALONE, _LARGEST_WINDOW), _LZMA),
+    ),
+    (re.compile(re.escape(_ZSTD)), _zstd),
+)
 
 
 def decompressor_of(head: bytes) -> Decompress | None:
     """Return what decompresses a stream that begins like this, or None if it is not compressed."""
-    return next((decompress for magic, decompress in DECOMPRESSORS.items() if head.startswith(magic)), None)
+    return next((decompress for magic, decompress in _FORMATS if magic.match(head)), None)

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, TypeGuard
 
 from toolkit.core.escaping import excerpt
 from toolkit.scrubbing.scanning.json_lines import Path
-from toolkit.scrubbing.vocabulary import is_placeholder
+from toolkit.scrubbing.strength import is_dummy
 
 _LONGEST_NAME: Final = 60  # characters of a name that is shown
 _SOURCES: Final = frozenset({"source", "input"})
@@ -144,10 +144,11 @@ def _typed(model: Any, path: Path) -> Iterator[NotebookText]:
     if not isinstance(state, dict):
         return
     label, value = state.get("description"), state.get("value")
-    if not isinstance(value, str) or not value:
+    if not isinstance(value, str) or is_dummy(value):
         return
+    path = (*path, "state", "value")
     if "Password" in f"{model.get('model_name')}{state.get('_model_name')}":
-        yield NotebookText(None, "widget state", value, path, is_secret=not is_placeholder(value))
+        yield NotebookText(None, "widget state", value, path, is_secret=True)
     elif isinstance(label, str) and label:
         yield NotebookText(None, "widget state", f"{label.rstrip(' :')}: {json.dumps(value)}", path)
 

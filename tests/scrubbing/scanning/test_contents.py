@@ -1,0 +1,212 @@
+"""A scan opens what a file holds: archives, compressed bodies, pictures and text in any encoding."""
+
+from __future__ import annotations
+
+import base64
+import bz2
+import gzip
+import io
+import json
+import lzma
+import os
+import secrets
+import string
+import struct
+import tarfile
+import zipfile
+import zlib
+
+import pytest
+
+from toolkit.scrubbing.scanning import scan_files
+
+
+def fake():
+    return "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(32))
+
+
+def leak():
+    """Return a text with a secret in its second line."""
+    return f"first\nclient_secret = {fake()}\nlast\n".encode()
+
+
+def zipped(**members):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return stream.getvalue()
+
+
+def tarred(name, data, mode="w"):
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode=mode) as archive:
+        info = tarfile.TarInfo(name)
+        info.size = len(data)
+        archive.addfile(info, io.BytesIO(data))
+    return stream.getvalue()
+
+
+def png(**texts):
+    """Return a picture without pixels that has these texts, by their kind."""
+    chunks = [(b"IHDR", bytes(13)), *((kind.encode(), text) for kind, text in texts.items()), (b"IEND", b"")]
+    parts = (
+        struct.pack(">I", len(text)) + kind + text + struct.pack(">I", zlib.crc32(kind + text)) for kind, text in chunks
+    )
+    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
+
+
+def cassette(body):
+    """Return a recording whose body starts in the sixth line."""
+    lines = base64.encodebytes(body).decode().splitlines()
+    text = "interactions:\n- response:\n    headers: {}\n    body:\n      string: !!binary |\n"
+    return (text + "".join(f"        {line}\n" for line in lines) + "    status: 200\n").encode()
+
+
+def found_in(tmp_path, data, name="file.dat"):
+    """Return line, part and kind of the findings in a file, and what could not be read."""
+    (tmp_path / name).write_bytes(data)
+    report = scan_files(tmp_path)
+    return [(each.line, each.part, each.kind) for each in report.findings], [each.reason for each in report.unreadable]
+
+
+HOLDERS = {
+    "text": (leak, 2, ""),
+    "text like bzip2": (lambda: b"BZhere\n" + leak(), 3, ""),
+    "with a mark": (lambda: leak().decode().encode("utf-8-sig"), 2, ""),
+    "utf-16": (lambda: leak().decode().encode("utf-16"), 2, ""),
+    "utf-16-le": (lambda: leak().decode().encode("utf-16-le"), 2, ""),
+    "utf-16-be": (lambda: leak().decode().encode("utf-16-be"), 2, ""),
+    "utf-32": (lambda: leak().decode().encode("utf-32"), 2, ""),
+    "utf-32-be": (lambda: leak().decode().encode("utf-32-be"), 2, ""),
+    "gzip": (lambda: gzip.compress(leak()), 2, "decompressed"),
+    "two gzip": (lambda: gzip.compress(b"a\n") + gzip.compress(leak()), 3, "decompressed"),
+    "bzip2": (lambda: bz2.compress(leak()), 2, "decompressed"),
+    "xz": (lambda: lzma.compress(leak()), 2, "decompressed"),
+    "lzma": (lambda: lzma.compress(leak(), lzma.FORMAT_ALONE), 2, "decompressed"),
+    "zip": (lambda: zipped(**{"conf/app.ini": leak()}), 2, "conf/app.ini"),
+    "zip in zip": (lambda: zipped(inner=zipped(deep=gzip.compress(leak()))), 2, "inner, deep, decompressed"),
+    "tar": (lambda: tarred("x/.env", leak()), 2, "x/.env"),
+    "tar.gz": (lambda: tarred("x/.env", leak(), "w:gz"), 2, "decompressed, x/.env"),
+    "tEXt": (lambda: png(tEXt=b"password\0" + fake().encode()), 1, "text of a picture"),
+    "zTXt": (lambda: png(zTXt=b"password\0\0" + zlib.compress(fake().encode())), 1, "text of a picture"),
+    "iTXt": (lambda: png(iTXt=b"password\0\0\0\0\0" + fake().encode()), 1, "text of a picture"),
+    "packed iTXt": (lambda: png(iTXt=b"password\0\1\0\0\0" + zlib.compress(fake().encode())), 1, "text of a picture"),
+    "after a picture": (lambda: png() + leak(), 2, "text of a picture"),
+    "body in gzip": (lambda: cassette(gzip.compress(leak())), 6, "base64, decompressed"),
+    "body in zlib": (lambda: cassette(zlib.compress(leak())), 6, "base64, zlib"),
+    "body in deflate": (lambda: cassette(zlib.compress(leak() * 2)[2:-4]), 6, "base64, deflate"),
+    "body of a picture": (lambda: cassette(png(tEXt=b"token\0" + fake().encode())), 6, "base64, text of a picture"),
+    "body of text": (lambda: cassette("é".encode() + leak()), 6, "base64"),
+    "JSON": (
+        lambda: json.dumps({"a": base64.b64encode(gzip.compress(leak())).decode()}).encode(),
+        1,
+        "base64, decompressed",
+    ),
+    "JSON in lines": (lambda: json.dumps({"a": base64.encodebytes(b"x" * 57 + leak()).decode()}).encode(), 1, "base64"),
+    "data URI": (lambda: b"data:;base64," + base64.urlsafe_b64encode(leak()), 1, "base64"),
+    "binary data": (lambda: b"\0\1\2\3" * 9 + leak() + bytes(99), 1, ""),
+    "binary data in utf-16": (lambda: b"\0\1\2\3" * 9 + leak().decode().encode("utf-16-le") + bytes(9), 1, ""),
+    "zlib in binary data": (lambda: b"\x80\x04\x95\0\0\0" + zlib.compress(leak()) + bytes(40), 1, "zlib"),
+    "colours": (lambda: b"\x1b[34mpassword\x1b[39m=\x1b[32m'%b'\x1b[39m" % fake().encode(), 1, ""),
+}
+
+
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_where_a_secret_is_found(tmp_path, holder):
+    """A secret is found in whatever holds it, with the line and the names of what was opened."""
+    make, line, part = HOLDERS[holder]
+    findings, unreadable = found_in(tmp_path, make())
+    assert [finding[:2] for finding in findings] == [(line, part)]
+    assert unreadable == []
+
+
+BROKEN_STREAM = "compressed data in it is broken or ends early"
+BROKEN = {
+    "gzip": (lambda: gzip.compress(os.urandom(9_000) + leak())[:-20], [BROKEN_STREAM]),
+    "xz": (lambda: lzma.compress(os.urandom(9_000) + leak())[:-40], [BROKEN_STREAM]),
+    "not gzip": (lambda: b"\x1f\x8b\x08 no stream", [BROKEN_STREAM]),
+    "zip": (lambda: zipped(a=b"1" * 99, b=leak())[:-60], ["it is a zip archive that is broken or ends early"]),
+    "tar": (
+        lambda: tarred("a", os.urandom(20_000))[:9_000],
+        [BROKEN_STREAM, "it is a tar archive that is broken or ends early"],
+    ),
+}
+
+
+@pytest.mark.parametrize("holder", BROKEN)
+def test_what_is_broken(tmp_path, holder):
+    """What cannot be opened to its end is named, and the rest is scanned."""
+    make, reasons = BROKEN[holder]
+    assert found_in(tmp_path, make())[1] == reasons
+
+
+def test_encrypted_members(tmp_path):
+    """An encrypted member of an archive is named as not read, and the others are scanned."""
+    data = bytearray(zipped(a=b"closed", b=leak()))
+    for magic, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        data[data.find(magic) + offset] |= 1
+    findings, unreadable = found_in(tmp_path, bytes(data))
+    assert [part for _, part, _ in findings] == ["b"]
+    assert unreadable == ["a member of it is encrypted"]
+
+
+def test_a_bomb(tmp_path, monkeypatch):
+    """A small file that unpacks to an endless one is given up, by the bytes and not by the clock."""
+    monkeypatch.setattr("toolkit.scrubbing.gate.budget._ALLOWANCE", 1 << 20)
+    bomb = gzip.compress(leak() + bytes(1 << 24))
+    findings, unreadable = found_in(tmp_path, bomb)
+    assert unreadable == ["it holds compressed or encoded data, too large or too deep to scan"]
+    findings, unreadable = found_in(tmp_path, zipped(a=leak(), b=zipped(c=bomb)))
+    assert ("a", 2) in {(part, line) for line, part, _ in findings}
+    assert len(unreadable) == 1
+
+
+def test_too_deep(tmp_path):
+    """Layers beyond a limit are not opened, and the file is named."""
+    data = leak()
+    for _ in range(8):
+        data = gzip.compress(data)
+    findings, unreadable = found_in(tmp_path, data)
+    assert findings == []
+    assert unreadable == ["it holds compressed or encoded data, too large or too deep to scan"]
+
+
+ORDINARY = {
+    "random": lambda: base64.b64encode(os.urandom(5_000)).decode(),
+    "digest": lambda: f"integrity: sha512-{base64.b64encode(os.urandom(64)).decode()}",
+    "digests": lambda: "\n".join(secrets.token_hex(32) for _ in range(40)),
+    "picture": lambda: (
+        f"data:image/png;base64,{base64.b64encode(png(tEXt=b'Software' + bytes(1) + b'matplotlib')).decode()}"
+    ),
+    "body": lambda: f"string: !!binary |\n  {base64.b64encode(os.urandom(300)).decode()}",
+    "text": lambda: f"see {base64.b64encode(b'nothing of interest is written in this text').decode()}",
+    "names": lambda: f"x{'/path' * 40}/{'name_' * 30}",
+}
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_no_alarm_in_base64(tmp_path, text):
+    """Digests, keys of other kinds, pictures and texts in base64 are no findings."""
+    assert found_in(tmp_path, ORDINARY[text]().encode()) == ([], [])
+
+
+def test_known_secrets_in_what_is_opened(tmp_path):
+    """A secret that the user names is found inside of archives and base64, too."""
+    text = "an invented phrase that is secret"
+    (tmp_path / "a.zip").write_bytes(zipped(**{"b.txt": f"1\n2 {text}\n"}))
+    (tmp_path / "c.bin").write_bytes(bytes(50) + text.encode() + bytes(50))
+    report = scan_files(tmp_path, secrets=[text])
+    places = [(each.path.name, each.line, each.part, each.kind) for each in report.findings]
+    assert places == [
+        ("a.zip", 2, "b.txt", "known secret, as it is"),
+        ("c.bin", 1, "", "known secret, as it is"),
+    ]
+
+
+def test_several_secrets_in_one_line(tmp_path):
+    """Each secret in a line is a finding of its own; one that is written twice is one."""
+    first, second = fake(), fake()
+    text = json.dumps([{"client_secret": value} for value in (first, second, first)])
+    findings, _ = found_in(tmp_path, text.encode())
+    assert findings == [(1, "", "secret field")] * 2

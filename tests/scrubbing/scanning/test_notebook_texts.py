@@ -1,0 +1,224 @@
+"""A finding in a notebook has its cell, the kind of output, and the line of the file."""
+
+from __future__ import annotations
+
+import base64
+import json
+import secrets
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.scrubbing.scanning import scan_files
+from toolkit.scrubbing.scanning.notebook_texts import texts_of_notebook
+
+
+def fake():
+    return "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(32))
+
+
+def code_cell(*outputs, source=("x",), **more):
+    return {"cell_type": "code", "metadata": {}, "source": list(source), "outputs": list(outputs), **more}
+
+
+def stream(*lines, name="stdout"):
+    return {"output_type": "stream", "name": name, "text": list(lines)}
+
+
+def shown(kind="display_data", **data):
+    return {
+        "output_type": kind,
+        "metadata": {},
+        "data": {key.replace("_", "/", 1): value for key, value in data.items()},
+    }
+
+
+def notebook(*cells, **metadata):
+    return {"cells": list(cells), "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+
+
+def widgets(**models):
+    state = {name: {"model_name": f"{kind}Model", "state": values} for name, (kind, values) in models.items()}
+    return {"application/vnd.jupyter.widget-state+json": {"version_major": 2, "version_minor": 0, "state": state}}
+
+
+PLACES = {
+    "source": lambda value: (notebook(code_cell(source=["x\n", f"api_key = '{value}'\n"])), 1, "source"),
+    "second cell": lambda value: (notebook(code_cell(), code_cell(source=[f"api_key='{value}'"])), 2, "source"),
+    "source as a text": lambda value: (notebook(code_cell() | {"source": f"a\napi_key='{value}'"}), 1, "source"),
+    "stdout": lambda value: (notebook(code_cell(stream("a\n", f"token={value}\n"))), 1, "output stdout"),
+    "stderr": lambda value: (notebook(code_cell(stream(f"token={value}\n", name="stderr"))), 1, "output stderr"),
+    "plain": lambda value: (
+        notebook(code_cell(shown("execute_result", text_plain=[f"{{'access_token': '{value}'}}"]))),
+        1,
+        "output text/plain",
+    ),
+    "HTML": lambda value: (
+        notebook(code_cell(shown(text_plain=["<x>"], text_html=["<p>\n", f"password: {value}</p>"]))),
+        1,
+        "output text/html",
+    ),
+    "JSON": lambda value: (
+        notebook(code_cell(shown(application_json={"client_secret": value}))),
+        1,
+        "output application/json",
+    ),
+    "error": lambda value: (
+        notebook(
+            code_cell(
+                {
+                    "output_type": "error",
+                    "ename": "E",
+                    "evalue": "x",
+                    "traceback": ["\x1b[31m--\x1b[0m", f"\x1b[34mpassword\x1b[39m=\x1b[32m'{value}'\x1b[39m"],
+                }
+            )
+        ),
+        1,
+        "output error",
+    ),
+    "message of an error": lambda value: (
+        notebook(code_cell({"output_type": "error", "ename": "E", "evalue": f"token={value}", "traceback": []})),
+        1,
+        "output error",
+    ),
+    "attachment": lambda value: (
+        notebook(
+            {
+                "cell_type": "markdown",
+                "metadata": {},
+                "source": [],
+                "attachments": {"a.txt": {"text/plain": base64.b64encode(f"password={value}".encode()).decode()}},
+            }
+        ),
+        1,
+        "attachment a.txt text/plain, base64",
+    ),
+    "metadata of a cell": lambda value: (notebook(code_cell(metadata={"args": {"password": value}})), 1, "metadata"),
+    "metadata of an output": lambda value: (
+        notebook(code_cell(shown() | {"metadata": {"api_key": value}})),
+        1,
+        "output metadata",
+    ),
+    "metadata": lambda value: (notebook(code_cell(), login={"password": value}), None, "metadata"),
+    "widget": lambda value: (
+        notebook(widgets=widgets(a=("Text", {"description": "API key:", "value": value}))),
+        None,
+        "widget state",
+    ),
+    "HTML widget": lambda value: (
+        notebook(widgets=widgets(a=("HTML", {"value": f"<b>token: {value}</b>"}))),
+        None,
+        "widget state",
+    ),
+    "worksheet": lambda value: (
+        {
+            "nbformat": 3,
+            "worksheets": [
+                {
+                    "cells": [
+                        {
+                            "cell_type": "code",
+                            "input": ["x"],
+                            "outputs": [{"output_type": "pyout", "text": [f"token={value}"]}],
+                        }
+                    ]
+                }
+            ],
+        },
+        1,
+        "output text",
+    ),
+}
+
+
+@pytest.mark.parametrize("indent", [1, None])
+@pytest.mark.parametrize("place", PLACES)
+def test_where_in_a_notebook(tmp_path, place, indent):
+    """A secret is found in each part of a notebook, with its cell and part, and the line of the file."""
+    value = fake()
+    document, cell, part = PLACES[place](value)
+    path = tmp_path / "a.ipynb"
+    text = json.dumps(document, indent=indent)
+    path.write_text(text, encoding="utf-8")
+    report = scan_files(path)
+    assert {(each.cell, each.part) for each in report.findings} == {(cell, part)}
+    assert len(report.findings) == 1
+    assert value not in repr(report)
+    line = text.split("\n")[report.findings[0].line - 1]
+    has_lines_of_its_own = part in ("source", "output stdout", "output stderr", "output text/html", "output error")
+    if has_lines_of_its_own:
+        assert value in line
+    if indent is None:
+        assert report.findings[0].line == 1
+
+
+@pytest.mark.parametrize("value", ["hunter2", "correct horse", "geheim!"])
+def test_password_fields(tmp_path, value):
+    """What was typed into a field for passwords is a secret, however weak; its fingerprint does not depend on it."""
+    fingerprints = set()
+    for text in (value, "another-one"):
+        document = notebook(widgets=widgets(a=("Password", {"description": "x", "value": text})))
+        (tmp_path / "a.ipynb").write_text(json.dumps(document, indent=1), encoding="utf-8")
+        (finding,) = scan_files(tmp_path).findings
+        assert (finding.kind, finding.part, finding.line) == ("value of a password field", "widget state", 13)
+        fingerprints.add(finding.fingerprint)
+    assert len(fingerprints) == 1
+
+
+@pytest.mark.parametrize("value", ["", "<ACCESS_TOKEN>", "********", "your-password", None, 7])
+def test_empty_password_fields(tmp_path, value):
+    """An empty field, and one with a stand-in, is no finding."""
+    document = notebook(widgets=widgets(a=("Password", {"description": "Password:", "value": value})))
+    (tmp_path / "a.ipynb").write_text(json.dumps(document), encoding="utf-8")
+    assert scan_files(tmp_path).findings == []
+
+
+def test_place_in_words(tmp_path):
+    """A finding in a notebook reads like the place that a person looks for."""
+    path = tmp_path / "a.ipynb"
+    path.write_text(json.dumps(notebook(code_cell(stream(f"token={fake()}")))), encoding="utf-8")
+    findings = scan_files(path).findings
+    assert str(findings[0]) == f"{path}:1: cell 1, output stdout: secret field"
+    assert "cell 1, output stdout" in repr(findings)
+    assert "<td" in findings._repr_html_()
+
+
+def test_not_a_notebook(tmp_path):
+    """A file that only looks like a notebook, or is cut short, is read as text."""
+    for name, text in (("a.ipynb", '{"cells": [\n'), ("b.ipynb", '{"cells": 3,\n'), ("c.ipynb", '{"nbformat": 4,\n')):
+        (tmp_path / name).write_text(f'{text} "password": "{fake()}"}}', encoding="utf-8")
+    assert [(each.line, each.cell, each.part) for each in scan_files(tmp_path).findings] == [(2, None, "")] * 3
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
+    max_leaves=12,
+)
+KEYS = st.sampled_from(
+    ["cells", "metadata", "source", "outputs", "data", "text", "attachments", "widgets", "state", "worksheets", "a"]
+)
+SHAPES = st.recursive(
+    JSON, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5), max_leaves=20
+)
+
+
+@given(st.dictionaries(KEYS, SHAPES, max_size=6))
+def test_every_text_is_read(document):
+    """Whatever shape a notebook has, each text in it is searched."""
+    read = "\n".join(part.text for part in texts_of_notebook(document))
+
+    def check(value):
+        if isinstance(value, str):
+            assert value in read or json.dumps(value, ensure_ascii=False)[1:-1] in read
+        elif isinstance(value, dict):
+            for each in value.values():
+                check(each)
+        elif isinstance(value, list):
+            for each in value:
+                check(each)
+
+    check(document)
