@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Annotated, Final, NamedTuple
 
 import httpx
@@ -11,14 +12,17 @@ import typer
 from rich.console import Console
 
 from toolkit.cassettes.cassette import Cassette
+from toolkit.cassettes.catalog.pruning import prune
 from toolkit.cassettes.recording.recorder import part_of
 from toolkit.cli import terminal
 from toolkit.core.document import Environment, Interface
 from toolkit.core.errors import CassetteError, ConfigurationError, ServiceError, TabulationError, ToolkitError
 from toolkit.core.escaping import excerpt
 from toolkit.core.words import count_text
+from toolkit.local.settings import is_offline
 from toolkit.session.pages import Pages
 from toolkit.session.session import Session
+from toolkit.transport.next_page import next_page
 
 EPILOG: Final = terminal.examples(
     "toolkit record mine --practice",
@@ -67,27 +71,31 @@ def record(
     """Record calls without their secrets, to replay them without network and credentials.
 
     Without PATH that is the accounts call. Only GET requests are sent, to the environment's own addresses. If one of
-    them is refused, a new recording is not kept.
+    them is refused, nothing is recorded.
     """
     calls = [_Call(path, interface, all_pages) for path in paths or ()]
     _check(mode, interface, calls)
+    if is_offline():
+        raise ConfigurationError(
+            "TOOLKIT_OFFLINE is set, so nothing is recorded.", "Unset it and run this again.", about="TOOLKIT_OFFLINE"
+        )
     if environment is None and not with_practice:
         raise ConfigurationError(
             "The environment to record is missing.",
             f"Add --environment with one of {', '.join(Environment)}, or --practice.",
             about="environment",
         )
-    cassette, is_new = None, False
+    cassette, before = None, 0
     try:
         with _session(environment, credentials, name, mode, with_practice=with_practice) as session:
             cassette = session.cassette
-            is_new = cassette is not None and not cassette.path.exists()
             if cassette is not None:
+                before = len(cassette) if cassette.path.exists() else 0
                 _record(Console(), session, cassette, name, calls)
     except ToolkitError as error:
         if cassette is None or not cassette.recorded_count:
             raise
-        raise _without_recording(error, cassette, is_new=is_new) from None
+        raise _without_recording(error, cassette, before=before) from None
 
 
 def _check(mode: str, interface: str | None, calls: Sequence[_Call]) -> None:
@@ -175,7 +183,7 @@ def _record(console: Console, session: Session, cassette: Cassette, name: str, c
     if not calls:
         terminal.print_frame(console, "Accounts", session.accounts(), rows=5, first=terminal.ACCOUNT_COLUMNS)
     for call in calls:
-        _print_answers(console, call.path, _read(session, call))
+        _print_answers(console, call, _read(session, call))
     terminal.print_calls(console, session)
     recorded = count_text(cassette.recorded_count, "interaction")
     console.print(f"\nrecorded {recorded}, replayed {cassette.play_count}", highlight=False)
@@ -202,12 +210,13 @@ def _read(session: Session, call: _Call) -> list[httpx.Response]:
         raise error.reworded(what, error.next_step) from None
 
 
-def _print_answers(console: Console, path: str, answers: list[httpx.Response]) -> None:
+def _print_answers(console: Console, call: _Call, answers: list[httpx.Response]) -> None:
     from toolkit.tables.tabulation import tabulate
 
-    title = f"GET {excerpt(path, 80)}"
+    title = f"GET {excerpt(call.path, 80)}"
     try:
-        table = tabulate(answers)
+        with warnings.catch_warnings(action="ignore"):  # about more pages, of which the line below tells
+            table = tabulate(answers)
     except TabulationError:
         size = sum(len(answer.content) for answer in answers)
         kind = excerpt(answers[0].headers.get("content-type", "an unknown type"), 40)
@@ -215,17 +224,25 @@ def _print_answers(console: Console, path: str, answers: list[httpx.Response]) -
         console.print(terminal.escape(f"{size:,} bytes of {kind}"), highlight=False)
     else:
         terminal.print_frame(console, title, table, rows=5, first=terminal.ACCOUNT_COLUMNS)
+    if not call.all_pages and next_page(answers[-1]) is not None:
+        console.print("This is the first of several pages; --pages records all of them.", style="yellow")
 
 
-def _without_recording(error: ToolkitError, cassette: Cassette, *, is_new: bool) -> ToolkitError:
-    """Remove a new recording that ends in an error, since nobody wants to replay a refusal.
+def _without_recording(error: ToolkitError, cassette: Cassette, *, before: int) -> ToolkitError:
+    """Remove what was recorded before an error, since nobody wants to replay a refusal.
 
     Returns:
-        The error, which says what became of the recording.
+        The error, which says what became of the recording; `before` is the number of interactions that it had.
     """
-    if cassette.mode == "new_episodes" and not is_new:
-        count = count_text(cassette.recorded_count, "new interaction")
-        return error.reworded(error.what, f"{error.next_step} {cassette.path} has {count}, this answer included.")
-    with suppress(OSError):
-        (part_of(cassette.path) if cassette.mode == "all" else cassette.path).unlink()
-    return error.reworded(error.what, f"{error.next_step} Nothing was recorded.")
+    end = "Nothing was recorded."
+    try:
+        if cassette.mode == "all":
+            part_of(cassette.path).unlink()
+        elif before == 0:
+            cassette.path.unlink()
+        else:
+            prune(cassette.path, range(before, before + cassette.recorded_count), cassette.scrubber)
+            end = f"Nothing was added to {cassette.path}."
+    except (OSError, ToolkitError):
+        end = f"{count_text(cassette.recorded_count, 'interaction')}, this answer included, could not be removed again."
+    return error.reworded(error.what, f"{error.next_step} {end}")

@@ -1,0 +1,172 @@
+"""`toolkit record`: what it sends, what it records, and what it says; the service is within this process."""
+
+import functools
+
+import httpx
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import toolkit as tk
+from toolkit.cli import record
+from toolkit.core.errors import ToolkitError
+from toolkit.session.session import Session
+
+
+@pytest.fixture
+def run(project, service, settings, make_credentials, monkeypatch):
+    """Return a function that runs the command in a project with credentials of a broker partner."""
+    app = typer.Typer()
+    app.command(epilog=record.EPILOG)(record.record)
+    credentials = make_credentials("broker-sandbox")
+    (project / "toolkit.toml").touch()
+    monkeypatch.chdir(project)
+    for name, address in settings.addresses.items():
+        monkeypatch.setenv(f"TOOLKIT_{name.upper()}_URL", address)
+    monkeypatch.setenv("TOOLKIT_BROKER_SANDBOX_CLIENT_ID", credentials.client_id)
+    monkeypatch.setenv("TOOLKIT_BROKER_SANDBOX_CLIENT_SECRET", credentials.client_secret.reveal())
+    monkeypatch.setattr(record, "Session", functools.partial(Session, transport=service, retry=False))
+    service.answer = lambda request: service.reply([{"path": request.url.path, "cash": 1.5}])
+
+    def invoke(*arguments, environment="broker-sandbox"):
+        chosen = ("--environment", environment) if environment else ()
+        result = CliRunner().invoke(app, [*arguments, *chosen], env={"COLUMNS": "200"})
+        assert result.exception is None or isinstance(result.exception, ToolkitError | SystemExit), result.exception
+        return result
+
+    return invoke
+
+
+@pytest.fixture
+def file(project):
+    return project / "cassettes" / "mine.yaml"
+
+
+def sent(service):
+    return [f"{request.method} {request.url.host}{request.url.raw_path.decode()}" for request in service.calls]
+
+
+def answer_by_path(service, **statuses):
+    """Let the service refuse the paths whose last segments are named."""
+    service.answer = lambda request: service.reply([], statuses.get(request.url.path.split("/")[-1], 200))
+
+
+def test_accounts_call(run, service, file):
+    """Without a path the accounts call is recorded; the counts include the token request."""
+    result = run("mine")
+    assert sent(service) == ["GET broker-sandbox.example.com/v1/accounts"]
+    assert "recorded 2 interactions, replayed 0" in result.output
+    assert f"replay {file}" in result.output
+    assert len(tk.Session(cassette=file, mode="none").accounts()) == 1
+
+
+def test_other_paths(run, service, file):
+    """Paths are read with their queries, at the interface of the accounts call or another one."""
+    assert "recorded 3 interactions, replayed 0" in run("mine", "/v1/a?x=%20 y", "/v1/b").output
+    assert sent(service) == [f"GET broker-sandbox.example.com{path}" for path in ("/v1/a?x=%20%20y", "/v1/b")]
+    service.requests.clear()
+    run("other", "/v2/quotes", "--interface", "market_data")
+    assert sent(service) == ["GET market-data-sandbox.example.com/v2/quotes"]
+
+
+def test_new_episodes_adds(run, service, file):
+    """`new_episodes` replays what is there and adds the rest; `once` refuses and names both other modes."""
+    run("mine", "/v1/a")
+    service.requests.clear()
+    result = run("mine", "/v1/a", "/v1/b", "--mode", "new_episodes")
+    assert sent(service) == ["GET broker-sandbox.example.com/v1/b"]
+    assert "recorded 1 interaction, replayed 2" in result.output  # the token is the same
+    assert "recorded 0 interactions, replayed 3" in run("mine", "/v1/a", "/v1/b", "--mode", "new_episodes").output
+    error = run("mine", "/v1/a").exception
+    assert "already a recording" in error.what
+    assert "--mode new_episodes" in error.next_step
+    assert "--mode all" in error.next_step
+
+
+def test_pages(run, service):
+    """Only the first page is read, and a line says so; `--pages` reads all of them."""
+    link = {"Link": '</v1/a?page=2>; rel="next"'}
+    service.answer = lambda request: service.reply([{"x": 1}], headers={} if "page" in request.url.params else link)
+    first = run("mine", "/v1/a")
+    assert len(service.calls) == 1
+    assert "--pages records all of them" in first.output
+    everything = run("more", "/v1/a", "--pages")
+    assert "recorded 2 interactions" in everything.output
+    assert "--pages" not in everything.output
+
+
+def test_answer_that_is_not_a_table(run, service):
+    """Another answer is described by its size and type, without its text."""
+    service.answer = lambda request: service.reply(b"\x00\x1b[2Jtext", headers={"Content-Type": "application/pdf\x1b"})
+    assert "9 bytes of application/pdf" in run("mine", "/v1/statement").output
+
+
+@pytest.mark.parametrize(
+    ("mode", "is_new", "end"),
+    [
+        ("once", True, "Nothing was recorded."),
+        ("new_episodes", True, "Nothing was recorded."),
+        ("all", True, "Nothing was recorded."),
+        ("new_episodes", False, "mine.yaml."),
+        ("all", False, "Nothing was recorded."),
+    ],
+)
+def test_refused_path(run, service, file, mode, is_new, end):
+    """After a refusal nothing of this run is left, and what was recorded before stays; the error names the path."""
+    answer_by_path(service, missing=404)
+    if not is_new:
+        run("mine", "/v1/a")
+    before = None if is_new else file.read_bytes()
+    error = run("mine", "/v1/a", "/v1/b", "/v1/missing", "--mode", mode).exception
+    assert error.what == "GET /v1/missing was answered with status 404."
+    assert error.next_step.endswith(end)
+    assert {path.name: path.read_bytes() for path in file.parent.glob("*")} == ({} if is_new else {"mine.yaml": before})
+
+
+def test_unreachable_service(run, service, file):
+    """A connection that fails is an error of the toolkit, and nothing is left."""
+
+    def fail(request):
+        raise httpx.ConnectError("refused", request=request)
+
+    service.answer = fail
+    assert isinstance(run("mine", "/v1/a").exception, tk.Unreachable)
+    assert not file.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["https://example.org/v1/a"], "not below the broker interface's address"),
+        (["https://broker-sandbox.example.com.evil.example/v1"], "not below the broker interface's address"),
+        (["http://user:pass@broker-sandbox.example.com/v1"], "user name or password"),
+        (["//example.org/v1/a"], "not a path of the service"),
+        (["v1/a"], "not a path of the service"),
+        ([""], "not a path of the service"),
+        (["/v1/\n"], "not a path of the service"),
+        (["/v1/a", "--interface", "auth"], "no interface 'auth' to record"),
+        (["/v1/a", "--interface", "trading"], "has no trading interface"),
+        (["--interface", "market_data"], "there is no path"),
+        (["/v1/a", "--mode", "none"], "does not record"),
+        (["/v1/a", "--practice", "--credentials", "x"], "credentials of its own"),
+    ],
+)
+def test_wrong_arguments(run, service, project, arguments, words):
+    """Nothing is sent and nothing is written."""
+    error = run("mine", *arguments).exception
+    assert words in error.what
+    assert error.next_step
+    assert sent(service) == []
+    assert not list(project.rglob("*.yaml"))
+
+
+def test_offline(run, monkeypatch):
+    """While offline nothing is recorded, and the error says why."""
+    monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
+    assert "TOOLKIT_OFFLINE is set" in run("mine").exception.what
+
+
+def test_address_of_its_own(run, service):
+    """A full URL at the interface's own address is like its path."""
+    run("mine", "https://broker-sandbox.example.com/v1/a")
+    assert sent(service) == ["GET broker-sandbox.example.com/v1/a"]
