@@ -82,6 +82,7 @@ if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as expo
     from toolkit.session.session import AsyncSession as AsyncSession
     from toolkit.session.session import Session as Session
     from toolkit.sharing.publishing.publish import publish as publish
+    from toolkit.sharing.drift import drift as drift
     from toolkit.sweeps.sweeping import sweep as sweep
     from toolkit.tables import compare as compare
     from toolkit.tables import tabulate as tabulate
@@ -122,6 +123,7 @@ _MODULES = {
     "toolkit.session.pages": "pages",
     "toolkit.session.session": "AsyncSession Session",
     "toolkit.sharing.publishing.publish": "publish",
+    "toolkit.sharing.drift": "drift",
     "toolkit.sweeps.sweeping": "sweep",
     "toolkit.tables.charts": "balances call_latencies token_timeline",
     "toolkit.tables": "compare tabulate",

@@ -1,0 +1,122 @@
+"""Recorded reads are repeated live, and only reads; what changed is tabulated, and no value is shown."""
+
+from __future__ import annotations
+
+import json
+
+import canaries
+import httpx
+import pytest
+
+import toolkit as tk
+from toolkit.auth.tokens.single_flight import MemoryTokenStore
+from toolkit.core.errors import ConfigurationError
+
+
+@pytest.fixture
+def record(service, settings, make_credentials):
+    """Return a function that records calls, given as methods and paths, and returns the live session for later."""
+
+    def run(*calls, environment="broker-sandbox", interface="broker"):
+        credentials = make_credentials(environment)
+        arguments = {"settings": settings, "transport": service, "token_store": MemoryTokenStore()}
+        with tk.Session(credentials=credentials, cassette="story", **arguments) as session:
+            for method, path, *body in calls:
+                getattr(session, interface).request(method, path, json=body[0] if body else None)
+        service.requests.clear()
+        service.bodies.clear()
+        return tk.Session(credentials=credentials, retry=False, **arguments)
+
+    return run
+
+
+def test_changes(service, record):
+    """Status, members, types and media types that changed are listed; values are not compared, and not shown."""
+    service.answer = lambda request: service.reply({"cash": "1.50", "id": 1, "old": True})
+    session = record(("GET", "/v1/same"), ("GET", "/v1/other?page=2"), ("GET", "/v1/gone"), ("GET", "/v1/text"))
+    secret = canaries.new()
+    answers = {
+        "/v1/same": service.reply({"cash": "9.75", "id": 2, "old": False}),
+        "/v1/other": service.reply({"cash": 1.5, "id": 1, "new": secret}),
+        "/v1/gone": service.reply({"error": secret}, status=404),
+        "/v1/text": service.reply(b"hello", headers={"Content-Type": "text/plain"}),
+    }
+    service.answer = lambda request: answers[request.url.path]
+    drift = tk.drift("story", session)
+    rows = {tuple(row) for row in drift.table()[["number", "kind", "place"]].itertuples(index=False)}
+    assert {(3, "type", "$.cash"), (3, "added", "$.new"), (3, "removed", "$.old")} <= rows
+    assert (4, "status", "status") in rows
+    assert (5, "type", "body") in rows
+    assert not any(number == 2 for number, _, _ in rows)
+    assert (drift.repeated, [each.number for each in drift.not_repeated]) == (4, [1])
+    assert [str(call.url) for call in service.calls][1] == "https://broker-sandbox.example.com/v1/other?page=2"
+    shown = [repr(drift), drift._repr_html_(), drift.table().to_string(), json.dumps(drift.to_json())]
+    canaries.assert_absent(shown, secret)
+
+
+def test_writes_are_never_sent(service, record):
+    """Calls of other methods are listed and not sent; so are earlier takes of a request that was made again."""
+    session = record(("GET", "/v1/a"), ("POST", "/v1/orders", {"qty": 1}), ("DELETE", "/v1/orders/1"), ("GET", "/v1/a"))
+    drift = tk.drift("story", session)
+    assert [(call.method, call.url.path) for call in service.calls] == [("GET", "/v1/a")]
+    assert drift.repeated == 1
+    reasons = {each.number: each.reason for each in drift.not_repeated}
+    assert sorted(reasons) == [1, 2, 3, 4]  # the first is the token request
+    assert "token request" in reasons[1]
+    assert "recorded again later" in reasons[2]
+    assert reasons[3].startswith("POST may change something")
+
+
+def test_placeholders_are_never_sent(service, record, settings):
+    """A call with a placeholder of the recording in its URL is listed and not sent."""
+    token = canaries.new()
+    session = record(("GET", f"/v1/a?access_token={token}"), ("GET", "/v1/b"))
+    drift = tk.drift("story", session)
+    assert [call.url.path for call in service.calls] == ["/v1/b"]
+    assert any("placeholder" in each.reason for each in drift.not_repeated)
+    canaries.assert_absent([repr(drift.not_repeated), drift.table().to_string()], token)
+
+
+def test_own_headers_are_repeated(service, record, settings, make_credentials):
+    """Headers that the caller set are sent again, credentials are those of the session."""
+    credentials = make_credentials("paper")
+    arguments = {"settings": settings, "transport": service}
+    with tk.Session(credentials=credentials, cassette="story", **arguments) as session:
+        session.trading.get("/v2/account", headers={"X-Report": "weekly", "Cookie": "a=b"})
+    service.requests.clear()
+    drift = tk.drift("story", tk.Session(credentials=credentials, **arguments))
+    (request,) = service.calls
+    assert request.headers["x-report"] == "weekly"
+    assert request.headers["svc-api-key-id"] == credentials.secrets()[0][1].reveal()
+    assert "cookie" not in request.headers
+    assert (drift.repeated, drift.changes) == (1, ())
+
+
+def test_no_answer(service, record):
+    """A call that gets no answer has changed its status."""
+    session = record(("GET", "/v1/a"))
+
+    def fail(request):
+        raise httpx.ConnectError("refused")
+
+    service.answer = fail
+    (change,) = tk.drift("story", session).changes
+    assert (change.kind, change.after) == ("status", "no answer (ConnectError)")
+
+
+def test_other_addresses_and_environments(service, record, settings, make_credentials):
+    """Calls of another environment, and calls to other hosts, are not sent."""
+    record(("GET", "/v1/a"))
+    session = tk.Session(credentials=make_credentials("paper"), settings=settings, transport=service)
+    drift = tk.drift("story", session)
+    assert service.calls == []
+    assert {each.reason for each in drift.not_repeated if each.number > 1} == {"it was made in broker-sandbox"}
+
+
+def test_only_live_sessions(record, settings):
+    """A session that replays is refused."""
+    record(("GET", "/v1/a"))
+    with pytest.raises(ConfigurationError, match="live"):
+        tk.drift("story", tk.Session(cassette="story", mode="none", settings=settings))
+    with pytest.raises(ConfigurationError, match=r"tk\.Session"):
+        tk.drift("story", httpx.Client())
