@@ -81,8 +81,8 @@ if TYPE_CHECKING:  # the public names for type checkers; `as` marks them as expo
     from toolkit.session.pages import pages as pages
     from toolkit.session.session import AsyncSession as AsyncSession
     from toolkit.session.session import Session as Session
-    from toolkit.sharing.publishing.publish import publish as publish
     from toolkit.sharing.drift import drift as drift
+    from toolkit.sharing.publishing.publish import publish as publish
     from toolkit.sweeps.sweeping import sweep as sweep
     from toolkit.tables import compare as compare
     from toolkit.tables import tabulate as tabulate

@@ -120,3 +120,27 @@ def test_only_live_sessions(record, settings):
         tk.drift("story", tk.Session(cassette="story", mode="none", settings=settings))
     with pytest.raises(ConfigurationError, match=r"tk\.Session"):
         tk.drift("story", httpx.Client())
+
+
+def test_recordings_of_vcrpy(service, settings, make_credentials):
+    """A recording of stock vcrpy is repeated at the addresses of the settings; a secret in it is not sent or shown."""
+    secret = canaries.new()
+    items = [
+        {
+            "request": {
+                "method": "GET",
+                "uri": f"https://broker-sandbox.example.com{path}",
+                "body": None,
+                "headers": {},
+            },
+            "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": "{}"}},
+        }
+        for path in ("/v1/a", f"/v1/b?access_token={secret}")
+    ]
+    path = settings.project / "theirs.json"
+    path.write_text(json.dumps({"version": 1, "interactions": items}))
+    session = tk.Session(credentials=make_credentials("broker-sandbox"), settings=settings, transport=service)
+    drift = tk.drift(path, session)
+    assert [call.url.path for call in service.calls] == ["/v1/a"]
+    assert (drift.repeated, [each.number for each in drift.not_repeated]) == (1, [2])
+    canaries.assert_absent([repr(drift.not_repeated), json.dumps(drift.to_json())], secret)

@@ -12,7 +12,6 @@ import typer
 
 from toolkit.cli import (
     cassettes_command,
-    cassettes_import,
     credentials_command,
     demo,
     keys,
@@ -44,7 +43,6 @@ app.command("lab", epilog=lab.EPILOG)(lab.lab)
 app.command("scan", epilog=scan.EPILOG)(scan.scan)
 app.command("verify", epilog=verify.EPILOG)(verify.verify)
 app.command("publish", epilog=publish.EPILOG)(publish.publish)
-cassettes_command.app.command("import", epilog=cassettes_import.EPILOG)(cassettes_import.import_)
 app.add_typer(cassettes_command.app, name="cassettes")
 app.add_typer(credentials_command.app, name="credentials")
 app.add_typer(keys.app, name="keys")

@@ -9,7 +9,15 @@ from rich.console import Console
 
 from toolkit.cassettes.catalog.facts import CassetteFacts, cassettes_at, facts_of
 from toolkit.cassettes.staleness import age_of, is_stale, staleness_text
-from toolkit.cli import cassettes_check, cassettes_diff, cassettes_rewriting, cassettes_show, terminal
+from toolkit.cli import (
+    cassettes_check,
+    cassettes_diff,
+    cassettes_drift,
+    cassettes_import,
+    cassettes_rewriting,
+    cassettes_show,
+    terminal,
+)
 from toolkit.core.clock import SystemClock
 from toolkit.core.ledger import instant_text
 from toolkit.local.settings import Settings
@@ -108,3 +116,5 @@ app.command("check", epilog=cassettes_check.EPILOG)(cassettes_check.check)
 app.command("diff", epilog=cassettes_diff.EPILOG)(cassettes_diff.diff)
 app.command("prune", epilog=cassettes_rewriting.PRUNE_EPILOG)(cassettes_rewriting.prune)
 app.command("scrub", epilog=cassettes_rewriting.SCRUB_EPILOG)(cassettes_rewriting.scrub)
+app.command("import", epilog=cassettes_import.EPILOG)(cassettes_import.import_)
+app.command("drift", epilog=cassettes_drift.EPILOG)(cassettes_drift.drift_)

@@ -24,11 +24,13 @@ EPILOG: Final = terminal.examples(
 _EXIT_CHANGED: Final = 1
 _MOST_CHANGES: Final = 200  # printed; the JSON has all
 
+FailOnOption = Annotated[str, typer.Option(help=f"Kinds of changes that fail, of {','.join(KINDS)}.")]
+
 
 def diff(
     old: Annotated[str, typer.Argument(help="Name or path of the old recording.")],
     new: Annotated[str, typer.Argument(help="Name or path of the new recording of the same story.")],
-    fail_on: Annotated[str, typer.Option(help=f"Kinds of changes that fail, of {','.join(KINDS)}.")] = "",
+    fail_on: FailOnOption = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Say what changed from one recording of a story to another.
@@ -41,19 +43,24 @@ def diff(
     be read.
     """
     with terminal.errors_exit_with(2):
-        failing = _kinds(fail_on)
+        failing = kinds_of(fail_on)
         settings = Settings.load()
         opened = [read_cassette(cassette, settings).contents for cassette in (old, new)]
         changes = compare_recordings(*opened, todays_scrubber(settings))
     if as_json:
         terminal.print_json({"old": old, "new": new, "changes": [change._asdict() for change in changes]})
     else:
-        _print_changes(changes)
+        print_changes(changes)
     if any(change.kind in failing for change in changes):
         raise typer.Exit(_EXIT_CHANGED)
 
 
-def _kinds(text: str) -> set[str]:
+def kinds_of(text: str) -> set[str]:
+    """Return the kinds of changes that an option names, separated by commas.
+
+    Raises:
+        ConfigurationError: if there is no such kind.
+    """
     kinds = {kind.strip() for kind in text.split(",")} - {""}
     for kind in sorted(kinds.difference(KINDS)):
         likely = nearest(kind, KINDS)
@@ -65,14 +72,21 @@ def _kinds(text: str) -> set[str]:
     return kinds
 
 
-def _print_changes(changes: list[RecordingChange]) -> None:
+def print_changes(changes: list[RecordingChange], *, is_live: bool = False) -> None:
+    """Print changes as a table, and their number by kind.
+
+    Args:
+        changes: the changes.
+        is_live: True if the new answers are not in a recording, so that they have no numbers.
+    """
     console = Console()
     if not changes:
         console.print("Nothing changed: the same calls, with answers of the same status and shape.")
         return
     table = terminal.folding_table("kind", "calls", "request", "place", "before", "after")
     for change in changes[:_MOST_CHANGES]:
-        numbers = " → ".join("-" if number is None else str(number) for number in (change.old, change.new))
+        positions = (change.old,) if is_live else (change.old, change.new)
+        numbers = " → ".join("-" if number is None else str(number) for number in positions)
         request = f"{change.method} {terminal.short_uri(change.uri)}"
         cells = (change.kind, numbers, request, change.place or "whole call", change.before or "", change.after or "")
         table.add_row(*map(terminal.escape, cells))

@@ -19,6 +19,7 @@ These steps are generators, written once; `transport.flow` drives them for sync 
 Open `session` for what users call, `opening` for arguments and their defaults, `history` for `now()`, tokens and
 tables, `answers` for accounts() and its errors, `card` for what notebooks show, `lending` for what a loan takes.
 `pages` sends one request after another through a client, a session's or any other, for the pages of a list.
+`repeating` sends a recorded request again, to see what has changed.
 """
 
 from toolkit.session.session import AsyncSession, Session

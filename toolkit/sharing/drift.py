@@ -6,45 +6,26 @@ so are calls with a placeholder or pseudonym of the recording in them, which the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-import httpx
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.catalog.comparing import RecordingChange, compare_interactions
 from toolkit.cassettes.catalog.reading import read_cassette
-from toolkit.cassettes.conversion import RECORDABLE, as_failure, header_list
-from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
-from toolkit.core.document import Interface, symbolic_address
-from toolkit.core.errors import AccessError, ConfigurationError, SecretLeak
+from toolkit.cassettes.catalog.rescrubbing import safe_to_show
+from toolkit.cassettes.format.interactions import Interaction
+from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import as_html, excerpt
 from toolkit.core.html import badge, card
 from toolkit.core.words import count_text
-from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse
-from toolkit.scrubbing.vocabulary import COOKIE_HEADERS, Place, credential_kind
+from toolkit.session.repeating import NotRepeatedError, repeat
 from toolkit.session.session import Session
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_REPEATED: Final = frozenset({"GET", "HEAD"})
-# The client sets these itself.
-_OF_THE_CLIENT: Final = frozenset(
-    {"host", "connection", "content-length", "transfer-encoding", "accept-encoding", "te"}
-)
-_ENCODING: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
-_STREAM: Final = "text/event-stream"
-_MOST_BYTES: Final = 64 << 20  # of an answer
 _LONGEST_METHOD, _LONGEST_URI = 20, 500  # characters
-_UNCOMPARABLE: Final = "its answer is too large, or cannot be decoded or checked"
-
-
-class NotRepeatedError(Exception):
-    """The call is not repeated, or its answer cannot be compared; the text says why."""
 
 
 class NotRepeated(NamedTuple):
@@ -156,12 +137,15 @@ def drift(cassette: str | Path, session: Session) -> Drift:
     changes: list[RecordingChange] = []
     not_repeated: list[NotRepeated] = []
     repeated = 0
-    interactions = [recording.contents.interaction(number) for number in range(len(recording.contents))]
+    contents = recording.contents
+    # Those of stock vcrpy have real addresses and secrets.
+    interactions = [safe_to_show(contents.interaction(number), tape.scrubber) for number in range(len(contents))]
     latest = {_key(interaction): number for number, interaction in enumerate(interactions)}
     for number, interaction in enumerate(interactions):
         head = excerpt(interaction.request.method, _LONGEST_METHOD), excerpt(interaction.request.uri, _LONGEST_URI)
         try:
-            answer = _repeat(interaction, session, tape, is_last=latest[_key(interaction)] == number)
+            is_last = latest[_key(interaction)] == number
+            answer = repeat(interaction, session, tape, is_last=is_last)
         except NotRepeatedError as error:
             not_repeated.append(NotRepeated(number + 1, *head, str(error)))
             continue
@@ -177,95 +161,6 @@ def _key(interaction: Interaction) -> tuple[object, ...]:
     request = interaction.request
     environment = interaction.authorized_by and interaction.authorized_by.environment
     return request.method.upper(), request.uri, request.body, environment, interaction.token_obtained is None
-
-
-def _repeat(recorded: Interaction, session: Session, tape: Cassette, *, is_last: bool) -> Interaction:
-    """Send a request again, and return its answer as it would be recorded.
-
-    Raises:
-        NotRepeatedError: if it is not sent, or the answer cannot be compared.
-    """
-    interface = _interface_of(recorded, session)
-    if not is_last:
-        raise NotRepeatedError("the same request was recorded again later")
-    request = recorded.request._replace(headers=tuple(_own_headers(recorded.request.headers)))
-    try:
-        tape.refuse_recorded_values(request)
-    except AccessError:
-        raise NotRepeatedError("it has a placeholder or pseudonym of the recording in it") from None
-    failure, response = None, NO_ANSWER
-    try:
-        response = _answer(getattr(session, interface), request)
-    except RECORDABLE as error:
-        failure = as_failure(error)
-    except AccessError as error:
-        raise NotRepeatedError(error.what) from None
-    except (httpx.HTTPError, httpx.InvalidURL):
-        raise NotRepeatedError(_UNCOMPARABLE) from None
-    seconds = session.calls(last=1)["elapsed"].iloc[0]
-    elapsed = None if seconds != seconds else timedelta(seconds=float(seconds))  # noqa: PLR0124 - missing if not equal
-    try:
-        scrubbed = tape.scrubber.exchange(recorded.request, response).response
-    except SecretLeak:
-        raise NotRepeatedError(_UNCOMPARABLE) from None
-    return recorded._replace(response=scrubbed, failure=failure, elapsed=elapsed)
-
-
-def _interface_of(recorded: Interaction, session: Session) -> Interface:
-    """Return the interface that a recorded call went to.
-
-    Raises:
-        NotRepeatedError: if the call is not to be sent.
-    """
-    method, caller = recorded.request.method.upper(), recorded.authorized_by
-    if recorded.token_obtained is not None:
-        raise NotRepeatedError("it is a token request; the session makes its own")
-    if method not in _REPEATED:
-        raise NotRepeatedError(f"{excerpt(method, _LONGEST_METHOD)} may change something, so it is never sent again")
-    if recorded.ended_early or _content_type(recorded.response.headers).startswith(_STREAM):
-        raise NotRepeatedError("it is a stream of events, which may have no end")
-    if caller is not None and caller.environment is not session.environment:
-        raise NotRepeatedError(f"it was made in {caller.environment}")
-    for interface, name in session.environment.rules.addresses.items():
-        address = symbolic_address(name)
-        rest = recorded.request.uri.removeprefix(address)
-        if interface is not Interface.AUTH and rest != recorded.request.uri and rest[:1] in ("", "/", "?"):
-            return interface
-    raise NotRepeatedError(f"its address is not one of {session.environment}")
-
-
-def _own_headers(headers: HeaderList) -> Iterator[tuple[str, str]]:
-    """Yield the headers that the caller set; credentials and cookies are those of the session."""
-    for name, value in headers:
-        lower = name.lower()
-        if lower not in _OF_THE_CLIENT | COOKIE_HEADERS and credential_kind(name, Place.HEADER) is None:
-            yield name, value
-
-
-def _answer(client: httpx.Client, request: RecordedRequest) -> RecordedResponse:
-    """Send a request, and return its answer with the body decoded; that of a stream of events is not read.
-
-    Raises:
-        NotRepeatedError: if the answer is too large.
-    """
-    body, size = [], 0
-    headers = [
-        (name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in request.headers
-    ]
-    with client.stream(request.method, request.uri, headers=headers, content=request.body or None) as response:
-        received = header_list(response.headers)
-        if not _content_type(received).startswith(_STREAM):
-            for piece in response.iter_bytes():
-                body.append(piece)
-                size += len(piece)
-                if size > _MOST_BYTES:
-                    raise NotRepeatedError(_UNCOMPARABLE)
-    kept = tuple((name, value) for name, value in received if name.lower() not in _ENCODING)
-    return RecordedResponse(response.status_code, "", kept, b"".join(body))
-
-
-def _content_type(headers: HeaderList) -> str:
-    return next((value for name, value in headers if name.lower() == "content-type"), "").strip().lower()
 
 
 def _in_words(change: RecordingChange) -> str:

@@ -97,7 +97,8 @@ def rescrubbed(data: bytes, opened: Contents, scrubber: Scrubber, *, source: Pat
     result = _written(data, opened, safe, changed)
     gate.check(result, scrubber.known, where=f"{source}, scrubbed again,")
     return Rescrubbed(
-        result, [Replacement(number, _counts(recorded[number], safe[number], scrubber)) for number in changed]
+        result,
+        [Replacement(number, replacement_counts(recorded[number], safe[number], scrubber)) for number in changed],
     )
 
 
@@ -144,10 +145,11 @@ def _written(data: bytes, opened: Contents, safe: list[Interaction], changed: li
     return HEADER + b"".join(piece if piece.endswith(b"\n") else piece + b"\n" for piece in pieces) if pieces else b""
 
 
-def _counts(before: Interaction, after: Interaction, scrubber: Scrubber) -> dict[str, int]:
+def replacement_counts(before: Interaction, after: Interaction, scrubber: Scrubber) -> dict[str, int]:
+    """Return how often scrubbing replaced something in an interaction, by the kind of what stood there."""
     old, new = _texts(before), _texts(after)
-    kinds = _placeholders(new)
-    kinds.subtract(_placeholders(old))
+    kinds = placeholders_in(new)
+    kinds.subtract(placeholders_in(old))
     kinds[ADDRESS] = new.count(_SYMBOLIC) - old.count(_SYMBOLIC)
     kinds[PERSONAL] = len(_personal(before, scrubber) - _personal(after, scrubber))
     counts = {kind: count for kind, count in kinds.items() if count > 0}
@@ -159,7 +161,8 @@ def _personal(interaction: Interaction, scrubber: Scrubber) -> set[str]:
     return {value for message in messages for value in scrubber.stand_ins_in(message)}
 
 
-def _placeholders(text: bytes) -> Counter[str]:
+def placeholders_in(text: bytes) -> Counter[str]:
+    """Count the placeholders in a text by their kind."""
     return Counter(kind.decode("ascii") for kind in _PLACEHOLDER.findall(text))
 
 

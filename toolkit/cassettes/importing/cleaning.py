@@ -7,17 +7,16 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
+from toolkit.cassettes.catalog.rescrubbing import ADDRESS, OTHER, replacement_counts
 from toolkit.cassettes.format.interactions import HEADER, Interaction, encode
-from toolkit.cassettes.recording.repair import holds_secret
+from toolkit.cassettes.recording.repair import holds_secret, scrub
 from toolkit.core.errors import SecretLeak
-from toolkit.core.patterns import compiled
 from toolkit.scrubbing import gate
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse, header_bytes
 from toolkit.scrubbing.scrubber import Scrubber
-from toolkit.scrubbing.vocabulary import is_placeholder
 
-_PLACEHOLDER: Final = rb"(?:<|%3C)([A-Z_]{2,60}(?:(?::|%3A)[A-Z_]{2,60})?)(?:-[0-9]{1,9})?(?:>|%3E)"
 _UNCHECKABLE: Final = "it holds data that cannot be checked for secrets"
+_NO_SECRETS: Final = frozenset({ADDRESS, OTHER})
 _INSEPARABLE: Final = "a secret in it cannot be replaced"
 
 
@@ -58,7 +57,9 @@ def cleaned(interactions: Sequence[Interaction], redundant: Sequence[RecordedReq
                 del items[position]
     replaced: Counter[str] = Counter()
     for position in items:
-        replaced += placeholders_in(_whole(scrubbed[position])) - placeholders_in(_whole(interactions[position]))
+        replaced.update(replacement_counts(interactions[position], scrubbed[position], scrubber))
+    for kind in _NO_SECRETS:
+        replaced.pop(kind, None)
     return Cleaned(_file(items), len(items), reasons, replaced)
 
 
@@ -73,12 +74,10 @@ def _scrubbed(interactions: Sequence[Interaction], scrubber: Scrubber) -> tuple[
             if position in reasons or not _is_due(scrubbed.get(position), scrubber):
                 continue
             try:
-                exchange = scrubber.exchange(interaction.request, interaction.response)
+                scrubbed[position], _ = scrub(interaction, scrubber)
             except SecretLeak:
                 reasons[position] = _UNCHECKABLE
                 scrubbed.pop(position, None)
-            else:
-                scrubbed[position] = interaction._replace(request=exchange.request, response=exchange.response)
         if len(known) == count:
             return scrubbed, reasons
 
@@ -96,14 +95,6 @@ def _is_encoded(message: RecordedRequest | RecordedResponse) -> bool:
 
 def _file(items: dict[int, bytes]) -> bytes:
     return HEADER + b"".join(items.values()) if items else b""
-
-
-def placeholders_in(data: bytes) -> Counter[str]:
-    """Count the placeholders in a text by their kind."""
-    if b"<" not in data and b"%3C" not in data:
-        return Counter()
-    names = (name.replace(b"%3A", b":").decode("ascii") for name in compiled(_PLACEHOLDER).findall(data))
-    return Counter(name for name in names if is_placeholder(f"<{name}>"))
 
 
 def _whole(interaction: Interaction) -> bytes:

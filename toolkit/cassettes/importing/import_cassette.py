@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from toolkit.cassettes.catalog.rescrubbing import todays_scrubber
+from toolkit.cassettes.catalog.rewriting import rewrite
 from toolkit.cassettes.importing import source_files
 from toolkit.cassettes.importing.callers import Callers
 from toolkit.cassettes.importing.choosing import Choice
@@ -14,15 +16,12 @@ from toolkit.cassettes.importing.cleaning import cleaned
 from toolkit.cassettes.importing.entries import Entry
 from toolkit.cassettes.importing.report import ImportReport, LeftOut
 from toolkit.cassettes.paths import find_cassette
-from toolkit.cassettes.recording.recorder import Recorder
 from toolkit.core.document import Environment, nearest_environment
 from toolkit.core.errors import CassetteError, ConfigurationError
 from toolkit.core.escaping import excerpt
 from toolkit.core.secret import Secret
-from toolkit.local.files import remove_partials, write_atomically
 from toolkit.local.settings import Settings, as_settings
-from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.rules.model import Rules, project_rules
+from toolkit.scrubbing.rules.model import Rules
 from toolkit.scrubbing.scrubber import Scrubber
 
 _LONGEST = 60  # characters of a method or host
@@ -72,18 +71,13 @@ def import_cassette(
     chosen = [entry for entry in entries if choice.has(entry.uri)]
     usable = [entry for entry in chosen if entry.interaction is not None]
     callers = Callers(settings, called, [entry.uri for entry in usable])
-    scrubber = Scrubber(
-        KnownSecrets(),
-        addresses=callers.addresses(settings),
-        header_prefix=settings.header_prefix,
-        rules=project_rules(settings),
-    )
-    scrubber.add_rules(rules)
+    scrubber = todays_scrubber(settings, rules)
+    scrubber.use_addresses(callers.addresses(settings), settings.header_prefix)
     scrubber.known.add_texts(secrets)
     noted = list(callers.noted(entry.interaction for entry in usable if entry.interaction is not None))
     result = cleaned(noted, [message for entry in usable for message in entry.redundant], scrubber)
     if result.data:
-        _write(path, result.data, scrubber)
+        _write(path, result.data, scrubber, replace=replace)
     reasons = {entry.number: entry.reason for entry in chosen if entry.interaction is None}
     reasons |= {usable[position].number: reason for position, reason in result.reasons.items()}
     return ImportReport(
@@ -128,29 +122,35 @@ def _target(name: str | Path, source: str | Path, *, replace: bool, settings: Se
             "The cassette would replace the file that is imported.", "Choose another name.", about="name"
         )
     if path.exists() and not replace:
-        raise CassetteError(f"{path} exists.", "Choose another name, or ask to replace it.", about="name")
+        raise _exists(path)
     return path
 
 
-def _write(path: Path, data: bytes, scrubber: Scrubber) -> None:
-    """Write the cassette at once, unless another process records to it.
+def _write(path: Path, data: bytes, scrubber: Scrubber, *, replace: bool) -> None:
+    """Write the cassette in one step.
 
     Raises:
-        CassetteBusy: if another process records to it.
-        CassetteError: if it cannot be written.
+        CassetteBusy: if somebody records to it.
+        CassetteError: if it exists in the meantime, or cannot be written.
     """
-    recorder = Recorder(path, scrubber)
-    claim = recorder.claim()
+
+    def change(before: bytes) -> bytes:
+        if before and not replace:
+            raise _exists(path)
+        return data
+
     try:
-        with claim.lock:
-            recorder.path.parent.mkdir(parents=True, exist_ok=True)
-            remove_partials(recorder.path)
-            write_atomically(recorder.path, data, durable=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        what = f"Cannot write {path}: {error.strerror or error}."
-        raise CassetteError(what, "Free some disk space, or choose another place.", about="name") from None
-    finally:
-        recorder.release()
+        what = f"Cannot make the folder {path.parent}: {error.strerror or error}."
+        raise CassetteError(what, "Choose another place.", about="name") from None
+    rewrite(path, scrubber, change)
+
+
+def _exists(path: Path) -> CassetteError:
+    return CassetteError(
+        f"{path} exists.", "Choose another name, or replace it: --replace, replace=True.", about="name"
+    )
 
 
 def _left_out(entry: Entry, reason: str) -> LeftOut:
