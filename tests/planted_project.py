@@ -25,7 +25,7 @@ import yaml
 
 from tests.planted_files import HEX, jwt, letters
 
-PLACEHOLDER = "<REMOVED>"
+PLACEHOLDER = "<PASSWORD>"  # as a recorder writes it
 
 
 @dataclass(frozen=True)

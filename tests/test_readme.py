@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 import toolkit as tk
 from toolkit.core.document import ADDRESS_NAMES
@@ -75,3 +76,17 @@ def test_credentials_from_variables(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("TOOLKIT_PAPER_KEY_ID", pair.key_id.reveal())
         monkeypatch.setenv("TOOLKIT_PAPER_SECRET_KEY", pair.secret_key.reveal())
         assert len(tk.Session("paper", settings=service.settings).accounts()) == 1
+
+
+def test_hooks_and_actions_exist() -> None:
+    """The hooks and actions that the README shows are in the repository, with the inputs that it sets."""
+    shown = [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)]
+    (hooks,) = (content["repos"][0]["hooks"] for content in shown if "repos" in content)
+    known = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    assert [hook["id"] for hook in hooks] == [hook["id"] for hook in known]
+    (steps,) = (content["steps"] for content in shown if "steps" in content)
+    for step in steps[1:]:
+        folder = step["uses"].partition("@")[0].partition("service-access-toolkit/")[2]
+        action = yaml.safe_load((ROOT / folder / "action.yml").read_text(encoding="utf-8"))
+        assert set(step.get("with", {})) <= set(action["inputs"])
+    assert len(steps) == 3

@@ -9,7 +9,7 @@
 3. `searching` looks into one text: for the secrets that the process knows, and with `unknown_secrets` for values in
    the places of credentials.
 4. `findings` has what comes out: a finding names file, place, kind and a fingerprint, never the value. `advice`
-   says what to do about it.
+   says what to do about it, and `reports` writes all of them as text, JSON, annotations or SARIF.
 5. `allow_list` leaves out what `toolkit.toml` allows, for a reason, and `baseline` what an old project has already.
 """
 

@@ -25,10 +25,10 @@ _PICTURES: Final = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp", ".tif", 
 _ENDINGS: Final = (
     ("private key", "Make a new key pair, register its public key, and revoke the old key wherever it is registered."),
     ("cookie", "Sign out of all sessions of the account, which ends the cookie; otherwise change the password."),
-    ("signed token, bearer token", "Revoke the token where it was issued, unless its minutes or hours are over."),
+    ("signed token, bearer token, token in a path", "Revoke the token where it was issued, unless it has expired."),
     ("webhook", "Delete the webhook where it was made, and make a new one."),
-    ("password, basic, connection, netrc, pgpass, curl", "Change the password, also wherever else it is used."),
-    ("known secret", "Revoke it where it was issued, make a new one, and save it with toolkit credentials add."),
+    ("password, basic, command line", "Change the password, also wherever else it is used."),
+    ("known secret, in a call", "Revoke it where it was issued, and save its successor with toolkit credentials add."),
 )
 _ENDING: Final = "Revoke it where it was issued, make a new one, and look there for what it was used for."
 
