@@ -45,7 +45,7 @@ def publish(
         table.add_row(terminal.escape(name), f"{size:,}")
     console.print(f"[bold]{terminal.escape(str(copy.path))}[/]\n", highlight=False, soft_wrap=True)
     console.print(table, highlight=False)
-    replaced = f"\n{count_text(copy.replaced, 'value')} replaced; no secret and none of them found in the copy."
+    replaced = f"\n{count_text(copy.replaced, 'value')} replaced. None of them is in the copy, and no secret."
     console.print(replaced, highlight=False)
     for note in copy.notes:
         console.print(f"[yellow]Note:[/] {terminal.escape(note)}", highlight=False, soft_wrap=True)

@@ -7,31 +7,23 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
-from urllib.parse import urlsplit
+from typing import Final
 
-from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.replay.play_log import read_play_log
-from toolkit.core.document import symbolic_address
 from toolkit.core.errors import ConfigurationError, PublishError
-from toolkit.core.secret import SHORTEST_SECRET, Secret
-from toolkit.core.words import count_text
+from toolkit.core.secret import Secret
 from toolkit.local.files import shown
 from toolkit.local.folders import SETTINGS_FILE, find_project
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.rules.model import project_rules
-from toolkit.scrubbing.scrubber import Scrubber
-from toolkit.sharing.publishing import checking, companions, copied_cassettes, copied_notebook, targets, values
+from toolkit.sharing.publishing import checking, companions, copied_cassettes, targets
 from toolkit.sharing.publishing.copied_cassettes import PlayedCassette
+from toolkit.sharing.publishing.copying import Copier, Copy
 from toolkit.sharing.publishing.publication import Publication
-from toolkit.sharing.publishing.replacements import Replacements, names_in
 from toolkit.sharing.publishing.targets import Shape
 from toolkit.verification import Verdict, verify
-from toolkit.verification.normalize import as_bytes
-from toolkit.verification.notebook_files import SUFFIX, NotANotebook, StoredNotebook, read_notebook
+from toolkit.verification.notebook_files import SUFFIX, NotANotebook, StoredNotebook, parse_notebook, read_notebook
 from toolkit.verification.run_notebook import need_kernels
 from toolkit.verification.verifier import TIMEOUT
 
@@ -86,25 +78,6 @@ def publish(
     )
 
 
-@dataclass(frozen=True)
-class _Copy:
-    """What is given away.
-
-    Attributes:
-        files: bytes by path in the folder, with "/".
-        notebook: the path of the notebook.
-        environments: names of the environments.
-        replaced: number of values.
-        notes: what the author should know.
-    """
-
-    files: dict[str, bytes]
-    notebook: str
-    environments: tuple[str, ...]
-    replaced: int
-    notes: tuple[str, ...]
-
-
 class _Publishing:
     """One call of `publish`."""
 
@@ -126,20 +99,14 @@ class _Publishing:
         self._known = KnownSecrets()
         self._known.add_texts(secrets)
         _learn_credentials(self._settings)
-        self._scrubber = Scrubber(
-            self._known,
-            addresses=self._settings.addresses,
-            header_prefix=self._settings.header_prefix,
-            rules=project_rules(self._settings),
-        )
-        self._replacements = Replacements({})
 
     def publish(self, target: Path, shape: Shape) -> Publication:
         self._watch("Running the notebook offline")
         cassettes = self._played()
         self._refuse_real_accounts(cassettes)
         self._watch("Copying what it plays")
-        copy = self._copy(cassettes)
+        place = self._source.resolve().relative_to(self._project.resolve())
+        copy = Copier(self._settings, self._known).copy(self._stored.content, place, cassettes)
         with tempfile.TemporaryDirectory(prefix="publish-", ignore_cleanup_errors=True) as folder:
             stage = Path(folder).resolve() / "copy"
             targets.write_files(stage, copy.files)
@@ -148,7 +115,7 @@ class _Publishing:
             copy.files[copy.notebook] = (stage / copy.notebook).read_bytes()
             files = self._given_away(copy, shape, target)
             self._watch("Checking the copy")
-            checking.check_files(files, self._known, self._replacements)
+            checking.check_files({**copy.files, **files}, self._known, copy.replacements)
             given = Path(folder).resolve() / "given"
             targets.write_files(given, files)
             checking.check_with_scan(given)
@@ -202,85 +169,7 @@ class _Publishing:
                     about="publish",
                 )
 
-    def _copy(self, cassettes: list[PlayedCassette]) -> _Copy:
-        scrubbed = copied_cassettes.scrubbed(cassettes, self._scrubber)
-        every = [interaction for recorded in scrubbed for interaction in recorded]
-        replaced = self._replaced()
-        sources = copied_notebook.sources_of(self._stored.content)
-        long = Replacements(replaced)  # what remains of names in the code once the long values are gone is ordinary
-        ordinary = values.ordinary_words(every).union(*(names_in(long.source(source)) for source in sources))
-        self._replacements = Replacements(
-            {**values.values_for_texts(replaced, ordinary), **self._addresses()}, scrub=self._known.scrub_text
-        )
-        recorded = [
-            [copied_cassettes.with_replacements(each, self._replacements) for each in items] for items in scrubbed
-        ]
-        notebook, notes = copied_notebook.copied(self._stored.content, self._replacements, self._places())
-        files = {
-            self._place(cassette.place): copied_cassettes.encoded(items)
-            for cassette, items in zip(cassettes, recorded, strict=True)
-        }
-        environments = _environments(interaction for items in recorded for interaction in items)
-        place = self._place(self._source.resolve().relative_to(self._project.resolve()))
-        contents = companions.Contents(place, tuple(sorted(files)), environments, len(replaced))
-        folder = self._place(self._cassettes_folder())
-        files |= {
-            place: as_bytes(notebook),
-            SETTINGS_FILE: companions.settings_text(folder).encode(),
-            companions.REQUIREMENTS: companions.requirements(copied_notebook.sources_of(notebook)).encode(),
-            companions.README: companions.readme_text(contents).encode(),
-        }
-        notes += _unplayed_notes(cassettes)
-        if self._settings.scrubbing.get("pseudonyms") and not replaced:
-            notes.append("No field of the recordings has a name for which toolkit.toml has a rule.")
-        return _Copy(files, place, environments, len(replaced), tuple(notes))
-
-    def _replaced(self) -> dict[str, str]:
-        """Return all values that are replaced in the recordings, and those behind the stand-ins of the recordings."""
-        pairs = [(secret.reveal(), replacement) for secret, replacement in self._scrubber.replaced()]
-        stand_ins = {value for value, _ in pairs}
-        texts = [text for _, _, text in copied_notebook.texts_of_notebook(self._stored.content)]
-        pairs += self._scrubber.values_behind(stand_ins, values.candidates(texts)).items()
-        replaced = values.settled(pairs)
-        self._known.add_stand_ins(
-            [(Secret(value), new) for value, new in replaced.items() if len(value) >= SHORTEST_SECRET]
-        )
-        return replaced
-
-    def _addresses(self) -> dict[str, str]:
-        """Return the addresses of the service and their hosts, each with its symbol."""
-        symbols: dict[str, str] = {}
-        for name, address in sorted(self._settings.addresses.items()):
-            symbol = symbolic_address(name)
-            symbols.setdefault(address, symbol)
-            host = urlsplit(address).hostname or ""
-            if "." in host and not host.replace(".", "").isdigit():
-                symbols.setdefault(host, urlsplit(symbol).netloc)
-        self._known.add_stand_ins(
-            [(Secret(text), symbol) for text, symbol in symbols.items() if len(text) >= SHORTEST_SECRET]
-        )
-        return symbols
-
-    def _places(self) -> dict[str, str]:
-        """Return the folders of this machine that prose may name."""
-        places = {str(self._project): "…", str(self._project.resolve()): "…"}
-        with suppress(RuntimeError):  # a user without a home folder
-            home = Path.home()
-            places |= {str(home): "~"} if len(home.parts) > 2 else {}
-        return dict(sorted(places.items(), key=lambda item: -len(item[0])))
-
-    def _cassettes_folder(self) -> Path:
-        """Return the folder of the cassettes in the project, as a kernel without variables finds it."""
-        settings = (
-            Settings.load(self._settings.file, environ={}) if self._settings.file else Settings(project=self._project)
-        )
-        return settings.cassettes_folder.resolve().relative_to(self._project.resolve())
-
-    def _place(self, path: Path) -> str:
-        """Return a path in the copy: as in the project, with values replaced as in the code that opens the file."""
-        return "/".join(self._replacements.text(part) for part in path.parts) or "."
-
-    def _run_copy(self, stage: Path, copy: _Copy) -> None:
+    def _run_copy(self, stage: Path, copy: Copy) -> None:
         """Make the outputs of the copy from its own recordings, twice.
 
         Raises:
@@ -310,20 +199,13 @@ class _Publishing:
                 about="notebook",
             )
 
-    def _given_away(self, copy: _Copy, shape: Shape, target: Path) -> dict[str, bytes]:
+    def _given_away(self, copy: Copy, shape: Shape, target: Path) -> dict[str, bytes]:
         if shape is not Shape.PAGE:
             return copy.files
         from toolkit.sharing.publishing.page import page_of
 
-        content: dict[str, Any] = dict(read_notebook_bytes(copy.files[copy.notebook]).content)
+        content = parse_notebook(copy.files[copy.notebook]).content
         return {target.name: page_of(content, title=Path(copy.notebook).stem, environments=copy.environments)}
-
-
-def read_notebook_bytes(data: bytes) -> StoredNotebook:
-    """Return the notebook in the bytes that a run stored."""
-    from toolkit.verification.notebook_files import parse_notebook
-
-    return parse_notebook(data)
 
 
 def _outside_of_loop(run: Callable[[], list[Verdict]]) -> list[Verdict]:
@@ -390,18 +272,3 @@ def _failed(what: str, verdict: Verdict) -> PublishError:
     assert failure is not None  # noqa: S101 - the caller has checked
     place = f" at {failure.cell}" if failure.cell else ""
     return PublishError(f"{what}{place}: {failure.what}", failure.next_step, about="notebook")
-
-
-def _environments(recorded: Iterable[Interaction]) -> tuple[str, ...]:
-    callers = (interaction.authorized_by for interaction in recorded)
-    return tuple(sorted({str(caller.environment) for caller in callers if caller is not None}))
-
-
-def _unplayed_notes(cassettes: Iterable[PlayedCassette]) -> list[str]:
-    counts = ((cassette, len(cassette.interactions) - len(cassette.played)) for cassette in cassettes)
-    return [
-        f"{cassette.place.as_posix()} is given away whole; the notebook does not play "
-        f"{count_text(count, 'interaction')} of it."
-        for cassette, count in counts
-        if count
-    ]

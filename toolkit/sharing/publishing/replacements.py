@@ -216,13 +216,19 @@ def _as_name(text: str) -> str:
 
 
 def _tokens(source: str) -> Iterator[tuple[int, int, int]]:
-    """Yield kind, start and end of the tokens that may hold a value. Magics count as comments."""
+    """Yield kind, start and end of the tokens that may hold a value. Magics count as comments.
+
+    Raises:
+        SyntaxError, tokenize.TokenError, IndexError: if this is not Python.
+    """
     code = _MAGIC.sub(r"\1#", source)
     starts = [0]
     for line in code.split("\n"):
         starts.append(starts[-1] + len(line) + 1)
     wanted = {*_TEXT_TOKENS, tokenize.NUMBER, tokenize.NAME}
     for token in tokenize.generate_tokens(io.StringIO(code, newline="\n").readline):
+        if token.type == tokenize.ERRORTOKEN and token.string[:1] in ("'", '"'):
+            raise SyntaxError("a text is not closed")
         if token.type in wanted:
             (row, column), (last_row, last_column) = token.start, token.end
             yield token.type, starts[row - 1] + column, starts[last_row - 1] + last_column

@@ -29,6 +29,7 @@ _CONSTANTS: Final = frozenset({"true", "false", "null", "none", "nan"})
 _TAG: Final = re.compile(r"</?([\w.:-]{1,80})")
 _MOST_CANDIDATES: Final = 50_000
 _LONGEST_CANDIDATE: Final = 200  # characters
+_SIGNS: Final = ".:!?*_`|"
 _MARKUP: Final = re.compile(r"<[^<>]{0,400}>")
 _PIECES: Final = re.compile(r"[^\s\"'<>,;()\[\]{}]+")
 _FIELDS: Final = re.compile(
@@ -84,8 +85,9 @@ def candidates(texts: Iterable[str]) -> list[str]:
     for text in texts:
         for match in _FIELDS.finditer(text):
             pieces[html.unescape(next(filter(None, match.groups()))).strip()] = None
+        pieces.update(dict.fromkeys(piece.strip(_SIGNS) for piece in _PIECES.findall(text)))
         plain = html.unescape(_MARKUP.sub(" ", text))
-        found = [piece.strip(".:!?*_`|") for piece in _PIECES.findall(plain)]
+        found = [piece.strip(_SIGNS) for piece in _PIECES.findall(plain)]
         for size in range(1, _MOST_PARTS + 1):
             pieces.update(dict.fromkeys(" ".join(found[at : at + size]) for at in range(len(found) - size + 1)))
         pieces.update(dict.fromkeys(words_of(plain)))

@@ -1,0 +1,89 @@
+"""A publication is written whole or not at all, and never over something else."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import pytest
+
+from toolkit.core.errors import ConfigurationError
+from toolkit.sharing.publishing import companions, targets
+from toolkit.sharing.publishing.targets import Shape
+
+FILES = {
+    "toolkit.toml": companions.settings_text("cassettes").encode(),
+    "notebooks/a.ipynb": b"{}",
+    "cassettes/a.yaml": b"",
+}
+
+
+def names_below(folder):
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def test_shapes(tmp_path):
+    """The suffix decides; a notebook alone would lack its recordings."""
+    assert [targets.shape_of(tmp_path / name) for name in ("a", "a.zip", "A.HTML")] == list(Shape)
+    with pytest.raises(ConfigurationError, match="cannot be a single notebook"):
+        targets.shape_of(tmp_path / "a.ipynb")
+
+
+def test_an_archive_is_the_same_every_time():
+    """Equal files in any order give equal bytes: sorted, undated, in one folder."""
+    archive = targets.archive_of(FILES, "report")
+    assert archive == targets.archive_of(dict(reversed(FILES.items())), "report")
+    entries = zipfile.ZipFile(io.BytesIO(archive)).infolist()
+    assert [entry.filename for entry in entries] == sorted(f"report/{name}" for name in FILES)
+    assert {entry.date_time for entry in entries} == {(1980, 1, 1, 0, 0, 0)}
+
+
+def test_a_folder_is_replaced_only_if_it_was_published(tmp_path):
+    """An earlier publication is replaced with all that was in it; another folder, or one with other files, is not."""
+    target = tmp_path / "copy"
+    targets.write_folder(target, {**FILES, "cassettes/old.yaml": b""})
+    with pytest.raises(ConfigurationError, match="exists already"):
+        targets.check_target(target, Shape.FOLDER, overwrite=False)
+    targets.check_target(target, Shape.FOLDER, overwrite=True)
+    targets.write_folder(target, FILES)
+    assert names_below(target) == sorted(FILES)
+    (target / "thesis.doc").touch()
+    with pytest.raises(ConfigurationError, match=r"thesis\.doc"):
+        targets.check_target(target, Shape.FOLDER, overwrite=True)
+    with pytest.raises(ConfigurationError, match="not a published folder"):
+        targets.check_target(tmp_path, Shape.FOLDER, overwrite=True)
+    with pytest.raises(ConfigurationError, match="not a file to replace"):
+        targets.check_target(target, Shape.ARCHIVE, overwrite=True)
+    with pytest.raises(ConfigurationError, match="There is no folder"):
+        targets.check_target(tmp_path / "no" / "where", Shape.FOLDER, overwrite=True)
+
+
+def test_nothing_is_left_if_a_folder_cannot_be_written(tmp_path):
+    """A name that no file can have ends the writing; the earlier publication stays, and nothing lies beside it."""
+    target = tmp_path / "copy"
+    targets.write_folder(target, FILES)
+    with pytest.raises(ConfigurationError, match="Cannot write"):
+        targets.write_folder(target, {"a": b"", "a/b": b""})
+    assert names_below(tmp_path) == sorted(f"copy/{name}" for name in FILES)
+
+
+def test_requirements_name_what_the_notebook_imports():
+    """What its code imports is pinned with the toolkit; the standard library is not, magics do no harm."""
+    text = companions.requirements(["%matplotlib inline\nimport os, pytest\nfrom hypothesis.strategies import text"])
+    lines = text.splitlines()
+    assert lines[0].startswith("service-access-toolkit[lab]==")
+    assert [line.partition("==")[0] for line in lines if line.startswith(("hyp", "py", "os"))] == [
+        "hypothesis",
+        "pyarrow",
+        "pytest",
+    ]
+    assert all(line.partition("==")[2] for line in lines)
+
+
+def test_readme_has_one_command():
+    """The README names the notebook, its recordings, and one command that runs it."""
+    contents = companions.Contents("notebooks/a.ipynb", ("cassettes/a.yaml",), ("live",), 1)
+    text = companions.readme_text(contents)
+    assert text.count(companions.run_command("notebooks/a.ipynb")) == 1
+    assert "1 value of the recordings, such as personal data, has a stand-in" in text
+    assert "No values were replaced" in companions.readme_text(companions.Contents("a.ipynb", (), (), 0))
