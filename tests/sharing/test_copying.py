@@ -66,13 +66,14 @@ def copy_of(project, content, *cassettes, known=None, **changes):
 
 @given(NUMBERS, NAMES, MAILS)
 def test_nothing_of_what_is_replaced_is_left(project, number, name, mail):
-    """Wherever a value stands in the notebook, in whatever form, it is replaced as in the recordings; the gate agrees."""
+    """Wherever a value stands in the notebook, in whatever form, it is replaced as in the recordings."""
     recorded = make_interaction(
         f"/v1/accounts/{quote(number)}", people(number, name, mail, note=f"ask {name} ({number})")
     )
+    turned = ", ".join(reversed(name.rsplit(" ", 1)))
     content = notebook(
         f"# {name}: {number}, {mail.upper()}, {base64.b64encode(number.encode()).decode()}",
-        f"get('/v1/accounts/{quote(number)}')  # {', '.join(reversed(name.rsplit(' ', 1)))}\nx = {{'{mail}': '{number}'}}",
+        f"get('/v1/accounts/{quote(number)}')  # {turned}\nx = {{'{mail}': '{number}'}}",
         authors=[{"name": name}],
         widgets={"application/vnd.jupyter.widget-state+json": {"state": {"a": {"value": name}}}},
     )
@@ -138,7 +139,7 @@ def test_addresses_and_names_of_files(project):
 
 
 def test_what_the_rules_do_not_find_is_found_by_the_check(project):
-    """A secret and a value in an encoding that cannot be replaced are refused; the message names the cell, not the value."""
+    """A secret or a value that was not replaced is refused; the message names the cell, not the value."""
     secret = canaries.new()
     known = KnownSecrets()
     known.add_texts([secret])
