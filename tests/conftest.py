@@ -45,6 +45,7 @@ GATE_FOLDERS = [
         "engines",
         "kernels",
         "notebooks",
+        "publishing",
         "oauth_server",
         "pipelines",
         "pytest_plugin",

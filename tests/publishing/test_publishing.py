@@ -1,0 +1,233 @@
+"""Notebooks are published from end to end: with kernels, from recordings of the practice service."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import canaries
+import httpx
+import pytest
+from notebook_files import write_notebook
+from typer.testing import CliRunner
+
+import toolkit as tk
+from toolkit.cli import app as cli_app
+
+PERSON, MAIL, SHORT = "Zdenka Quimby", "zdenka.quimby@bigbank.example", "Zazu"
+RULES = 'pseudonyms = ["account_number", "id", "full_name", "email", "nick"]\nnames = ["pin"]\n'
+GIVEN = ["README.md", "cassettes/clients.yaml", "cassettes/people.yaml", "notebooks/report.ipynb", "requirements.txt"]
+
+
+def settings_text(settings, more=""):
+    addresses = "".join(f'{name} = "{address}"\n' for name, address in settings.addresses.items())
+    return f"{more}[addresses]\n{addresses}\n[scrubbing]\n{RULES}"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A project with recordings of real accounts of the practice service, made without rules, and notebooks."""
+    folder = tmp_path_factory.mktemp("work") / "project"
+    folder.mkdir()
+    with tk.practice(accounts=8) as service:
+        settings = tk.Settings(service.settings.addresses, project=folder)
+        credentials = service.credentials["broker-secret"]
+        with tk.Session(
+            credentials=credentials, settings=settings, cassette=folder / "cassettes/clients.yaml"
+        ) as session:
+            accounts = session.accounts()
+            first = accounts.iloc[0]
+            session.broker.get(f"/v1/practice/accounts/{first['id']}/positions")
+    number, identifier = str(first["account_number"]), first["id"]
+    person = {"full_name": PERSON, "email": MAIL, "account_number": number, "pin": "4711", "nick": SHORT}
+    note = {"people": [person], "note": f"{SHORT} called about {number[:4]} {number[4:]}"}
+    handler = httpx.MockTransport(lambda _: httpx.Response(200, json=note))
+    with tk.Cassette(folder / "cassettes/people.yaml") as cassette:
+        httpx.Client(transport=cassette.transport(handler)).get("https://crm.example.com/people?q=Zdenka+Quimby")
+    with tk.Cassette(folder / "cassettes/unused.yaml") as cassette:
+        httpx.Client(transport=cassette.transport(handler)).get("https://crm.example.com/unused")
+    (folder / "toolkit.toml").write_text(settings_text(settings))
+    notebook = write_notebook(
+        folder / "notebooks/report.ipynb",
+        f"# Report for {PERSON}\n\n{number[:4]}-{number[4:]}, {MAIL.upper()}, Quimby, Zdenka; {SHORT} of {folder}",
+        "import httpx, toolkit as tk\nsession = tk.Session(cassette='clients')\nsession.accounts()",
+        f"zdenka_quimby = '{identifier}'\n"
+        "session.broker.get(f'/v1/practice/accounts/{zdenka_quimby}/positions').json()",
+        f"accounts = session.accounts()\nassert (accounts.account_number == '{number}').sum() == 1",
+        "client = httpx.Client(transport=tk.Cassette('people', 'none').transport())\n"
+        "client.get('https://crm.example.com/people?q=Zdenka+Quimby').json()",
+        "import ipywidgets\nipywidgets.IntSlider(value=3)",
+        "import pathlib, IPython.display as show\nshow.display(show.HTML('<script>x()</script><b>bold</b>'))",
+        authors=[{"name": PERSON}],
+    )
+    everything = sorted({PERSON, MAIL, SHORT, number, *accounts["account_number"].astype(str), *accounts["id"]})
+    everything += [*settings.addresses.values(), *canaries.secrets_of(credentials)]
+    return folder, notebook, everything
+
+
+@pytest.fixture(scope="module")
+def published(project):
+    """The report as a published folder."""
+    folder, notebook, _ = project
+    return tk.publish(notebook, folder.parent / "copy")
+
+
+def clean_environment(tmp_path):
+    """Return variables of a user who has never configured anything."""
+    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH")}
+    return {**kept, "HOME": str(tmp_path), "USERPROFILE": str(tmp_path)}
+
+
+def run(*arguments, cwd, tmp_path):
+    command = [sys.executable, "-c", "from toolkit.cli import main; main()", *arguments]
+    return subprocess.run(
+        command, cwd=cwd, env=clean_environment(tmp_path), capture_output=True, text=True, check=False
+    )
+
+
+def test_published_folder(project, published):
+    """The folder holds the notebook, what it plays and no more; nothing of the original is left, in any encoding."""
+    _, _, everything = project
+    assert list(published.sizes) == [*GIVEN, "toolkit.toml"]
+    for name in published.sizes:
+        data = (published.path / name).read_bytes()
+        long = [value for value in everything if len(value) >= 8]
+        canaries.assert_absent(data, long, layers=2)
+        assert SHORT.encode() not in data
+        assert b"Quimby" not in data
+    content = json.loads((published.path / "notebooks/report.ipynb").read_bytes())
+    assert sorted(content["metadata"]) == ["kernelspec", "language_info", "toolkit"]
+    assert all(cell["outputs"] for cell in content["cells"][2:3])
+    settings = (published.path / "toolkit.toml").read_text()
+    assert settings.splitlines()[1:] == ['cassettes = "cassettes"']
+    assert published.replaced > 16
+    assert published.environments == ("broker-live",)
+    assert str(published.path) in repr(published)
+    assert published.command in published._repr_html_().replace("&quot;", '"').replace("&amp;", "&")
+
+
+def test_the_folder_runs_elsewhere(published, tmp_path):
+    """Moved to another place, with no configuration, the copy gives the same outputs."""
+    elsewhere = tmp_path / "unpacked"
+    shutil.copytree(published.path, elsewhere)
+    result = run("verify", ".", cwd=elsewhere, tmp_path=tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+    result = run("scan", ".", cwd=elsewhere, tmp_path=tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_archive_and_page(project, published):
+    """The archive has the files of the folder, from a running event loop too; the page loads nothing."""
+    folder, notebook, everything = project
+
+    async def publish():
+        return tk.publish(notebook, folder.parent / "copy.zip")
+
+    asyncio.run(publish())
+    archive = zipfile.ZipFile(io.BytesIO((folder.parent / "copy.zip").read_bytes()))
+    assert archive.namelist() == [f"copy/{name}" for name in published.sizes]
+    archived = archive.read("copy/notebooks/report.ipynb")
+    canaries.assert_absent(archived, [value for value in everything if len(value) >= 8], layers=2)
+    page = tk.publish(notebook, folder.parent / "page.html")
+    assert list(page.sizes) == ["page.html"]
+    html = page.path.read_bytes()
+    canaries.assert_absent(html, [value for value in everything if len(value) >= 8], layers=2)
+    assert b"<script" not in html
+    assert b"Content-Security-Policy" in html
+    assert b"IntSlider(value=3)" in html
+    assert b"<b>bold</b>" in html
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(cli_app.app, ["publish", *map(str, arguments)])
+
+
+def test_real_accounts_need_rules(project, tmp_path):
+    """Without pseudonyms, a recording of a real account is refused; `publish = "as is"` publishes it."""
+    folder, _, _ = project
+    other = tmp_path / "other"
+    shutil.copytree(folder, other)
+    (other / "toolkit.toml").write_text("")
+    with pytest.raises(tk.PublishError, match=r"broker-live.*real accounts") as error:
+        tk.publish(other / "notebooks/report.ipynb", tmp_path / "copy")
+    assert "pseudonyms" in error.value.next_step
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other"]
+    (other / "toolkit.toml").write_text('publish = "as is"\n')
+    copy = tk.publish(other / "notebooks/report.ipynb", tmp_path / "copy")
+    assert PERSON in (copy.path / "cassettes/people.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("sources", "message"),
+    [
+        (("1 + 1",), "plays no recording"),
+        (
+            ("import toolkit as tk", "tk.Session('broker-live', cassette='nowhere')"),
+            "does not run offline at cell 2.*CassetteMiss",
+        ),
+        (("raise ValueError('no')",), "does not run offline at cell 1.*ValueError: no"),
+        (
+            (
+                "import toolkit as tk, time\nsession = tk.Session(cassette='clients')",
+                "session.accounts(); time.time_ns()",
+            ),
+            "Two runs of the copy give different outputs: cell 2",
+        ),
+        (
+            ("import toolkit as tk\ntk.Session(cassette={path!r}).accounts()",),
+            "does not run|by a path of this machine",
+        ),
+    ],
+)
+def test_refusals(project, tmp_path, sources, message):
+    """A notebook that cannot be given away is refused with the place and the reason, and nothing is left."""
+    folder, _, _ = project
+    path = str(folder / "cassettes/clients.yaml")
+    notebook = write_notebook(
+        folder / "notebooks/other.ipynb", *(source.replace("{path!r}", repr(path)) for source in sources)
+    )
+    with pytest.raises(tk.PublishError, match=message):
+        tk.publish(notebook, tmp_path / "copy")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_secret_is_refused(project, tmp_path):
+    """A secret that the code puts together is found in the output, and the copy is refused; the error names the cell."""
+    folder, _, _ = project
+    secret = canaries.new()
+    halves = secret[:12], secret[12:]
+    cells = (
+        "import toolkit as tk\nsession = tk.Session(cassette='clients')",
+        f"session.accounts(); print({halves[0]!r} + {halves[1]!r})",
+    )
+    notebook = write_notebook(folder / "notebooks/secret.ipynb", *cells)
+    with pytest.raises(tk.SecretLeak, match=r"secret\.ipynb, cell 2") as error:
+        tk.publish(notebook, tmp_path / "copy.zip", secrets=secret)
+    assert canaries.found_in(str(error.value), secret) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_command(project, published, tmp_path):
+    """The command prints what it gave away; bad input is an error in two lines, before anything runs."""
+    folder, notebook, _ = project
+    for arguments, message in [
+        ((notebook, "-o", published.path), "exists already"),
+        ((folder / "nowhere.ipynb", "-o", tmp_path / "a"), "does not exist"),
+        ((folder / "toolkit.toml", "-o", tmp_path / "a"), "not a notebook"),
+        ((notebook, "-o", tmp_path / "a.ipynb"), "cannot be a single notebook"),
+        ((notebook, "-o", tmp_path / "no" / "a"), "There is no folder"),
+        ((write_notebook(tmp_path / "alone.ipynb", "1"), "-o", tmp_path / "a"), "not in a project"),
+    ]:
+        error = invoke(*arguments).exception
+        assert isinstance(error, tk.ConfigurationError), error
+        assert message in str(error)
+    result = invoke(notebook, "-o", published.path, "--overwrite")
+    assert result.exit_code == 0, result.exception
+    assert "values replaced" in result.output
+    assert "pip install -r requirements.txt" in result.output.replace("\n", " ")
