@@ -1,0 +1,147 @@
+"""What the documentation, the examples and the messages say about the command line is what the command line has."""
+
+import ast
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+import toolkit
+from toolkit.cli.app import app
+
+ROOT = Path(toolkit.__file__).parents[1]
+PROGRAM = r"(?:[\w./\\-]*[/\\])?toolkit"  # with the folder of a virtual environment
+# Inline code, or a line of a block, that begins with the program; a shell prompt or YAML may stand before it.
+COMMAND = re.compile(
+    rf"(?:`|^[ \t]*(?:[$>!-] ?|run: ?|entry: ?|- run: ?)*|&& |; ){PROGRAM}((?: [^`\n&;]*)?)", re.MULTILINE
+)
+OPTION = re.compile(r"`(--[a-z][\w-]*)")
+OPTIONS_OF_OTHERS = frozenset({"--gate", "--hypothesis-profile", "--help"})
+
+
+def commands_below(command, *names):
+    """Yield the names and the object of each command; of a group, its commands as well."""
+    yield names, command
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from commands_below(inner, *names, name)
+
+
+COMMANDS = dict(commands_below(get_command(app)))
+LEAVES = {names: command for names, command in COMMANDS.items() if not hasattr(command, "commands")}
+
+
+def options_of(command):
+    return {"--help", "-h"} | {option for param in command.params for option in (*param.opts, *param.secondary_opts)}
+
+
+def markdown_texts():
+    """Yield where a text is, and the text, of all documentation: Markdown, notebooks, hooks and actions."""
+    files = [*ROOT.glob("*.md"), *ROOT.glob(".github/**/*.md"), *ROOT.glob("notebooks/**/*.md")]
+    files += [*ROOT.glob(".pre-commit-hooks.yaml"), *ROOT.glob(".github/actions/**/*.*")]
+    for file in files:
+        yield file.relative_to(ROOT).as_posix(), file.read_text(encoding="utf-8")
+    for file in ROOT.glob("notebooks/**/*.ipynb"):
+        if ".ipynb_checkpoints" not in file.parts:
+            for number, cell in enumerate(json.loads(file.read_bytes())["cells"], start=1):
+                yield f"{file.name}, cell {number}", "".join(cell["source"])
+
+
+def message_texts():
+    """Yield where a text is, and the text, of all strings in the package: examples, help, docstrings and messages."""
+    for file in Path(toolkit.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and "toolkit" in node.value:
+                text = node.value
+                yield (
+                    f"{file.relative_to(ROOT).as_posix()}:{node.lineno}",
+                    f"`{text}`" if text.startswith("toolkit ") else text,
+                )
+
+
+def documented(texts):
+    """Yield where a command is written, and its words; `a|b` stands for two commands."""
+    for place, text in texts:
+        for match in COMMAND.finditer(text):
+            line = match[1].split("#")[0]
+            try:
+                words = shlex.split(line)
+            except ValueError:
+                words = line.split()
+            if words:
+                yield place, words
+
+
+def problems_of(words):
+    """Return what a command that is written somewhere has and the command line does not."""
+    names = []
+    command = COMMANDS[()]
+    for word in words:
+        if not hasattr(command, "commands") or word.startswith("-"):
+            break
+        for name in word.rstrip(".,:;").split("|"):
+            if (*names, name) not in COMMANDS:
+                return [f"no command {' '.join((*names, name))!r}"]
+        names.append(word.rstrip(".,:;").split("|")[-1])
+        command = COMMANDS[tuple(names)]
+    own = words[: words.index("--")] if "--" in words else words
+    used = {word.split("=")[0].rstrip(".,:;") for word in own if re.match(r"--?[a-z]", word)}
+    return [f"{' '.join(names)} has no {option}" for option in sorted(used - options_of(command))]
+
+
+@pytest.mark.parametrize("texts", [markdown_texts, message_texts])
+def test_documented_commands_exist(texts):
+    """Every command and option in the documentation, the help and the messages exists."""
+    written = list(documented(texts()))
+    assert len(written) > 10
+    assert [(place, *problems) for place, words in written if (problems := problems_of(words))] == []
+
+
+def test_problems_are_found():
+    """A command or an option that does not exist is seen wherever it is written."""
+    text = """Run `toolkit verfy`, `.venv/bin/toolkit scan . --jsn` or `toolkit keys new|old`, not a toolkit verb:
+
+    $ toolkit lab --rows 5
+cd x && toolkit practice -q; toolkit lab -- --no-browser  # toolkit nothing
+- run: toolkit verify --since=main
+"""
+    found = [problems_of(words) for _, words in documented([("", text)])]
+    assert found == [
+        ["no command 'verfy'"],
+        ["scan has no --jsn"],
+        ["no command 'keys old'"],
+        ["lab has no --rows"],
+        ["practice has no -q"],
+        [],
+        [],
+    ]
+
+
+def test_options_alone_exist():
+    """An option that the README mentions without its command belongs to some command."""
+    known = set().union(*map(options_of, COMMANDS.values())) | OPTIONS_OF_OTHERS
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    mentioned = {option for option in OPTION.findall(readme) if not option.startswith("--toolkit-")}  # of pytest
+    assert mentioned - known == set()
+
+
+def test_readme_names_every_command():
+    """The README's section on commands names each of them."""
+    section = (ROOT / "README.md").read_text(encoding="utf-8").split("\n## Commands\n")[1].split("\n## ")[0]
+    named = set()
+    for _, words in documented([("README.md", section)]):
+        if tuple(words[:1]) in LEAVES:
+            named.add((words[0],))
+        elif len(words) > 1:
+            named |= {(words[0], name) for name in words[1].split("|")}
+    assert set(LEAVES) - named == set()
+
+
+@pytest.mark.parametrize("names", LEAVES, ids=" ".join)
+def test_help_of_every_command(names):
+    """The help of each command says in a sentence what it does, and shows how to use it."""
+    command = LEAVES[names]
+    assert re.match(r"[A-Z].+\.", command.help.strip().split("\n\n")[0].replace("\n", " "))
+    assert f"`toolkit {' '.join(names)}" in (command.epilog or "")
