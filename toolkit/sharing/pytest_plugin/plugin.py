@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from toolkit.sharing.pytest_plugin.marks import Choice
     from toolkit.sharing.pytest_plugin.playing import Playing
 
+_T = TypeVar("_T")
 _FIXTURES = ("toolkit_cassette", "toolkit_session", "toolkit_async_session")
 _MARKER = (
     "toolkit_cassette(name=None, *, environment=None, credentials=None, mode=None, strict=True, match_on=None, "
@@ -38,8 +39,9 @@ _CHECKED_LATE = pytest.StashKey[bool]()
 _DEFAULT_FILES = pytest.StashKey[list[tuple[str, Any]]]()
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Add the options. A mode follows after "=", so that `--toolkit-record tests` does not take a path for it."""
+    load_as_compiled(pluginmanager)
     group = parser.getgroup("toolkit", "toolkit: recordings and notebooks")
     for mode, what in _RECORDING.items():
         names = ["--toolkit-record", "--toolkit-record=once"] if mode == "once" else [f"--toolkit-record={mode}"]
@@ -54,6 +56,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="collect notebooks too: each is run offline and compared with its file, as `toolkit verify` does",
     )
     parser.addini("toolkit_allowed_hosts", "hosts that replaying tests may connect to", type="args", default=[])
+
+
+def load_as_compiled(pluginmanager: Any) -> None:
+    """Let the toolkit's modules load as everywhere else.
+
+    pytest compiles all modules of a plugin's distribution anew, to explain failing assertions. Here that would take
+    most of a second in each run that cannot write to the installation.
+    """
+    marked = getattr(getattr(pluginmanager, "rewrite_hook", None), "_must_rewrite", None)
+    if isinstance(marked, set):
+        marked.discard("toolkit")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -105,17 +118,9 @@ def toolkit_live() -> dict[str, Any]:
 @pytest.fixture
 def toolkit_cassette(request: pytest.FixtureRequest) -> Iterator[Cassette | None]:
     """The cassette of the test, a `tk.Cassette`: in strict replay, unless recording is asked for."""
-    from toolkit.core.errors import ToolkitError
-
     item: Any = request.node
     item.stash[_OUTCOMES], item.stash[_CHECKED_LATE] = {}, False
-    problem = ""
-    try:
-        playing = item.stash[_PLAYING] = _play(item)
-    except ToolkitError as error:
-        problem = f"{type(error).__name__}: {error}"
-    if problem:  # outside the except clause, which would chain the error to it
-        pytest.fail(problem, pytrace=False)
+    playing = item.stash[_PLAYING] = _or_fail(lambda: _play(item))
     try:
         yield playing.cassette
     finally:
@@ -128,7 +133,7 @@ def toolkit_session(request: pytest.FixtureRequest, toolkit_cassette: Cassette) 
     """A `tk.Session` on the cassette of the test. Recording needs credentials; see `toolkit_live`."""
     from toolkit.session.session import Session
 
-    with Session(**_session_arguments(request, toolkit_cassette)) as session:
+    with _or_fail(lambda: Session(**_session_arguments(request, toolkit_cassette))) as session:
         yield session
 
 
@@ -137,7 +142,7 @@ def toolkit_async_session(request: pytest.FixtureRequest, toolkit_cassette: Cass
     """A `tk.AsyncSession` on the cassette of the test, for async tests of pytest-asyncio, anyio or asyncio.run()."""
     from toolkit.session.session import AsyncSession
 
-    session = AsyncSession(**_session_arguments(request, toolkit_cassette))
+    session = _or_fail(lambda: AsyncSession(**_session_arguments(request, toolkit_cassette)))
     item: Any = request.node
     test = getattr(item, "obj", None)
     if toolkit_cassette.records and inspect.iscoroutinefunction(test):
@@ -146,7 +151,20 @@ def toolkit_async_session(request: pytest.FixtureRequest, toolkit_cassette: Cass
     _close(session)
 
 
+def _or_fail(make: Callable[[], _T]) -> _T:
+    """Return what a function makes; let the test fail with the two lines of an error instead of a traceback."""
+    __tracebackhide__ = True
+    from toolkit.core.errors import ToolkitError
+
+    try:
+        return make()
+    except ToolkitError as error:
+        problem = f"{type(error).__name__}: {error}"
+    pytest.fail(problem, pytrace=False)  # outside the except clause, which would chain the error to it
+
+
 def _session_arguments(request: pytest.FixtureRequest, cassette: Cassette) -> dict[str, Any]:
+    from toolkit.core.errors import ConfigurationError
     from toolkit.sharing.pytest_plugin.places import project_settings
 
     choice = _choice(request.node)
@@ -155,6 +173,12 @@ def _session_arguments(request: pytest.FixtureRequest, cassette: Cassette) -> di
         live = dict(request.getfixturevalue("toolkit_live"))
         if choice.credentials is not None:
             live["credentials"] = choice.credentials
+        if not (choice.environment or live.get("environment") or hasattr(live.get("credentials"), "environment")):
+            raise ConfigurationError(
+                "To record, the session of a test needs an environment.",
+                'Name it, as in @pytest.mark.toolkit_cassette(environment="paper").',
+                about="environment",
+            )
     live.setdefault("settings", project_settings(request.path))
     return {**live, "environment": choice.environment or live.get("environment"), "cassette": cassette}
 
@@ -263,15 +287,13 @@ def _end(item: Any, playing: Playing) -> None:
         pytest.fail(problem, pytrace=False)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_fixture_setup(fixturedef: Any, request: pytest.FixtureRequest) -> Generator[None, Any, Any]:
+@pytest.hookimpl(tryfirst=True)
+def pytest_fixture_setup(fixturedef: Any, request: pytest.FixtureRequest) -> None:
     """Note that a fixture is set up after the cassette which may still call when the test is over."""
-    value = yield
     stash = getattr(request.node, "stash", None)
     is_other = fixturedef.argname not in _FIXTURES and not _is_of_pytest(fixturedef.func)
     if stash is not None and _PLAYING in stash and is_other and _has_teardown(fixturedef.func):
         stash[_CHECKED_LATE] = True
-    return value
 
 
 def _has_teardown(function: Any) -> bool:
@@ -285,6 +307,7 @@ def _is_of_pytest(function: Any) -> bool:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Let a test fail that leaves interactions unplayed, or records a secret."""
+    __tracebackhide__ = True
     value = yield
     playing = item.stash.get(_PLAYING, None)
     if playing is not None and not item.stash[_CHECKED_LATE]:
@@ -305,7 +328,9 @@ def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Generator[None, A
     """Note how a test with a cassette ended."""
     report = yield
     if _PLAYING in item.stash:
-        item.stash[_OUTCOMES][call.when] = report.outcome
+        outcomes = item.stash[_OUTCOMES]
+        if outcomes.get(call.when) != "failed":  # a subtest that failed counts for its test
+            outcomes[call.when] = report.outcome
     return report
 
 
