@@ -17,7 +17,9 @@ pytest_plugins = ["pytester"]
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Answers every GET with its path."""
+    """Answers every GET with its path, and keeps connections open."""
+
+    protocol_version = "HTTP/1.1"
 
     def do_GET(self):
         body = json.dumps({"path": self.path}).encode()
