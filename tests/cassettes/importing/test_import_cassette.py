@@ -131,17 +131,37 @@ PLACES = {
 }
 
 
-@given(place=st.sampled_from(sorted(PLACES)), other=st.sampled_from(sorted(PLACES)))
-def test_no_secret_survives(tmp_path_factory, place, other):
-    """No secret of any place in a HAR file is in the cassette or the report, in any form."""
+NOWHERE_ELSE = "comment"  # nothing says that it is a secret
+
+
+@given(
+    place=st.sampled_from(sorted(PLACES)),
+    other=st.sampled_from(sorted(PLACES)),
+    form=st.sampled_from(sorted(canaries.FORMS)),
+)
+def test_no_secret_survives(tmp_path_factory, place, other, form):
+    """No secret of any place in a HAR file is in the cassette or the report, in any form, nor where it is echoed."""
     folder = tmp_path_factory.mktemp("import")
     secrets = [canaries.new(), canaries.new()]
-    text = har(PLACES[place](secrets[0]), PLACES[other](secrets[1]))
-    (folder / "a.har").write_text(text, encoding="utf-8")
+    echoes = [canaries.FORMS[form](secret) for secret in secrets if NOWHERE_ELSE not in (place, other)]
+    echo = entry("https://api.example.com/v1/echo", content={"text": json.dumps({"said": echoes})})
+    (folder / "a.har").write_text(har(echo, PLACES[place](secrets[0]), PLACES[other](secrets[1])), encoding="utf-8")
     report = tk.import_cassette(folder / "a.har", folder / "b.yaml", settings=bare_settings(folder))
-    assert report.imported == 2
+    assert report.imported + len(report.left_out) == 3
+    assert {each.number for each in report.left_out} <= {1}
     canaries.assert_absent([report.path, repr(report), json.dumps(report.to_json())], secrets)
-    assert tk.Cassette(report.path, "none").table().shape[0] == 2
+    assert tk.Cassette(report.path, "none").table().shape[0] == report.imported
+
+
+def test_secret_of_an_entry_that_is_left_out(imported):
+    """What is left out or not chosen may name a secret that is elsewhere."""
+    secrets = [canaries.new(), canaries.new()]
+    said = entry("https://api.example.com/v1/said", content={"text": json.dumps({"said": secrets})})
+    blocked = entry(headers={"Authorization": f"Bearer {secrets[0]}"}, status=0)
+    elsewhere = entry("https://login.example.com/", cookies={"sid": secrets[1]})
+    report = imported(har(said, blocked, elsewhere), only="api.example.com")
+    assert (report.imported, report.not_chosen) == (1, 1)
+    canaries.assert_absent(report.path, secrets)
 
 
 def test_only(imported):

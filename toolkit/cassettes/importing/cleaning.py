@@ -36,17 +36,17 @@ class Cleaned(NamedTuple):
     replaced: Counter[str]
 
 
-def cleaned(interactions: Sequence[Interaction], redundant: Sequence[RecordedRequest], scrubber: Scrubber) -> Cleaned:
+def cleaned(interactions: Sequence[Interaction], hints: Sequence[RecordedRequest], scrubber: Scrubber) -> Cleaned:
     """Scrub interactions until none reveals a secret that another one may hold, and check the result.
 
     Args:
         interactions: the interactions, in their order.
-        redundant: further messages in which secrets are looked for.
+        hints: further messages in which secrets are looked for.
         scrubber: its known secrets grow.
     """
-    for message in redundant:
+    for hint in hints:
         with suppress(SecretLeak):
-            scrubber.lookup_request(message)  # for the secrets that it learns
+            scrubber.lookup_request(hint)  # for the secrets that it learns
     scrubbed, reasons = _scrubbed(interactions, scrubber)
     items = {position: encode(interaction) for position, interaction in scrubbed.items()}
     known = scrubber.known

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
@@ -14,6 +15,7 @@ _HEADER_NAME: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # RFC 9110 section 5.6.2
 _CONTROLS: Final = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 _VERSION: Final = r"(?i)(?:https?/?)?([0-3](?:\.[0-9])?)|h([23])(?:-[0-9]+)?"
 _MISSHAPEN: Final = "it does not have the fields of an exchange"
+_MISSHAPEN_ERRORS: Final = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, IndexError)
 _LONGEST: Final = timedelta(days=365)  # of a call; a longer time is a mistake of the other program
 
 
@@ -29,7 +31,7 @@ class Entry(NamedTuple):
         method, uri: of the request, as written in the file; empty if the file does not say.
         interaction: the exchange as it was, with its secrets; None if it cannot be imported.
         reason: why it cannot be imported; empty if it can.
-        redundant: messages with what the file repeats beside the exchange, such as its list of cookies. They are
+        hints: messages with what the file says about the exchange beside it, such as a list of cookies. They are
             searched for secrets and not imported.
     """
 
@@ -38,7 +40,7 @@ class Entry(NamedTuple):
     uri: str
     interaction: Interaction | None
     reason: str = ""
-    redundant: tuple[RecordedRequest, ...] = ()
+    hints: tuple[RecordedRequest, ...] = ()
 
 
 class Call(NamedTuple):
@@ -57,36 +59,39 @@ class Call(NamedTuple):
 
 def read_entries(
     items: Iterable[Any],
-    read: Callable[[Call], tuple[Interaction, tuple[RecordedRequest, ...]]],
+    read: Callable[[Call], Interaction],
     *,
     uri_name: str = "uri",
+    hints: Callable[[Call], Iterator[RecordedRequest]] | None = None,
 ) -> Iterator[Entry]:
     """Yield an entry for each item of a file.
 
     Args:
         items: the items, of any type.
-        read: returns the interaction of an item, and the messages that repeat parts of it. It may raise Unimportable,
-            or whatever error a field of the wrong type leads to.
+        read: returns the interaction of an item. It may raise Unimportable, or whatever error a field of the wrong type
+            leads to.
         uri_name: name of the field with the URI.
+        hints: yields the hints of an entry, also if it cannot be imported; may raise as `read` does.
     """
     for number, fields in enumerate(items, start=1):
         request = fields.get("request") if isinstance(fields, Mapping) else None
         request = request if isinstance(request, Mapping) else {}
         method = str(request.get("method") or "").lstrip(":").upper()  # Ruby writes a symbol as :get
         call = Call(fields, method, str(request.get(uri_name) or ""))
-        reason = ""
+        reason = _MISSHAPEN
         interaction: Interaction | None = None
-        redundant: tuple[RecordedRequest, ...] = ()
-        if not method or not is_uri(call.uri):
-            reason = _MISSHAPEN
-        else:
+        gathered: list[RecordedRequest] = []
+        if method and is_uri(call.uri):
             try:
-                interaction, redundant = read(call)
+                interaction = read(call)
             except Unimportable as error:
                 reason = str(error)
-            except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, IndexError):
-                reason = _MISSHAPEN  # texts about Python code would not help
-        yield Entry(number, method, call.uri, interaction, reason, redundant)
+            except _MISSHAPEN_ERRORS:  # texts about Python code would not help
+                pass
+            if hints is not None:
+                with suppress(*_MISSHAPEN_ERRORS):
+                    gathered.extend(hints(call))
+        yield Entry(number, method, call.uri, interaction, "" if interaction else reason, tuple(gathered))
 
 
 def header_list(pairs: Iterable[tuple[Any, Any]]) -> HeaderList:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
-from toolkit.cassettes.format.interactions import Interaction
+from toolkit.cassettes.format.interactions import Interaction, is_uri
 from toolkit.cassettes.importing.bodies import base64_bytes, fitting, may_be_empty, text_bytes, value_of
 from toolkit.cassettes.importing.entries import (
     Call,
@@ -49,10 +49,10 @@ def creator(value: Any) -> str:
 
 def entries(value: Any) -> Iterator[Entry]:
     """Yield the entries of a HAR file."""
-    return read_entries(value["log"]["entries"], _read, uri_name="url")
+    return read_entries(value["log"]["entries"], _read, uri_name="url", hints=_hints)
 
 
-def _read(call: Call) -> tuple[Interaction, tuple[RecordedRequest, ...]]:
+def _read(call: Call) -> Interaction:
     fields, method = call.fields, call.method
     request, response = fields["request"], fields["response"]
     parts, status = urlsplit(call.uri), _status(response)
@@ -81,10 +81,7 @@ def _read(call: Call) -> tuple[Interaction, tuple[RecordedRequest, ...]]:
     interaction = Interaction(recorded, answer, recorded_at=parse_http_date(value_of(received, "date")))
     milliseconds = fields.get("time")
     elapsed = duration(milliseconds / 1000 if isinstance(milliseconds, int | float) else None)
-    return (
-        with_time(interaction, _started(fields.get("startedDateTime")), elapsed),
-        _redundant(recorded, request, response),
-    )
+    return with_time(interaction, _started(fields.get("startedDateTime")), elapsed)
 
 
 def _status(response: Mapping[str, Any]) -> int:
@@ -158,22 +155,25 @@ def _started(text: Any) -> datetime | None:
         return None
 
 
-def _redundant(
-    recorded: RecordedRequest, request: Mapping[str, Any], response: Mapping[str, Any]
-) -> tuple[RecordedRequest, ...]:
-    """Return messages with what an entry repeats: cookies, parameters of the URL and the form, and the redirect."""
-    data = request.get("postData")
-    params = data.get("params") if isinstance(data, Mapping) else None
+def _hints(call: Call) -> Iterator[RecordedRequest]:
+    """Yield messages with what an entry repeats or adds: headers, cookies, parameters, and related URLs."""
+    fields, request = call.fields, call.fields["request"]
+    yield RecordedRequest(call.method, call.uri, _headers(request))
+    response = fields.get("response")
+    response = response if isinstance(response, Mapping) else {}
     cookies = [*_pairs(request.get("cookies")), *_pairs(response.get("cookies"))]
-    form = [*_pairs(request.get("queryString")), *_pairs(params)]
-    messages = []
-    if cookies:
-        text = "; ".join(f"{name}={value}" for name, value in cookies)
-        messages.append(recorded._replace(headers=header_list([("Cookie", text)]), body=b""))
-    if form:
-        body = urlencode([(str(name), str(value)) for name, value in form], errors="replace").encode("ascii")
-        messages.append(RecordedRequest("POST", recorded.uri, (("Content-Type", _FORM),), body))
-    target = response.get("redirectURL")
-    if isinstance(target, str) and urlsplit(target).scheme in _WEB:
-        messages.append(RecordedRequest("GET", target))
-    return tuple(messages)
+    yield RecordedRequest(
+        "GET", call.uri, header_list([("Cookie", "; ".join(f"{name}={text}" for name, text in cookies))])
+    )
+    data, parts = request.get("postData"), urlsplit(call.uri)
+    form = [*_pairs(request.get("queryString")), *_pairs(data.get("params") if isinstance(data, Mapping) else None)]
+    text = urlencode([(str(name), str(value)) for name, value in form], errors="replace")
+    body = "&".join(filter(None, (text, parts.fragment, f"password={parts.password}" if parts.password else "")))
+    yield RecordedRequest("POST", call.uri, (("Content-Type", _FORM),), body.encode("utf-8", "replace"))
+    initiator = fields.get("_initiator")
+    paths = [value for name, value in _pairs(request.get("headers")) if name == ":path"]
+    related = [f"{parts.scheme}://{parts.netloc}{path}" for path in paths]
+    related += [response.get("redirectURL"), initiator.get("url") if isinstance(initiator, Mapping) else None]
+    for url in related:
+        if isinstance(url, str) and url.startswith(_WEB) and is_uri(url):
+            yield RecordedRequest("GET", url)

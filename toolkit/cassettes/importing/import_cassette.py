@@ -75,7 +75,7 @@ def import_cassette(
     scrubber.use_addresses(callers.addresses(settings), settings.header_prefix)
     scrubber.known.add_texts(secrets)
     noted = list(callers.noted(entry.interaction for entry in usable if entry.interaction is not None))
-    result = cleaned(noted, [message for entry in usable for message in entry.redundant], scrubber)
+    result = cleaned(noted, [hint for entry in entries for hint in entry.hints], scrubber)
     if result.data:
         _write(path, result.data, scrubber, replace=replace)
     reasons = {entry.number: entry.reason for entry in chosen if entry.interaction is None}

@@ -39,7 +39,7 @@ def entries(value: Mapping[str, Any]) -> Iterator[Entry]:
     return read_entries(value["http_interactions"], _read)
 
 
-def _read(call: Call) -> tuple[Interaction, tuple[RecordedRequest, ...]]:
+def _read(call: Call) -> Interaction:
     request, response = call.fields["request"], call.fields["response"]
     sent, headers = _headers(request.get("headers")), _headers(response.get("headers"))
     received = tuple((name, text) for name, text in headers if not _is_status_line(name, text))
@@ -51,7 +51,7 @@ def _read(call: Call) -> tuple[Interaction, tuple[RecordedRequest, ...]]:
         RecordedRequest(call.method, call.uri, sent, _body(request.get("body"), sent)),
         RecordedResponse(status, reason, received, body, http_version(str(response.get("http_version") or ""))),
     )
-    return with_time(interaction, _instant(call.fields.get("recorded_at"), received)), ()
+    return with_time(interaction, _instant(call.fields.get("recorded_at"), received))
 
 
 def _headers(value: Any) -> HeaderList:

@@ -45,12 +45,12 @@ def vcrpy_entries(contents: Contents) -> Iterator[Entry]:
 
 def pydantic_ai_entries(value: Mapping[str, Any]) -> Iterator[Entry]:
     """Yield the interactions of a file of pydantic-ai's serializer, which stores the values of JSON bodies."""
-    return read_entries(value["interactions"], lambda call: (_of_pydantic_ai(call), ()))
+    return read_entries(value["interactions"], _of_pydantic_ai)
 
 
 def go_entries(value: Mapping[str, Any]) -> Iterator[Entry]:
     """Yield the interactions of a file of go-vcr, of version 1 or 2."""
-    return read_entries(value["interactions"], lambda call: (_of_go(call), ()), uri_name="url")
+    return read_entries(value["interactions"], _of_go, uri_name="url")
 
 
 def _of_pydantic_ai(call: Call) -> Interaction:

@@ -1,0 +1,152 @@
+"""HAR files as Chrome, Firefox, Safari and Playwright write them."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+from hars import entry, har, pairs
+
+from toolkit.cassettes.importing import har as reader
+
+FORM = "application/x-www-form-urlencoded"
+
+
+def read(*entries):
+    """Return what the reader makes of entries."""
+    return list(reader.entries(json.loads(har(*entries))))
+
+
+def one(**arguments):
+    """Return the interaction of one entry."""
+    (result,) = read(entry(**arguments))
+    assert result.reason == ""
+    return result.interaction
+
+
+def reason(**arguments):
+    """Return why an entry is left out."""
+    (result,) = read(entry(**arguments))
+    assert result.interaction is None
+    return result.reason
+
+
+def test_request_and_response():
+    """Method, URI, status, times and versions are those of the entry; a fragment and pseudo headers are left out."""
+    interaction = one(
+        url="https://h/a?b=c#d", headers={":path": "/a", "Accept": "*/*"}, received={":status": "200", "X-A": "1"}
+    )
+    assert interaction.request[:3] == ("GET", "https://h/a?b=c", (("Accept", "*/*"),))
+    assert interaction.response == (200, "OK", (("X-A", "1"),), b"{}", "HTTP/2")
+    assert interaction.recorded_at.isoformat() == "2026-05-12T07:30:00.250000+00:00"
+    assert interaction.elapsed.total_seconds() == 0.1255
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "body"),
+    [
+        ({"text": base64.b64encode(b"\x89PNG\x00").decode(), "encoding": "base64"}, 200, b"\x89PNG\x00"),
+        ({"text": "caf\u00e9", "mimeType": "text/plain; charset=iso-8859-1"}, 200, "caf\u00e9".encode("latin-1")),
+        ({"text": "caf\u00e9 \u20ac", "mimeType": "text/plain; charset=iso-8859-1"}, 200, "caf\u00e9 \u20ac".encode()),
+        ({"text": "abc", "mimeType": "text/plain; charset=punycode"}, 200, b"abc"),
+        ({"text": "half \ud83d"}, 200, b"half ?"),
+        ({"text": ""}, 200, b""),
+        ({"size": 0, "mimeType": "x-unknown"}, 200, b""),
+        ({"size": -1}, 204, b""),
+        ({"size": 120, "text": "from the cache"}, 304, b""),
+        ({}, 302, b""),
+    ],
+)
+def test_stored_bodies(content, status, body):
+    """A body is the bytes that were sent, whatever the file stores."""
+    assert one(content=content, status=status, received=()).response.body == body
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"content": {"size": 7, "mimeType": "text/html"}}, "its body is not stored"),
+        ({"content": {"size": -1, "comment": "Response bodies are not included."}}, "its body is not stored"),
+        ({"content": {"size": 7, "_file": "ab12.json"}}, "its body is in a file of its own"),
+        ({"content": {"text": "!!", "encoding": "base64"}}, "not valid base64"),
+        ({"content": {"text": "aa", "encoding": "hex"}}, "encoding that is not base64"),
+        ({"url": "data:text/plain,abc"}, "not http or https"),
+        ({"url": "wss://h/s", "_resourceType": "websocket"}, "a websocket"),
+        ({"status": 101, "received": {"Upgrade": "websocket"}}, "a websocket"),
+        ({"status": 0, "content": {"size": 0}}, "no response"),
+        ({"status": -1}, "no response"),
+        (
+            {"method": "POST", "post": {"mimeType": "multipart/form-data", "params": pairs({"a": "b"})}},
+            "of its request",
+        ),
+        ({"url": "https://[h/"}, "fields of an exchange"),
+    ],
+)
+def test_left_out(arguments, words):
+    """An entry that cannot be replayed is left out, with the reason."""
+    assert words in reason(**arguments)
+
+
+def test_body_that_a_browser_did_not_store():
+    """A request whose body is missing could not be matched."""
+    fields = entry(method="POST")
+    fields["request"]["bodySize"] = 20
+    assert read(fields)[0].reason == "the body of its request is not stored"
+
+
+def test_decoded_bodies_lose_their_encoding():
+    """Content-Encoding and Transfer-Encoding are left out, since the file has the decoded body."""
+    received = {"Content-Encoding": "br", "transfer-encoding": "chunked", "X-A": "1"}
+    assert one(received=received).response.headers == (("X-A", "1"), ("Content-Length", "2"))
+    assert one(received={"content-length": "900"}).response.headers == (("Content-Length", "2"),)
+
+
+def test_head_keeps_its_length():
+    """The answer to HEAD has no body, and the length that GET would have."""
+    response = one(method="HEAD", received={"Content-Length": "900"}, content={"size": 0}).response
+    assert (response.headers, response.body) == ((("Content-Length", "900"),), b"")
+
+
+@pytest.mark.parametrize(
+    ("post", "body"),
+    [
+        ({"mimeType": "application/json", "text": '{"a": "\u00e9"}'}, '{"a": "\u00e9"}'.encode()),
+        ({"mimeType": FORM, "text": "a=b&c=d", "params": pairs({"a": "b"})}, b"a=b&c=d"),
+        ({"mimeType": FORM, "text": "", "params": pairs([("a", "b c"), ("a", "\u00e9")])}, b"a=b+c&a=%C3%A9"),
+        ({"mimeType": "application/octet-stream", "text": "AAE=", "encoding": "base64"}, b"\x00\x01"),
+    ],
+)
+def test_sent_bodies(post, body):
+    """The body of a request is its text, or else a form of its parameters."""
+    assert one(method="POST", post=post).request.body == body
+
+
+def test_cookies_beside_the_headers():
+    """Cookies that stand only in their list become headers; those of the headers stay as they are."""
+    interaction = one(cookies={"a": "1", "b": "2"}, set_cookies={"c": "3"}, received=())
+    assert interaction.request.headers == (("Cookie", "a=1; b=2"),)
+    assert interaction.response.headers == (("Set-Cookie", "c=3"),)
+    assert one(headers={"cookie": "a=1"}, cookies={"b": "2"}).request.headers == (("cookie", "a=1"),)
+    several = one(received={"set-cookie": "a=1; Path=/\nb=2"}).response.headers
+    assert several == (("set-cookie", "a=1; Path=/"), ("set-cookie", "b=2"))
+
+
+@pytest.mark.parametrize("fields", [None, 7, [], {}, {"request": 1, "response": []}, {"request": {"url": 3}}])
+def test_misshapen_entries(fields):
+    """An entry of any other shape is left out; those beside it are read."""
+    first, second = read(fields, entry())
+    assert first.reason == "it does not have the fields of an exchange"
+    assert second.interaction is not None
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [("headers", 5), ("headers", [1, {"name": 3}]), ("cookies", {"a": 1}), ("content", [1]), ("status", "x")],
+)
+def test_misshapen_members(member, value):
+    """Members of any type lead to an entry with or without an interaction, and to no other error."""
+    fields = entry()
+    fields["response"][member] = value
+    (result,) = read(fields)
+    assert (result.interaction is None) == bool(result.reason)
