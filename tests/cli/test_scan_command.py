@@ -183,29 +183,33 @@ def test_binary(run, project):
     assert run().exit_code == 1
 
 
-class ClosedPipe(io.StringIO):
-    """A stream whose reader has stopped reading."""
+class FailingStream(io.StringIO):
+    """A stream that cannot be written to."""
 
-    def __init__(self):
+    def __init__(self, error):
         super().__init__()
+        self.error = error
         self.descriptor = os.open(os.devnull, os.O_WRONLY)
 
     def write(self, text):
-        raise BrokenPipeError
+        raise self.error
 
     def fileno(self):
         return self.descriptor
 
 
-def test_closed_pipe(project, monkeypatch):
-    """A reader that stops early, such as head, does not make a finding a success."""
+@pytest.mark.parametrize(
+    ("error", "status"), [(BrokenPipeError(), 1), (OSError(28, "No space left on device"), 2), (None, 1)]
+)
+def test_report_that_cannot_be_written(project, monkeypatch, error, status):
+    """A reader that stops early, such as head, does not make a finding a success; a full disk is an error."""
     (project / "a.py").write_text(SECRET)
-    stream = ClosedPipe()
-    monkeypatch.setattr(sys, "stdout", stream)
+    stream = FailingStream(error)
+    monkeypatch.setattr(sys, "stdout", stream if error else None)
     with pytest.raises(typer.Exit) as caught:
         scan.scan([project])
     os.close(stream.descriptor)
-    assert caught.value.exit_code == 1
+    assert caught.value.exit_code == status
 
 
 def test_sarif_beside_the_report(run, project):

@@ -32,7 +32,9 @@ _EXIT_FOUND, _EXIT_UNUSABLE = 1, 2
 
 
 def scan(
-    paths: Annotated[list[Path] | None, typer.Argument(help="Files and folders; by default this folder.")] = None,
+    paths: Annotated[
+        list[Path] | None, typer.Argument(readable=False, help="Files and folders; by default this folder.")
+    ] = None,
     form: Annotated[
         ReportFormat, typer.Option("--format", help="Format of the report on standard output.")
     ] = ReportFormat.TEXT,
@@ -71,13 +73,13 @@ def scan(
             write_findings(write_baseline, report.findings)
         if save_sarif is not None:
             _save(save_sarif, report_text(report, ReportFormat.SARIF, _checkout()))
+        if write_baseline is None:
+            _print(report_text(report, form, _checkout()))
+        else:
+            _print(_baseline_words(write_baseline, report))
     except ConfigurationError as error:
         terminal.print_error(error)
         raise typer.Exit(_EXIT_UNUSABLE) from None
-    if write_baseline is None:
-        _print(report_text(report, form, _checkout()))
-    else:
-        _print(_baseline_words(write_baseline, report))
     raise typer.Exit(_exit_status(report, is_baseline=write_baseline is not None))
 
 
@@ -151,10 +153,16 @@ def _checkout() -> Path:
 def _print(text: str) -> None:
     """Write to standard output. A reader that stops early, such as head, does not change the exit status."""
     stream = sys.stdout
+    if stream is None:  # somebody closed it; the exit status says enough
+        return
     if hasattr(stream, "reconfigure"):
         stream.reconfigure(errors="backslashreplace")
     try:
         stream.write(text)
         stream.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # or Python complains again when it ends
+        if not isinstance(error, BrokenPipeError):
+            raise ConfigurationError(
+                f"Cannot write the report: {error.strerror}.", "Write it to another place.", about="stdout"
+            ) from None

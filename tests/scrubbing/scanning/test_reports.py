@@ -185,6 +185,25 @@ def test_text():
         assert steps.count(words) == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "cell", "part", "line"),
+    [
+        ("a.py", None, "", 7),
+        ("a.har", None, "base64, zlib", 7),
+        ("a.ipynb", 2, "source", 7),
+        ("a.ipynb", None, "widget state", 7),
+        ("a.zip", 2, "b.ipynb, source", None),
+        ("a.log.gz", None, "decompressed", None),
+    ],
+)
+def test_line_of_an_annotation(name, cell, part, line):
+    """An annotation stands at a line of the file itself; a line within an archive is in the message."""
+    finding = Finding(FOLDER / name, 7, "cookie", cell, part)
+    text = written(ScanReport(FindingList([finding])), "github")
+    assert text.startswith(f"::error file={name},{f'line={line},' if line else ''}title")
+    assert (", line 7." in text) == (line is None)
+
+
 def test_clean_text():
     """Without findings there is one line."""
     assert written(CLEAN, "text") == "No findings (2 files read).\n"

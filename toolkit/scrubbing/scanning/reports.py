@@ -223,7 +223,7 @@ def _artifact(path: Path, folder: Path) -> Mapping[str, str]:
 
 def _line_in_file(finding: Finding) -> int | None:
     """Return the line in the file itself, or None for a finding within an archive, a picture or the like."""
-    is_in_file = not finding.part or finding.cell is not None or finding.path.suffix.lower() == ".ipynb"
+    is_in_file = finding.path.suffix.lower() == ".ipynb" or not finding.part or finding.part.startswith("base64")
     return max(1, finding.line) if is_in_file else None
 
 
