@@ -9,6 +9,9 @@ What happens to a request, in this order (function `through`, for any httpx clie
    has no end may be closed early: `event_streams` records what was read, and replays it event by event.
 4. `Cassette.record` hands the interaction to `recording.recorder`: scrubbed, checked for leaks, appended.
 
+`catalog` looks at recordings from outside: it lists, checks, compares, prunes and scrubs them; `staleness` says which
+are old.
+
 Open `cassette` for modes and what users can do with a cassette, `paths` for names and record modes, `format` for
 the file, `importing` for what other programs recorded, `cell_cassette` for `%%cassette`, `cassette_card` for what
 notebooks show.
