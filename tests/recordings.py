@@ -248,6 +248,7 @@ INTERACTIONS = st.builds(
     token_obtained=st.none() | AUTHORIZATIONS,
     failure=st.none() | st.builds(RecordedFailure, type=st.sampled_from(sorted(FAILURES)), message=TEXTS),
     tries=st.just(1) | st.integers(1, 10**9 - 1),
+    pseudonyms=st.just(()) | st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
 )
 
 

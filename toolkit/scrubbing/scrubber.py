@@ -82,6 +82,11 @@ class Scrubber:
         self.add_rules(rules)
 
     @property
+    def pseudonyms(self) -> tuple[str, ...]:
+        """The rules of pseudonyms, as the user wrote them."""
+        return self._rules.rules.pseudonyms if self._rules else ()
+
+    @property
     def has_rules(self) -> bool:
         """True if there are rules of the user's own."""
         return self._rules is not None
@@ -138,8 +143,14 @@ class Scrubber:
         # the result.
         self._last_headers: tuple[HeaderList, int, str, HeaderList] = ((), -1, "", ())
 
-    def exchange(self, request: RecordedRequest, response: RecordedResponse) -> ScrubbedExchange:
+    def exchange(
+        self, request: RecordedRequest, response: RecordedResponse, *, replaced: Collection[str] = ()
+    ) -> ScrubbedExchange:
         """Return a request and its response in a form that is safe to record.
+
+        Args:
+            request, response: the messages.
+            replaced: rules of pseudonyms that were applied before. The values in these places are stand-ins and stay.
 
         Raises:
             SecretLeak: if a body cannot be decompressed, or holds a secret in compressed data, where it cannot be
@@ -147,16 +158,17 @@ class Scrubber:
         """
         request_body = decompress_body(request.headers, request.body)
         response_body = decompress_body(response.headers, response.body)
-        self._learn(request, request_body)
-        many = self._learn(response, response_body, request=request)
+        rules = self._rules.without_pseudonyms(replaced) if self._rules and replaced else self._rules
+        self._learn(request, request_body, rules)
+        many = self._learn(response, response_body, rules, request=request)
         known_count = len(self.known)
         change = self._change_for(_whole(response, response_body))
-        headers, body, _ = self._message(response, response_body, change, many=many, records=True)
+        headers, body, _ = self._message(response, response_body, change, rules, many=many, records=True)
         reason = self.known.scrub_text(response.reason)
         if self._last_lookup is not None and self._last_lookup[:2] == (request, self.state) and self._rules is None:
             scrubbed = self._last_lookup[2]
         else:
-            scrubbed = self._request(request, request_body, records=True)
+            scrubbed = self._request(request, request_body, rules, records=True)
         return ScrubbedExchange(scrubbed, response._replace(reason=reason, headers=headers, body=body), known_count)
 
     def lookup_request(self, request: RecordedRequest) -> RecordedRequest:
@@ -186,8 +198,8 @@ class Scrubber:
 
     def _lookup_request(self, request: RecordedRequest) -> RecordedRequest:
         body = decompress_body(request.headers, request.body)
-        self._learn(request, body, records=False)
-        return self._request(request, body, records=False)
+        self._learn(request, body, self._rules, records=False)
+        return self._request(request, body, self._rules, records=False)
 
     def uri(self, uri: str) -> str:
         """Return a URI with a symbolic address and without secrets or userinfo."""
@@ -197,6 +209,7 @@ class Scrubber:
         self,
         message: RecordedRequest | RecordedResponse,
         body: bytes,
+        rules: AppliedRules | None,
         *,
         request: RecordedRequest | None = None,
         records: bool = True,
@@ -207,9 +220,9 @@ class Scrubber:
             found = learned(message, body, request=request)
             self.known.add_all(found.secrets, are_found=True)
             in_place = found.in_place
-        if self._rules is not None:
+        if rules is not None:
             uri = message.uri if isinstance(message, RecordedRequest) else ""
-            self._rules.learn(uri, message.headers, body, is_request=bool(uri), records=records)
+            rules.learn(uri, message.headers, body, is_request=bool(uri), records=records)
         return in_place
 
     def _change_for(self, whole: bytes) -> _Change:
@@ -218,9 +231,11 @@ class Scrubber:
             return self._scrub
         return self._symbolize if self._addresses.are_in(whole) else _unchanged
 
-    def _request(self, request: RecordedRequest, body: bytes, *, records: bool) -> RecordedRequest:
+    def _request(
+        self, request: RecordedRequest, body: bytes, rules: AppliedRules | None, *, records: bool
+    ) -> RecordedRequest:
         change = self._change_for(_whole(request, body))
-        headers, body, uri = self._message(request, body, change, records=records)
+        headers, body, uri = self._message(request, body, change, rules, records=records)
         return RecordedRequest(request.method, uri, headers, body)
 
     def _uri(self, uri: str, change: _Change) -> str:
@@ -234,6 +249,7 @@ class Scrubber:
         message: RecordedRequest | RecordedResponse,
         plain_body: bytes,
         change: _Change,
+        rules: AppliedRules | None,
         *,
         many: Collection[tuple[str, str]] = (),
         records: bool,
@@ -245,8 +261,8 @@ class Scrubber:
         is_request = isinstance(message, RecordedRequest)
         uri = message.uri if isinstance(message, RecordedRequest) else ""
         headers, body = message.headers, plain_body
-        if self._rules is not None:
-            uri, headers, body = self._rules.apply(uri, headers, body, is_request=is_request, records=records)
+        if rules is not None:
+            uri, headers, body = rules.apply(uri, headers, body, is_request=is_request, records=records)
         if is_request:
             uri, body = self._weak.uri(uri), self._weak.body(content_type_of(headers), body) if body else body
         elif many:

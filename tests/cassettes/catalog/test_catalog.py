@@ -295,3 +295,49 @@ def test_compare(write, own, interaction):
         "new": 1,
     }
     assert frames.compare_cassettes("old", "old", settings=own).empty
+
+
+def test_stand_ins_are_not_replaced_again(folder, tmp_path, interaction):
+    """A recording made under rules of pseudonyms is clean under them; a rule that is new is applied, and only that."""
+    rules = tk.Rules(names=["nickname"], pseudonyms=["owner", "$.account.number"])
+    body = {
+        "owner": "Ann Example",
+        "account": {"number": "AB123456"},
+        "email": "ann@example.com",
+        "nickname": "Annie B.",
+    }
+    recorder = Recorder(folder / "a.yaml", Scrubber(KnownSecrets(), rules=rules))
+    recorder.append(interaction("/of/Ann%20Example", json.dumps(body).encode()))
+    recorder.release()
+    data = (folder / "a.yaml").read_bytes()
+    table = {"names": ["nickname"], "pseudonyms": ["owner", "$.account.number"]}
+    ruled = Settings(project=tmp_path, scrubbing=table)
+    assert frames.check_cassettes("a", settings=ruled).empty
+    assert frames.scrub_cassette("a", settings=ruled).empty
+    assert (folder / "a.yaml").read_bytes() == data
+    more = Settings(project=tmp_path, scrubbing={**table, "pseudonyms": [*table["pseudonyms"], "email"]})
+    assert frames.check_cassettes("a", settings=more)["kind"].tolist() == ["rules"]
+    assert frames.scrub_cassette("a", settings=more).to_numpy().tolist() == [[1, "personal data", 1]]
+    before, after = (contents.read(each, source="").interaction(0) for each in (data, (folder / "a.yaml").read_bytes()))
+    values = [json.loads(each.response.body) for each in (before, after)]
+    assert values[0]["email"] != values[1].pop("email")
+    assert values[1].items() <= values[0].items()
+    assert after.request == before.request
+    assert after.pseudonyms == ("owner", "$.account.number", "email")
+    assert frames.check_cassettes("a", settings=more).empty
+
+
+def test_a_late_secret_leaves_stand_ins_alone(folder, interaction):
+    """When a secret that becomes known later is removed from what was recorded, stand-ins stay the same."""
+    token = secrets.token_urlsafe(30)
+    rules = tk.Rules(pseudonyms=["owner"])
+    recorder = Recorder(folder / "a.yaml", Scrubber(KnownSecrets(), rules=rules))
+    recorder.append(interaction(body=json.dumps({"owner": "Ann Example", "note": f"x {token}"}).encode()))
+    before = contents.read((folder / "a.yaml").read_bytes(), source="").interaction(0)
+    recorder.release()
+    again = Recorder(folder / "a.yaml", Scrubber(KnownSecrets([("TOKEN", tk.Secret(token))]), rules=rules))
+    again.append(interaction("/other"))
+    again.release()
+    after = contents.read((folder / "a.yaml").read_bytes(), source="").interaction(0)
+    assert token not in after.response.body.decode()
+    assert json.loads(after.response.body)["owner"] == json.loads(before.response.body)["owner"]

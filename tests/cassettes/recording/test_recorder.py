@@ -196,7 +196,7 @@ def test_other_files_are_left_alone(path, scrubber, interaction, data):
 class LeakyScrubber(Scrubber):
     """A scrubber that changes nothing."""
 
-    def exchange(self, request, response):
+    def exchange(self, request, response, *, replaced=()):
         return ScrubbedExchange(request, response, len(self.known))
 
 

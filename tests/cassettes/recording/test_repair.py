@@ -216,7 +216,9 @@ def test_failed_rewrite(path, scrubber, interaction, monkeypatch, step):
 def test_secret_that_cannot_be_removed(path, interaction, monkeypatch):
     """If scrubbing does not remove a secret, the warning and later errors name the line until somebody does."""
     scrubber = Scrubber(KnownSecrets())
-    monkeypatch.setattr(scrubber, "exchange", lambda request, response: (request, response, len(scrubber.known)))
+    monkeypatch.setattr(
+        scrubber, "exchange", lambda request, response, replaced: (request, response, len(scrubber.known))
+    )
     recorder = Recorder(path, scrubber)
     recorder.append(interaction("/0"))
     before = path.read_bytes()

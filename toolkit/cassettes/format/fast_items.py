@@ -34,6 +34,7 @@ _ITEM: Final = re.compile(
     rf"    body:\n      string: ({_SCALAR})\n"
     rf"(?:  http_version: ({_SCALAR})\n)?+(?:  recorded_at: '([0-9T:.Z-]++)'\n)?+"
     r"(?:  elapsed: ([0-9]{1,9}+\.[0-9]{1,9}+)\n)?+(?:  tries: ([1-9][0-9]{0,8}+)\n)?+(  ended_early: true\n)?+"
+    rf"(?:  pseudonyms:\n((?:  - {_SCALAR}\n)++))?+"
     rf"(?:  authorized_by:{_CALLER})?+(?:  token_obtained:{_CALLER})?+  complete: true\n"
 )
 # Stock vcrpy writes keys in alphabetical order, and folds long quoted text at spaces.
@@ -63,9 +64,8 @@ def decode(item: bytes) -> Interaction | None:
     match = _ITEM.fullmatch(item.decode("ascii"))
     if match is None:
         return None
-    method, uri, sent, sent_body, code, reason, received, body, version, at, seconds, tries, early, by, obtained = (
-        match.groups()
-    )
+    method, uri, sent, sent_body, code, reason, received, body, version, at, *noted = match.groups()
+    seconds, tries, early, rules, by, obtained = noted
     try:
         recorded_at = None if at is None else parse_instant(at)
         elapsed = None if seconds is None else timedelta(seconds=float(seconds))
@@ -86,6 +86,7 @@ def decode(item: bytes) -> Interaction | None:
             None if obtained is None else _authorization(obtained),
             tries=1 if tries is None else int(tries),
             ended_early=early is not None,
+            pseudonyms=() if rules is None else tuple(_text(line[4:]) for line in rules.splitlines()),
         )
     except (ValueError, KeyError, TypeError, OverflowError):  # the parser will say what is wrong
         return None

@@ -62,6 +62,7 @@ class Interaction(NamedTuple):
         failure: why no answer came, in which case the response is NO_ANSWER; None if there is a response.
         tries: how often the request was sent; only the last answer is recorded.
         ended_early: True if the caller closed a stream of events before its end; the body is what was read.
+        pseudonyms: the rules of pseudonyms under which it was recorded, so that stand-ins are not replaced again.
     """
 
     request: RecordedRequest
@@ -73,6 +74,7 @@ class Interaction(NamedTuple):
     failure: RecordedFailure | None = None
     tries: int = 1
     ended_early: bool = False
+    pseudonyms: tuple[str, ...] = ()
 
 
 def encode(interaction: Interaction) -> bytes:
@@ -110,6 +112,7 @@ def _own_keys(interaction: Interaction) -> dict[str, Any]:
         "elapsed": None if interaction.elapsed is None else interaction.elapsed.total_seconds(),
         "tries": None if interaction.tries == 1 else interaction.tries,
         "ended_early": interaction.ended_early or None,
+        "pseudonyms": list(interaction.pseudonyms) or None,
         "failure": None if failure is None else {"type": failure.type, "message": failure.message},
         "authorized_by": None if by is None else by.to_fields(),
         "token_obtained": None if obtained is None else obtained.to_fields(),
@@ -192,6 +195,7 @@ def _interaction(fields: Mapping[str, Any]) -> Interaction:
         failure=_failure(fields.get("failure")),
         tries=checked_count(fields.get("tries", 1), "the number of tries"),
         ended_early=fields.get("ended_early") is True,
+        pseudonyms=tuple(map(str, fields.get("pseudonyms") or ())),
     )
 
 

@@ -46,12 +46,14 @@ def scrub(interaction: Interaction, scrubber: Scrubber) -> tuple[Interaction, in
         SecretLeak: if it cannot be checked for secrets.
     """
     failure = interaction.failure
+    replaced = interaction.pseudonyms
+    interaction = interaction._replace(pseudonyms=tuple(dict.fromkeys((*replaced, *scrubber.pseudonyms))))
     if failure is None:
-        request, response, known_count = scrubber.exchange(interaction.request, interaction.response)
+        request, response, known_count = scrubber.exchange(interaction.request, interaction.response, replaced=replaced)
         return interaction._replace(request=request, response=response), known_count
     # The message of an error may contain an address or a secret, so it is scrubbed like a body.
     as_body = interaction.response._replace(headers=(), body=failure.message.encode("utf-8", "replace"))
-    request, scrubbed, known_count = scrubber.exchange(interaction.request, as_body)
+    request, scrubbed, known_count = scrubber.exchange(interaction.request, as_body, replaced=replaced)
     failure = replace(failure, message=scrubbed.body.decode("utf-8", "replace"))
     return interaction._replace(request=request, failure=failure), known_count
 

@@ -6,7 +6,8 @@ Then `apply` replaces the values where the rules find them, short ones included.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Final
 from urllib.parse import quote, unquote, unquote_plus, urlsplit
 
@@ -36,6 +37,18 @@ class AppliedRules:
         key = rules.key
         self.pseudonyms = Pseudonyms(user_key if key is None else lambda _: key.reveal().encode())
         self._short: dict[str, str] = {}  # values with their stand-ins
+        self._without: dict[frozenset[str], AppliedRules] = {}
+
+    def without_pseudonyms(self, replaced: Iterable[str]) -> AppliedRules:
+        """Return these rules without some of pseudonyms, with the same stand-ins."""
+        key = frozenset(replaced)
+        rules = self._without.get(key)
+        if rules is None:
+            left = tuple(rule for rule in self.rules.pseudonyms if rule not in key)
+            rules = AppliedRules(replace(self.rules, pseudonyms=left), self._known)
+            rules.pseudonyms, rules._short = self.pseudonyms, self._short
+            self._without[key] = rules
+        return rules
 
     def learn(self, uri: str, headers: HeaderList, body: bytes, *, is_request: bool, records: bool = True) -> None:
         """Learn the values that the rules find in a message."""
