@@ -61,3 +61,4 @@ def test_saved_notebooks_are_not_found(folder):
     path, saved = write_notebook(folder / "a.ipynb", "1"), write_notebook(folder / "out" / "a.ipynb", "1")
     assert find_notebooks([folder], without=folder / "out") == [path]
     assert find_notebooks([saved], without=folder / "out") == [saved]
+    assert find_notebooks([folder], without=folder) == [path, saved]

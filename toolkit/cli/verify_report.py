@@ -121,7 +121,7 @@ def _print_summary(console: Console, verdicts: list[Verdict]) -> None:
     for verdict in verdicts:
         if verdict.saved_to is not None and not verdict.outcome.is_good:
             files = (terminal.escape(shlex.quote(str(path))) for path in (verdict.path, verdict.saved_to))
-            console.print(f"\nTo see it as notebooks: [cyan]nbdiff {' '.join(files)}[/]", soft_wrap=True)
+            console.print(f"\nTo see it as notebooks, with nbdime: [cyan]nbdiff {' '.join(files)}[/]", soft_wrap=True)
             break
 
 

@@ -56,7 +56,7 @@ def find_notebooks(paths: Iterable[Path | str], *, without: Path | None = None) 
 
     Args:
         paths: notebooks, and folders with notebooks.
-        without: a folder whose notebooks are left out, unless they are named themselves.
+        without: a folder whose notebooks are left out, unless it or they are named themselves.
 
     Raises:
         ConfigurationError: if a path does not exist, is not a notebook, or is a folder without notebooks.
@@ -64,10 +64,11 @@ def find_notebooks(paths: Iterable[Path | str], *, without: Path | None = None) 
     notebooks: dict[Path, None] = {}
     for path in map(Path, paths):
         if path.is_dir():
+            left_out = None if without is None or lies_in(path, without) else without
             below = sorted(
                 file
                 for file in path.rglob(f"*{SUFFIX}")
-                if file.is_file() and not _is_hidden(file, path) and not (without and lies_in(file, without))
+                if file.is_file() and not _is_hidden(file, path) and not (left_out and lies_in(file, left_out))
             )
             if not below:
                 raise ConfigurationError(
