@@ -44,10 +44,7 @@ def cleaned(interactions: Sequence[Interaction], hints: Sequence[RecordedRequest
         hints: further messages in which secrets are looked for.
         scrubber: its known secrets grow.
     """
-    for hint in hints:
-        with suppress(SecretLeak):
-            scrubber.lookup_request(hint)  # for the secrets that it learns
-    scrubbed, reasons = _scrubbed(interactions, scrubber)
+    scrubbed, reasons = _scrubbed(interactions, hints, scrubber)
     items = {position: encode(interaction) for position, interaction in scrubbed.items()}
     known = scrubber.known
     if holds_secret(_file(items), known):
@@ -63,13 +60,15 @@ def cleaned(interactions: Sequence[Interaction], hints: Sequence[RecordedRequest
     return Cleaned(_file(items), len(items), reasons, replaced)
 
 
-def _scrubbed(interactions: Sequence[Interaction], scrubber: Scrubber) -> tuple[dict[int, Interaction], dict[int, str]]:
+def _scrubbed(
+    interactions: Sequence[Interaction], hints: Sequence[RecordedRequest], scrubber: Scrubber
+) -> tuple[dict[int, Interaction], dict[int, str]]:
     """Return the scrubbed interactions, and why others cannot be scrubbed, both by their positions."""
-    known = scrubber.known
     scrubbed: dict[int, Interaction] = {}
     reasons: dict[int, str] = {}
-    while True:
-        count = len(known)
+    known_count = -1
+    while len(scrubber.known) != known_count:
+        known_count = len(scrubber.known)
         for position, interaction in enumerate(interactions):
             if position in reasons or not _is_due(scrubbed.get(position), scrubber):
                 continue
@@ -78,8 +77,12 @@ def _scrubbed(interactions: Sequence[Interaction], scrubber: Scrubber) -> tuple[
             except SecretLeak:
                 reasons[position] = _UNCHECKABLE
                 scrubbed.pop(position, None)
-        if len(known) == count:
-            return scrubbed, reasons
+        # After the interactions, which say best what kind of secret a value is.
+        for hint in hints:
+            with suppress(SecretLeak):
+                scrubber.lookup_request(hint)  # for the secrets that it learns
+        hints = ()
+    return scrubbed, reasons
 
 
 def _is_due(scrubbed: Interaction | None, scrubber: Scrubber) -> bool:
