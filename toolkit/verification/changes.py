@@ -29,7 +29,7 @@ _OF_HOOKS: Final = frozenset(
     }
 )
 # A text of one line in code, or the argument of the cell magic.
-_NAMES_IN_CODE: Final = re.compile(r"""["']([^"'\n]{1,200})["']|^\s*%%cassette\s+(\S{1,200})""", re.MULTILINE)
+_NAMES_IN_CODE: Final = re.compile(r"""["']([^"'\n]{1,200})["']|^[ \t]*%%cassette[ \t]+(\S{1,200})""", re.MULTILINE)
 
 
 def changed_notebooks(notebooks: Iterable[Path], since: str = HEAD) -> list[Path]:
