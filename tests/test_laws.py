@@ -40,6 +40,7 @@ HELD_BY: dict[int, dict[str, str]] = {
     2: {
         "session/test_session.py": "test_live_recorded_replayed test_offline_with_cassette",
         "cli/test_app.py": "test_demo_needs_no_network",
+        "sharing/pytest_plugin/test_playing.py": "test_network",
         "kernels/test_kernel_verification.py": "test_kernel_has_no_secrets_and_no_network test_recording_replays",
     },
     3: {

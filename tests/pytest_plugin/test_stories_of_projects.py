@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import plugin_projects
 from plugin_projects import ONE_CALL, names, numbers
 
 from toolkit.scrubbing.scanning import Finding, FindingList, ScanReport
 from toolkit.sharing.pytest_plugin import playing
 
-pytest_plugins = ["pytester", "plugin_projects"]
+pytest_plugins = ["pytester"]
+run, cassettes = plugin_projects.run, plugin_projects.cassettes  # fixtures
 
 
 def test_failed_recording(run, cassettes):

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import plugin_projects
 from plugin_projects import ONE_CALL, names
 
-pytest_plugins = ["pytester", "plugin_projects"]
+from toolkit.sharing.pytest_plugin import plugin
+
+pytest_plugins = ["pytester"]
+run, cassettes = plugin_projects.run, plugin_projects.cassettes  # fixtures
 
 
 def test_recorded_and_replayed(run, cassettes):
@@ -44,3 +52,21 @@ def test_wrong_use(run):
     assert counts == {"errors": 4}
     for words in ("Did you mean environment?", "would have one cassette", "has the marker vcr too"):
         assert words in output
+
+
+def test_modules_load_as_compiled():
+    """pytest does not compile the toolkit's modules anew, and other versions of pytest are left alone."""
+    manager = SimpleNamespace(rewrite_hook=SimpleNamespace(_must_rewrite={"toolkit", "other"}))
+    plugin.load_as_compiled(manager)
+    assert manager.rewrite_hook._must_rewrite == {"other"}
+    plugin.load_as_compiled(SimpleNamespace())
+
+
+def test_import_is_light():
+    """What pytest loads in every run takes no other module of the toolkit than the register of secrets."""
+    code = f"import sys, pytest, {plugin.__name__}; print(*(n for n in sys.modules if n.startswith('toolkit')))"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    own = {"toolkit", "toolkit.core", "toolkit.core.register", "toolkit.sharing"}
+    assert {name for name in output.split() if not name.startswith("toolkit.sharing.pytest_plugin")} == own
+    assert "playing" not in output
+    assert "marks" not in output

@@ -84,7 +84,8 @@ def network_blocked(allowed: Sequence[str], refusal: Callable[[str], NetworkBloc
         refusal: makes the error for a host; it is raised where the connection is tried.
     """
     guard = Guard(allowed, refusal)
-    replaced = [_replace(socket.socket, name, _guarded_use(name, guard)) for name in (*_CONNECTING, *_SENDING)]
+    uses = [name for name in (*_CONNECTING, *_SENDING) if hasattr(socket.socket, name)]  # Windows has no sendmsg
+    replaced = [_replace(socket.socket, name, _guarded_use(name, guard)) for name in uses]
     replaced += [_replace(socket, name, _guarded_lookup(name, guard)) for name in _LOOKUPS]
     replaced.append(_replace(socket, "socketpair", _marked_pair(guard)))
     try:
