@@ -23,6 +23,7 @@ _LONG_ENOUGH: Final = 16  # characters
 _MNEMONIC_NAMES: Final = frozenset(
     {"mnemonic", "seed", "seedphrase", "recoveryphrase", "mnemonicphrase", "secretphrase"}
 )
+_PRIVATE_EXPONENT: Final = re.compile(r"[A-Za-z0-9_-]{40,}={0,2}")  # of a JWK (RFC 7518); one letter names much else
 _MNEMONIC: Final = re.compile(r"[a-z]{3,8}(?: [a-z]{3,8}){11,23}")
 
 
@@ -33,6 +34,8 @@ def secret_kind(name: str, value: str, place: Place) -> str | None:
     """
     kind = credential_kind(name, place)
     if kind is None or is_placeholder(value):
+        return None
+    if normal_name(name) == "d" and _PRIVATE_EXPONENT.fullmatch(value) is None:
         return None
     strength = grade(value)
     if strength is Strength.STRONG:

@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Final
 
 from toolkit.core.secret import SHORTEST_SECRET
+from toolkit.scrubbing.formats.samples import SAMPLES
 from toolkit.scrubbing.provider_formats import has_provider_format
 
 
@@ -74,6 +75,7 @@ _LOOKALIKE: Final = re.compile(
     r"01[0-9A-HJKMNP-TV-Z]{24}|"  # ULID
     r"Qm[1-9A-HJ-NP-Za-km-z]{44}|baf[a-z2-7]{50,60}|"  # content of IPFS
     r"(?!SK)[A-Z]{2}[0-9a-f]{32}|"  # identifiers of Twilio
+    r"[a-z][a-z_]{1,30}-[0-9a-f]{32}(?:[0-9a-f]{8})?|"  # keys of caches and of Dask
     r"(?:[0-9a-fA-F]{2}[:-]){5,63}[0-9a-fA-F]{2}|(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{0,4}|"
     r"(?:[0-9a-f]{16}|[0-9a-f]{24}|[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})|"
     r"(?:[0-9A-F]{16}|[0-9A-F]{24}|[0-9A-F]{32}|[0-9A-F]{40}|[0-9A-F]{56}|[0-9A-F]{64}|[0-9A-F]{96}|[0-9A-F]{128})"
@@ -92,6 +94,13 @@ _FILE: Final = re.compile(
     r"|rb|go|rs|java|kt|c|h|cpp|cs|php|sh|sql|whl|jar|war|woff2?|ttf|otf|eot|wasm|bin|exe|dll|so|dmg|deb|rpm)",
     re.IGNORECASE,
 )
+_ALGORITHM: Final = re.compile(
+    r"(?:RSA|RSAES|RSASSA|ECDSA|ECDH|AES|HMAC|SHA|PBES2|PBKDF2|DSA|DH|TLS|X)[A-Z0-9]*[-_+/.][\w+/.-]{1,40}"
+)
+_TINY_PARTS: Final = re.compile(
+    r"[A-Za-z0-9^@?=<>]{0,3}(?:[:;,._/|=-]+[A-Za-z0-9^@?=<>]{0,3}){3,}"
+)  # of a structure, a list
+_DRAWING: Final = re.compile(r"[MmLlHhVvCcSsQqTtAaZz0-9.,\s-]+")  # a path of SVG
 # A part of a path: a word, a number, a UUID, a digest.
 _SEGMENT: Final = re.compile(
     r"[A-Za-z]?[a-z]*(?:[_.-][a-z]+)*[_.-]?[0-9]{0,8}|[A-Z]{1,12}|[0-9a-fA-F-]{32,64}|[0-9._:-]{0,24}"
@@ -116,6 +125,8 @@ def grade(value: str) -> Strength:
     length = len(value)
     if length < SHORTEST_SECRET:
         return Strength.WEAK
+    if value in SAMPLES:
+        return Strength.WEAK
     if has_provider_format(value):
         is_sample = "://" not in value and _DUMMY_WORD.search(value[:64].lower()) is not None
         return Strength.WEAK if is_sample else Strength.STRONG
@@ -134,7 +145,7 @@ def _grade_of_text(value: str) -> Strength:
         return Strength.WEAK
     if _DATE_OR_NUMBER.fullmatch(value) or _URL.match(value) or is_dummy(value):
         return Strength.WEAK
-    if _names_something(value):
+    if _names_something(value) or any(form.fullmatch(value) for form in (_ALGORITHM, _TINY_PARTS, _DRAWING)):
         return Strength.WEAK
     parts = [part for part in _PARTS.split(value[:1024]) if len(part) >= _LONG_ENOUGH]
     if parts and all(map(_LOOKALIKE.fullmatch, parts)):  # t=1492774577,v1=5257a869...

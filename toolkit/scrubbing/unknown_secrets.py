@@ -7,6 +7,7 @@ in slices, in time that is linear in its size.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from itertools import chain
 from typing import Final, NamedTuple
@@ -16,16 +17,18 @@ from toolkit.core.patterns import compiled, matches_in
 from toolkit.scrubbing.finding.fields import Fields, NamedValue
 from toolkit.scrubbing.finding.learning import without_entities
 from toolkit.scrubbing.finding.parts import replace_cookies
-from toolkit.scrubbing.finding.shapes import PROVIDER_KEY, credentials_in
+from toolkit.scrubbing.finding.shaped import ShapedCredential
+from toolkit.scrubbing.finding.shapes import PROVIDER_KEY, credentials_in, is_weak_pair, password_of_pair
 from toolkit.scrubbing.grading import secret_kind
 from toolkit.scrubbing.vocabulary import Place, is_placeholder
 
 _LONGEST: Final = 1 << 13  # characters of a match that begins at the end of a slice
 # The first line, and the beginning of what is in the key: examples in prose have dots there.
 _PRIVATE_KEY: Final = (
-    r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----(?:\\{1,8}+[nr]|[^A-Za-z0-9+/\\]){0,60}+"
+    r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----(?:\\{1,8}+[nr]|[^A-Za-z0-9+/\\|<{.]){0,60}+"
     r"(?:[A-Za-z0-9+/]{16}|Proc-Type:|DEK-Info:|Version:|Comment:)"
 )
+_DUMMY_KEY: Final = re.compile(r"0123456789|abcdefghij|(?i:example|obviously|redacted|xxxxxxxx)")
 _LONGEST_SIGN: Final = 80  # characters from a name to its value
 # A header of a recorded message in YAML has a list of values: one item a line.
 _FIRST_ITEM: Final = r":[ \t]{0,8}+\r?\n[ \t]{0,40}+- [\"'\\]{0,8}+(?i:(?:basic|token)[ ]{1,8}+)?\Z"
@@ -127,27 +130,41 @@ def _hits_in(text: str) -> list[_Hit]:
 
 def _shaped(text: str) -> Iterator[_Hit]:
     for number, credential in enumerate(credentials_in(text), start=1):
-        if not is_placeholder(credential.value):
+        if not is_placeholder(credential.value) and not _is_dummy_key(credential):
             start, end = credential.start, credential.end
             rank = 0 if credential.what.startswith(PROVIDER_KEY) else number
             yield _Hit(start, rank, end, credential.what, credential.value, _name_before(text, start))
+
+
+def _is_dummy_key(credential: ShapedCredential) -> bool:
+    return credential.kind == "PRIVATE_KEY" and _DUMMY_KEY.search(credential.value[:400]) is not None
 
 
 def _cut_private_keys(text: str) -> Iterator[_Hit]:
     """Yield the private keys that have no end."""
     if "PRIVATE KEY" in text:
         for match in matches_in(_PRIVATE_KEY, text, longest=_LONGEST):
-            yield _Hit(match.start(), _CUT, match.end(), "private key", match[0], match.start())
+            if not _DUMMY_KEY.search(text[match.start() : match.end() + 300]):
+                yield _Hit(match.start(), _CUT, match.end(), "private key", match[0], match.start())
 
 
 def _fields(text: str) -> Iterator[_Hit]:
     def accepts(field: NamedValue) -> bool:
+        if field.kind.endswith("AUTHORIZATION") and _is_plain_pair(field.value):
+            return False
         place = field.place if _name_before(text, field.start) == field.start else Place.HEADER
         return secret_kind(field.name, field.value, place) is not None
 
     for field in Fields(text).accepted(accepts):
         start = field.start
         yield _Hit(start, _FIELD, field.end, "secret field", field.value, _name_before(text, start))
+
+
+def _is_plain_pair(value: str) -> bool:
+    """Check whether a value is a pair of Basic whose password is a word, as in examples, rather than one to guess."""
+    pair = value.rpartition(" ")[2]
+    password = password_of_pair(pair)
+    return is_weak_pair(pair) and (password.isalpha() or not password.isascii() or " " in password)
 
 
 def _name_before(text: str, position: int) -> int:

@@ -107,7 +107,7 @@ FIELDS: Final = {
     "PASSWORD": "password passwd passphrase new_password old_password current_password password_confirmation"
     " user_password db_password login_password root_password admin_password secretPassword master_password passcode"
     " plaintext_password passwordConfirm pwd userPassword smtp_password proxy_password dbpass userpass ftppass"
-    " mailpass smtppass j_password",
+    " mailpass smtppass j_password requirepass masterauth",
     "API_KEY": "api_key apikey subscription_key application_key app_key license_key"
     " service_role_key admin_api_key rest_api_key server_key write_key read_key writeKey"
     " serverKey primaryMasterKey primaryReadonlyMasterKey secondaryMasterKey secondaryReadonlyMasterKey",

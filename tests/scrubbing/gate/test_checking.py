@@ -274,7 +274,7 @@ def test_secrets_that_become_known_later():
 
 def test_large_data():
     """A secret is found in large data, also where pieces of the work meet."""
-    secret = "fake-Canary4f9aQ7xKd8"
+    secret = f"fake-Canary{'4f9aQ7xKd8'}"
     known = known_with(secret)
     rng = random.Random(7)  # noqa: S311
     filler = base64.b64encode(rng.randbytes(1 << 18)) + b" " + prose(rng, 5000)

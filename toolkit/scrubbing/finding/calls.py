@@ -14,7 +14,7 @@ from toolkit.scrubbing.strength import Strength, grade
 
 _WHAT: Final = "credentials in a call"
 _CALL: Final = (
-    r"([KSATCPLksatcpl](?i:ey_?pair|ecret|uth|oken|redentials?|lient_?key|assword|ogin|pi_?key|ey)[A-Za-z]{0,16}+)"
+    r"([KSATCPLksatcpl](?i:ey_?pair|ecret|uth|oken|redentials?|lient_?(?:key|secret)|assword|ogin|pi_?key|ey)[A-Za-z]{0,16}+)"
     r"(?:[ ]?=[ ]?)?\("
 )
 _LONGEST_CALL: Final = 2_000  # characters of its arguments

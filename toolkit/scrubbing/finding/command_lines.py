@@ -20,7 +20,7 @@ _GAP: Final = r"(?:=|[ \t]{1,8}+(?:\\\r?\n[ \t]{0,20}+)?|\\{0,8}+[\"'],\s{0,40}+
 # curl, wget, HTTPie, MongoDB, LDAP and others take both in one argument.
 _USER_AND_PASSWORD: Final = (
     r"-(?<![\w-]-)(?:-(?:proxy-)?user|-auth|-creds?|[uUa])"
-    rf"(?:{_GAP}|\\{{0,8}}+[\"'])?([^\s:\"'/@\\]{{0,100}}+):([^\s\"'\\]{{8,400}}+)"
+    rf"(?:{_GAP}|(?<=-u)\\{{0,8}}+[\"']?)([\w.@+%-]{{0,100}}+):([^\s\"'\\]{{8,400}}+)"
 )
 _OPTION: Final = rf"--(?<![\w-]--)([A-Za-z][\w-]{{1,60}}+){_GAP}([^\s\"'\\]{{8,4096}}+)"
 _COMMAND: Final = (

@@ -52,6 +52,7 @@ _MOST_RETRIED: Final = 4  # items of a list
 # Settings as pairs: {"name": "client_secret", "value": "..."}, <add key="client_secret" value="..."/>,
 # <meta name="csrf-token" content="..."/>, <key>client_secret</key><string>...</string>.
 _PAIR_HEADS: Final = frozenset({"name", "key", "id", "header", "parameter", "field", "variable", "Name", "Key"})
+_PAIR_ELEMENTS: Final = _PAIR_HEADS | {"th", "td", "dt"}
 _QUOTES: Final = "\"'"
 _BEFORE_QUERY_FIELDS: Final = frozenset("?&;#")
 _PAIR_VALUES: Final = frozenset({"value", "Value"})
@@ -210,7 +211,7 @@ class Fields:
             if kind is not None:
                 for value, first, end in self._texts_at(match.end()):
                     yield NamedValue(_local(name), kind, Place.JSON, value, first, end)
-            if _local(name) in _PAIR_HEADS:
+            if _local(name) in _PAIR_ELEMENTS:
                 yield from self._value_beside(match.end())
 
     def _value_beside(self, position: int) -> Iterator[NamedValue]:

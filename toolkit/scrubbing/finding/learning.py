@@ -20,11 +20,10 @@ from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.scrubbing.content_encodings import AFTER_THE_CALL
 from toolkit.scrubbing.finding.fields import Fields, NamedValue
 from toolkit.scrubbing.finding.parts import replace_cookies
-from toolkit.scrubbing.finding.shapes import credentials_in, password_of_pair
+from toolkit.scrubbing.finding.shapes import credentials_in, is_weak_pair
 from toolkit.scrubbing.finding.walking import Walker, content_type_of
 from toolkit.scrubbing.grading import secret_kind
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
-from toolkit.scrubbing.strength import Strength, grade
 from toolkit.scrubbing.vocabulary import COOKIE, COOKIE_HEADERS, Place, credential_kind, is_placeholder
 
 # Each secret that is looked for everywhere costs a fraction of a millisecond, and some answers are long lists of tokens
@@ -102,7 +101,7 @@ class Learner(Walker):
             return value
         scheme = compiled(_SCHEME).match(value)
         text = value[scheme.end() :] if scheme is not None else value
-        if secret_kind(name, text, Place.HEADER) and not _is_weak_pair(text):
+        if secret_kind(name, text, Place.HEADER) and not is_weak_pair(text):
             self._found[kind, text] = True
         self.text(value)
         return value
@@ -150,7 +149,7 @@ class Learner(Walker):
     def _note(self, name: str, kind: str, place: Place, value: str) -> bool:
         if len(value) < SHORTEST_SECRET or (name, value) in self._weak:
             return False
-        if secret_kind(name, value, place) is None or (kind == "AUTHORIZATION" and _is_weak_pair(value)):
+        if secret_kind(name, value, place) is None or (kind == "AUTHORIZATION" and is_weak_pair(value)):
             self._weak.add((name, value))
             return False
         if self._is_plain:
@@ -200,12 +199,6 @@ def learned(
     if body:
         learner.body(content_type_of(message.headers), body)
     return learner.result()
-
-
-def _is_weak_pair(value: str) -> bool:
-    """Check whether a value is a user name and a weak password in base64, which only looks random."""
-    password = password_of_pair(value)
-    return bool(password) and grade(password) is Strength.WEAK
 
 
 def _levels(text: str) -> Iterator[str]:

@@ -32,12 +32,16 @@ _SIGN: Final = "|".join(
         r"[\"']?:[ \t]{1,8}+[|>][-+0-9]{0,2}+[ \t]{0,8}+\r?\n[ \t]{1,80}+",  # a block of YAML
         r"[ \t]{0,8}+(?:[?+]|\|\|)=[ \t]{0,8}+[\"']?",
         r"[\"']?\]?[ \t]{0,8}+[=:][ \t]{0,8}+[\w.]{0,40}+\(\s{0,40}+[bru]{0,2}[\"']",  # in brackets, or within a call
-        r"[\"']?\]?[ \t]{0,8}+=[ \t]{0,8}+[\w.]{1,40}+\([^()\n]{0,80}+\)[ \t]{1,8}+(?:or|\|\||\?\?)[ \t]{1,8}+[\"']",
+        r"[\"']?\]?[ \t]{0,8}+=[ \t]{0,8}+[\w.]{1,60}+(?:\([^()\n]{0,80}+\))?[ \t]{1,8}+(?:or|\|\||\?\?)[ \t]{1,8}+"
+        r"[\"']",
+        r"[ \t]{1,8}+\*?(?:string|str|String)[ \t]?=[ \t]?[\"'`]",
+        r"[\"']?:[ \t]{1,8}+!{1,2}+[\w:.,/]{0,40}+[ \t]{1,8}+[\"']?",  # a type in YAML
+        r"[\"']?[ \t]{0,8}+\r?\n[ \t]{1,40}+(?:value|default)[ \t]?:[ \t]{0,8}+[\"']?",  # a pair in YAML
     )
 )
-_FIELD: Final = rf"{_WORD}[\w-]{{0,24}}+(?:{_SIGN})([A-Za-z0-9+/_=.~!@#$%^&*?:-]{{12,1024}}+)"
-_NAME: Final = r"[\w.-]{0,60}+(?:(?<=[\w])[ ](?=\w))?[\w.-]{0,60}+\Z"
+_FIELD: Final = rf"{_WORD}[\w-]{{0,24}}+(?:{_SIGN})([A-Za-z0-9+/_.~!@#$%^*-]{{12,1024}}+={{0,2}})(?![{{(<\[])"
 _LONGEST_NAME: Final = 80
+_LONG_ENOUGH: Final = 20  # characters of a value without a digit, which may be a word of code
 _PLAIN_WORD: Final = r"(?i)(?:key|auth|pass)s?\Z"
 _BEFORE_KEY: Final = (
     r"(?i)(?:api|access|secret|private|auth|account|master|encryption|signing|subscription|shared)[ _-]\Z"
@@ -48,7 +52,7 @@ def loose_fields(text: str) -> Iterator[ShapedCredential]:
     """Yield the strong values after names of credentials."""
     for match in matches_in(_FIELD, text, longest=_LONGEST):
         value = match[1].rstrip(".:,!?")
-        if grade(value) is not Strength.STRONG:
+        if grade(value) is not Strength.STRONG or not (len(value) >= _LONG_ENOUGH or compiled("[0-9]").search(value)):
             continue
         first = max(0, match.start() - _LONGEST_NAME)
         written = text[match.start() : match.start(1)]

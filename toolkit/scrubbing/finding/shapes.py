@@ -155,6 +155,12 @@ _FINDERS: Final = (
 )
 
 
+def is_weak_pair(value: str) -> bool:
+    """Check whether a value is a user name and a weak password in base64, which only looks random."""
+    password = password_of_pair(value)
+    return bool(password) and grade(password) is Strength.WEAK
+
+
 def password_of_pair(written: str) -> str:
     """Return the password of a pair in base64 (RFC 7617), or "" if the text is not a pair."""
     core = written.rstrip("=").translate(_TO_STANDARD)

@@ -1,0 +1,241 @@
+"""Secrets are found however people, programs and services write them, and a recorder removes the same ones."""
+
+from __future__ import annotations
+
+import base64
+import json
+import secrets
+import string
+
+import pytest
+
+from toolkit.scrubbing.known import KnownSecrets
+from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
+from toolkit.scrubbing.scrubber import Scrubber
+from toolkit.scrubbing.unknown_secrets import places_in, secrets_in_text
+
+LETTERS = string.ascii_letters + string.digits
+HEX = "0123456789abcdef"
+# Texts around a secret, by the kind of the finding.
+WRITTEN = {
+    "credentials on a command line": [
+        "curl -u admin:{} https://h.example/v1",
+        "curl --user 'admin:{}' https://h.example/v1",
+        'curl -sSuadmin:x -u"admin:{}" https://h.example/v1',
+        'subprocess.run(["curl", "-u", "admin:{}", url])',
+        '["curl", "--proxy-user", "admin:{}"]',
+        "curl -X POST \\\n  --oauth2-bearer \\\n  {}",
+        "http -a admin:{} https://h.example/v1",
+        "wget --http-password={} https://h.example/v1",
+        "deploy --api-key {} --region eu",
+        "deploy --client-secret '{}'",
+        "gh auth login --token {}",
+        "sshpass -p {} ssh me@h.example",
+        "docker login -u me -p {} registry.example",
+        "az login --service-principal -u 0a1b -p {} --tenant t",
+        "mysql -h db -u root -p{} main",
+        "redis-cli -h db -a {} ping",
+    ],
+    "password of a login": [
+        "machine h.example login app password {}",
+        "machine h.example\n  login app\n  password {}\n",
+        "machine h.example\n\tlogin app\n\taccount main\n\tpassword {}\n",
+        "default login anonymous password {}",
+        "db.internal:5432:main:app:{}",
+        "*:*:main:app:{}\nlocalhost:5432:*:me:changeme\n",
+    ],
+    "password in a URL": [
+        "postgresql://app:{}@db.internal/main",
+        "redis://:{}@cache:6379/0",
+        "https://oauth2:{}@git.example/a.git",
+        "https://{}@git.example/a.git",
+        "app:{}@tcp(db:3306)/main?parseTime=true",
+        "jdbc:oracle:thin:app/{}@db:1521/main",
+    ],
+    "address of a webhook": [
+        "https://hooks.slack.com/services/T0A1B2C3D/B0A1B2C3D/{}",
+        "url: https:\\/\\/hooks.slack.com/services/T0A1B2C3D/B0A1B2C3D/{}",
+        "https://discord.com/api/webhooks/123456789012345678/{}{}",
+    ],
+    "credentials in a call": [
+        'tk.KeyPair("AK7Q2M", "{}", environment="paper")',
+        "toolkit.KeyPair(\n    'AK7Q2M',  # of the paper account\n    '{}',\n    environment=tk.Environment.PAPER,\n)",
+        'tk.ClientSecret("partner-1", "{}", environment="broker-sandbox")',
+        'tk.Secret("{}")',
+        'password = ("{}")',
+        'auth=("me", "{}")',
+        "requests.get(url, auth=HTTPBasicAuth('me', '{}'))",
+        'client.login("me", "{}")',
+        'AzureKeyCredential("{}")',
+        'client.set_token("{}")',
+        'keyring.set_password("service", "me", "{}")',
+        '"credentials = tk.KeyPair(\\n",\n    "    \\"AK7Q2M\\",\\n",\n    "    \\"{}\\",\\n",\n',
+    ],
+    "secret field": [
+        'os.environ.setdefault("API_TOKEN", "{}")',
+        "monkeypatch.setenv('DB_PASSWORD', '{}')",
+        'os.getenv("CLIENT_SECRET", "{}")',
+        'token = os.getenv("TOKEN") or "{}"',
+        'api_key: str = "{}"',
+        "const apiKey: string = '{}';",
+        'var dbPassword string = "{}"',
+        'token <- "{}"',
+        "Sys.setenv(API_TOKEN = '{}')",
+        "password: |\n  {}\n",
+        "client_secret: >-\n    {}\n",
+        "password: !!str {}",
+        "ENV API_TOKEN {}",
+        "setx CLIENT_SECRET {}",
+        "aws configure set aws_secret_access_key {}",
+        "git config --global hub.token {}",
+        "requirepass {}",
+        "ALTER USER app IDENTIFIED BY '{}'",
+        "CREATE USER app WITH PASSWORD '{}'",
+        "| client_secret | {} |",
+        "|api_key|{}|",
+        "| `API_TOKEN` | `{}` |",
+        "Secret access key: {}",
+        "the password is {}.",
+        "using token {} for h.example",
+        "access_token    {}\nexpires_in      900\nName: reply, dtype: object",
+        "TOKEN ?= {}",
+        '#define API_KEY "{}"',
+        "headers = [(b'X-Api-Key', b'{}')]",
+        '["client_secret", "{}"]',
+        '$env:API_KEY = "{}"',
+        '<entry key="db.password">{}</entry>',
+        "<tr><th>client_secret</th><td>{}</td></tr>",
+        "Server=db;Database=main;User Id=app;Password={};",
+        "jdbc:postgresql://db/main?user=app&password={}",
+        "host=db user=app password={} dbname=main",
+        "env:\n- name: DB_PASSWORD\n  value: {}\n",
+        '{{"cookies": [{{"name": "session_token", "value": "{}"}}]}}',
+        'self.password = self.password or "{}"',
+        '{{"auths": {{"registry.example": {{"auth": "{}"}}}}}}',
+    ],
+    "bearer token": [
+        '"Authorization": "Bearer " + "{}"',
+        "Authorization: Bearer {}",
+        "authorization=bearer+{}",
+        "curl --oauth2-bearer {} h.example",
+    ],
+}
+# Formats of providers without their literal beginnings, which scanners of this file would flag.
+PROVIDERS = [
+    ("AK", "IA", 16, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"),
+    ("gh", "p_", 36, LETTERS),
+    ("gl", "pat-", 20, LETTERS),
+    ("AI", "za", 35, LETTERS),
+    ("xo", "xb-", 40, LETTERS),
+    ("sk", "_live_", 24, LETTERS),
+    ("rzp", "_live_", 14, LETTERS),
+    ("sk", "-ant-api03-", 90, LETTERS),
+    ("sq", "0atp-", 22, LETTERS),
+    ("shp", "at_", 32, HEX),
+    ("dckr", "_pat_", 27, LETTERS),
+    ("np", "m_", 36, LETTERS),
+    ("AV", "NS_", 19, LETTERS),
+    ("hv", "s.", 40, LETTERS),
+    ("sqp", "_", 40, HEX),
+    ("lsv2", "_pt_", 32, HEX),
+    ("a8Q", "~", 0, ""),
+]
+
+
+def fake(length=24, alphabet=LETTERS):
+    """Return a random text with a digit and a letter."""
+    while True:
+        text = "".join(secrets.choice(alphabet) for _ in range(length))
+        if any(each.isdigit() for each in text) and any(each.isalpha() for each in text):
+            return text
+
+
+def kinds(text):
+    return [kind for _, kind in sorted(places_in(text.encode()))]
+
+
+@pytest.mark.parametrize(("kind", "template"), [(kind, each) for kind, group in WRITTEN.items() for each in group])
+def test_each_way_to_write_a_secret(kind, template):
+    """A secret is found where people and programs write it, and an answer with the same text is recorded without it."""
+    secret = fake(34 if "webhooks" in template else 24)
+    text = template.format(*[secret] * template.count("{}"))
+    assert kinds(text) == [kind]
+    request = RecordedRequest("GET", "https://h.example/")
+    _, response, _ = Scrubber(KnownSecrets()).exchange(request, RecordedResponse(200, body=text.encode()))
+    assert secret not in response.body.decode()
+
+
+@pytest.mark.parametrize("template", [each for group in WRITTEN.values() for each in group])
+@pytest.mark.parametrize("word", ["changeme", "your-password", "<password>", "$PASSWORD", "required", "********"])
+def test_words_in_the_place_of_secrets(template, word):
+    """Stand-ins and words are no findings in any of these places."""
+    assert kinds(template.format(*[word] * template.count("{}"))) == []
+
+
+@pytest.mark.parametrize(("start", "more", "length", "alphabet"), PROVIDERS[:-1])
+def test_formats_of_providers(start, more, length, alphabet):
+    """A key in the format of a provider is found without a name beside it; a shorter text or a sample is not."""
+    key = start + more + fake(length, alphabet) + ("_" + fake(10, HEX) if start == "lsv2" else "")
+    assert [kind.partition(" of ")[0] for kind in kinds(f"see {key} there")] == ["key in the format"]
+    assert kinds(f"see {key[:12]} there") == []
+    assert kinds(f"see {start}{more}{'x' * length} there") == []
+    assert kinds(f"see a{key}") == [] or alphabet != HEX
+
+
+def test_keys_with_a_sign_inside():
+    """A key with a literal text in the middle is found at its start."""
+    key = fake(76) + "+" + "ASt" + fake(6) + "=="
+    (place,) = secrets_in_text(f"the account has {key} as its first")
+    assert (place.value, place.kind) == (key, "key in the format of Azure Storage")
+    entra = fake(3) + "8" + "Q" + "~" + fake(34)
+    assert kinds(f"see {entra} there") == ["key in the format of Microsoft Entra"]
+
+
+def test_private_keys_in_other_forms():
+    """A private key is found in base64, and in PuTTY's format; a public one is not."""
+    lines = "\n".join(fake(64) for _ in range(4))
+    for label, is_secret in (("RSA PRIVATE " + "KEY", True), ("CERTIFICATE", False)):
+        pem = f"-----BEGIN {label}-----\n{lines}\n-----END {label}-----\n"
+        assert kinds(f"data: {base64.b64encode(pem.encode()).decode()}") == ["private key"] * is_secret
+    assert kinds(f"Public-Lines: 4\n{lines}\nPrivate-Lines: 4\n{lines}\n") == ["private key"]
+
+
+def test_values_and_positions():
+    """A place has the value without what is around it, and its position; with escapes its line at least."""
+    secret = fake()
+    text = f"first\ncurl -u me:{secret} h\n"
+    (place,) = secrets_in_text(text)
+    assert (place.line, place.value, text[place.start : place.end]) == (2, secret, secret)
+    text = f"first\nhttps://h.example/?next=https%3A%2F%2Fa%2F%3Fapi_key%3D{secret}\nlast"
+    (place,) = secrets_in_text(text)
+    assert (place.line, place.value, text[place.start : place.end]) == (2, secret, secret)
+    inner = json.dumps({"client_secret": f'{secret}/"x'})
+    text = f'first\n{{"note": {json.dumps(inner)}}}\nlast'
+    (place,) = secrets_in_text(text)
+    assert place.line == 2
+    assert 6 <= place.start < place.end <= len(text) - 5
+
+
+def test_samples_of_documentation():
+    """The samples of RFCs and of emulators are no secrets."""
+    sample = "2YotnFZFEjr1zCsicMWpAA"
+    assert kinds(json.dumps({"access_token": sample, "token_type": "example"})) == []
+    assert kinds(f"Authorization: Basic {base64.b64encode(b'Aladdin:open sesame').decode()}") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "key=h:i:j:k:l:m:n:o:p:q:r:v:w:",
+        "Key('add-8f6e709446674bad78ea8aeecfee188e')",
+        "Algorithm('key', 'RSAES-PKCS1-v1_5')",
+        '<path d="M134.757,263.776c0,66.739,54.298,121.04,121.039,121.04"/>',
+        'pem = f"-----BEGIN PRIVATE KEY-----\\n{der}\\n-----END PRIVATE KEY-----\\n"',
+        "'-----BEGIN EC PRIVATE KEY-----\\n<key bytes>\\n-----END EC PRIVATE KEY-----'",
+        'if token is None or password != "x": raise AuthError("token authentication failed for user")',
+        "12:34:5678:error:something: in the log",
+    ],
+)
+def test_ordinary_code(text):
+    """Code and documentation about credentials have no findings."""
+    assert kinds(text) == []
