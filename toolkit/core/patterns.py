@@ -20,7 +20,7 @@ def compiled(pattern: AnyStr) -> re.Pattern[AnyStr]:
     return _compile(pattern)
 
 
-def matches_in(pattern: str, text: str, *, longest: int) -> Iterator[re.Match[str]]:
+def matches_in(pattern: AnyStr, text: AnyStr, *, longest: int) -> Iterator[re.Match[AnyStr]]:
     """Yield the matches of a pattern in a text, which is searched slice by slice.
 
     Args:

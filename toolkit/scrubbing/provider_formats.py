@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from typing import Final, NamedTuple
 
-from toolkit.core.patterns import compiled, matches_in
+from toolkit.core.patterns import SLICE, compiled
 from toolkit.scrubbing.formats import chat, clouds, code, keys, payments, services
 from toolkit.scrubbing.formats.form import Format, InnerFormat
 
@@ -36,6 +36,11 @@ _FORMATS: Final[tuple[Format, ...]] = (
     *services.FORMATS,
     *keys.FORMATS,
 )
+# Starts in which, or right after which, a word ends, so that words do not tell.
+_STARTS_WITH_SIGNS: Final = sorted(
+    {form.start for form in _FORMATS if form.is_certain and not re.fullmatch(r"[A-Za-z0-9_+/-]{3,}", form.start)}
+    | {"dt0"}
+)
 _INNER_FORMATS: Final[tuple[InnerFormat, ...]] = clouds.INNER_FORMATS
 # Formats without a literal start: Mailchimp, Telegram, Discord, Twitter. They count as whole values only.
 _WHOLE: Final = (
@@ -43,6 +48,9 @@ _WHOLE: Final = (
     r"|[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}|A[A-Z]AAA[A-Za-z0-9_-]{20,60}%[A-Za-z0-9%]{20,200}"
 )
 _BEFORE: Final = "A-Za-z0-9_+/-"  # characters before which a key does not start
+_START: Final = 3  # characters of a word that tell whether it may be a key
+_SHORTEST: Final = 14  # characters of a word
+_WORDS: Final = bytes(byte if re.match(f"[{_BEFORE}]", chr(byte)) else 32 for byte in range(256))
 _NOT_BEFORE: Final = re.compile(f"[{_BEFORE}]")
 _LONGEST: Final = 2_048  # characters of a credential that begins at the end of a slice
 # Texts that hold a credential beside other things: the password of a URL, the key of a connection string.
@@ -91,16 +99,38 @@ def provider_credentials(text: str) -> Iterator[Credential]:
 
     Only formats that cannot be mistaken for anything else are looked for.
     """
-    for sign in matches_in(_any_start(), text, longest=_LONGEST):
-        for form, pattern in _starts()[text[sign.start() : sign.start() + 2]]:
-            match = pattern.match(text, sign.start()) if form.is_certain else None
-            if match is not None:
-                if not _DUMMY.search(match[0]):
-                    yield Credential(form.kind, form.provider, *match.span())
-                break
+    for start in _possible_starts(text):
+        for form, pattern in _starts()[start[:2]]:
+            if form.is_certain and form.start.startswith(start):
+                yield from _credentials_of(form, pattern, text)
     for match, inner in _inner_matches(text):
         if not _DUMMY.search(match[0]):
             yield Credential(inner.kind, inner.provider, *match.span())
+
+
+def _credentials_of(form: Format, pattern: re.Pattern[str], text: str) -> Iterator[Credential]:
+    at = text.find(form.start)
+    while at >= 0:
+        match = pattern.match(text, at)
+        if match is not None and not (at and _NOT_BEFORE.match(text, at - 1)) and not _DUMMY.search(match[0]):
+            yield Credential(form.kind, form.provider, *match.span())
+        at = text.find(form.start, at + 1 if match is None else match.end())
+
+
+def _possible_starts(text: str) -> list[str]:
+    """Return the first characters of formats with which words of a text begin, if the words are long enough."""
+    starts: set[str] = set()
+    certain, shadow = _certain_starts(), text.encode("ascii", "replace")
+    for first in range(0, len(shadow), SLICE):  # each step blocks other threads
+        part = shadow[max(0, first - _LONGEST) : first + SLICE]
+        starts.update([word[:_START] for word in part.translate(_WORDS).split() if len(word) >= _SHORTEST])
+    found = {start.decode() for start in starts & certain}
+    return sorted(found | {start for start in _STARTS_WITH_SIGNS if start in text})
+
+
+@cache
+def _certain_starts() -> frozenset[bytes]:
+    return frozenset(form.start[:_START].encode() for form in _FORMATS if form.is_certain)
 
 
 def _inner_matches(text: str) -> Iterator[tuple[re.Match[str], InnerFormat]]:
@@ -113,23 +143,3 @@ def _inner_matches(text: str) -> Iterator[tuple[re.Match[str], InnerFormat]]:
                 if match is not None:
                     yield match, form
             at = text.find(form.sign, at + 1)
-
-
-@cache
-def _any_start() -> str:
-    """Return a pattern of the literal starts. It begins with a set of characters, which is searched for quickly."""
-    starts = sorted({form.start for form in _FORMATS if form.is_certain})
-    firsts = "".join(sorted({start[0] for start in starts}))
-    rests = [f"(?<={first}){_choice([start[1:] for start in starts if start[0] == first])}" for first in firsts]
-    return f"[{firsts}](?<![{_BEFORE}].)(?:{'|'.join(rests)})"
-
-
-def _choice(texts: Iterable[str]) -> str:
-    """Return a pattern of several texts that share their beginnings."""
-    by_first: dict[str, list[str]] = {}
-    for text in texts:
-        by_first.setdefault(text[:1], []).append(text[1:])
-    if "" in by_first:  # one of them ends here, and what follows is left to its pattern
-        return ""
-    branches = [re.escape(first) + _choice(rests) for first, rests in by_first.items()]
-    return branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Final, NamedTuple
 from urllib.parse import unquote
@@ -17,7 +17,7 @@ from toolkit.core.patterns import compiled, matches_in
 from toolkit.scrubbing.finding.fields import Fields, NamedValue
 from toolkit.scrubbing.finding.learning import without_entities
 from toolkit.scrubbing.finding.parts import replace_cookies
-from toolkit.scrubbing.finding.shaped import ShapedCredential
+from toolkit.scrubbing.finding.shaped import ShapedCredential, shadow_of
 from toolkit.scrubbing.finding.shapes import PROVIDER_KEY, credentials_in, is_weak_pair, password_of_pair
 from toolkit.scrubbing.grading import secret_kind
 from toolkit.scrubbing.vocabulary import Place, is_placeholder
@@ -35,7 +35,9 @@ _FIRST_ITEM: Final = r":[ \t]{0,8}+\r?\n[ \t]{0,40}+- [\"'\\]{0,8}+(?i:(?:basic|
 _NEXT_ITEM: Final = r"\n[ \t]{0,40}+- {1,8}+([^\s\"'\[\]{}][^\r\n\"']{0,8191}+)"
 # Ranks below those of credentials that are recognized by their shape.
 _CUT, _COOKIE, _FIELD = 10**9, 10**9 + 1, 10**9 + 2
-_COOKIES: Final = r"(?i)(?<![\w-])((?:set-)?cookie2?)\\{0,8}+[\"']?[ \t]{0,20}+[:,]"
+_COOKIES: Final = (
+    rb"cookie(?<![a-z0-9_]cookie)(?:(?<!-cookie)|(?<=set-cookie)(?<![\w-]set-cookie))2?\\{0,8}+[\"']?[ \t]{0,20}+[:,]"
+)
 _ITEM: Final = (
     r"\s{0,40}+,?\s{0,40}+(?:-\s{1,8}+|\[\s{0,40}+)?(?:\\{0,8}+\"([^\"\r\n\\]{1,8192}+)\\{0,8}+\"|'([^'\r\n]{1,8192}+)'|b[\"']"
     r"([^\"'\r\n]{1,8192}+)[\"'])"
@@ -43,7 +45,9 @@ _ITEM: Final = (
 _BARE_ITEM: Final = r"[ \t]{0,40}+(?:\r?\n?[ \t]{0,40}+- {1,8}+)?([^\s\"'\[\]{}][^\r\n\"']{0,8191}+)"
 _MOST_ITEMS: Final = 100
 _NEW_LINE: Final = r"(?i)%0([AD])"
-_ESCAPED_LETTER: Final = r"\\{1,4}+u00(4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9A]|2D|3[0-9])"
+_ESCAPED_LETTER: Final = r"\\{1,4}+u00(4[1-9A-Fa-f]|5[0-9AaFf]|6[1-9A-Fa-f]|7[0-9Aa]|2[2Dd]|3[0-9])"
+_ENTITY: Final = r"&(?:quot|#34|#x22|#39|amp);"
+_PERCENT_SIGN: Final = r"%(?:3[DdAa]|2[0256BbFf]|40)"
 _LEVELS: Final = 3  # of URLs within URLs
 
 
@@ -177,17 +181,19 @@ def _name_before(text: str, position: int) -> int:
 def _cookies(text: str) -> Iterator[_Hit]:
     """Yield the cookies in headers, each header by itself or with a list of values."""
     position = 0
-    for match in matches_in(_COOKIES, text, longest=_LONGEST):
+    shadow = shadow_of(text)
+    for match in matches_in(_COOKIES, shadow, longest=_LONGEST):
         if match.start() < position:  # within a value
             continue
         position = match.end()
+        header = "set-cookie" if shadow[match.start() - 4 : match.start()] == b"set-" else "cookie"
         item = compiled(_BARE_ITEM).match(text, position)
         for _ in range(_MOST_ITEMS):
             item = item or compiled(_ITEM).match(text, position)
             if item is None:
                 break
             value = next(filter(None, item.groups()))
-            cookie = _secret_cookie(match[1].lower(), value)
+            cookie = _secret_cookie(header, value)
             if cookie is not None:
                 start, end = item.span(item.lastindex or 0)
                 yield _Hit(start, _COOKIE, end, "cookie", cookie, start)
@@ -211,21 +217,34 @@ def _secret_cookie(header: str, value: str) -> str | None:
 
 
 def _levels(text: str) -> Iterator[str]:
-    """Yield a text, and what it says without escapes. Each has the same lines."""
+    """Yield a text, and what its lines with escapes say without them. Each has the same lines."""
     yield text
-    plainer = compiled("(?i)" + _ESCAPED_LETTER).sub(lambda escape: chr(int(escape[1], 16)), text)
-    plainer = without_entities(plainer)
+    plainer = text
+    if "\\u00" in text:
+        letters = compiled(_ESCAPED_LETTER)
+        plainer = _changed_lines(plainer, letters, lambda line: letters.sub(lambda code: chr(int(code[1], 16)), line))
+    if "&" in text:
+        plainer = _changed_lines(plainer, compiled(_ENTITY), without_entities)
     if plainer != text:
         yield plainer
         text = plainer
     for _ in range(_LEVELS):
-        if "%" not in text:
-            return
-        plainer = unquote(compiled(_NEW_LINE).sub(r"%250\1", text))
+        plainer = _changed_lines(text, compiled(_PERCENT_SIGN), _without_percent_signs) if "%" in text else text
         if plainer == text:
             return
         yield plainer
         text = plainer
+
+
+def _changed_lines(text: str, escape: re.Pattern[str], change: Callable[[str], str]) -> str:
+    """Return a text with its lines that have an escape changed, and all other lines empty; or itself without any."""
+    if escape.search(text) is None:
+        return text
+    return "\n".join([change(line) if escape.search(line) else "" for line in text.split("\n")])
+
+
+def _without_percent_signs(line: str) -> str:
+    return unquote(compiled(_NEW_LINE).sub(r"%250\1", line))
 
 
 def _text_of(data: bytes) -> str:

@@ -38,6 +38,7 @@ _KEY_HEADERS: Final = (("apikeyid", "API_KEY_ID"), ("apisecretkey", "API_SECRET_
 
 _CERTAIN: Final = name_words.WORDS.keys() - name_words.DOUBTFUL
 _COMPOUND: Final = re.compile(f"(?:{'|'.join(name_words.COMPOUNDS)})\\Z")
+_ENDINGS: Final = tuple(name_words.ENDINGS)
 _CONSTANT_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _NOT_JOINED: Final = re.compile(r"[^a-z0-9]+")
 
@@ -172,7 +173,9 @@ def _head_of(words: tuple[str, ...]) -> str:
 
 
 def _kind_of_ending(joined: str) -> str | None:
-    return next((kind for ending, kind in name_words.ENDINGS.items() if joined.endswith(ending)), None)
+    if not joined.endswith(_ENDINGS):
+        return None
+    return next(kind for ending, kind in name_words.ENDINGS.items() if joined.endswith(ending))
 
 
 @lru_cache(maxsize=1024)

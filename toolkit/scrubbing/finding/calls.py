@@ -13,10 +13,11 @@ from toolkit.scrubbing.finding.shaped import ShapedCredential
 from toolkit.scrubbing.strength import Strength, grade
 
 _WHAT: Final = "credentials in a call"
-_CALL: Final = (
-    r"([KSATCPLksatcpl](?i:ey_?pair|ecret|uth|oken|redentials?|lient_?(?:key|secret)|assword|ogin|pi_?key|ey)[A-Za-z]{0,16}+)"
-    r"(?:[ ]?=[ ]?)?\("
+# Words of names of functions; each begins a pattern, and is searched for by itself.
+_WORDS: Final = tuple(
+    word.encode() for word in "key_pair keypair secret auth token credential password login key".split()
 )
+_AFTER_WORD: Final = rb"[a-z_]{0,16}+(?:[ ]?=[ ]?)?\("
 _LONGEST_CALL: Final = 2_000  # characters of its arguments
 _LONGEST_NAME: Final = 60
 _ARGUMENT: Final = r"((?<![\w.])\w{1,40}+\s{0,8}+=\s{0,8}+)?\\{0,8}+[\"']([^\s\"'\\(){}\[\],;<>]{1,1024}+)\\{0,8}+[\"']"
@@ -30,24 +31,32 @@ _OWN: Final = {
 _KINDS: Final = (("secret", "SECRET"), ("token", "ACCESS_TOKEN"), ("key", "API_KEY"), ("", "PASSWORD"))
 
 
-def arguments_of_calls(text: str) -> Iterator[ShapedCredential]:
-    """Yield the credentials among the texts that code passes to functions with names of credentials."""
-    if "(" not in text:
+def arguments_of_calls(text: str, shadow: bytes) -> Iterator[ShapedCredential]:
+    """Yield the credentials among the texts that code passes to functions, given a text and its shadow."""
+    if b"(" not in shadow:
         return
-    for call in matches_in(_CALL, text, longest=_LONGEST_NAME):
-        start = call.end()
-        end = text.find(")", start, start + _LONGEST_CALL)
-        end = start + _LONGEST_CALL if end < 0 else end
-        callee = call[1].lower().replace("_", "")
-        kinds = _OWN.get(callee)
-        for position, argument in enumerate(compiled(_ARGUMENT).finditer(text, start, end)):
-            if argument[1]:  # its name is beside it, and says what it is
-                break
-            if kinds is None:
-                kind = next(kind for part, kind in _KINDS if part in callee)
-                is_credential = grade(argument[2]) is Strength.STRONG
-            else:
-                kind = kinds[position] if position < len(kinds) else None
-                is_credential = kind is not None and grade(argument[2]) is not Strength.WEAK
-            if is_credential and kind is not None:
-                yield ShapedCredential(*argument.span(2), kind, _WHAT, argument[2])
+    for word in _WORDS:
+        if word in shadow:
+            for call in matches_in(word + _AFTER_WORD, shadow, longest=_LONGEST_NAME):
+                yield from _credentials_of(text, shadow, call.start(), call.end())
+
+
+def _credentials_of(text: str, shadow: bytes, word: int, start: int) -> Iterator[ShapedCredential]:
+    """Yield the credentials of a call, given the positions of a word in its name and of its arguments."""
+    first = compiled(rb"[a-z0-9_]*\Z").search(shadow[max(0, word - _LONGEST_NAME) : word])
+    callee = (first[0] if first else b"") + shadow[word:start]
+    name = callee.rstrip(b"= (").replace(b"_", b"").decode()
+    kinds = _OWN.get(name)
+    end = text.find(")", start, start + _LONGEST_CALL)
+    end = start + _LONGEST_CALL if end < 0 else end
+    for position, argument in enumerate(compiled(_ARGUMENT).finditer(text, start, end)):
+        if argument[1]:  # its name is beside it, and says what it is
+            break
+        if kinds is None:
+            kind = next(kind for part, kind in _KINDS if part in name)
+            is_credential = grade(argument[2]) is Strength.STRONG
+        else:
+            kind = kinds[position] if position < len(kinds) else None
+            is_credential = kind is not None and grade(argument[2]) is not Strength.WEAK
+        if is_credential and kind is not None:
+            yield ShapedCredential(*argument.span(2), kind, _WHAT, argument[2])

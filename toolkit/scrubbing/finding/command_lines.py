@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from toolkit.core.patterns import matches_in
+from toolkit.core.patterns import compiled, matches_in
 from toolkit.scrubbing.finding.shaped import ShapedCredential
 from toolkit.scrubbing.grading import secret_kind
 from toolkit.scrubbing.strength import Strength, grade
@@ -23,11 +23,13 @@ _USER_AND_PASSWORD: Final = (
     rf"(?:{_GAP}|(?<=-u)\\{{0,8}}+[\"']?)([\w.@+%-]{{0,100}}+):([^\s\"'\\]{{8,400}}+)"
 )
 _OPTION: Final = rf"--(?<![\w-]--)([A-Za-z][\w-]{{1,60}}+){_GAP}([^\s\"'\\]{{8,4096}}+)"
+_SHORT_OPTION: Final = r" -(?:pw|p|P|a|w)[ \t]?[\"']?([^\s\"'\\-][^\s\"'\\]{7,400}+)"
 _COMMAND: Final = (
-    r"(?:sshpass|(?:docker|podman|skopeo|oras|helm|az|oc|cf)[ \t]{1,4}+(?:registry[ \t]{1,4}+)?login|mysql\w{0,12}+"
-    r"|mariadb\w{0,12}+|mongo\w{0,12}+|redis-cli|ldap[a-z]{3,10}+|sqlcmd|bcp|cqlsh|smbclient|7z|zip|unzip|htpasswd|rclone)"
-    r"(?=[ \t])[^\n]{0,300}?[ \t]-(?:p|P|a|w|pw)[ \t]?[\"']?([^\s\"'\\-][^\s\"'\\]{7,400}+)"
+    r"(?:sshpass|(?:docker|podman|skopeo|oras|helm|az|oc|cf)[ \t]{1,4}+(?:registry[ \t]{1,4}+)?login|mysql\w{0,12}"
+    r"|mariadb\w{0,12}|mongo\w{0,12}|redis-cli|ldap[a-z]{3,10}|sqlcmd|bcp|cqlsh|smbclient|7z|zip|unzip|htpasswd|rclone)"
+    r"(?=[ \t])[^\n]{0,300}\Z"
 )
+_LONGEST_COMMAND: Final = 360  # characters before the option
 
 
 def arguments_in(text: str) -> Iterator[ShapedCredential]:
@@ -42,6 +44,8 @@ def arguments_in(text: str) -> Iterator[ShapedCredential]:
             kind = secret_kind(match[1], match[2], Place.JSON)
             if kind is not None:
                 yield ShapedCredential(*match.span(2), kind, _WHAT, match[2])
-    for match in matches_in(_COMMAND, text, longest=_LONGEST):
+    for match in matches_in(_SHORT_OPTION, text, longest=_LONGEST):
         if grade(match[1]) is Strength.STRONG:
-            yield ShapedCredential(*match.span(1), "PASSWORD", _WHAT, match[1])
+            start = match.start()
+            if compiled(_COMMAND).search(text[max(0, start - _LONGEST_COMMAND) : start + 1]):
+                yield ShapedCredential(*match.span(1), "PASSWORD", _WHAT, match[1])

@@ -15,10 +15,12 @@ from toolkit.scrubbing.strength import Strength, grade
 
 _LONGEST: Final = 2_048  # characters of a match that begins at the end of a slice
 _SPACE: Final = r"(?:\s|\\[nrt]){1,40}+"
-_NETRC: Final = (
-    rf"(?:machine{_SPACE}[^\s\\]{{1,200}}+|default){_SPACE}"
-    rf"(?:(?:login|account){_SPACE}[^\s\\]{{1,200}}+{_SPACE}){{1,2}}+password{_SPACE}[\"']?([^\s\\\"']{{8,400}}+)"
+_LOGIN: Final = (
+    rf"{_SPACE}(?:(?:login|account){_SPACE}[^\s\\]{{1,200}}+{_SPACE}){{1,2}}+password{_SPACE}"
+    r"[\"']?([^\s\\\"']{8,400}+)"
 )
+_NETRC: Final = rf"machine{_SPACE}[^\s\\]{{1,200}}+{_LOGIN}"
+_NETRC_DEFAULT: Final = rf"default{_LOGIN}"
 _PGPASS: Final = (
     r":(?:\*|[0-9]{4,5}+):[^\s:/]{1,100}+:[^\s:/]{1,100}+:([^\s:\"',]{8,200}+)(?=[ \t\r]{0,8}+(?:\n|\\n|\Z|\"))"
 )
@@ -31,7 +33,7 @@ _IN_ADDRESS: Final = "password in a URL"
 # Texts that occur in each, the pattern, and what it is called.
 _LOGINS: Final = (
     (("password", "machine"), _NETRC, _OF_LOGIN),
-    (("password", "default"), _NETRC, _OF_LOGIN),
+    (("password", "default"), _NETRC_DEFAULT, _OF_LOGIN),
     ((":",), _PGPASS, _OF_LOGIN),
     (("jdbc:oracle:",), _ORACLE, _IN_ADDRESS),
 )

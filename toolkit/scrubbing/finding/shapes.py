@@ -18,7 +18,7 @@ from toolkit.scrubbing.finding.calls import arguments_of_calls
 from toolkit.scrubbing.finding.command_lines import arguments_in
 from toolkit.scrubbing.finding.logins import logins_in
 from toolkit.scrubbing.finding.loose_fields import loose_fields
-from toolkit.scrubbing.finding.shaped import ShapedCredential
+from toolkit.scrubbing.finding.shaped import ShapedCredential, shadow_of
 from toolkit.scrubbing.provider_formats import provider_credentials
 from toolkit.scrubbing.strength import Strength, grade
 
@@ -39,11 +39,9 @@ _SIGNED: Final = (
     r"eyJ(?<![A-Za-z0-9_-]eyJ)[A-Za-z0-9_-]{8,}+\.(?:eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+"
     r"|[A-Za-z0-9_-]*+(?:\.[A-Za-z0-9_-]{8,}+){3})"
 )
-_SCHEME: Final = (
-    r"(?:earer(?<=[Bb]earer)(?<![A-Za-z0-9_]\wearer)|EARER(?<=BEARER))"
-    r"[ +]{1,20}+(?:[\"'][ ]?[+.,][ ]?[\"'])?([A-Za-z0-9._~+/=-]{16,}+)"
-)
-_PAIR: Final = r"(?:asic(?<=[Bb]asic)|ASIC(?<=BASIC))(?<!\w\w{5})[ +]{1,20}+([A-Za-z0-9+/_=-]{8,}+)"
+# In the shadow of a text.
+_SCHEME: Final = rb"bearer(?<![a-z0-9_]bearer)(?:[ +]|%20){1,20}+(?:[\"'][ ]?[+.,][ ]?[\"'])?([a-z0-9._~+/=-]{16,}+)"
+_PAIR: Final = rb"basic(?<![a-z0-9_]basic)(?:[ +]|%20){1,20}+([a-z0-9+/_=-]{8,}+)"
 _BASIC_HEADER: Final = r"(?i:authorization\W{1,60}basic[ +]{1,20})\Z"
 _LONGEST_HEADER: Final = 80  # characters from the name of the header to the scheme
 # Services whose credentials are a part of a path: bots of Telegram, incoming webhooks of Slack, Discord, Microsoft
@@ -62,14 +60,18 @@ _USER_INFO: Final = r":(?:\\{0,8}+/){2}([^\s/?#@:\"'<>\\]{0,400}+)(?::([^\s/?#@\
 
 def credentials_in(text: str) -> Iterator[ShapedCredential]:
     """Yield the credentials that are recognized by their shape; first those whose kind is most certain."""
+    shadow = shadow_of(text)
     for signs, find in _FINDERS:
         if any(map(text.__contains__, signs)):
             yield from find(text)
+        if find is _private_keys:
+            yield from _bearers(text, shadow)
+    yield from _basic_pairs(text, shadow)
     yield from _provider_keys(text)
     yield from arguments_in(text)
     yield from logins_in(text)
-    yield from arguments_of_calls(text)
-    yield from loose_fields(text)
+    yield from arguments_of_calls(text, shadow)
+    yield from loose_fields(text, shadow)
 
 
 def _provider_keys(text: str) -> Iterator[ShapedCredential]:
@@ -98,9 +100,9 @@ def _putty_keys(text: str) -> Iterator[ShapedCredential]:
         yield ShapedCredential(*match.span(1), "PRIVATE_KEY", "private key", match[1].strip())
 
 
-def _bearers(text: str) -> Iterator[ShapedCredential]:
-    for match in matches_in(_SCHEME, text, longest=_LONGEST):
-        token = match[1].rstrip(".")
+def _bearers(text: str, shadow: bytes) -> Iterator[ShapedCredential]:
+    for match in matches_in(_SCHEME, shadow, longest=_LONGEST):
+        token = text[slice(*match.span(1))].rstrip(".")
         if grade(token) is not Strength.WEAK:
             start = match.start(1)
             yield ShapedCredential(start, start + len(token), "ACCESS_TOKEN", "bearer token", token)
@@ -111,16 +113,17 @@ def _signed_tokens(text: str) -> Iterator[ShapedCredential]:
         yield ShapedCredential(*match.span(), "SIGNED_TOKEN", "signed token", match[0])
 
 
-def _basic_pairs(text: str) -> Iterator[ShapedCredential]:
-    for match in matches_in(_PAIR, text, longest=_LONGEST):
-        password = password_of_pair(match[1])
+def _basic_pairs(text: str, shadow: bytes) -> Iterator[ShapedCredential]:
+    for match in matches_in(_PAIR, shadow, longest=_LONGEST):
+        pair = text[slice(*match.span(1))]
+        password = password_of_pair(pair)
         if grade(password) is not Strength.WEAK:
-            yield ShapedCredential(*match.span(1), "AUTHORIZATION", "basic credentials", match[1])
+            yield ShapedCredential(*match.span(1), "AUTHORIZATION", "basic credentials", pair)
             yield ShapedCredential(*match.span(1), "PASSWORD", "basic credentials", password)
-        elif not password and grade(match[1]) is not Strength.WEAK:
+        elif not password and grade(pair) is not Strength.WEAK:
             first = max(0, match.start() - _LONGEST_HEADER)
             if compiled(_BASIC_HEADER).search(text[first : match.start(1)]):
-                yield ShapedCredential(*match.span(1), "AUTHORIZATION", "basic credentials", match[1])
+                yield ShapedCredential(*match.span(1), "AUTHORIZATION", "basic credentials", pair)
 
 
 def _passwords_of_urls(text: str) -> Iterator[ShapedCredential]:
@@ -144,9 +147,7 @@ _FINDERS: Final = (
     (("PRIVATE KEY",), _private_keys),
     (("LS0tLS1CRUdJTi",), _keys_in_base64),
     (("Private-Lines:",), _putty_keys),
-    (("earer", "EARER"), _bearers),
     (("eyJ",), _signed_tokens),
-    (("asic", "ASIC"), _basic_pairs),
     (("@",), _passwords_of_urls),
     (
         ("/bot", "/services/T", "/workflows/T", "/triggers/T", "/webhooks/", "/webhookb2/", "/hooks/", "/with/"),
