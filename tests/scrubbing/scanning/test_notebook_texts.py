@@ -193,27 +193,27 @@ def test_not_a_notebook(tmp_path):
     assert [(each.line, each.cell, each.part) for each in scan_files(tmp_path).findings] == [(2, None, "")] * 3
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=9),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
-    max_leaves=12,
-)
 KEYS = st.sampled_from(
-    ["cells", "metadata", "source", "outputs", "data", "text", "attachments", "widgets", "state", "worksheets", "a"]
+    [
+        *("cells", "metadata", "source", "outputs", "data", "text", "name", "ename", "evalue", "traceback"),
+        *("attachments", "widgets", "state", "value", "description", "model_name", "worksheets", "a"),
+    ]
 )
 SHAPES = st.recursive(
-    JSON, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5), max_leaves=20
+    st.text("ab", min_size=3, max_size=5) | st.none() | st.integers(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=12,
 )
 
 
-@given(st.dictionaries(KEYS, SHAPES, max_size=6))
+@given(st.dictionaries(KEYS, SHAPES, max_size=3))
 def test_every_text_is_read(document):
     """Whatever shape a notebook has, each text in it is searched."""
     read = "\n".join(part.text for part in texts_of_notebook(document))
 
     def check(value):
         if isinstance(value, str):
-            assert value in read or json.dumps(value, ensure_ascii=False)[1:-1] in read
+            assert value in read
         elif isinstance(value, dict):
             for each in value.values():
                 check(each)

@@ -15,7 +15,14 @@ from toolkit.scrubbing.strength import is_dummy
 
 _LONGEST_NAME: Final = 60  # characters of a name that is shown
 _SOURCES: Final = frozenset({"source", "input"})
-_ABOUT_OUTPUTS: Final = frozenset({"output_type", "name", "execution_count", "prompt_number", "ename", "evalue"})
+# Values without a meaning of their own, which most notebooks have.
+_USUAL: Final = frozenset(
+    {
+        *("code", "markdown", "raw", "heading", "stdout", "stderr"),
+        *("stream", "display_data", "execute_result", "error", "pyout", "pyerr"),
+    }
+)
+_LONGEST_ID: Final = 64  # characters
 
 
 class NotebookText(NamedTuple):
@@ -88,30 +95,34 @@ def _texts_of_cell(number: int, cell: Any, path: Path) -> Iterator[NotebookText]
         elif key == "attachments" and isinstance(value, dict):
             for name, content in value.items():
                 yield from _texts_by_type(number, f"attachment {_shown(name)}", content, (*place, name))
-        elif key == "metadata" or not isinstance(value, str | int | None):
-            yield _text(number, "metadata", value, place)
-        elif isinstance(value, str):
-            yield _text(number, "metadata", {key: value}, place)
+        elif not _is_usual(key, value):
+            yield _text(number, "metadata", {key: value} if isinstance(value, str) else value, place)
+
+
+def _is_usual(key: str, value: Any) -> bool:
+    if isinstance(value, str):
+        return value in _USUAL or (key == "id" and len(value) <= _LONGEST_ID)
+    return not value or isinstance(value, int)
 
 
 def _texts_of_output(number: int, output: Any, path: Path) -> Iterator[NotebookText]:
     if not isinstance(output, dict):
         yield _text(number, "output", output, path)
         return
-    kind = str(output.get("output_type", ""))
+    name = output.get("name", output.get("stream", "text"))  # of a stream
     for key, value in output.items():
         place = (*path, key)
         if key == "data" and isinstance(value, dict):
             yield from _texts_by_type(number, "output", value, place)
         elif key == "traceback":
             yield _text(number, "output error", value, place, between="\n")
-        elif key == "evalue":
-            yield _text(number, "output error", {output.get("ename", ""): value}, place)
-        elif key == "text" and kind in ("stream", ""):
-            yield _text(number, f"output {_shown(output.get('name', output.get('stream', 'text')))}", value, place)
+        elif key in ("ename", "evalue"):
+            yield _text(number, "output error", value, place)
+        elif key == "text":
+            yield _text(number, f"output {_shown(name)}", value, place)
         elif key == "metadata":
             yield _text(number, "output metadata", value, place)
-        elif key not in _ABOUT_OUTPUTS:
+        elif not _is_usual(key, value):
             yield _text(number, f"output {_shown(key)}", value, place)
 
 
@@ -126,6 +137,7 @@ def _texts_by_type(number: int, part: str, content: Any, path: Path) -> Iterator
 def _texts_of_widgets(widgets: Any, path: Path) -> Iterator[NotebookText]:
     """Yield the state of each widget. What is typed into a field stands beside the field's label."""
     if not isinstance(widgets, dict):
+        yield _text(None, "widget state", widgets, path)
         return
     for media_type, saved in widgets.items():
         models = saved.get("state") if isinstance(saved, dict) else None
@@ -166,7 +178,7 @@ def _text(cell: int | None, part: str, value: Any, path: Path, *, between: str =
 
 
 def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+    return value if isinstance(value, list) else [value] if value else []
 
 
 def _shown(name: Any) -> str:

@@ -32,10 +32,19 @@ def sightings_in(text: FileText, known: KnownSecrets) -> set[Sighting]:
     if text.secret_kind:
         return sightings | {_without_value(1, text.secret_kind)}
     for place in secrets_in_text(text.text):
-        # Of a secret that is written with escapes, only the line may be known.
-        if place.start < text.end and (place.start >= text.start or place.end > text.start):
+        if text.start <= place.start < text.end or _is_whole_line(text, place.start, place.end):
             sightings.add(Sighting(place.line, place.kind, fingerprint_of(place.kind, place.value)))
     return sightings
+
+
+def _is_whole_line(text: FileText, start: int, end: int) -> bool:
+    """Check whether a place is a line that is partly in a slice: of a secret behind escapes, no more may be known."""
+    return (
+        start < text.end
+        and end > text.start
+        and text.text[start - 1 : start] in ("", "\n")
+        and text.text[end : end + 1] in ("", "\n")
+    )
 
 
 def _known_in(text: FileText, known: KnownSecrets) -> Iterator[Sighting]:

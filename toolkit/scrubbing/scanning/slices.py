@@ -20,7 +20,9 @@ _BEFORE: Final = 1 << 12  # characters read again before a slice
 _AFTER: Final = 1 << 14  # characters read after a slice
 _LAST_LINE: Final = 1 << 16  # characters at the end of a slice, in which a line should end
 _IN_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{60}(?:(?:\\r)?(?:\\n|\r?\n)[ \t]{0,60}|[A-Za-z0-9+/_-])\Z")
-_REST_OF_BASE64: Final = re.compile(r"[A-Za-z0-9+/_=-]*+(?:(?:\\r)?(?:\\n|\r?\n)[ \t]{0,60}+[A-Za-z0-9+/_=-]++)*+")
+_REST_OF_BASE64: Final = re.compile(
+    r"[ \t]{0,60}+[A-Za-z0-9+/_=-]*+(?:(?:\\r)?(?:\\n|\r?\n)[ \t]{0,60}+[A-Za-z0-9+/_=-]++)*+"
+)
 _BYTE_ORDER_MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),

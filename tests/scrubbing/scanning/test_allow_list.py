@@ -1,0 +1,132 @@
+"""What a project allows is left out, for a reason; entries that match nothing are named."""
+
+from __future__ import annotations
+
+import secrets
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.core.errors import ConfigurationError
+from toolkit.local.settings import Settings
+from toolkit.scrubbing.scanning import scan, scan_files
+from toolkit.scrubbing.scanning.allow_list import allow_list, path_matches
+
+
+def fake():
+    return "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(32))
+
+
+@pytest.fixture
+def project(tmp_path):
+    """Return a project with a secret in each of three files."""
+    for name in ("tests/a.txt", "tests/deep/b.txt", "c.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"password={fake()}\n", encoding="utf-8")
+    return tmp_path
+
+
+def scanned(project, *allow, paths=None):
+    settings = Settings(project=project, scan={"allow": list(allow)})
+    return scan_files(project if paths is None else paths, settings=settings)
+
+
+def names(report):
+    return [finding.path.name for finding in report.findings]
+
+
+@pytest.mark.parametrize(
+    ("entry", "left"),
+    [
+        ({"path": "tests/**"}, ["c.txt"]),
+        ({"path": "tests/"}, ["c.txt"]),
+        ({"path": "tests"}, ["c.txt"]),
+        ({"path": "tests/*"}, ["c.txt", "b.txt"]),
+        ({"path": "**/b.txt"}, ["c.txt", "a.txt"]),
+        ({"path": "*.txt"}, []),
+        ({"kind": "secret field"}, []),
+        ({"kind": "private key"}, ["c.txt", "a.txt", "b.txt"]),
+        ({"path": "tests/**", "kind": "private key"}, ["c.txt", "a.txt", "b.txt"]),
+    ],
+)
+def test_entries(project, entry, left):
+    """An entry allows what meets all its conditions; paths are relative to the project."""
+    report = scanned(project, {**entry, "reason": "made up"})
+    assert names(report) == left
+    assert report.allowed == 3 - len(left)
+    assert len(report.unused_allowances) == (len(left) == 3)
+
+
+def test_fingerprints(project):
+    """A fingerprint allows one secret wherever its line moves, and no other."""
+    finding = scanned(project).findings[0]
+    entry = {"path": "c.txt", "fingerprint": finding.fingerprint, "reason": "opens nothing"}
+    text = (project / "c.txt").read_text(encoding="utf-8")
+    (project / "c.txt").write_text(f"\n\n  {text}", encoding="utf-8")
+    assert names(scanned(project, entry)) == ["a.txt", "b.txt"]
+    (project / "c.txt").write_text(f"password={fake()}\n", encoding="utf-8")
+    report = scanned(project, entry)
+    assert names(report) == ["c.txt", "a.txt", "b.txt"]
+    assert report.unused_allowances == (
+        (
+            f'entry 1 of [scan] allow matches nothing: path = "c.txt", fingerprint = "{finding.fingerprint}", '
+            'reason = "opens nothing"'
+        ),
+    )
+
+
+def test_unused_entries_of_other_files(project):
+    """A scan of a few files does not call entries unused that other files may need."""
+    entries = [
+        {"path": "tests/**", "reason": "r"},
+        {"kind": "private key", "reason": "r"},
+        {"path": "c.txt", "reason": "r"},
+    ]
+    assert scanned(project, *entries, paths=[project / "c.txt"]).unused_allowances == ()
+    (project / "c.txt").write_text("clean\n", encoding="utf-8")
+    assert len(scanned(project, *entries, paths=[project / "c.txt"]).unused_allowances) == 1
+    assert len(scanned(project, *entries).unused_allowances) == 2
+
+
+def test_settings_of_the_project(project, monkeypatch):
+    """`tk.scan` follows toolkit.toml."""
+    (project / "toolkit.toml").write_text(
+        '[scan]\nallow = [{path = "tests/**", reason = "made for the tests"}]\n', encoding="utf-8"
+    )
+    monkeypatch.chdir(project)
+    assert [finding.path.name for finding in scan(".")] == ["c.txt"]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"allow": [{"path": "a"}]}, "Entry 1 of .* has no reason"),
+        ({"allow": [{"path": "a", "reason": "r"}, {"path": "b", "reason": " "}]}, "Entry 2 of .* has no reason"),
+        ({"allow": [{"reason": "all is well"}]}, "would allow everything"),
+        ({"allow": [{"path": "a", "reason": "r", "line": "3"}]}, "has the key line"),
+        ({"allow": [{"path": 3, "reason": "r"}]}, "not a table of texts"),
+        ({"allow": ["tests/**"]}, "not a table of texts"),
+        ({"allow": "tests/**"}, "not a list"),
+        ({"alow": []}, "Unknown setting alow"),
+    ],
+)
+def test_malformed_tables(tmp_path, table, message):
+    """A table that says something else is refused, with the number of the entry."""
+    with pytest.raises(ConfigurationError, match=message) as caught:
+        allow_list(table, tmp_path)
+    assert caught.value.about == "scan"
+
+
+@given(st.lists(st.sampled_from(["a", "b", "ab.txt"]), min_size=1, max_size=5))
+def test_patterns(names):
+    """`**` stands for any number of folders, `*` for one name or a part of it."""
+    path = "/".join(names)
+    assert path_matches(path, path)
+    assert path_matches("**/" + names[-1], path)
+    assert path_matches(names[0] + "/**", path)
+    assert path_matches("/".join("*" for _ in names), path)
+    assert path_matches(f"{names[0][:1]}*/**/*{names[-1][-1:]}", path) == (len(names) > 1)
+    assert not path_matches("/".join(["*"] * (len(names) + 1)), path)
+    assert not path_matches(f"c/**/{names[-1]}", path)
