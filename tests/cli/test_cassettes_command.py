@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import secrets
 
+import httpx
 import pytest
+from recordings import paths_in
 from typer.testing import CliRunner
 
+from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.cli.cassettes_command import app
 
@@ -77,3 +81,134 @@ def test_diff_fails_on_request(record):
     run("diff", "old", "missing", status=2)
     record("old").write_text("not a cassette")
     run("diff", "old", "new", status=2)
+
+
+def test_list(record, folder, interaction, authorization):
+    """`list` has a line for each recording, and says what is wrong in a word."""
+    assert "no recordings" in run("list")
+    record("good", interaction(authorized_by=authorization()))
+    record("leak", interaction(body=json.dumps({"access_token": secrets.token_urlsafe(30)}).encode()))
+    record("empty").write_bytes(b"")
+    record("broken").write_text("interactions: [")
+    (folder.parent / "toolkit.toml").write_text('stale_after = "1d"')
+    shown = [line.split() for line in run("list").splitlines() if line[:1].islower() and "." not in line[:1]]
+    states = {cells[0]: " ".join(cells[1:]) for cells in shown}
+    assert states["good"].startswith("broker-sandbox 1 2026-05-12")
+    assert states["good"].endswith("clean, stale")
+    assert states["leak"].endswith("not clean, stale")
+    assert states["empty"].endswith("empty")
+    assert states["broken"].endswith("not readable")
+    report = {entry["name"]: entry for entry in json.loads(run("list", "--json"))}
+    assert sorted(report) == ["broken", "empty", "good", "leak"]
+    age = report["good"].pop("age_days")
+    assert age > 100
+    assert report["good"] == {
+        "name": "good",
+        "path": str(folder / "good.yaml"),
+        "environments": ["broker-sandbox"],
+        "interactions": 1,
+        "recorded_at": "2026-05-12T09:30:00.000000Z",
+        "last_recorded_at": "2026-05-12T09:30:00.000000Z",
+        "is_stale": True,
+        "size": (folder / "good.yaml").stat().st_size,
+        "written_by": "toolkit",
+        "is_clean": True,
+        "problem": None,
+    }
+    run("list", "missing-folder", status=2)
+
+
+def test_show(record, interaction, authorization):
+    """`show` lists the interactions, or shows some in full: escaped, cut, and without secrets of unscrubbed files."""
+    secret = secrets.token_urlsafe(30)
+    body = json.dumps({"name": "\x1b[31mred", "list": list(range(2_000)), "amount": 1.10}).replace("1.1}", "1.10}")
+    record(
+        "a",
+        interaction("/a", authorized_by=authorization()),
+        interaction("/b?api_key=" + secret, body.encode(), request={"method": "POST", "body": b"a=1"}),
+    )
+    table = run("show", "a")
+    assert "a: 2 interactions" in table
+    assert "GET broker/a" in table
+    full = run("show", "a", "2")
+    assert "POST https://broker.svc.invalid/b?api_key=" in full
+    assert '{\n  "name": "' in full
+    assert "--characters shows more" in full
+    assert len(full) < 4_000
+    assert '"amount": 1.10' in run("show", "a", "2", "--characters", "100000")
+    report = json.loads(run("show", "a", "--json"))
+    assert [row["number"] for row in report] == [1, 2]
+    assert report[0]["token"] == 1
+    [one] = json.loads(run("show", "a", "1", "--json"))
+    assert one["response"]["body"] == '{\n  "id": 1\n}'
+    for output in (table, full, json.dumps(report)):
+        assert secret not in output
+        assert "\x1b[31m" not in output
+    run("show", "a", "3", status=2)
+    run("show", "missing", status=2)
+
+
+def test_check(record, folder, interaction):
+    """`check` says what is wrong and what to do, with a status of its own for what it cannot check."""
+    record("a", "/a")
+    assert "1 recording checked: nothing is wrong" in run("check")
+    file = record("torn", "/a")
+    file.write_bytes(file.read_bytes() + b"- request:\n")
+    shown = run("check", status=1)
+    assert "1 problem in 1 of 2 recordings" in shown
+    assert "incomplete" in shown
+    report = json.loads(run("check", "torn", "--json", status=1))
+    assert report["files"] == 1
+    assert report["problems"][0].keys() == {"path", "kind", "what", "next_step", "line", "number", "fails"}
+    run("check", "a")
+    run("check", "a", "missing", status=2)
+    run("check", "a", "--play-log", folder / "missing", status=2)
+
+
+def test_check_of_what_nothing_plays(record, folder, monkeypatch):
+    """A log of what a run played tells what it did not play, to `check` and to `prune`."""
+    file = record("a", "/a", "/b")
+    monkeypatch.setenv("TOOLKIT_PLAY_LOG", str(folder / "log"))
+    with httpx.Client(transport=Cassette(file, "none").transport()) as client:
+        client.get("https://broker.svc.invalid/b")
+    monkeypatch.delenv("TOOLKIT_PLAY_LOG")
+    assert "Nothing plays GET" in run("check", "a", "--play-log", folder / "log", status=1)
+    run("prune", "a", "--play-log", folder / "log", "--yes")
+    assert paths_in(file) == ["b"]
+
+
+def test_prune(record):
+    """`prune` shows what would go, and drops it with --yes only."""
+    file = record("a", "/a", "/b", "/c")
+    before = file.read_bytes()
+    assert "2 interactions would go, 1 would be left" in run("prune", "a", "2-3")
+    assert json.loads(run("prune", "a", "--uri", "/b", "--json"))["kept"] == 2
+    assert file.read_bytes() == before
+    assert "Dropped 1 interaction" in run("prune", "a", "2", "--yes")
+    assert paths_in(file) == ["a", "c"]
+    for arguments in ((), ("7",), ("--method", "DELETE"), ("1-2", "--yes"), ("x",)):
+        run("prune", "a", *arguments, status=2)
+    run("prune", "missing", "1", status=2)
+    assert paths_in(file) == ["a", "c"]
+
+
+def test_scrub(record, folder, interaction):
+    """`scrub` says what it replaces, by kind, and never what it was."""
+    secret = secrets.token_urlsafe(30)
+    file = record("a", interaction(body=json.dumps({"client_secret": secret}).encode()), "/b")
+    before = file.read_bytes()
+    shown = run("scrub", "a", "--dry-run")
+    assert "CLIENT_SECRET" in shown
+    assert "Nothing was changed" in shown
+    assert file.read_bytes() == before
+    assert json.loads(run("scrub", "a", "--json")) == {
+        "path": str(file),
+        "interactions": 1,
+        "replaced": {"CLIENT_SECRET": 1},
+        "is_written": True,
+    }
+    assert secret not in shown
+    assert secret.encode() not in file.read_bytes()
+    assert "nothing to replace" in run("scrub", "a")
+    (folder / "b.json").write_text("{}")
+    run("scrub", folder / "b.json", status=2)

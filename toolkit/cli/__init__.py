@@ -1,12 +1,12 @@
 """The command line: the program `toolkit` and its commands.
 
 `main` is the entry point. It runs the command that was typed, prints an error of the toolkit as two lines on standard
-error, and sets the exit status: 0 for success, 1 for an error, 2 for wrong usage (`scan` and `verify` have statuses of
-their own). Commands are thin: they call the rooms below and print.
+error, and sets the exit status: 0 for success, 1 for an error, 2 for wrong usage (`scan`, `verify` and `cassettes` have
+statuses of their own). Commands are thin: they call the rooms below and print.
 
 - `app`: the application, which assembles the commands.
-- `demo`, `practice`, `record`, `lab`, `scan`, `verify`, `cassettes_command`, `credentials_command`, `keys`: a module
-  for each command. `values` asks for secrets, and `probe` tests credentials.
+- `demo`, `practice`, `record`, `lab`, `scan`, `verify`, `credentials_command`, `keys`: a module for each command.
+  `cassettes_command` assembles the `cassettes_*`; `values` asks for secrets, and `probe` tests credentials.
 - `terminal`: tables and messages, with text from outside escaped.
 - `bundled`: the notebooks and cassettes that come with the package, and the tour that the demo replays.
 """

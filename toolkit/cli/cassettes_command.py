@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from toolkit.cassettes.catalog.facts import CassetteFacts, cassettes_at, facts_of
-from toolkit.cassettes.staleness import age_of, is_stale, staleness_text
+from toolkit.cassettes.catalog.facts import OURS, CassetteFacts, cassettes_at, facts_of
+from toolkit.cassettes.staleness import age_of, is_stale
 from toolkit.cli import (
     cassettes_check,
     cassettes_diff,
@@ -20,6 +20,7 @@ from toolkit.cli import (
 )
 from toolkit.core.clock import SystemClock
 from toolkit.core.ledger import instant_text
+from toolkit.core.words import count_text
 from toolkit.local.settings import Settings
 
 app = typer.Typer(
@@ -54,6 +55,7 @@ def list_(
         paths = cassettes_at(folder, settings)
         facts = [facts_of(path, settings) for path in paths]
         unclean = cassettes_check.unclean_in(paths, settings, now)
+    stale_after = settings.stale_after_days
     if as_json:
         reports = []
         for entry in facts:
@@ -67,7 +69,7 @@ def list_(
                     "recorded_at": entry.recorded_at and instant_text(entry.recorded_at),
                     "last_recorded_at": entry.last_recorded_at and instant_text(entry.last_recorded_at),
                     "age_days": None if age is None else age.days,
-                    "is_stale": is_stale(entry.recorded_at, settings.stale_after_days, now),
+                    "is_stale": is_stale(entry.recorded_at, stale_after, now),
                     "size": entry.size,
                     "written_by": entry.written_by or None,
                     "is_clean": entry.path not in unclean,
@@ -80,7 +82,8 @@ def list_(
     if not facts:
         console.print("There are no recordings in this folder.")
         return
-    table = terminal.folding_table("name", "environment", "calls", "recorded", "age", "size", "by", "state")
+    table = terminal.folding_table("name", "environment", "calls", "recorded", "age", "size", "state")
+    table.columns[0].no_wrap = table.columns[1].no_wrap = True
     for entry in facts:
         at, age = entry.recorded_at, age_of(entry.recorded_at, now)
         cells = (
@@ -90,25 +93,28 @@ def list_(
             at.date().isoformat() if at is not None and age is not None else "",
             "" if age is None else f"{age.days:,} d",
             terminal.size_text(entry.size),
-            entry.written_by,
-            _state(entry, is_clean=entry.path not in unclean),
+            _state(entry, is_clean=entry.path not in unclean, is_stale=is_stale(at, stale_after, now)),
         )
         table.add_row(*map(terminal.escape, cells))
     console.print(table, highlight=False)
-    for entry in facts:
-        stale = staleness_text(entry.path, entry.recorded_at, settings.stale_after_days, now)
-        if stale is not None:
-            terminal.print_warning(stale)
+    stale = [entry for entry in facts if is_stale(entry.recorded_at, stale_after, now)]
+    if stale:
+        days = count_text(settings.stale_after_days or 0, "day")
+        terminal.print_warning(
+            f"Stale after {days} (stale_after in toolkit.toml): {', '.join(entry.name for entry in stale)}"
+        )
     if any(entry.path in unclean or entry.problem for entry in facts):
         terminal.print_next_steps(console, [("toolkit cassettes check", "say what is wrong, and what to do")])
 
 
-def _state(facts: CassetteFacts, *, is_clean: bool) -> str:
+def _state(facts: CassetteFacts, *, is_clean: bool, is_stale: bool) -> str:
     if facts.problem:
         return "not readable" if facts.size else "empty"
+    words = ["stale"] if is_stale else []
+    words += [f"by {facts.written_by}"] if facts.written_by != OURS else []
     if facts.is_torn or facts.part is not None:
-        return "incomplete"
-    return "clean" if is_clean else "not clean"
+        return ", ".join(["incomplete", *words])
+    return ", ".join(["clean" if is_clean else "not clean", *words])
 
 
 app.command("show", epilog=cassettes_show.EPILOG)(cassettes_show.show)

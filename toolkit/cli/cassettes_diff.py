@@ -10,7 +10,7 @@ from rich.console import Console
 
 from toolkit.cassettes.catalog.comparing import KINDS, RecordingChange, compare_recordings
 from toolkit.cassettes.catalog.reading import read_cassette
-from toolkit.cassettes.catalog.rescrubbing import todays_scrubber
+from toolkit.cassettes.catalog.rescrubbing import scrubber_to_show
 from toolkit.cli import terminal
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
@@ -46,7 +46,7 @@ def diff(
         failing = kinds_of(fail_on)
         settings = Settings.load()
         opened = [read_cassette(cassette, settings).contents for cassette in (old, new)]
-        changes = compare_recordings(*opened, todays_scrubber(settings))
+        changes = compare_recordings(*opened, scrubber_to_show(settings, *opened))
     if as_json:
         terminal.print_json({"old": old, "new": new, "changes": [change._asdict() for change in changes]})
     else:

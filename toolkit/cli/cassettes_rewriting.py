@@ -11,7 +11,7 @@ from rich.console import Console
 from toolkit.cassettes.catalog.pruning import prune as prune_file
 from toolkit.cassettes.catalog.pruning import without
 from toolkit.cassettes.catalog.reading import read_cassette
-from toolkit.cassettes.catalog.rescrubbing import rescrub, rescrubbed, todays_scrubber
+from toolkit.cassettes.catalog.rescrubbing import rescrub, rescrubbed, scrubber_to_show, todays_scrubber
 from toolkit.cassettes.catalog.rewriting import check_rewritable
 from toolkit.cassettes.catalog.selecting import matching_calls, parse_numbers, with_token_requests
 from toolkit.cassettes.catalog.showing import InteractionRow, row_of
@@ -56,7 +56,7 @@ def prune(
         settings = Settings.load()
         opened = read_cassette(name, settings)
         check_rewritable(opened.path)
-        content, scrubber = opened.contents, todays_scrubber(settings)
+        content, scrubber = opened.contents, scrubber_to_show(settings, opened.contents)
         if not numbers and method is None and uri is None and not unplayed and play_log is None:
             raise ConfigurationError(
                 "Nothing says what to drop.", "Give numbers, or --unplayed, --method or --uri.", about="numbers"

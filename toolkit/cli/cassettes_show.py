@@ -11,7 +11,7 @@ from rich.console import Console
 
 from toolkit.cassettes.catalog.facts import facts_of
 from toolkit.cassettes.catalog.reading import Opened, read_cassette
-from toolkit.cassettes.catalog.rescrubbing import todays_scrubber
+from toolkit.cassettes.catalog.rescrubbing import scrubber_to_show
 from toolkit.cassettes.catalog.selecting import parse_numbers
 from toolkit.cassettes.catalog.showing import EXCERPT, InteractionRow, Message, messages_of, row_of, rows_of
 from toolkit.cli import terminal
@@ -44,7 +44,7 @@ def show(
     with terminal.errors_exit_with(2):
         settings = Settings.load()
         opened = read_cassette(name, settings)
-        scrubber = todays_scrubber(settings)
+        scrubber = scrubber_to_show(settings, opened.contents)
         scrubber.recall(opened.data)
         chosen = sorted(parse_numbers(numbers or (), len(opened.contents)))
         if as_json:

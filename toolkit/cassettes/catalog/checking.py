@@ -173,7 +173,7 @@ def _facts(
         if number not in played:
             head = opened.head(number)
             what = f"Nothing plays {excerpt(head.method, 20)} {excerpt(head.uri, 160)}."
-            next_step = f"Drop it: toolkit cassettes prune {path} {number + 1}"
+            next_step = "Drop what nothing plays: toolkit cassettes prune, with the same notebooks or log."
             yield Problem(path, UNPLAYED, what, next_step, opened.line(number), number + 1)
 
 

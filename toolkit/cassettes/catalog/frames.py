@@ -12,7 +12,7 @@ from toolkit.cassettes.catalog.comparing import compare_recordings
 from toolkit.cassettes.catalog.facts import cassettes_at, cassettes_in, facts_of
 from toolkit.cassettes.catalog.pruning import prune, without
 from toolkit.cassettes.catalog.reading import read_cassette
-from toolkit.cassettes.catalog.rescrubbing import rescrub, rescrubbed, todays_scrubber
+from toolkit.cassettes.catalog.rescrubbing import rescrub, rescrubbed, scrubber_to_show, todays_scrubber
 from toolkit.cassettes.catalog.selecting import matching_calls, parse_numbers, with_token_requests
 from toolkit.cassettes.catalog.showing import rows_of
 from toolkit.cassettes.format.contents import Contents
@@ -152,9 +152,8 @@ def compare_cassettes(old: str | Path, new: str | Path, *, settings: Settings | 
     import pandas as pd
 
     settings = as_settings(settings)
-    changes = compare_recordings(
-        read_cassette(old, settings).contents, read_cassette(new, settings).contents, todays_scrubber(settings)
-    )
+    opened = [read_cassette(cassette, settings).contents for cassette in (old, new)]
+    changes = compare_recordings(*opened, scrubber_to_show(settings, *opened))
     names = ("kind", "method", "uri", "place", "before", "after")
     rows = [change._replace(place=change.place or None)._asdict() for change in changes]
     return pd.DataFrame(
@@ -197,7 +196,7 @@ def prune_cassette(
     """
     settings = as_settings(settings)
     opened = read_cassette(cassette, settings)
-    scrubber = todays_scrubber(settings)
+    scrubber = scrubber_to_show(settings, opened.contents)
     played = None if play_log is None else read_play_log(play_log).get(opened.path.resolve(), set())
     several = [numbers] if isinstance(numbers, int | str) else numbers
     dropped = parse_numbers(several, len(opened.contents))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -71,6 +72,16 @@ def todays_scrubber(settings: Settings, rules: Rules | None = None) -> Scrubber:
         header_prefix=settings.header_prefix,
         rules=both | rules if rules else both,
     )
+
+
+def scrubber_to_show(settings: Settings, *recordings: Contents) -> Scrubber:
+    """Return a scrubber that knows the secrets in recordings that nobody scrubbed, so that none of them is shown."""
+    scrubber = todays_scrubber(settings)
+    for opened in recordings:
+        for number in range(len(opened)) if opened.is_foreign else ():
+            with suppress(SecretLeak):
+                scrub(opened.interaction(number), scrubber)
+    return scrubber
 
 
 def rescrubbed(data: bytes, opened: Contents, scrubber: Scrubber, *, source: Path | str) -> Rescrubbed:
