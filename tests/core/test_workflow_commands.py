@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from toolkit.core.workflow_commands import annotation, fence, workspace_path
@@ -21,6 +21,7 @@ TEXTS = st.text("ab:,%=\r\n\x1b 0A25::error", max_size=30)
 
 
 @given(TEXTS, TEXTS, TEXTS)
+@example("100 %, or 100%0A", "a%2C.ipynb", "%3A%25")
 def test_annotation(message, file, title):
     """A runner reads back what was given, and one line only."""
     line = annotation("error", message, file=file, line=3, title=title)

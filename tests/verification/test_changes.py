@@ -65,11 +65,16 @@ def test_no_commit_yet(project):
     assert names([write_notebook(project / "a.ipynb", "1")]) == ["a"]
 
 
-@pytest.mark.parametrize("is_gone", [False, True])
-def test_changed_cassette(notebooks, project, is_gone):
-    """A notebook that names a cassette counts if the cassette changed or is gone."""
+@pytest.mark.parametrize("change", ["changed", "gone", "renamed"])
+def test_changed_cassette(notebooks, project, change):
+    """A notebook that names a cassette counts if the cassette changed or is gone, under a new name too."""
     cassette = project / "cassettes" / "märz.yaml"
-    cassette.unlink() if is_gone else cassette.write_text("version: 1\n# more\n")
+    if change == "changed":
+        cassette.write_text("version: 1\n# more\n")
+    elif change == "gone":
+        cassette.unlink()
+    else:
+        git(project, "mv", str(cassette), str(cassette.with_name("april.yaml")))
     assert names(notebooks) == ["sécond"]
 
 
