@@ -69,11 +69,15 @@ def scan_files(
     findings: list[Finding] = []
     files: list[Path] = []
     unreadable: list[Unreadable] = []
+    seen: set[Path] = set()
     for path in named:
         for file in files_at(path):
             if isinstance(file, Unreadable):
                 unreadable.append(file)
                 continue
+            if file.absolute() in seen:
+                continue
+            seen.add(file.absolute())
             try:
                 with file.open("rb") as stream:
                     findings += _findings_in(file, stream, known, unreadable)
@@ -118,16 +122,17 @@ def _baseline(settings: Settings, baseline: str | Path | None) -> Baseline:
 def _findings_in(path: Path, stream: BinaryIO, known: KnownSecrets, unreadable: list[Unreadable]) -> list[Finding]:
     opener = Opener(os.fstat(stream.fileno()).st_size)
     findings: dict[tuple[Finding, str], Finding] = {}
+    notes: list[str] = []
     for text in opener.texts_in(stream):
         for line, kind, fingerprint in sightings_in(text, known):
             place = text.place
             finding = Finding(path, place.lines(line), kind, place.cell, place.part, fingerprint)
             findings.setdefault((finding, fingerprint), finding)
         if len(findings) > _MOST:
-            opener.notes.append(f"it has more than {_MOST} findings; the rest of it was not scanned")
+            notes.append(f"it has more than {_MOST:,} findings; the rest of it was not listed")
             break
-    unreadable += (Unreadable(path, note) for note in opener.notes)
-    return sorted(findings.values(), key=_order)
+    unreadable += (Unreadable(path, note) for note in (*opener.notes, *notes))
+    return sorted(findings.values(), key=_order)[:_MOST]
 
 
 def _order(finding: Finding) -> tuple[int, int, str, str, str]:

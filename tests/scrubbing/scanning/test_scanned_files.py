@@ -1,0 +1,76 @@
+"""A scan of a folder reads what people write and save, and no caches."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import string
+import sys
+
+import pytest
+
+from toolkit.core.errors import ConfigurationError
+from toolkit.scrubbing.scanning import scan_files, scanner
+from toolkit.scrubbing.scanning.scanned_files import files_at
+
+
+def leak():
+    value = "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(32))
+    return f"password={value}\n"
+
+
+def test_which_files(tmp_path):
+    """Hidden files, checkpoints and settings count; caches, installed packages and other hidden folders do not."""
+    read = [".aws/credentials", ".env", ".github/workflows/a.yml", ".ipynb_checkpoints/n.ipynb", ".netrc", "a/b/c.txt"]
+    left_out = [
+        ".cache/x",
+        ".git/config",
+        "__pycache__/a.pyc",
+        "a/.venv/x.py",
+        "env/pyvenv.cfg",
+        "env/x.py",
+        "node_modules/x.js",
+    ]
+    for name in (*read, *left_out):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(leak(), encoding="utf-8")
+    assert [file.relative_to(tmp_path).as_posix() for file in files_at(tmp_path)] == read
+    assert len(scan_files(tmp_path / "env").findings) == 2  # a folder that is named is read
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_links(tmp_path):
+    """Links to files are read, links to folders are not followed, and broken ones are left out."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "b.txt").write_text(leak(), encoding="utf-8")
+    (tmp_path / "link.txt").symlink_to(tmp_path / "a" / "b.txt")
+    (tmp_path / "a" / "up").symlink_to(tmp_path, target_is_directory=True)
+    (tmp_path / "gone").symlink_to(tmp_path / "nothing")
+    (tmp_path / "self").symlink_to(tmp_path / "self")
+    assert [file.relative_to(tmp_path).as_posix() for file in files_at(tmp_path)] == ["a/b.txt", "link.txt"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes of this kind there")
+def test_pipes(tmp_path):
+    """A pipe, which has no end, is not read."""
+    os.mkfifo(tmp_path / "pipe")
+    assert list(files_at(tmp_path)) == []
+    with pytest.raises(ConfigurationError, match="nothing to scan"):
+        scan_files(tmp_path / "pipe")
+
+
+def test_a_file_named_twice(tmp_path, monkeypatch):
+    """A file that several paths lead to is read once."""
+    (tmp_path / "a.txt").write_text(leak(), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    report = scan_files([".", "a.txt", tmp_path / "a.txt"])
+    assert (report.files, len(report.findings)) == (1, 1)
+
+
+def test_too_many_findings(tmp_path, monkeypatch):
+    """A file full of secrets is given up, and named."""
+    monkeypatch.setattr(scanner, "_MOST", 5)
+    (tmp_path / "a.txt").write_text("".join(leak() for _ in range(9)), encoding="utf-8")
+    report = scan_files(tmp_path)
+    assert len(report.findings) == 5
+    assert [each.reason for each in report.unreadable] == ["it has more than 5 findings; the rest of it was not listed"]
