@@ -16,8 +16,8 @@
    and mail put around it (a new escape goes there), `window_index` makes it quick, and `splicing` puts the placeholder
    in its place. `pem` and `short_secrets` are for private keys and for secrets of a few characters.
 4. The result is checked. `gate` decodes the bytes that are about to be written, in every way, and looks for the plain
-   secrets. If there is one, or the bytes cannot be checked, nothing is written. `scanning` looks at existing files
-   (`tk.scan`), and `unknown_secrets` finds in them what a recorder would replace.
+   secrets. If there is one, or the bytes cannot be checked, nothing is written. `scanning` opens existing
+   files and what they hold (`tk.scan`), and `unknown_secrets` finds in them what a recorder would replace.
 
 `messages` has the types of requests and responses that are passed around.
 """
