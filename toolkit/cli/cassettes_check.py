@@ -57,7 +57,8 @@ def check(
     """
     with terminal.errors_exit_with(2):
         settings = Settings.load()
-        paths = list(dict.fromkeys(path for place in places or [None] for path in cassettes_at(place, settings)))
+        wanted: list[str | None] = [*(places or [None])]
+        paths = list(dict.fromkeys(path for place in wanted for path in cassettes_at(place, settings)))
         missing = [path for path in paths if not path.is_file()]
         if missing:
             raise ConfigurationError(
@@ -90,7 +91,7 @@ def plays(notebooks: Sequence[Path] | None, play_log: Path | None) -> Mapping[Pa
     return played if logs else None
 
 
-def _plays_of(notebooks: Sequence[Path]) -> Mapping[Path, set[int]]:
+def _plays_of(notebooks: Sequence[Path]) -> dict[Path, set[int]]:
     from toolkit.verification import verify  # slow to load
 
     with tempfile.TemporaryDirectory(prefix="plays-") as folder:

@@ -45,8 +45,8 @@ def diff(
     with terminal.errors_exit_with(2):
         failing = kinds_of(fail_on)
         settings = Settings.load()
-        opened = [read_cassette(cassette, settings).contents for cassette in (old, new)]
-        changes = compare_recordings(*opened, scrubber_to_show(settings, *opened))
+        left, right = (read_cassette(cassette, settings).contents for cassette in (old, new))
+        changes = compare_recordings(left, right, scrubber_to_show(settings, left, right))
     if as_json:
         terminal.print_json({"old": old, "new": new, "changes": [change._asdict() for change in changes]})
     else:

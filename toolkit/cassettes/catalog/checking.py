@@ -169,8 +169,8 @@ def _facts(
     stale = staleness_text(path, opened.recorded_at, settings.stale_after_days, now)
     if stale is not None:
         yield Problem(path, STALE, stale, 'Record it again with mode="all"; toolkit cassettes drift says what changed.')
-    for number in range(len(opened)) if played is not None else ():
-        if number not in played:
+    for number in range(len(opened)):
+        if played is not None and number not in played:
             head = opened.head(number)
             what = f"Nothing plays {excerpt(head.method, 20)} {excerpt(head.uri, 160)}."
             next_step = "Drop what nothing plays: toolkit cassettes prune, with the same notebooks or log."

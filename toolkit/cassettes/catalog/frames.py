@@ -152,10 +152,10 @@ def compare_cassettes(old: str | Path, new: str | Path, *, settings: Settings | 
     import pandas as pd
 
     settings = as_settings(settings)
-    opened = [read_cassette(cassette, settings).contents for cassette in (old, new)]
-    changes = compare_recordings(*opened, scrubber_to_show(settings, *opened))
+    left, right = (read_cassette(cassette, settings).contents for cassette in (old, new))
+    changes = compare_recordings(left, right, scrubber_to_show(settings, left, right))
     names = ("kind", "method", "uri", "place", "before", "after")
-    rows = [change._replace(place=change.place or None)._asdict() for change in changes]
+    rows: list[dict[str, Any]] = [{**change._asdict(), "place": change.place or None} for change in changes]
     return pd.DataFrame(
         {name: pd.Series([row[name] for row in rows], dtype="str") for name in names}
         | {name: pd.Series([row[name] for row in rows], dtype="Int64") for name in ("old", "new")}

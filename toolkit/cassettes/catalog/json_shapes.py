@@ -79,7 +79,7 @@ def shape_changes(old: Shape, new: Shape) -> Iterator[ShapeChange]:
                 if before is not None and after is not None:
                     children.append((step, before, after))
                 else:
-                    yield ShapeChange(step, before and before.describe(), after and after.describe())
+                    yield ShapeChange(step, *(shape.describe() if shape else None for shape in (before, after)))
         if left.items is not None and right.items is not None:
             children.append((f"{place}[]", left.items, right.items))
         pending.extend(reversed(children))
