@@ -45,6 +45,10 @@ _UNSAFE_STYLE: Final = re.compile(
 )
 
 
+_RULE: Final = re.compile(r"([^{}]{1,20000})\{([^{}]{1,2000})\}")
+_IDENTIFIER: Final = re.compile(r"#([\w-]+)")
+
+
 def need_converter() -> None:
     """Check that pages can be made here.
 
@@ -108,6 +112,7 @@ def sanitized(html: str) -> str:
     soup = BeautifulSoup(html, "html.parser")
     for text in soup.find_all(string=lambda each: isinstance(each, PreformattedString | Comment)):
         text.extract()
+    _set_styles(soup)
     for tag in soup.find_all(list(_DROPPED)):
         tag.decompose()
     for tag in soup.find_all():
@@ -117,10 +122,25 @@ def sanitized(html: str) -> str:
         if tag.name == "img" and not _PICTURES.match(str(tag.get("src", ""))):
             tag.replace_with(f"[{tag.get('alt') or 'picture'}]")
             continue
+        if tag.name == "th" and not tag.get_text(strip=True):
+            tag.name = "td"  # an empty header, as over an index of pandas, says nothing to a screen reader
         for name in list(tag.attrs):
             if not _is_allowed(tag.name, name, str(tag[name])):
                 del tag[name]
     return str(soup)
+
+
+def _set_styles(soup: Any) -> None:
+    """Set the styles of style sheets on the elements that these name by their ids, as pandas does for styled tables."""
+    sheets = "".join(sheet.get_text() for sheet in soup.find_all("style"))
+    styles: dict[str, list[str]] = {}
+    for selectors, declarations in _RULE.findall(sheets):
+        for selector in selectors.split(","):
+            if match := _IDENTIFIER.fullmatch(selector.strip()):
+                styles.setdefault(match[1], []).append(" ".join(declarations.split()).rstrip(";"))
+    for tag in soup.find_all(id=True) if styles else ():
+        if own := styles.get(str(tag["id"])):
+            tag["style"] = "; ".join([*own, *filter(None, [tag.get("style")])])
 
 
 def _is_allowed(tag: str, name: str, value: str) -> bool:

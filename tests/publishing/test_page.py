@@ -1,0 +1,68 @@
+"""The page of a published notebook runs nothing, loads nothing, and reads well on any screen."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+from notebook_files import new_cell, notebook_with_everything
+
+from toolkit.sharing.publishing.page import heading_of, page_of, sanitized
+
+UNSAFE = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<img src='https://evil.example/x.png'>",
+    "<a href='javascript:alert(1)'>x</a>",
+    "<a href=' jAvAscript:alert(1)'>x</a>",
+    "<p style='background:url(https://evil.example)'>x</p>",
+    "<p onclick='alert(1)'>x</p>",
+    "<style>@import url(https://evil.example)</style>",
+    "<link rel=stylesheet href=https://evil.example>",
+    "<svg onload=alert(1)><script>alert(1)</script></svg>",
+    "<iframe src=https://evil.example></iframe>",
+    "<form action=https://evil.example><input></form>",
+    "<math><mtext></p><style><!--</style><img src=x onerror=alert(1)>",
+    "<noscript><p title='</noscript><img src=x onerror=alert(1)>'>",
+    "<meta http-equiv=refresh content='0;url=https://evil.example'><base href=https://evil.example>",
+    "<!--[if IE]><script>alert(1)</script><![endif]-->",
+]
+
+
+@pytest.mark.parametrize("html", UNSAFE)
+def test_unsafe_html_is_taken_out(html):
+    """Scripts, handlers, frames, forms and everything that loads from elsewhere goes; what is beside it stays."""
+    safe = sanitized(f"<b>before</b>{html}").lower()
+    assert safe.startswith("<b>before</b>")
+    assert not [word for word in ("script", "onerror", "onclick", "onload", "evil.example", "url(") if word in safe]
+
+
+def test_html_of_tables_stays():
+    """Tables, their alignment and the styles that pandas gives to cells by their ids stay."""
+    table = (
+        "<style>#T_1_a, #T_1_b {color: red; font-weight: bold;} #T_1_c {background: url(x)}</style>"
+        '<table class="dataframe"><tr style="text-align: right;"><td id="T_1_a" colspan="2">1</td>'
+        '<td id="T_1_c">2</td></tr></table>'
+    )
+    assert sanitized(table) == (
+        '<table class="dataframe"><tr style="text-align: right;"><td colspan="2" id="T_1_a" '
+        'style="color: red; font-weight: bold">1</td><td id="T_1_c">2</td></tr></table>'
+    )
+
+
+def test_page():
+    """The page shows texts literally, pictures with a description, and a text in place of a widget or a script."""
+    content = notebook_with_everything()
+    assert heading_of(content) == "A report x & more"
+    html = page_of(content, title="notebook", environments=["live"]).decode()
+    assert html.startswith("<!DOCTYPE html>")
+    assert "<title>A report x &amp; more</title>" in html
+    assert "default-src 'none'" in html
+    chart = 'alt="&lt;Chart: a chart&gt;"'
+    for text in ("&lt;b&gt;literal&lt;/b&gt;", "no script", "IntSlider(value=3)", chart, "[a picture]"):
+        assert text in html, text
+    assert "alert(1)" not in html
+    assert "evil.example" not in html
+    assert base64.b64encode(b"<svg").decode()[:5] in html
+    assert html == page_of(notebook_with_everything(), title="notebook", environments=["live"]).decode()
+    assert heading_of({"cells": [new_cell(1, "1")]}) == ""
