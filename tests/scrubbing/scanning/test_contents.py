@@ -210,3 +210,13 @@ def test_several_secrets_in_one_line(tmp_path):
     text = json.dumps([{"client_secret": value} for value in (first, second, first)])
     findings, _ = found_in(tmp_path, text.encode())
     assert findings == [(1, "", "secret field")] * 2
+
+
+def test_names_of_members(tmp_path):
+    """The name of a member is shown on one line, whatever bytes it has."""
+    data = tarred("a\udcff\n\x1b[31m.env", leak())
+    ((_, part, _),), _ = found_in(tmp_path, data)
+    assert part == "a?\n\x1b[31m.env"
+    text = str(scan_files(tmp_path).findings[0])
+    assert text.isprintable()
+    text.encode()

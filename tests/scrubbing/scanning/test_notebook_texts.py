@@ -193,6 +193,14 @@ def test_not_a_notebook(tmp_path):
     assert [(each.line, each.cell, each.part) for each in scan_files(tmp_path).findings] == [(2, None, "")] * 3
 
 
+@pytest.mark.parametrize("depth", [*range(150, 1000, 50), 100_000])
+def test_deep_notebooks(tmp_path, depth):
+    """A notebook that is nested too deeply to be read as JSON is read as text."""
+    text = f'{{"cells": [], "metadata": {{"password": "{fake()}", "a": {"[" * depth}{"]" * depth}}}}}'
+    (tmp_path / "a.ipynb").write_text(text, encoding="utf-8")
+    assert [finding.kind for finding in scan_files(tmp_path).findings] == ["secret field"]
+
+
 KEYS = st.sampled_from(
     [
         *("cells", "metadata", "source", "outputs", "data", "text", "name", "ename", "evalue", "traceback"),

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import chain
-from typing import Any, Final
+from typing import Final
 
 from toolkit.scrubbing.gate import decoders
 from toolkit.scrubbing.gate.budget import ATTEMPT, Budget, TooMuchError
@@ -122,9 +122,9 @@ class Opener:
         if head.lstrip()[:1] == b"{" and any(map(head.__contains__, _IN_NOTEBOOKS)):
             data = whole.read(_LARGEST_NOTEBOOK + 1)
             text = data.decode(encoding, "replace")
-            document = _json(text) if len(data) <= _LARGEST_NOTEBOOK else None
-            if is_notebook(document):
-                yield from self._notebook(text, document, place, depth)
+            parts = _notebook_texts(text) if len(data) <= _LARGEST_NOTEBOOK else None
+            if parts is not None:
+                yield from self._notebook(text, parts, place, depth)
                 return
             whole = Pieces(pieces_of(whole, data))
         for part in slices_of(whole, encoding):
@@ -159,9 +159,9 @@ class Opener:
             for name, content in headerless_opened(run.data, self._budget):
                 yield from self._opened(io.BytesIO(content), place.inside(name, place.lines), depth + 1)
 
-    def _notebook(self, text: str, document: dict[str, Any], place: Place, depth: int) -> Iterator[FileText]:
+    def _notebook(self, text: str, parts: list[NotebookText], place: Place, depth: int) -> Iterator[FileText]:
         lines = cache(lambda: lines_of_values(text))
-        for part in texts_of_notebook(document):
+        for part in parts:
             inner = Place(_located(part, lines, place), part.cell, ", ".join(filter(None, (place.part, part.part))))
             if part.is_secret:
                 yield FileText(part.text, inner, secret_kind=_FIELD)
@@ -217,8 +217,10 @@ def _printable_runs(data: bytes) -> Iterator[str]:
         yield data[run.start() : run.end() : 2].decode("ascii")
 
 
-def _json(text: str) -> Any:
+def _notebook_texts(text: str) -> list[NotebookText] | None:
+    """Return the texts of a notebook, or None if the text is something else."""
     try:
-        return json.loads(text)
+        document = json.loads(text)
+        return list(texts_of_notebook(document)) if is_notebook(document) else None
     except (ValueError, RecursionError):
         return None

@@ -28,8 +28,9 @@ class Place(NamedTuple):
             part: what it is, in words.
             lines: gives the line for each of its lines; by default its own lines count.
         """
-        words = ", ".join(filter(None, (self.part, part)))
-        return Place(lines or own_lines, self.cell, words[:_LONGEST_PART])
+        words = ", ".join(filter(None, (self.part, part)))[:_LONGEST_PART]
+        # The name of an archive's member may be any bytes.
+        return Place(lines or own_lines, self.cell, words.encode("utf-8", "replace").decode())
 
 
 class FileText(NamedTuple):
