@@ -29,7 +29,7 @@ def test_first_notebook_is_bundled() -> None:
 
 
 def test_every_cassette_of_a_notebook_is_bundled() -> None:
-    """Every bundled cassette is replayed by a notebook, and no notebook of the folder is missing from the list."""
+    """Every bundled cassette is replayed by a notebook, and the list has all notebooks and pages of the folder."""
     sources = "".join(
         "".join(cell["source"])
         for name in NOTEBOOKS
@@ -38,7 +38,9 @@ def test_every_cassette_of_a_notebook_is_bundled() -> None:
         if cell["cell_type"] == "code"
     )
     assert [name for name in CASSETTES if f'"{Path(name).stem}"' not in sources] == []
-    assert {path.name for path in bundled_folder("notebooks").glob("0*.ipynb")} <= set(NOTEBOOKS)
+    folder = bundled_folder("notebooks")
+    pages = {path.relative_to(folder).as_posix() for path in (*folder.glob("0*.ipynb"), *folder.rglob("*.md"))}
+    assert pages <= set(NOTEBOOKS)
 
 
 @pytest.fixture

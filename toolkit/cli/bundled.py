@@ -31,6 +31,8 @@ FILES: Final = {
         "05-token-lifetimes.ipynb",
         "06-sharing-without-secrets.ipynb",
         "07-many-calls.ipynb",
+        "how-to/after-a-leak.md",
+        "how-to/test-with-recordings.md",
         "tour.png",
     ),
     "cassettes": (
