@@ -5,7 +5,7 @@ error, and sets the exit status: 0 for success, 1 for an error, 2 for wrong usag
 statuses of their own). Commands are thin: they call the rooms below and print.
 
 - `app`: the application, which assembles the commands.
-- `demo`, `practice`, `record`, `lab`, `scan`, `verify`, `credentials_command`, `keys`: a module for each command.
+- `demo`, `practice`, `record`, `lab`, `scan`, `verify`, `publish`, `credentials_command`, `keys`: one for each command.
   `cassettes_command` assembles the `cassettes_*`; `values` asks for secrets, and `probe` tests credentials.
 - `terminal`: tables and messages, with text from outside escaped.
 - `bundled`: the notebooks and cassettes that come with the package, and the tour that the demo replays.

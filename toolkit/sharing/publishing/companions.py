@@ -90,6 +90,7 @@ nothing. In this folder:
 ```
 
 This installs what `{REQUIREMENTS}` lists (better in a new virtual environment), and opens the notebook in JupyterLab.
+If pip does not find `{_TOOLKIT}`, install that first, as its own README says.
 Its outputs were made with Python {python}; `toolkit verify "{contents.notebook}"` checks that they are the same here.
 
 Recorded answers{recorded_in}:
