@@ -87,7 +87,7 @@ def _scrubbed(
 
 def _is_due(scrubbed: Interaction | None, scrubber: Scrubber) -> bool:
     """Check whether an interaction is to be scrubbed, for the first time or because more secrets are known."""
-    if scrubbed is None or scrubber.has_rules or any(map(_is_encoded, scrubbed[:2])):
+    if scrubbed is None or scrubber.has_rules or _is_encoded(scrubbed.request) or _is_encoded(scrubbed.response):
         return True
     return scrubber.known.may_hold(_whole(scrubbed))
 

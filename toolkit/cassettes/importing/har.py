@@ -172,7 +172,7 @@ def _hints(call: Call) -> Iterator[RecordedRequest]:
     yield RecordedRequest("POST", call.uri, (("Content-Type", _FORM),), body.encode("utf-8", "replace"))
     initiator = fields.get("_initiator")
     paths = [value for name, value in _pairs(request.get("headers")) if name == ":path"]
-    related = [f"{parts.scheme}://{parts.netloc}{path}" for path in paths]
+    related: list[Any] = [f"{parts.scheme}://{parts.netloc}{path}" for path in paths]
     related += [response.get("redirectURL"), initiator.get("url") if isinstance(initiator, Mapping) else None]
     for url in related:
         if isinstance(url, str) and url.startswith(_WEB) and is_uri(url):

@@ -60,7 +60,11 @@ def _plain(loader: Any, _: str, node: yaml.Node) -> Any:
     return loader.construct_mapping(node, deep=True)
 
 
-_Loader.add_constructor("!binary", yaml_text.Loader.construct_yaml_binary)
+def _binary(loader: Any, node: yaml.Node) -> Any:
+    return loader.construct_yaml_binary(node)
+
+
+_Loader.add_constructor("!binary", _binary)
 _Loader.add_multi_constructor("!ruby/", _plain)
 
 
