@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-_EXPRESSION = re.compile(r"\$\{\{\s*inputs\.([\w-]+)\s*\}\}")
+_EXPRESSION = re.compile(r"\$\{\{\s*(inputs\.[\w-]+|steps\.[\w-]+\.outputs\.[\w-]+)\s*\}\}")
 
 
 def run_action(folder, workspace, temp, *, inputs=None, environ=None):
@@ -30,7 +30,7 @@ def run_action(folder, workspace, temp, *, inputs=None, environ=None):
     declared = action["inputs"]
     unknown = set(inputs or {}) - set(declared)
     assert not unknown, f"unknown inputs: {unknown}"
-    values = {name: (inputs or {}).get(name, declared[name].get("default", "")) for name in declared}
+    values = {f"inputs.{name}": (inputs or {}).get(name, declared[name].get("default", "")) for name in declared}
     variables = {
         "PATH": os.environ["PATH"],
         "HOME": os.environ["HOME"],
@@ -47,16 +47,30 @@ def run_action(folder, workspace, temp, *, inputs=None, environ=None):
     for number, step in enumerate(action["runs"]["steps"]):
         assert step["shell"] == "bash"
         assert "${{" not in step["run"], "an expression in a script lets its value run as code"
-        own = {
-            name: _EXPRESSION.sub(lambda match: values[match[1]], text) for name, text in step.get("env", {}).items()
-        }
+        own = {name: _evaluated(text, values) for name, text in step.get("env", {}).items()}
+        outputs = Path(temp, f"outputs-{number}")
+        outputs.touch()
         script = Path(temp, f"step-{number}.sh")
         script.write_text(step["run"], encoding="utf-8")
         command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)]
         process = subprocess.run(
-            command, cwd=workspace, env={**variables, **own}, capture_output=True, text=True, check=False
+            command,
+            cwd=workspace,
+            env={**variables, **own, "GITHUB_OUTPUT": str(outputs)},
+            capture_output=True,
+            text=True,
+            check=False,
         )
+        lines = outputs.read_text(encoding="utf-8").splitlines()
+        outputs.unlink()
+        pairs = (line.partition("=") for line in lines)
+        values |= {f"steps.{step.get('id')}.outputs.{name}": value for name, _, value in pairs}
         results.append((process.returncode, process.stdout + process.stderr))
         if process.returncode:
             break
     return results
+
+
+def _evaluated(text, values):
+    """Return a text with the values of its expressions."""
+    return _EXPRESSION.sub(lambda match: values.get(match[1], ""), text)

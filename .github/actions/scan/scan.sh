@@ -1,8 +1,6 @@
 #!/usr/bin/env bash
-# Scan with the toolkit in the virtual environment that is named; the action's inputs are in variables.
+# Scan with the program of the step before; the action's inputs are in variables.
 set -euo pipefail
-program=$1/bin/toolkit
-[ -e "$program" ] || program=$1/Scripts/toolkit # Windows
 arguments=(--format github)
 [ -z "$TOOLKIT_BASELINE" ] || arguments+=("--baseline=$TOOLKIT_BASELINE")
 [ -z "$TOOLKIT_SARIF" ] || arguments+=("--save-sarif=$TOOLKIT_SARIF")
@@ -11,4 +9,4 @@ while IFS= read -r path; do
     [ -z "$path" ] || arguments+=("$path")
 done <<<"$TOOLKIT_PATHS"
 # The variables are about this action, and not settings of the toolkit.
-exec env -u TOOLKIT_PATHS -u TOOLKIT_BASELINE -u TOOLKIT_SARIF -u TOOLKIT_PYTHON "$program" scan "${arguments[@]}"
+exec env -u TOOLKIT_PATHS -u TOOLKIT_BASELINE -u TOOLKIT_SARIF -u TOOLKIT_PROGRAM "$TOOLKIT_PROGRAM" scan "${arguments[@]}"
