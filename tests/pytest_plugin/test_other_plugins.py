@@ -210,7 +210,104 @@ def test_async(run, server):
     assert counts == {"passed": 5}, output
 
 
-def test_junit_and_rerun(run, pytester):
+def test_one_file_for_both(run, server):
+    """A recording of either plugin replays in the other, where pytest-recording looks for it."""
+    module = """
+        import httpx
+        import pytest
+        import requests
+
+        URL = "SERVER"
+
+        @pytest.mark.vcr
+        def test_theirs():
+            assert requests.get(URL + "/theirs").json() == {"path": "/theirs"}
+
+        def test_ours(toolkit_cassette):
+            client = httpx.Client(transport=toolkit_cassette.transport())
+            assert client.get(URL + "/ours").json() == {"path": "/ours"}
+    """.replace("SERVER", server)
+    counts, output = run("--record-mode=once", "--toolkit-record", test_a=module)
+    assert counts == {"passed": 2}, output
+    swapped = """
+        import httpx
+        import pytest
+        import requests
+
+        URL = "SERVER"
+
+        @pytest.mark.vcr
+        def test_ours():
+            assert requests.get(URL + "/ours").json() == {"path": "/ours"}
+
+        @pytest.mark.toolkit_cassette("cassettes/test_a/test_theirs.yaml")
+        def test_theirs(toolkit_cassette):
+            client = httpx.Client(transport=toolkit_cassette.transport())
+            assert client.get(URL + "/theirs").json() == {"path": "/theirs"}
+    """.replace("SERVER", server)
+    counts, output = run("--block-network", test_a=swapped)
+    assert counts == {"passed": 2}, output
+
+
+def test_names_and_marks(run, pytester):
+    """Modules, classes and parameters have cassettes of their own; marks of module, class and test are merged."""
+    module = """
+        import pytest
+
+        pytestmark = pytest.mark.toolkit_cassette(environment="paper", strict=False)
+
+        def test_same(toolkit_session):
+            toolkit_session.trading.get("/v2/account")
+
+        class TestShop:
+            def test_same(self, toolkit_session):
+                toolkit_session.trading.get("/v2/account")
+
+        @pytest.mark.parametrize("path", ["/v2/a", "/v2/b?c=1"])
+        def test_paths(toolkit_session, path):
+            assert toolkit_session.trading.get(path).json()["path"] == path.partition("?")[0]
+
+        @pytest.mark.toolkit_cassette(mode="once", environment="live")
+        def test_closest(toolkit_cassette, request):
+            assert not toolkit_cassette.strict
+    """
+    counts, output = run("--toolkit-record", test_a=module, test_b=module)
+    assert counts == {"passed": 10}, output
+    assert names(pytester.path / "tests" / "cassettes" / "test_a") == [
+        "TestShop.test_same.yaml",
+        "test_paths[-v2-a].yaml",
+        "test_paths[-v2-b-c=1].yaml",
+        "test_same.yaml",
+    ]
+    counts, output = run("-n2", "-k", "not closest", test_a=module, test_b=module)
+    assert counts == {"passed": 8}, output
+
+
+def test_allowed_hosts(run, server):
+    """The settings of pytest allow hosts for all tests, a marker for one."""
+    module = """
+        import pytest
+        import requests
+
+        import toolkit as tk
+
+        @pytest.mark.toolkit_cassette(allowed_hosts=["127.0.0.1"])
+        def test_marked(toolkit_session):
+            toolkit_session.trading.get("/v2/account")
+            assert requests.get("SERVER").ok
+
+        def test_other(toolkit_session):
+            toolkit_session.trading.get("/v2/account")
+            requests.get("SERVER")
+    """.replace("SERVER", server)
+    assert run("--toolkit-record", test_a=module)[0] == {"passed": 2}
+    counts, output = run(test_a=module)
+    assert counts == {"passed": 1, "failed": 1}
+    assert "test_other.yaml, so it may not connect to 127.0.0.1" in output
+    assert run("-o", "toolkit_allowed_hosts=localhost", test_a=module)[0] == {"passed": 2}
+
+
+def test_junit(run, pytester):
     """The results of the plugin's own checks are in the JUnit report."""
     module = "def test_ours(toolkit_session):\n    toolkit_session.trading.get('/v2/account')\n"
     run("--toolkit-record", test_a=module)

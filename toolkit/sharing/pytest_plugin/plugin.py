@@ -266,6 +266,7 @@ def _refuse_vcr(item: pytest.Item) -> None:
 def _end(item: Any, playing: Playing) -> None:
     """Check what is left to check, and finish the cassette."""
     from toolkit.core.errors import CassetteError
+    from toolkit.sharing.pytest_plugin.places import failed_file
 
     well, problem = item.stash[_OUTCOMES].get("call") == "passed", None
     if well and item.stash[_CHECKED_LATE]:
@@ -282,7 +283,9 @@ def _end(item: Any, playing: Playing) -> None:
     if playing.kept is not None:
         notes.kept.append(str(playing.kept))
     elif has_recorded and playing.cassette is not None:
-        notes.recorded.append(str(playing.cassette.path))
+        path = playing.cassette.path
+        notes.recorded.append(str(path))
+        notes.kept = [kept for kept in notes.kept if kept != str(failed_file(path))]  # of an earlier try
     if problem is not None:
         pytest.fail(problem, pytrace=False)
 
