@@ -75,7 +75,7 @@ class Copier:
             PublishError: if an interaction cannot be checked for secrets.
         """
         scrubbed = copied_cassettes.scrubbed(cassettes, self._scrubber)
-        replaced = self._replaced(content)
+        replaced = self._replaced(content, scrubbed)
         replacements = self._replacements(content, scrubbed, replaced)
         recorded = [[copied_cassettes.with_replacements(each, replacements) for each in items] for items in scrubbed]
         notebook, notes = copied_notebook.copied(content, replacements, self._places())
@@ -97,7 +97,7 @@ class Copier:
             companions.README: companions.readme_text(contents).encode(),
         }
         notes += _unplayed_notes(cassettes)
-        if self._settings.scrubbing.get("pseudonyms") and not replaced:
+        if self._settings.scrubbing.get("pseudonyms") and not replaced and not self._stand_ins(scrubbed):
             notes.append("No field of the recordings has a name for which toolkit.toml has a rule.")
         return Copy(files, contents.notebook, environments, replacements, len(replaced), tuple(notes))
 
@@ -111,15 +111,21 @@ class Copier:
             {**values.values_for_texts(replaced, ordinary), **self._addresses()}, scrub=self._known.scrub_text
         )
 
-    def _replaced(self, content: dict[str, Any]) -> dict[str, str]:
-        """Return all values that are replaced in the recordings, and those behind the stand-ins of the recordings."""
+    def _replaced(self, content: dict[str, Any], scrubbed: list[list[Interaction]]) -> dict[str, str]:
+        """Return all values that are replaced in the recordings, and those of the notebook behind their stand-ins."""
         pairs = [(secret.reveal(), replacement) for secret, replacement in self._scrubber.replaced()]
-        stand_ins = {value for value, _ in pairs}
+        # A recording that does not say under which rules it was made may hold stand-ins that were replaced again.
+        stand_ins = {value for value, _ in pairs} | self._stand_ins(scrubbed)
         texts = [text for _, _, text in copied_notebook.texts_of_notebook(content)]
         pairs += self._scrubber.values_behind(stand_ins, values.candidates(texts)).items()
         replaced = values.settled(pairs)
         self._learn(replaced)
         return replaced
+
+    def _stand_ins(self, scrubbed: list[list[Interaction]]) -> set[str]:
+        """Return the values in places for which the rules name pseudonyms."""
+        messages = (message for items in scrubbed for each in items for message in each[:2])
+        return set[str]().union(*map(self._scrubber.stand_ins_in, messages))
 
     def _addresses(self) -> dict[str, str]:
         """Return the addresses of the service and their hosts, each with its symbol."""
