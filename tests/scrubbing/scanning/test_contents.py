@@ -220,3 +220,13 @@ def test_names_of_members(tmp_path):
     text = str(scan_files(tmp_path).findings[0])
     assert text.isprintable()
     text.encode()
+
+
+def test_texts_in_base64(tmp_path):
+    """Each of many texts in base64 has the line on which it stands."""
+    texts = [b"a text\nof three\nlines, number %d" % number for number in range(9)]
+    texts[4] = texts[4] + b"\npassword=" + fake().encode()
+    texts[7] = b"{}\n" + texts[7] + b"\npassword=" + fake().encode() + b"\n"
+    lines = "".join(f"x:\n  y: '{base64.b64encode(text).decode()}'\n" for text in texts)
+    findings, _ = found_in(tmp_path, lines.encode())
+    assert findings == [(10, "base64", "secret field"), (16, "base64", "secret field")]

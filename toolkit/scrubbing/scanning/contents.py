@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import cache
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Final
 
 from toolkit.scrubbing.gate import decoders
@@ -31,6 +31,8 @@ _LARGEST: Final = 1 << 26  # bytes of an archive in an archive, or of a picture
 _LARGEST_NOTEBOOK: Final = 1 << 25  # bytes; a larger one is read as text
 _BINARY_SLICE: Final = 1 << 20  # bytes
 _BEFORE: Final = 1 << 12  # bytes read again before a slice
+_SHORT: Final = 1 << 12  # bytes
+_RUN_COST: Final = 1 << 13  # bytes that opening a run of base64 costs at least
 _UNREADABLE: Final = "\ufffd"
 _TOO_MANY: Final = 20  # one in so many characters of binary data, or more, is unreadable
 _LARGEST_BINARY: Final = 1 << 24  # bytes of a file of another format that is opened
@@ -110,8 +112,8 @@ class Opener:
             self._note(content.problem)
 
     def _picture(self, data: bytes, place: Place, depth: int) -> Iterator[FileText]:
-        for text in texts_of_png(data, self._budget):
-            yield from self._opened(io.BytesIO(text), place.inside("text of a picture"), depth + 1)
+        text = b"\n".join(texts_of_png(data, self._budget))
+        yield from self._opened(io.BytesIO(text), place.inside("text of a picture"), depth + 1)
 
     def _read(self, head: bytes, stream: Readable, place: Place, depth: int) -> Iterator[FileText]:
         whole = Pieces(pieces_of(stream, head))
@@ -145,12 +147,18 @@ class Opener:
         raw = part.before + part.text if start else part.text
         yield FileText(f"{part.before}{own}{part.after}", place, raw, start, start + len(own))
         line, position = part.before.count("\n") + 1, 0
+        texts: list[tuple[int, str]] = []  # short ones are searched together, which is many times as fast
         for run in runs:
             line += part.text.count("\n", position, run.start)
             position = run.start
-            if run.data:
-                self._budget.spend(len(run.data))
+            self._budget.spend(len(run.data))
+            if len(run.data) <= _SHORT and encoding_of(run.data) == "utf-8":
+                texts.append((line, run.data.decode("utf-8", "replace")))
+            elif run.data:
+                self._budget.spend(_RUN_COST)
                 yield from self._embedded(run, place.inside("base64", _fixed(place, line)), depth)
+        if texts and depth < _DEEPEST:
+            yield from self._text(_joined(texts), place.inside("base64", _lines_of(texts, place)), depth + 1)
 
     def _embedded(self, run: Embedded, place: Place, depth: int) -> Iterator[FileText]:
         for text in self._opened(io.BytesIO(run.data), place, depth + 1):
@@ -194,6 +202,16 @@ def _shifted(place: Place, lines: int) -> Place:
 
 def _fixed(place: Place, line: int) -> Callable[[int], int]:
     return lambda _: place.lines(line)
+
+
+def _joined(texts: list[tuple[int, str]]) -> Slice:
+    return Slice("", "\n\n".join(text for _, text in texts), "", 1)
+
+
+def _lines_of(texts: list[tuple[int, str]], place: Place) -> Callable[[int], int]:
+    """Return what gives the line of the file for each line of texts that are joined, each given with its line."""
+    starts = list(accumulate((text.count("\n") + 2 for _, text in texts), initial=1))
+    return lambda line: place.lines(texts[min(bisect_right(starts, line), len(texts)) - 1][0])
 
 
 def _located(part: NotebookText, lines: Callable[[], dict[Path, int]], place: Place) -> Callable[[int], int]:
