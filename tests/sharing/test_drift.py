@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import canaries
@@ -75,6 +76,21 @@ def test_placeholders_are_never_sent(service, record, settings):
     assert [call.url.path for call in service.calls] == ["/v1/b"]
     assert any("placeholder" in each.reason for each in drift.not_repeated)
     canaries.assert_absent([repr(drift.not_repeated), drift.table().to_string()], token)
+
+
+def test_pseudonyms_are_never_sent(service, settings, make_credentials):
+    """A call with a pseudonym of the recording in its path is listed and not sent."""
+    service.answer = lambda request: service.reply({"account_number": "AC-778899-17"})
+    rules = dataclasses.replace(settings, scrubbing={"pseudonyms": ["account_number"]})
+    arguments = {"credentials": make_credentials("paper"), "settings": rules, "transport": service}
+    with tk.Session(cassette="story", **arguments) as session:
+        number = session.trading.get("/v2/account").json()["account_number"]
+        session.trading.get(f"/v2/orders/{number}")
+    service.requests.clear()
+    drift = tk.drift("story", tk.Session(**arguments))
+    assert [call.url.path for call in service.calls] == ["/v2/account"]
+    assert [(each.number, "pseudonym" in each.reason) for each in drift.not_repeated] == [(2, True)]
+    assert number not in repr(drift.not_repeated)
 
 
 def test_own_headers_are_repeated(service, record, settings, make_credentials):

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import toolkit as tk
 from toolkit.core.errors import CassetteCorrupt, CassetteError, ConfigurationError
+from toolkit.local.settings import Settings
 
 
 @pytest.fixture
@@ -198,6 +199,32 @@ def test_addresses_become_symbolic(imported, tmp_path):
         assert list(session.accounts()["id"]) == ["a1"]
         assert len(session.tokens()) == 1
         assert len(session.calls()) == 2
+
+
+def test_rules_and_further_secrets(imported, tmp_path):
+    """Rules of the project and of the call, and secrets that the user names, apply to what is imported."""
+    text = json.dumps({"account_number": "A-778899", "nickname": "Ada", "note": "plain-words-here"})
+    settings = Settings({}, project=tmp_path, scrubbing={"names": ["nickname"]})
+    report = imported(
+        har(entry(content={"text": text})),
+        settings=settings,
+        rules=tk.Rules(pseudonyms=["account_number"]),
+        secrets="plain-words-here",
+    )
+    (response,) = responses(report.path, ("GET", "https://api.example.com/v1/a"))
+    assert report.replaced["SECRET"] == 1
+    assert b"Ada" not in response.content
+    assert b"A-778899" not in response.content
+    assert response.json()["account_number"]
+
+
+def test_errors_of_cassettes_name_the_command(tmp_path):
+    """Who opens such a file as a cassette is told how to import it."""
+    path = tmp_path / "a.json"
+    for text in (har(entry()), json.dumps({"http_interactions": [], "recorded_with": "betamax/0.8.1"})):
+        path.write_text(text)
+        with pytest.raises(CassetteCorrupt, match="toolkit cassettes import"):
+            tk.Cassette(path, "none")
 
 
 def test_refused(imported, tmp_path):

@@ -47,7 +47,7 @@ class Choice:
 def _pieces(pattern: str) -> tuple[list[str], bool]:
     """Return the texts between the stars of a pattern, and whether it has a path."""
     text = pattern.strip() if isinstance(pattern, str) else ""
-    text = text.partition("://")[2] or text
+    text = text.partition("://")[2] if "://" in text else text
     if not text or len(text) > _LONGEST or text.count("*") > _PATIENCE:
         raise ConfigurationError(
             "A pattern of the requests to import is empty, too long, or has too many stars.",
