@@ -173,6 +173,17 @@ def test_short_values_are_looked_for_as_words(project):
         checking.check_files({copy.notebook: json.dumps(content).encode()}, known, copy.replacements)
 
 
+def test_the_name_of_the_target_is_checked(project):
+    """A name that holds a value is refused, and not repeated."""
+    body = people("4711000815", "Zdenka Quimby", "a@b.example")
+    copy = copy_of(project, notebook("# a"), played(make_interaction(body=body)))
+    for name in ("of-4711000815.zip", "zdenka_quimby"):
+        with pytest.raises(SecretLeak, match="The name of the") as error:
+            checking.check_name(name, copy.replacements)
+        assert name not in str(error.value)
+    checking.check_name("report.zip", copy.replacements)
+
+
 def test_cells_that_do_not_run_keep_text_only(project):
     """The outputs of a skipped cell are kept as far as they are text, with values replaced; the author is told."""
     content = notebook("# a", ("live()", "skip-execution"))
@@ -192,8 +203,13 @@ def test_cells_that_do_not_run_keep_text_only(project):
 
 def test_a_notebook_that_records_stays_offline(project):
     """A copy of a notebook with a mode that records gets a first cell that keeps it offline."""
-    copy = copy_of(project, notebook("tk.Session(cassette='people', mode='all')"), played(make_interaction()))
-    assert "tk.offline()" in "".join(json.loads(copy.files[copy.notebook])["cells"][0]["source"])
+    content = notebook("# title", "MODE = 'all'", "tk.Session(cassette='people', mode=MODE)")
+    copy = copy_of(project, content, played(make_interaction()))
+    assert "tk.offline()" in "".join(json.loads(copy.files[copy.notebook])["cells"][1]["source"])
+    copy = copy_of(
+        project, notebook("tk.Session(cassette='people')", "f.dropna(how='all')"), played(make_interaction())
+    )
+    assert b"tk.offline()" not in copy.files[copy.notebook]
 
 
 def test_environments_of_real_accounts():

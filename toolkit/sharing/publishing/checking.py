@@ -19,6 +19,7 @@ from toolkit.sharing.publishing.replacements import Replacements
 
 _PIECE: Final = 1 << 20  # bytes that the gate checks at once
 _OVERLAP: Final = 1 << 14
+_REPLACED: Final = "a value that the rules replace"
 _ADVICE: Final = (
     "Nothing was written. Remove it from the notebook or the recording, or name its field under [scrubbing] in "
     "toolkit.toml."
@@ -32,16 +33,22 @@ def check_files(files: Mapping[str, bytes], known: KnownSecrets, replacements: R
         SecretLeak: if a file holds one, or cannot be checked; names the file, and for notebooks the cell.
     """
     for name, data in files.items():
-        if replacements.holds(name):
-            raise _leak(f"The name of a file beside {Path(name).suffix or name}", "a value that the rules replace")
+        check_name(name, replacements)
         if name.endswith(".ipynb"):
             _check_notebook(name, data, known, replacements)
             continue
         if name.endswith((".yaml", ".yml", ".json")):
             _check_cassette(name, data, replacements)
         elif not name.endswith((".html", ".htm")) and replacements.holds(data.decode("utf-8", "replace")):
-            raise _leak(name, "a value that the rules replace")
+            raise _leak(name, _REPLACED)
         _check_bytes(name, data, known)
+
+
+def check_name(name: str, replacements: Replacements) -> None:
+    """Refuse a name of a file that holds a value that was replaced."""
+    if replacements.holds(name):
+        suffix = Path(name).suffix
+        raise _leak(f"The name of the {suffix or 'folder'} {'file' if suffix else ''}".strip(), _REPLACED)
 
 
 def check_with_scan(folder: Path) -> None:
@@ -66,7 +73,7 @@ def _check_notebook(name: str, data: bytes, known: KnownSecrets, replacements: R
     for number, part, text in texts_of_notebook(content):
         place = f"{name}, cell {number}, {part}" if number else f"{name}, metadata"
         if replacements.holds(text):
-            raise _leak(place, "a value that the rules replace")
+            raise _leak(place, _REPLACED)
     for number, cell in enumerate(content.pop("cells"), start=1):
         _check_bytes(f"{name}, cell {number}", json.dumps(cell, ensure_ascii=False).encode(), known)
     _check_bytes(f"{name}, metadata", json.dumps(content, ensure_ascii=False).encode(), known)
@@ -78,7 +85,7 @@ def _check_cassette(name: str, data: bytes, replacements: Replacements) -> None:
         place = f"{name}, interaction {number + 1}"
         recorded = opened.interaction(number)
         if any(map(replacements.holds, texts_of([recorded]))):
-            raise _leak(place, "a value that the rules replace")
+            raise _leak(place, _REPLACED)
 
 
 def _check_bytes(name: str, data: bytes, known: KnownSecrets) -> None:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from toolkit.cassettes.format import contents, interactions
 from toolkit.cassettes.format.interactions import HEADER, Interaction
-from toolkit.cassettes.recording.repair import encode_scrubbed
+from toolkit.cassettes.recording.repair import scrub
 from toolkit.core.document import Environment, symbolic_address
 from toolkit.core.errors import PublishError, SecretLeak
 from toolkit.core.ledger import Authorization
@@ -101,14 +101,13 @@ def scrubbed(cassettes: Iterable[PlayedCassette], scrubber: Scrubber) -> list[li
 
 def _scrubbed(interaction: Interaction, scrubber: Scrubber, cassette: PlayedCassette) -> Interaction:
     try:
-        item, _ = encode_scrubbed(interaction, scrubber)
+        return scrub(interaction, scrubber)[0]
     except SecretLeak as error:
         raise PublishError(
             f"{cassette.place.as_posix()} cannot be copied: {error.what}",
             "Remove that interaction from the recording, or record it again.",
             about="cassette",
         ) from None
-    return interactions.decode(item, source=str(cassette.path))
 
 
 def with_replacements(interaction: Interaction, replacements: Replacements) -> Interaction:

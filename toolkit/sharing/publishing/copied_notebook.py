@@ -14,7 +14,8 @@ from toolkit.verification.run_notebook import SKIP_TAG
 # Metadata of a cell that says how to show or run it.
 _KEPT_OF_CELLS: Final = frozenset({"tags", "slideshow", "jupyter", "raw_mimetype", "format"})
 _KEPT_OF_JUPYTER: Final = frozenset({"source_hidden", "outputs_hidden"})
-_RECORDING_MODE: Final = re.compile(r"\bmode\s*=\s*[\"'](?:all|new_episodes)[\"']|--mode\s+(?:all|new_episodes)\b")
+_RECORDING_MODE: Final = re.compile(r"[\"'](?:all|new_episodes)[\"']|--mode[ =]+(?:all|new_episodes)\b")
+_CASSETTE: Final = re.compile(r"\bmode\b|\bCassette\(|%%cassette\b")
 _OFFLINE: Final = "import toolkit as tk\n\ntk.offline()  # this copy replays its recordings; nothing is sent"
 _OFFLINE_ID: Final = "replay-only"
 
@@ -72,10 +73,13 @@ def copied(
             is_clean = replacements.text(cell["id"]) == cell["id"] and cell["id"] not in used
             cell["id"] = cell["id"] if is_clean else f"cell-{number}"
             used.add(cell["id"])
-    if any(map(_RECORDING_MODE.search, sources_of(notebook))):
+    if all(any(map(pattern.search, sources_of(notebook))) for pattern in (_RECORDING_MODE, _CASSETTE)):
         cell = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": _OFFLINE}
-        notebook["cells"].insert(0, {**cell, "id": _OFFLINE_ID} if notebook["nbformat_minor"] >= 5 else cell)
-        notes.append("The notebook opens a recording in a mode that records; a first cell keeps the copy offline.")
+        first = next(number for number, cell in enumerate(notebook["cells"]) if cell["cell_type"] == "code")
+        notebook["cells"].insert(first, {**cell, "id": _OFFLINE_ID} if notebook["nbformat_minor"] >= 5 else cell)
+        notes.append(
+            "The notebook may open a recording in a mode that records; a cell of its own keeps the copy offline."
+        )
     return notebook, notes
 
 

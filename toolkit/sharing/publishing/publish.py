@@ -115,6 +115,7 @@ class _Publishing:
             copy.files[copy.notebook] = (stage / copy.notebook).read_bytes()
             files = self._given_away(copy, shape, target)
             self._watch("Checking the copy")
+            checking.check_name(target.name, copy.replacements)
             checking.check_files({**copy.files, **files}, self._known, copy.replacements)
             given = Path(folder).resolve() / "given"
             targets.write_files(given, files)
@@ -181,7 +182,11 @@ class _Publishing:
             verdict = self._verify(stage / copy.notebook, update=True, play_log=log)
             played = read_play_log(log)
         if verdict.failure is not None:
-            raise _failed("The copy does not run in its own folder", verdict)
+            raise _failed(
+                "The copy does not run in its own folder",
+                verdict,
+                "The copy has the notebook and its recordings, and no other file of the project.",
+            )
         strangers = [path for path in sorted(played) if not path.is_relative_to(stage)]
         if strangers:
             raise PublishError(
@@ -267,8 +272,8 @@ def _learn_credentials(settings: Settings) -> None:
                 profile.credentials()
 
 
-def _failed(what: str, verdict: Verdict) -> PublishError:
+def _failed(what: str, verdict: Verdict, hint: str = "") -> PublishError:
     failure = verdict.failure
     assert failure is not None  # noqa: S101 - the caller has checked
     place = f" at {failure.cell}" if failure.cell else ""
-    return PublishError(f"{what}{place}: {failure.what}", failure.next_step, about="notebook")
+    return PublishError(f"{what}{place}: {failure.what}", f"{failure.next_step} {hint}".strip(), about="notebook")
