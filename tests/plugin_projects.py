@@ -12,7 +12,7 @@ import toolkit.cassettes.streams
 import toolkit.scrubbing.scanning
 import toolkit.session.authorizing
 import toolkit.session.session
-import toolkit.sharing.pytest_plugin.playing
+import toolkit.sharing.pytest_plugin.item_cassette
 import toolkit.sharing.pytest_plugin.unused
 import toolkit.verification  # noqa: F401 - a run within this process removes what it imports first
 from toolkit.sharing.pytest_plugin import plugin

@@ -3,7 +3,8 @@
 A test that asks for `toolkit_session` or `toolkit_cassette`, or has the marker of that name, runs like this:
 
 1. `plugin` has the fixtures, options and hooks; pytest loads it in every run, so it imports nothing else at first;
-2. `marks` reads what the markers of the test choose, and `places` says which file the cassette is;
+2. `item_cassette` puts together what the markers of the test choose (`marks`), which file the cassette is (`places`)
+   and the options;
 3. `playing` opens it, strict and in replay unless `--toolkit-record` says otherwise;
 4. `blocking` refuses connections while the test replays;
 5. after the test, `playing` looks for unplayed interactions and secrets. A new recording replaces the old one only if

@@ -38,6 +38,7 @@ class Playing:
         is_needed: False if a test without a recording may run, as long as it does not connect.
 
     Attributes:
+        path: the file.
         cassette: the open cassette; None if there is none and none is needed.
         kept: the file that the recording of the failed test was moved to, or None.
 
@@ -58,7 +59,7 @@ class Playing:
     ) -> None:
         self.cassette: Cassette | None = None
         self.kept: Path | None = None
-        self._path, self._settings = path, settings
+        self.path, self._settings = path, settings
         self._before: bytes | None = None  # the old file, if the recording is added to it
         has_recording = _has_content(path)
         mode = mode_in_force(option, choice.mode, has_recording=has_recording)
@@ -70,11 +71,11 @@ class Playing:
             self._guard.enter_context(network_blocked((*allowed_hosts, *choice.allowed_hosts), self._refusal))
 
     def _open(self, mode: str, choice: Choice) -> Cassette:
-        if mode == "new_episodes" and _has_content(self._path):
-            self._before = self._path.read_bytes()
+        if mode == "new_episodes" and _has_content(self.path):
+            self._before = self.path.read_bytes()
         try:
             return Cassette(
-                self._path,
+                self.path,
                 mode,
                 match_on=choice.match_on,
                 secrets=choice.secrets,
@@ -103,7 +104,7 @@ class Playing:
         if cassette is None:
             return
         if self.has_recorded and (findings := self._findings()):
-            raise leak(self._path, findings)
+            raise leak(self.path, findings)
         if cassette.strict and cassette.replays and cassette.unplayed:
             error = misses.left_over(cassette.path.name, len(cassette), cassette.unplayed)
             advice = f"Make the missing calls; or, if they are no longer needed, record again: pytest {OPTION}=all."
@@ -119,7 +120,7 @@ class Playing:
         if self.cassette is None:
             return
         cell_cassette.remove(self.cassette)
-        has_recorded, aside = self.has_recorded, failed_file(self._path)
+        has_recorded, aside = self.has_recorded, failed_file(self.path)
         if well:
             self.cassette.strict = False  # `check` has looked for unplayed interactions
             self.cassette.close()
@@ -131,25 +132,25 @@ class Playing:
             self._recorded_file().replace(aside)
             self.kept = aside
             if self._before is not None:
-                write_atomically(self._path, self._before)
+                write_atomically(self.path, self._before)
 
     def _recorded_file(self) -> Path:
-        part = part_of(self._path)
-        return part if self.cassette is not None and self.cassette.mode == "all" and part.exists() else self._path
+        part = part_of(self.path)
+        return part if self.cassette is not None and self.cassette.mode == "all" and part.exists() else self.path
 
     def _findings(self) -> list[Finding]:
         """Return what looks like a secret in the recording, except what the project allows."""
         report = scan_files(self._recorded_file(), settings=replace(self._settings, scan={}), baseline="")
         allowed = allow_list(self._settings.scan, self._settings.project)
-        findings = [replace(finding, path=self._path) for finding in report.findings]
+        findings = [replace(finding, path=self.path) for finding in report.findings]
         return [finding for finding in findings if not allowed.allows(finding)]
 
     def _refusal(self, host: str) -> NetworkBlocked:
         if self.cassette is None:
-            what = f"This test has no recording yet ({self._path.name}), so it may not connect to {host}."
+            what = f"This test has no recording yet ({self.path.name}), so it may not connect to {host}."
             return NetworkBlocked(what, f"Record it: pytest {OPTION}.", about="network")
         return NetworkBlocked(
-            f"This test replays {self._path.name}, so it may not connect to {host}.",
+            f"This test replays {self.path.name}, so it may not connect to {host}.",
             "Call through toolkit_session or toolkit_cassette.transport(); or allow the host: "
             f'@pytest.mark.{MARKER}(allowed_hosts=["..."]).',
             about="network",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Generator, Iterator
-from contextlib import suppress
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,7 +14,6 @@ from toolkit.sharing.pytest_plugin.notes import Notes
 if TYPE_CHECKING:
     from toolkit.cassettes.cassette import Cassette
     from toolkit.session.session import AsyncSession, Session
-    from toolkit.sharing.pytest_plugin.marks import Choice
     from toolkit.sharing.pytest_plugin.playing import Playing
 
 _T = TypeVar("_T")
@@ -33,10 +30,9 @@ _RECORDING = {
     "all": "record everything again; the old cassette is replaced if the test passes",
 }
 NOTES = pytest.StashKey[Notes]()
-_PLAYING = pytest.StashKey["Playing"]()
+_PLAYING: pytest.StashKey[Playing] = pytest.StashKey()
 _OUTCOMES = pytest.StashKey[dict[str, str]]()
 _CHECKED_LATE = pytest.StashKey[bool]()
-_DEFAULT_FILES = pytest.StashKey[list[tuple[str, Any]]]()
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
@@ -118,22 +114,26 @@ def toolkit_live() -> dict[str, Any]:
 @pytest.fixture
 def toolkit_cassette(request: pytest.FixtureRequest) -> Iterator[Cassette | None]:
     """The cassette of the test, a `tk.Cassette`: in strict replay, unless recording is asked for."""
+    from toolkit.sharing.pytest_plugin.item_cassette import end, play
+
     item: Any = request.node
     item.stash[_OUTCOMES], item.stash[_CHECKED_LATE] = {}, False
-    playing = item.stash[_PLAYING] = _or_fail(lambda: _play(item))
-    try:
-        yield playing.cassette
-    finally:
-        del item.stash[_PLAYING]
-        _end(item, playing)
+    playing = item.stash[_PLAYING] = _or_fail(lambda: play(item, _FIXTURES))
+    yield playing.cassette
+    del item.stash[_PLAYING]
+    well = item.stash[_OUTCOMES].get("call") == "passed"
+    problem = end(playing, item.config.stash[NOTES], well=well, is_checked=not item.stash[_CHECKED_LATE])
+    if problem:
+        pytest.fail(problem, pytrace=False)
 
 
 @pytest.fixture
 def toolkit_session(request: pytest.FixtureRequest, toolkit_cassette: Cassette) -> Iterator[Session]:
     """A `tk.Session` on the cassette of the test. Recording needs credentials; see `toolkit_live`."""
     from toolkit.session.session import Session
+    from toolkit.sharing.pytest_plugin.item_cassette import session_arguments
 
-    with _or_fail(lambda: Session(**_session_arguments(request, toolkit_cassette))) as session:
+    with _or_fail(lambda: Session(**session_arguments(request, toolkit_cassette))) as session:
         yield session
 
 
@@ -141,14 +141,15 @@ def toolkit_session(request: pytest.FixtureRequest, toolkit_cassette: Cassette) 
 def toolkit_async_session(request: pytest.FixtureRequest, toolkit_cassette: Cassette) -> Iterator[AsyncSession]:
     """A `tk.AsyncSession` on the cassette of the test, for async tests of pytest-asyncio, anyio or asyncio.run()."""
     from toolkit.session.session import AsyncSession
+    from toolkit.sharing.pytest_plugin.item_cassette import close_without_loop, closing, session_arguments
 
-    session = _or_fail(lambda: AsyncSession(**_session_arguments(request, toolkit_cassette)))
+    session = _or_fail(lambda: AsyncSession(**session_arguments(request, toolkit_cassette)))
     item: Any = request.node
     test = getattr(item, "obj", None)
     if toolkit_cassette.records and inspect.iscoroutinefunction(test):
-        item.obj = _closing(session, test)
+        item.obj = closing(session, test)
     yield session
-    _close(session)
+    close_without_loop(session)
 
 
 def _or_fail(make: Callable[[], _T]) -> _T:
@@ -161,133 +162,6 @@ def _or_fail(make: Callable[[], _T]) -> _T:
     except ToolkitError as error:
         problem = f"{type(error).__name__}: {error}"
     pytest.fail(problem, pytrace=False)  # outside the except clause, which would chain the error to it
-
-
-def _session_arguments(request: pytest.FixtureRequest, cassette: Cassette) -> dict[str, Any]:
-    from toolkit.core.errors import ConfigurationError
-    from toolkit.sharing.pytest_plugin.places import project_settings
-
-    choice = _choice(request.node)
-    live: dict[str, Any] = {}
-    if cassette.records:
-        live = dict(request.getfixturevalue("toolkit_live"))
-        if choice.credentials is not None:
-            live["credentials"] = choice.credentials
-        if not (choice.environment or live.get("environment") or hasattr(live.get("credentials"), "environment")):
-            raise ConfigurationError(
-                "To record, the session of a test needs an environment.",
-                'Name it, as in @pytest.mark.toolkit_cassette(environment="paper").',
-                about="environment",
-            )
-    live.setdefault("settings", project_settings(request.path))
-    return {**live, "environment": choice.environment or live.get("environment"), "cassette": cassette}
-
-
-def _closing(session: AsyncSession, test: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an async test that closes the connections of a session in the event loop that they belong to."""
-
-    @wraps(test)
-    async def run(*args: Any, **kwargs: Any) -> None:
-        try:
-            await test(*args, **kwargs)
-        finally:
-            await session.close()
-
-    return run
-
-
-def _close(session: AsyncSession) -> None:
-    """Close a session without an event loop, which takes none as long as there are no connections."""
-    closing = session.close()
-    with suppress(StopIteration, RuntimeError):
-        closing.send(None)
-    closing.close()
-
-
-def _choice(item: Any) -> Choice:
-    from toolkit.sharing.pytest_plugin.marks import choice_of
-
-    return choice_of(item.iter_markers("toolkit_cassette"))
-
-
-def _play(item: Any) -> Playing:
-    """Open the cassette of a test."""
-    from toolkit.sharing.pytest_plugin import places
-    from toolkit.sharing.pytest_plugin.playing import Playing
-
-    choice, settings = _choice(item), places.project_settings(item.path)
-    if choice.name is None:
-        path = _default_file(item)
-        places.refuse_shared(path, item.nodeid, _default_files(item.session))
-        if item.get_closest_marker("vcr") is not None:
-            _refuse_vcr(item)
-    else:
-        path = places.chosen_file(choice.name, item.path, settings)
-    return Playing(
-        path,
-        choice,
-        settings,
-        option=item.config.getoption("toolkit_record"),
-        allowed_hosts=tuple(item.config.getini("toolkit_allowed_hosts")),
-        is_needed=any(name in item._fixtureinfo.names_closure for name in _FIXTURES),  # noqa: SLF001 - as collected
-    )
-
-
-def _default_file(item: Any) -> Any:
-    from toolkit.sharing.pytest_plugin.places import default_file
-
-    own_class = getattr(item, "cls", None)
-    return default_file(item.path, item.name, own_class and own_class.__name__)
-
-
-def _default_files(session: pytest.Session) -> list[tuple[str, Any]]:
-    """Return node ID and default cassette of all tests that have one, computed once."""
-    if _DEFAULT_FILES not in session.stash:
-        session.stash[_DEFAULT_FILES] = [
-            (item.nodeid, _default_file(item))
-            for item in session.items
-            if any(name in getattr(item, "fixturenames", ()) for name in _FIXTURES)
-            and not any(mark.args or "name" in mark.kwargs for mark in item.iter_markers("toolkit_cassette"))
-        ]
-    return session.stash[_DEFAULT_FILES]
-
-
-def _refuse_vcr(item: pytest.Item) -> None:
-    """Refuse that pytest-recording and the toolkit record to one file: the former does not scrub it."""
-    from toolkit.core.errors import ConfigurationError
-
-    raise ConfigurationError(
-        f"{item.nodeid} has the marker vcr too, and both would use the same cassette.",
-        'Remove one of the markers, or name a cassette: @pytest.mark.toolkit_cassette("...").',
-        about="name",
-    )
-
-
-def _end(item: Any, playing: Playing) -> None:
-    """Check what is left to check, and finish the cassette."""
-    from toolkit.core.errors import CassetteError
-    from toolkit.sharing.pytest_plugin.places import failed_file
-
-    well, problem = item.stash[_OUTCOMES].get("call") == "passed", None
-    if well and item.stash[_CHECKED_LATE]:
-        try:
-            playing.check()
-        except CassetteError as error:
-            well, problem = False, str(error)
-    has_recorded = playing.has_recorded
-    try:
-        playing.end(well=well)
-    except (CassetteError, OSError) as error:
-        problem = problem or str(error)
-    notes = item.config.stash[NOTES]
-    if playing.kept is not None:
-        notes.kept.append(str(playing.kept))
-    elif has_recorded and playing.cassette is not None:
-        path = playing.cassette.path
-        notes.recorded.append(str(path))
-        notes.kept = [kept for kept in notes.kept if kept != str(failed_file(path))]  # of an earlier try
-    if problem is not None:
-        pytest.fail(problem, pytrace=False)
 
 
 @pytest.hookimpl(tryfirst=True)
