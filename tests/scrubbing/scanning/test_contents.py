@@ -81,6 +81,7 @@ HOLDERS = {
     "utf-32-be": (lambda: leak().decode().encode("utf-32-be"), 2, ""),
     "gzip": (lambda: gzip.compress(leak()), 2, "decompressed"),
     "two gzip": (lambda: gzip.compress(b"a\n") + gzip.compress(leak()), 3, "decompressed"),
+    "gzip before other data": (lambda: gzip.compress(leak()) + b"more", 2, "decompressed"),
     "bzip2": (lambda: bz2.compress(leak()), 2, "decompressed"),
     "xz": (lambda: lzma.compress(leak()), 2, "decompressed"),
     "lzma": (lambda: lzma.compress(leak(), lzma.FORMAT_ALONE), 2, "decompressed"),
@@ -97,7 +98,7 @@ HOLDERS = {
     "body in zlib": (lambda: cassette(zlib.compress(leak())), 6, "base64, zlib"),
     "body in deflate": (lambda: cassette(zlib.compress(leak() * 2)[2:-4]), 6, "base64, deflate"),
     "body of a picture": (lambda: cassette(png(tEXt=b"token\0" + fake().encode())), 6, "base64, text of a picture"),
-    "body of text": (lambda: cassette("é".encode() + leak()), 6, "base64"),
+    "body of text": (lambda: cassette("é".encode() + b"some text " * 20 + leak()), 6, "base64"),
     "JSON": (
         lambda: json.dumps({"a": base64.b64encode(gzip.compress(leak())).decode()}).encode(),
         1,
@@ -230,3 +231,14 @@ def test_texts_in_base64(tmp_path):
     lines = "".join(f"x:\n  y: '{base64.b64encode(text).decode()}'\n" for text in texts)
     findings, _ = found_in(tmp_path, lines.encode())
     assert findings == [(10, "base64", "secret field"), (16, "base64", "secret field")]
+
+
+def test_signed_tokens(tmp_path):
+    """A signed token is one finding, whatever its claims are."""
+    claims = (
+        base64.urlsafe_b64encode(json.dumps({"password": fake(), "client_secret": fake()}).encode())
+        .decode()
+        .rstrip("=")
+    )
+    head = base64.urlsafe_b64encode(b'{"alg":"HS256"}').decode().rstrip("=")
+    assert found_in(tmp_path, f"see {head}.{claims}.{fake()} there".encode())[0] == [(1, "", "signed token")]
