@@ -22,7 +22,7 @@ def check_rewritable(path: Path) -> None:
     if path.suffix == ".json":
         raise ConfigurationError(
             f"Cannot rewrite {path}: recordings are YAML, and this is JSON.",
-            f"Make a clean copy in YAML: toolkit cassettes import {path.name} {path.stem}",
+            f"Make a clean copy in YAML: toolkit cassettes import {path} {path.stem}",
             about="cassette",
         )
 
