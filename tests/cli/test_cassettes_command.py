@@ -144,6 +144,9 @@ def test_show(record, interaction, authorization):
     for output in (table, full, json.dumps(report)):
         assert secret not in output
         assert "\x1b[31m" not in output
+    record("raw", interaction(body=b"\x1b[31mred\xe2\x80\xae"))
+    assert "\n[31mred\n" in run("show", "raw", "1")
+    assert json.loads(run("show", "raw", "1", "--json"))[0]["response"]["body"] == "[31mred"
     run("show", "a", "3", status=2)
     run("show", "missing", status=2)
 

@@ -16,6 +16,7 @@ from toolkit.core.errors import AccessError, ConfigurationError
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import RecordedRequest
+from toolkit.scrubbing.rules.applying import AppliedRules
 from toolkit.scrubbing.rules.model import Rules
 from toolkit.scrubbing.scrubber import Scrubber
 
@@ -309,3 +310,12 @@ def test_placeholders_are_not_elements(interaction):
     result = scrubbed(interaction, xml, "application/xml", names=["nickname"])
     assert b"Ann" not in result
     assert b"Bob" not in result
+
+
+def test_fewer_pseudonyms():
+    """Rules without some pseudonyms share the stand-ins that were made, and all else."""
+    rules = AppliedRules(Rules(names=["pin"], pseudonyms=["owner", "email"], key=KEY), KnownSecrets())
+    fewer = rules.without_pseudonyms(["owner", "other"])
+    assert fewer.rules == Rules(names=["pin"], pseudonyms=["email"], key=KEY)
+    assert fewer.pseudonyms is rules.pseudonyms
+    assert rules.without_pseudonyms(["other", "owner"]) is fewer

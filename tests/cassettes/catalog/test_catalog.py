@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 import yaml
+from forgetting import forget_everything
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -341,3 +342,48 @@ def test_a_late_secret_leaves_stand_ins_alone(folder, interaction):
     after = contents.read((folder / "a.yaml").read_bytes(), source="").interaction(0)
     assert token not in after.response.body.decode()
     assert json.loads(after.response.body)["owner"] == json.loads(before.response.body)["owner"]
+
+
+def test_a_secret_that_a_later_interaction_shows(write, own, interaction):
+    """What one interaction names a secret is removed from those before it, and is not shown in any."""
+    token = secrets.token_urlsafe(30)
+    bodies = ({"note": f"x {token}"}, {"access_token": token})
+    file = write("a.yaml", *(interaction(f"/{n}", json.dumps(body).encode()) for n, body in enumerate(bodies)))
+    assert frames.scrub_cassette("a", settings=own)["number"].tolist() == [1, 2]
+    assert token.encode() not in file.read_bytes()
+
+
+def test_rules_without_effect_change_nothing(write, own, interaction, tmp_path):
+    """A rule of pseudonyms that names nothing in a recording does not make it unclean."""
+    file = write("a.yaml", interaction())
+    before = file.read_bytes()
+    ruled = Settings(project=tmp_path, scrubbing={"pseudonyms": ["owner"]})
+    assert frames.check_cassettes("a", settings=ruled).empty
+    assert frames.scrub_cassette("a", settings=ruled).empty
+    assert file.read_bytes() == before
+
+
+def write_clear_vcrpy(file, token):
+    """Write a cassette of stock vcrpy whose second request tells that a part of the first is a secret."""
+    headers = ({}, {"Authorization": [f"Bearer {token}"]})
+    response = {"body": {"string": "{}"}, "headers": {}, "status": {"code": 200, "message": "OK"}}
+    items = [
+        {"request": {"body": None, "headers": each, "method": "GET", "uri": uri}, "response": response}
+        for each, uri in zip(headers, (f"https://api.example/{token}", "https://api.example/b"), strict=True)
+    ]
+    file.write_text(yaml.dump({"interactions": items, "version": 1}))
+    return file
+
+
+def test_an_unscrubbed_recording_is_not_shown_in_clear(folder, own):
+    """Tables of a recording of stock vcrpy hold no secret, and what is left of it when it is pruned holds none."""
+    token = secrets.token_urlsafe(30)
+    file = write_clear_vcrpy(folder / "a.yaml", token)
+    other = write_vcrpy(folder / "b.yaml")
+    assert token not in frames.compare_cassettes("a", "b", settings=own).to_csv()
+    forget_everything()
+    assert token not in frames.prune_cassette("a", 1, dry_run=True, settings=own).to_csv()
+    frames.prune_cassette("a", 1, settings=own)
+    assert token.encode() not in file.read_bytes()
+    assert paths_left(file) == ["b"]
+    assert other.exists()
