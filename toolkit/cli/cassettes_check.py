@@ -57,8 +57,8 @@ def check(
     """
     with terminal.errors_exit_with(2):
         settings = Settings.load()
-        wanted: list[str | None] = [*(places or [None])]
-        paths = list(dict.fromkeys(path for place in wanted for path in cassettes_at(place, settings)))
+        wanted = [cassettes_at(place, settings) for place in places] if places else [cassettes_at(None, settings)]
+        paths = list(dict.fromkeys(path for several in wanted for path in several))
         missing = [path for path in paths if not path.is_file()]
         if missing:
             raise ConfigurationError(

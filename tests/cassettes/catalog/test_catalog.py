@@ -387,3 +387,11 @@ def test_an_unscrubbed_recording_is_not_shown_in_clear(folder, own):
     assert token.encode() not in file.read_bytes()
     assert paths_left(file) == ["b"]
     assert other.exists()
+
+
+def test_what_is_left_of_an_unscrubbed_recording_is_scrubbed(folder, own):
+    """Credentials that are replaced in their places only are replaced too when a recording of vcrpy is pruned."""
+    file = write_clear_vcrpy(folder / "a.yaml", "a")
+    file.write_text(file.read_text().replace("api.example/a", "api.example/a?password=hunter2"))
+    frames.prune_cassette("a", 2, settings=own)
+    assert paths_left(file) == ["a?password=%3CPASSWORD%3E"]
