@@ -78,6 +78,8 @@ SIGNATURES = {
     "Cassette.close": lambda self: ...,
     "Cassette.table": lambda self: ...,
     "scan": lambda paths, *, secrets=(): ...,
+    "import_cassette": lambda source, name, *, environment=None, only=(), secrets=(), replace=False: ...,
+    "drift": lambda cassette, session: ...,
     "publish": lambda notebook, to, *, overwrite=False, secrets=(): ...,
     "practice": lambda *, accounts=25: ...,
     "lend": lambda session, cluster: ...,

@@ -11,6 +11,8 @@ import pytest
 
 import toolkit as tk
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
+from toolkit.cassettes.catalog.reading import read_cassette
+from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.core.errors import ConfigurationError
 
 
@@ -80,8 +82,8 @@ def test_placeholders_are_never_sent(service, record, settings):
 
 def test_pseudonyms_are_never_sent(service, settings, make_credentials):
     """A call with a pseudonym of the recording in its path is listed and not sent."""
-    service.answer = lambda request: service.reply({"account_number": "AC-778899-17"})
-    rules = dataclasses.replace(settings, scrubbing={"pseudonyms": ["account_number"]})
+    service.answer = lambda request: service.reply({"account_number": "AC-778899-17", "level": 3})
+    rules = dataclasses.replace(settings, scrubbing={"pseudonyms": ["account_number"], "names": ["level"]})
     arguments = {"credentials": make_credentials("paper"), "settings": rules, "transport": service}
     with tk.Session(cassette="story", **arguments) as session:
         number = session.trading.get("/v2/account").json()["account_number"]
@@ -91,6 +93,19 @@ def test_pseudonyms_are_never_sent(service, settings, make_credentials):
     assert [call.url.path for call in service.calls] == ["/v2/account"]
     assert [(each.number, "pseudonym" in each.reason) for each in drift.not_repeated] == [(2, True)]
     assert number not in repr(drift.not_repeated)
+    assert drift.changes == ()  # what the rules replace is replaced in the new answer, too
+
+
+def test_streams_are_not_repeated(service, record, settings):
+    """A stream that the caller closed early is not asked for again: it may have no end."""
+    session = record(("GET", "/v1/a"))
+    path = settings.cassettes_folder / "story.yaml"
+    recorded = read_cassette(path).contents
+    early = recorded.interaction(1)._replace(ended_early=True)
+    path.write_bytes(HEADER + encode(recorded.interaction(0)) + encode(early))
+    drift = tk.drift("story", session)
+    assert service.calls == []
+    assert "stream of events" in drift.not_repeated[1].reason
 
 
 def test_own_headers_are_repeated(service, record, settings, make_credentials):
