@@ -28,8 +28,8 @@ def scan(paths: Paths, *, secrets: str | Secret | Iterable[str | Secret] = ()) -
     Findings that `[scan]` of `toolkit.toml` allows, or that are in its baseline, are left out.
 
     Args:
-        paths: files, and folders with everything below them except caches, installed packages and hidden folders. Hidden
-            files, checkpoints of notebooks and folders of settings such as `.github` are read.
+        paths: files, and folders with everything below them except caches, installed packages and hidden folders.
+            Hidden files, checkpoints of notebooks and folders of settings such as `.github` are read.
         secrets: texts to look for in every form.
 
     Returns:
