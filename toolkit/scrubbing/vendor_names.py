@@ -107,14 +107,14 @@ FIELDS: Final = {
     "PASSWORD": "password passwd passphrase new_password old_password current_password password_confirmation"
     " user_password db_password login_password root_password admin_password secretPassword master_password passcode"
     " plaintext_password passwordConfirm pwd userPassword smtp_password proxy_password dbpass userpass ftppass"
-    " mailpass smtppass j_password requirepass masterauth",
+    " mailpass smtppass j_password requirepass masterauth bindpw rootpw",
     "API_KEY": "api_key apikey subscription_key application_key app_key license_key"
     " service_role_key admin_api_key rest_api_key server_key write_key read_key writeKey"
     " serverKey primaryMasterKey primaryReadonlyMasterKey secondaryMasterKey secondaryReadonlyMasterKey",
     "API_KEY_ID": "api_key_id",
     "API_SECRET_KEY": "api_secret secret_key api_secret_key secret_access_key aws_secret_access_key app_secret"
     " shared_secret signing_secret webhook_secret SecretAccessKey consumerSecret secretKey encryption_key"
-    " signing_key",
+    " signing_key secret_key_base",
     "PRIVATE_KEY": "private_key privateKeyPem private_key_pem ssh_private_key rsa_private_key",
     "SECRET": "secret secret_value SecretString secretString SecretBinary totp_secret otp_secret"
     " account_key storage_account_key hmac_secret token_secret oauth_token_secret unseal_key stream_key rtmp_key",

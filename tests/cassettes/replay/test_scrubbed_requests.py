@@ -19,7 +19,7 @@ def test_forgotten_with_what_it_depends_on():
     scrubber = Scrubber(KnownSecrets())
     remembered = ScrubbedRequests(scrubber)
     for change in (
-        lambda: scrubber.known.add("ACCESS_TOKEN", Secret(f"Zx8Kq1{'Vw5Nt3Bs7Hd2Lm9'}")),
+        lambda: scrubber.known.add("ACCESS_TOKEN", Secret("obviously-fake-token-1")),
         lambda: scrubber.use_addresses({"broker": "https://api.example.com"}, "SVC"),
         lambda: scrubber.add_rules(tk.Rules(names=["nickname"])),
     ):

@@ -2,6 +2,7 @@
 
 `walking` goes through the places of a message: URI, headers, forms, parts (with `parts`) and text. `fields` reads the
 fields in text of any format. `shapes` recognizes credentials without a name and a sign: by themselves, or by what is
-around them, with `command_lines`, `logins`, `calls` of code and `loose_fields`; `shaped` is what it yields. Two walkers
-use them: `learning` notes strong values, which are secret from then on, and `in_place` replaces weak ones in requests.
+around them, with `command_lines`, `logins`, `calls` of code, `loose_fields` and `columns`; `shaped` is what it yields.
+Two walkers use them: `learning` notes strong values, which are secret from then on, and `in_place` replaces weak ones
+in requests.
 """

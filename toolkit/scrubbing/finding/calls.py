@@ -6,6 +6,7 @@ The arguments may stand in several lines, and the code in a notebook's JSON, whe
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
 from toolkit.core.patterns import compiled, matches_in
@@ -15,10 +16,12 @@ from toolkit.scrubbing.strength import Strength, grade
 _WHAT: Final = "credentials in a call"
 # Words of names of functions; each begins a pattern, and is searched for by itself.
 _WORDS: Final = tuple(
-    word.encode() for word in "key_pair keypair secret auth token credential password login key".split()
+    word.encode() for word in "key_pair keypair secret auth token credential password login connect fernet key".split()
 )
 _AFTER_WORD: Final = rb"[a-z_]{0,16}+(?:[ ]?=[ ]?)?\("
-_LONGEST_CALL: Final = 2_000  # characters of its arguments
+_FIRST_TEXT: Final = r"[^\"'()]{0,100}+[\"']"
+_LONGEST_CALL: Final = 600  # characters of its arguments
+_MOST_ARGUMENTS: Final = 6
 _LONGEST_NAME: Final = 60
 _ARGUMENT: Final = r"((?<![\w.])\w{1,40}+\s{0,8}+=\s{0,8}+)?\\{0,8}+[\"']([^\s\"'\\(){}\[\],;<>]{1,1024}+)\\{0,8}+[\"']"
 # Our own constructors by their names in small letters: the kinds of their arguments by position.
@@ -46,10 +49,12 @@ def _credentials_of(text: str, shadow: bytes, word: int, start: int) -> Iterator
     first = compiled(rb"[a-z0-9_]*\Z").search(shadow[max(0, word - _LONGEST_NAME) : word])
     callee = (first[0] if first else b"") + shadow[word:start]
     name = callee.rstrip(b"= (").replace(b"_", b"").decode()
+    if not compiled(_FIRST_TEXT).match(text, start):
+        return
     kinds = _OWN.get(name)
     end = text.find(")", start, start + _LONGEST_CALL)
     end = start + _LONGEST_CALL if end < 0 else end
-    for position, argument in enumerate(compiled(_ARGUMENT).finditer(text, start, end)):
+    for position, argument in enumerate(islice(compiled(_ARGUMENT).finditer(text, start, end), _MOST_ARGUMENTS)):
         if argument[1]:  # its name is beside it, and says what it is
             break
         if kinds is None:

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 
 from toolkit.core.patterns import compiled, matches_in
 from toolkit.scrubbing.finding.calls import arguments_of_calls
+from toolkit.scrubbing.finding.columns import columns_in
 from toolkit.scrubbing.finding.command_lines import arguments_in
 from toolkit.scrubbing.finding.logins import logins_in
 from toolkit.scrubbing.finding.loose_fields import loose_fields
@@ -72,6 +73,7 @@ def credentials_in(text: str) -> Iterator[ShapedCredential]:
     yield from logins_in(text)
     yield from arguments_of_calls(text, shadow)
     yield from loose_fields(text, shadow)
+    yield from columns_in(text, shadow)
 
 
 def _provider_keys(text: str) -> Iterator[ShapedCredential]:
@@ -130,7 +132,8 @@ def _passwords_of_urls(text: str) -> Iterator[ShapedCredential]:
     for match in matches_in(_USER_INFO, text, longest=_LONGEST):
         for group in (1, 2):
             value = unquote(match[group] or "")
-            if grade(value) is Strength.STRONG:
+            strength = grade(value)
+            if strength is Strength.STRONG or (group == 2 and strength is Strength.LOOKALIKE):
                 yield ShapedCredential(*match.span(group), "PASSWORD", "password in a URL", value)
 
 
