@@ -16,7 +16,7 @@ FORMATS: Final = (
         "-----BEGIN ",
         # Examples in prose and code have dots, brackets or braces in the place of the key.
         r"(?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----(?:\\{1,8}+[nr]|[\s\"',+#>-]){0,60}+"
-        r"(?:[A-Za-z0-9+/]{16}|Proc-Type:|DEK-Info:|Version:|Comment:)",
+        r"(?:[A-Za-z0-9+/]{6}|Proc-Type:|DEK-Info:|Version:|Comment:)",
         is_certain=False,
     ),
     Format(
