@@ -119,7 +119,7 @@ def _credentials_of(form: Format, pattern: re.Pattern[str], text: str) -> Iterat
 
 def _possible_starts(text: str) -> list[str]:
     """Return the first characters of formats with which words of a text begin, if the words are long enough."""
-    starts: set[str] = set()
+    starts: set[bytes] = set()
     certain, shadow = _certain_starts(), text.encode("ascii", "replace")
     for first in range(0, len(shadow), SLICE):  # each step blocks other threads
         part = shadow[max(0, first - _LONGEST) : first + SLICE]

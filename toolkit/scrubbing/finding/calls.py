@@ -58,7 +58,7 @@ def _credentials_of(text: str, shadow: bytes, word: int, start: int) -> Iterator
         if argument[1]:  # its name is beside it, and says what it is
             break
         if kinds is None:
-            kind = next(kind for part, kind in _KINDS if part in name)
+            kind = next((kind for part, kind in _KINDS if part in name), None)
             is_credential = grade(argument[2]) is Strength.STRONG
         else:
             kind = kinds[position] if position < len(kinds) else None
