@@ -20,7 +20,9 @@ from __future__ import annotations
 
 import gc
 import inspect
+import itertools
 import json
+import os
 import secrets
 from pathlib import Path
 
@@ -36,6 +38,7 @@ from toolkit.local.settings import Settings
 pytest_plugins = ["recordings"]
 
 HERE = Path(__file__).parent
+NUMBERS = itertools.count()  # of the folders that `caches` gives
 GATE_FOLDERS = [
     HERE / name
     for name in (
@@ -83,9 +86,10 @@ def pytest_ignore_collect(collection_path, config):
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects
 def pytest_collection_modifyitems(items):
     """Mark the tests of the gate's folders, so that `-m gate` selects them."""
-    for item in items:
-        if any(item.path.is_relative_to(folder) for folder in GATE_FOLDERS):
-            item.add_marker("gate")
+    for path, items_of_file in itertools.groupby(items, key=lambda item: item.path):
+        if any(path.is_relative_to(folder) for folder in GATE_FOLDERS):
+            for item in items_of_file:
+                item.add_marker("gate")
 
 
 def pytest_collection_finish():
@@ -101,12 +105,15 @@ def nothing_known():
 
 
 @pytest.fixture(autouse=True)
-def caches(tmp_path, monkeypatch):
-    """Give the test cache and configuration folders of its own, which processes that it starts use too."""
-    folder = tmp_path.with_name(f"{tmp_path.name}-caches")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path.with_name(f"{tmp_path.name}-config")))
-    return folder / "service-access-toolkit"
+def caches(tmp_path_factory):
+    """Give the test cache and configuration folders of its own, which processes that it starts use too.
+
+    They do not exist yet. No other fixture is needed for them, since thousands of tests need nothing else.
+    """
+    folder, number = tmp_path_factory.getbasetemp(), next(NUMBERS)
+    os.environ["XDG_CACHE_HOME"] = str(folder / f"caches-{number}")
+    os.environ["XDG_CONFIG_HOME"] = str(folder / f"config-{number}")
+    return folder / f"caches-{number}" / "service-access-toolkit"
 
 
 @pytest.fixture
