@@ -36,9 +36,9 @@ MODULE_NAMES = {dotted_name(path) for path in MODULES}
 
 
 @functools.cache
-def syntax_tree(path: Path) -> ast.Module:
-    """Return the parsed source of a module."""
-    return ast.parse(path.read_text(encoding="utf-8"))
+def nodes_of(path: Path) -> list[ast.AST]:
+    """Return what the source of a module consists of."""
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
 
 
 def room_of(path: Path) -> str:
@@ -46,16 +46,18 @@ def room_of(path: Path) -> str:
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
-def imported_modules(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the line and the dotted name of everything that a file imports, late imports included.
+@functools.cache
+def imported_modules(path: Path) -> list[tuple[int, str]]:
+    """Return the line and the dotted name of everything that a file imports, late imports included.
 
     Imports for type checkers count as well: an annotation that names a higher floor is a dependency.
     """
-    for node in ast.walk(syntax_tree(path)):
-        if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+    return [
+        (node.lineno, alias.name if isinstance(node, ast.Import) else f"{node.module}.{alias.name}")
+        for node in nodes_of(path)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    ]
 
 
 def test_every_room_has_a_floor() -> None:
@@ -91,11 +93,11 @@ def loaded_modules(path: Path) -> Iterator[str]:
     """Yield what a module imports when it runs: names of modules, and of what is taken from them."""
     for_type_checkers = {
         child
-        for node in ast.walk(syntax_tree(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
         for child in ast.walk(node)
     }
-    for node in ast.walk(syntax_tree(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.ImportFrom) and node not in for_type_checkers:
             full_names = {f"{node.module}.{alias.name}" for alias in node.names}
             submodules = full_names & MODULE_NAMES

@@ -18,6 +18,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from pathlib import Path
 
 import pytest
@@ -95,7 +96,8 @@ def test_the_tests_of_a_law_exist(law: int) -> None:
     assert not missing
 
 
+@functools.cache
 def defined_tests(file: Path) -> set[str]:
     """Return the names of the test functions in a file."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
-    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}

@@ -55,13 +55,12 @@ LONG = [
 ]
 
 
-@pytest.mark.parametrize("text", ORDINARY)
-def test_ordinary_patterns(text):
+def test_ordinary_patterns():
     """Patterns that people write are accepted, and match what they matched."""
-    example = ORDINARY[text]
-    matches = [match[0] for match in compile_linear(text).matches(f"; {example} ;")]
-    assert matches == [match[0] for match in re.finditer(text, f"; {example} ;")]
-    assert Rules(patterns=[text]).compiled.patterns
+    for text, example in ORDINARY.items():
+        matches = [match[0] for match in compile_linear(text).matches(f"; {example} ;")]
+        assert matches == [match[0] for match in re.finditer(text, f"; {example} ;")], text
+        assert Rules(patterns=[text]).compiled.patterns, text
 
 
 @pytest.mark.parametrize("text", LONG)
@@ -210,11 +209,11 @@ def test_steps(text, repeated, end):
     assert engine.steps <= 5 * cost.steps + 20
 
 
-@pytest.mark.parametrize("text", ORDINARY)
 @pytest.mark.parametrize(
     "repeated", ["account", "1", "a", 'a"', "1,", "a.", "token=", "<Account>", "BEGIN", " ", "1-", "\n"]
 )
-def test_hostile_text(text, repeated):
+def test_hostile_text(repeated):
     """No accepted pattern hangs on 20 kB of text that nearly matches."""
-    for _ in compile_linear(text).matches(repeated * (20_000 // len(repeated))):
-        pass
+    for text in ORDINARY:
+        for _ in compile_linear(text).matches(repeated * (20_000 // len(repeated))):
+            pass

@@ -161,22 +161,23 @@ def kinds(text):
     return [kind for _, kind in sorted(places_in(text.encode()))]
 
 
-@pytest.mark.parametrize(("kind", "template"), [(kind, each) for kind, group in WRITTEN.items() for each in group])
-def test_each_way_to_write_a_secret(kind, template):
+@pytest.mark.parametrize("kind", WRITTEN)
+def test_each_way_to_write_a_secret(kind):
     """A secret is found where people and programs write it, and an answer with the same text is recorded without it."""
-    secret = fake(34 if "webhooks" in template else 24)
-    text = template.format(*[secret] * template.count("{}"))
-    assert kinds(text) == [kind]
-    request = RecordedRequest("GET", "https://h.example/")
-    _, response, _ = Scrubber(KnownSecrets()).exchange(request, RecordedResponse(200, body=text.encode()))
-    assert secret not in response.body.decode()
+    for template in WRITTEN[kind]:
+        secret = fake(34 if "webhooks" in template else 24)
+        text = template.format(*[secret] * template.count("{}"))
+        assert kinds(text) == [kind], template
+        request = RecordedRequest("GET", "https://h.example/")
+        _, response, _ = Scrubber(KnownSecrets()).exchange(request, RecordedResponse(200, body=text.encode()))
+        assert secret not in response.body.decode(), template
 
 
-@pytest.mark.parametrize("template", [each for group in WRITTEN.values() for each in group])
 @pytest.mark.parametrize("word", ["changeme", "your-password", "<password>", "$PASSWORD", "required", "********"])
-def test_words_in_the_place_of_secrets(template, word):
+def test_words_in_the_place_of_secrets(word):
     """Stand-ins and words are no findings in any of these places."""
-    assert kinds(template.format(*[word] * template.count("{}"))) == []
+    for template in (each for group in WRITTEN.values() for each in group):
+        assert kinds(template.format(*[word] * template.count("{}"))) == [], template
 
 
 @pytest.mark.parametrize(("start", "more", "length", "alphabet"), PROVIDERS[:-1])

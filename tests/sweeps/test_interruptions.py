@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 from pyarrow import parquet
 
 import toolkit as tk
@@ -149,23 +153,20 @@ def left_by_a_crash(disk):
 
 
 @pytest.mark.parametrize("how", ["full", "killed"])
-def test_every_key_is_there_once_wherever_a_sweep_was_interrupted(how, sweep):
-    """The sweep fails at its first step, at its second, and so on; each time it is run again."""
-    number = 0
-    while True:
-        disk = DiskInMemory(number, how)
-        sweep.asked.clear()
-        try:
-            sweep(disk)
-        except (Killed, tk.SweepError):
-            pass
-        else:
-            break
-        first = len(sweep.asked)
-        for files in left_by_a_crash(disk):
-            again = DiskInMemory(files=files)
-            del sweep.asked[first:]
-            check(again, sweep(again))
-            assert len(sweep.asked) <= len(KEYS) + 2  # the key in flight, and the one before it
-        number += 1
-    assert number > 15
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_every_key_is_there_once_wherever_a_sweep_was_interrupted(how, sweep, data):
+    """The sweep fails at any of its steps, and is run again on whatever that left."""
+    undisturbed = DiskInMemory()
+    sweep(undisturbed)
+    assert undisturbed.steps > 15
+    disk = DiskInMemory(data.draw(st.integers(0, undisturbed.steps - 1), label="step"), how)
+    sweep.asked.clear()
+    with contextlib.suppress(Killed, tk.SweepError):
+        sweep(disk)
+    first = len(sweep.asked)
+    files = data.draw(st.sampled_from(left_by_a_crash(disk)), label="files")
+    again = DiskInMemory(files=files)
+    del sweep.asked[first:]
+    check(again, sweep(again))
+    assert len(sweep.asked) <= len(KEYS) + 2  # the key in flight, and the one before it

@@ -147,15 +147,15 @@ def refused(data, known):
 
 
 @pytest.mark.parametrize("kind", SECRETS)
-@pytest.mark.parametrize("code", CODES)
-def test_each_code(code, kind):
+def test_each_code(kind):
     """A secret of any kind is found in each code."""
-    rng = random.Random(f"{code} {kind}")  # noqa: S311
-    secret = SECRETS[kind](rng)
-    data = encoded(secret, [code], rng)
-    what = refused(data, known_with(secret))
-    assert "<API_KEY>" in what
-    assert secret not in what
+    for code in CODES:
+        rng = random.Random(f"{code} {kind}")  # noqa: S311
+        secret = SECRETS[kind](rng)
+        data = encoded(secret, [code], rng)
+        what = refused(data, known_with(secret))
+        assert "<API_KEY>" in what, code
+        assert secret not in what, code
 
 
 @given(st.sampled_from(sorted(SECRETS)), st.lists(st.sampled_from(sorted(CODES)), min_size=2, max_size=4), st.randoms())
