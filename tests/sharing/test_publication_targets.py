@@ -9,7 +9,7 @@ import pytest
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.sharing.publishing import companions, targets
-from toolkit.sharing.publishing.targets import Shape
+from toolkit.sharing.publishing.targets import TargetShape
 
 FILES = {
     "toolkit.toml": companions.settings_text("cassettes").encode(),
@@ -24,7 +24,7 @@ def names_below(folder):
 
 def test_shapes(tmp_path):
     """The suffix decides; a notebook alone would lack its recordings."""
-    assert [targets.shape_of(tmp_path / name) for name in ("a", "a.zip", "A.HTML")] == list(Shape)
+    assert [targets.shape_of(tmp_path / name) for name in ("a", "a.zip", "A.HTML")] == list(TargetShape)
     with pytest.raises(ConfigurationError, match="cannot be a single notebook"):
         targets.shape_of(tmp_path / "a.ipynb")
 
@@ -43,19 +43,19 @@ def test_a_folder_is_replaced_only_if_it_was_published(tmp_path):
     target = tmp_path / "copy"
     targets.write_folder(target, {**FILES, "cassettes/old.yaml": b""})
     with pytest.raises(ConfigurationError, match="exists already"):
-        targets.check_target(target, Shape.FOLDER, overwrite=False)
-    targets.check_target(target, Shape.FOLDER, overwrite=True)
+        targets.check_target(target, TargetShape.FOLDER, overwrite=False)
+    targets.check_target(target, TargetShape.FOLDER, overwrite=True)
     targets.write_folder(target, FILES)
     assert names_below(target) == sorted(FILES)
     (target / "thesis.doc").touch()
     with pytest.raises(ConfigurationError, match=r"thesis\.doc"):
-        targets.check_target(target, Shape.FOLDER, overwrite=True)
+        targets.check_target(target, TargetShape.FOLDER, overwrite=True)
     with pytest.raises(ConfigurationError, match="not a published folder"):
-        targets.check_target(tmp_path, Shape.FOLDER, overwrite=True)
+        targets.check_target(tmp_path, TargetShape.FOLDER, overwrite=True)
     with pytest.raises(ConfigurationError, match="not a file to replace"):
-        targets.check_target(target, Shape.ARCHIVE, overwrite=True)
+        targets.check_target(target, TargetShape.ARCHIVE, overwrite=True)
     with pytest.raises(ConfigurationError, match="There is no folder"):
-        targets.check_target(tmp_path / "no" / "where", Shape.FOLDER, overwrite=True)
+        targets.check_target(tmp_path / "no" / "where", TargetShape.FOLDER, overwrite=True)
 
 
 def test_nothing_is_left_if_a_folder_cannot_be_written(tmp_path):
@@ -82,8 +82,8 @@ def test_requirements_name_what_the_notebook_imports():
 
 def test_readme_has_one_command():
     """The README names the notebook, its recordings, and one command that runs it."""
-    contents = companions.Contents("notebooks/a.ipynb", ("cassettes/a.yaml",), ("live",), 1)
+    contents = companions.CopiedContents("notebooks/a.ipynb", ("cassettes/a.yaml",), ("live",), 1)
     text = companions.readme_text(contents)
     assert text.count(companions.run_command("notebooks/a.ipynb")) == 1
     assert "1 value of the recordings, such as personal data, has a stand-in" in text
-    assert "No values were replaced" in companions.readme_text(companions.Contents("a.ipynb", (), (), 0))
+    assert "No values were replaced" in companions.readme_text(companions.CopiedContents("a.ipynb", (), (), 0))

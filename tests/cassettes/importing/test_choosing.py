@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.cassettes.importing.choosing import Choice
+from toolkit.cassettes.importing.choosing import EntryChoice
 from toolkit.core.errors import ConfigurationError
 
 
@@ -32,25 +32,25 @@ from toolkit.core.errors import ConfigurationError
 )
 def test_examples(pattern, uri, is_chosen):
     """A pattern without a slash names hosts; one with a slash names hosts and paths; the query does not matter."""
-    assert Choice(pattern).has(uri) is is_chosen
-    assert Choice(["nothing", pattern]).has(uri) is is_chosen
+    assert EntryChoice(pattern).has(uri) is is_chosen
+    assert EntryChoice(["nothing", pattern]).has(uri) is is_chosen
 
 
 def test_without_patterns():
     """Without patterns every request is chosen."""
-    assert Choice(()).has("anything")
+    assert EntryChoice(()).has("anything")
 
 
 @given(st.text("ab*", max_size=8), st.text("ab", max_size=8))
 def test_stars_stand_for_any_text(pattern, path):
     """A path matches as a regular expression with `.*` for each star says."""
     expected = re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), path) is not None
-    assert Choice(f"h/{pattern}").has(f"https://h/{path}") is expected
+    assert EntryChoice(f"h/{pattern}").has(f"https://h/{path}") is expected
 
 
 @pytest.mark.parametrize("pattern", ["", " ", "a" * 300, "*" * 20, "https://", 3])
 def test_refused(pattern):
     """A pattern that names nothing is an error."""
     with pytest.raises(ConfigurationError) as caught:
-        Choice([pattern])
+        EntryChoice([pattern])
     assert caught.value.about == "only"

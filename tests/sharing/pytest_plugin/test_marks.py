@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.sharing.pytest_plugin.marks import Choice, choice_of
+from toolkit.sharing.pytest_plugin.marks import CassetteChoice, choice_of
 
 
 def mark(*args, **kwargs):
@@ -15,13 +15,13 @@ def mark(*args, **kwargs):
 
 def test_no_marker():
     """Without a marker the cassette is named after the test, and strict."""
-    assert choice_of([]) == Choice()
+    assert choice_of([]) == CassetteChoice()
 
 
 def test_closest_wins():
     """A closer marker wins, argument by argument."""
     marks = [mark("tour", mode="all"), mark("other", environment="paper"), mark(mode="none", strict=False)]
-    assert choice_of(marks) == Choice("tour", "paper", mode="all", strict=False)
+    assert choice_of(marks) == CassetteChoice("tour", "paper", mode="all", strict=False)
 
 
 def test_one_host():

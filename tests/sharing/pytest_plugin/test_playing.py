@@ -12,7 +12,7 @@ from toolkit.core.errors import CassetteError, CassetteMiss, NetworkBlocked, Sec
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.scanning import Finding, FindingList, ScanReport
 from toolkit.sharing.pytest_plugin import playing as playing_module
-from toolkit.sharing.pytest_plugin.marks import Choice
+from toolkit.sharing.pytest_plugin.marks import CassetteChoice
 from toolkit.sharing.pytest_plugin.playing import Playing, mode_in_force
 
 
@@ -23,7 +23,7 @@ def play(tmp_path):
 
     def play(*calls, option=None, fails=False, number=1, settings=None, **choices):
         project = settings or Settings(project=tmp_path)
-        playing = Playing(path, Choice(**choices), project, option=option)
+        playing = Playing(path, CassetteChoice(**choices), project, option=option)
         well = not fails
         try:
             answers = httpx.MockTransport(lambda _: httpx.Response(200, text=str(number)))
@@ -143,7 +143,9 @@ def test_network(play, tmp_path):
         address = server.getsockname()
 
         def connect(path, option=None, **choices):
-            playing = Playing(path, Choice(**choices), Settings(project=tmp_path), option=option, is_needed=False)
+            playing = Playing(
+                path, CassetteChoice(**choices), Settings(project=tmp_path), option=option, is_needed=False
+            )
             try:
                 socket.create_connection(address).close()
             finally:

@@ -14,7 +14,7 @@ _STARS: Final = re.compile(r"\*+")
 _PATIENCE: Final = 10  # stars in a pattern
 
 
-class Choice:
+class EntryChoice:
     """Patterns, of which a request must match one; without patterns every request is chosen.
 
     `api.example.com` chooses a host and `*.example.com` several; `api.example.com/v1/*` chooses paths, where `*`

@@ -43,7 +43,7 @@ class Entry(NamedTuple):
     hints: tuple[RecordedRequest, ...] = ()
 
 
-class Call(NamedTuple):
+class EntryCall(NamedTuple):
     """The fields of one exchange in a file.
 
     Attributes:
@@ -59,10 +59,10 @@ class Call(NamedTuple):
 
 def read_entries(
     items: Iterable[Any],
-    read: Callable[[Call], Interaction],
+    read: Callable[[EntryCall], Interaction],
     *,
     uri_name: str = "uri",
-    hints: Callable[[Call], Iterator[RecordedRequest]] | None = None,
+    hints: Callable[[EntryCall], Iterator[RecordedRequest]] | None = None,
 ) -> Iterator[Entry]:
     """Yield an entry for each item of a file.
 
@@ -77,7 +77,7 @@ def read_entries(
         request = fields.get("request") if isinstance(fields, Mapping) else None
         request = request if isinstance(request, Mapping) else {}
         method = str(request.get("method") or "").lstrip(":").upper()  # Ruby writes a symbol as :get
-        call = Call(fields, method, str(request.get(uri_name) or ""))
+        call = EntryCall(fields, method, str(request.get(uri_name) or ""))
         reason = _MISSHAPEN
         interaction: Interaction | None = None
         gathered: list[RecordedRequest] = []

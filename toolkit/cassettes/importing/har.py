@@ -15,8 +15,8 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 from toolkit.cassettes.format.interactions import Interaction, is_uri
 from toolkit.cassettes.importing.bodies import base64_bytes, fitting, may_be_empty, text_bytes, value_of
 from toolkit.cassettes.importing.entries import (
-    Call,
     Entry,
+    EntryCall,
     Unimportable,
     duration,
     header_list,
@@ -52,7 +52,7 @@ def entries(value: Any) -> Iterator[Entry]:
     return read_entries(value["log"]["entries"], _read, uri_name="url", hints=_hints)
 
 
-def _read(call: Call) -> Interaction:
+def _read(call: EntryCall) -> Interaction:
     fields, method = call.fields, call.method
     request, response = fields["request"], fields["response"]
     parts, status = urlsplit(call.uri), _status(response)
@@ -155,7 +155,7 @@ def _started(text: Any) -> datetime | None:
         return None
 
 
-def _hints(call: Call) -> Iterator[RecordedRequest]:
+def _hints(call: EntryCall) -> Iterator[RecordedRequest]:
     """Yield messages with what an entry repeats or adds: headers, cookies, parameters, and related URLs."""
     fields, request = call.fields, call.fields["request"]
     yield RecordedRequest(call.method, call.uri, _headers(request))

@@ -11,7 +11,7 @@ from toolkit.cassettes.catalog.rescrubbing import todays_scrubber
 from toolkit.cassettes.catalog.rewriting import rewrite
 from toolkit.cassettes.importing import source_files
 from toolkit.cassettes.importing.callers import Callers
-from toolkit.cassettes.importing.choosing import Choice
+from toolkit.cassettes.importing.choosing import EntryChoice
 from toolkit.cassettes.importing.cleaning import cleaned
 from toolkit.cassettes.importing.entries import Entry
 from toolkit.cassettes.importing.report import ImportReport, LeftOut
@@ -64,7 +64,7 @@ def import_cassette(
     """
     settings = as_settings(settings)
     called = _environment(environment)
-    choice = Choice(only)
+    choice = EntryChoice(only)
     path = _target(name, source, replace=replace, settings=settings)
     file = source_files.read(source)
     entries = list(file.entries)

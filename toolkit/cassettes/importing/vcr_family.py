@@ -22,8 +22,8 @@ from toolkit.cassettes.importing.bodies import (
     value_of,
 )
 from toolkit.cassettes.importing.entries import (
-    Call,
     Entry,
+    EntryCall,
     Unimportable,
     header_list,
     http_version,
@@ -39,7 +39,7 @@ def entries(value: Mapping[str, Any]) -> Iterator[Entry]:
     return read_entries(value["http_interactions"], _read)
 
 
-def _read(call: Call) -> Interaction:
+def _read(call: EntryCall) -> Interaction:
     request, response = call.fields["request"], call.fields["response"]
     sent, headers = _headers(request.get("headers")), _headers(response.get("headers"))
     received = tuple((name, text) for name, text in headers if not _is_status_line(name, text))

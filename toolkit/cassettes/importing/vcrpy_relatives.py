@@ -12,8 +12,8 @@ from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.format.interactions import Interaction, checked_status
 from toolkit.cassettes.importing.bodies import fitting, plain_bytes, value_of
 from toolkit.cassettes.importing.entries import (
-    Call,
     Entry,
+    EntryCall,
     duration,
     header_list,
     http_version,
@@ -53,7 +53,7 @@ def go_entries(value: Mapping[str, Any]) -> Iterator[Entry]:
     return read_entries(value["interactions"], _of_go, uri_name="url")
 
 
-def _of_pydantic_ai(call: Call) -> Interaction:
+def _of_pydantic_ai(call: EntryCall) -> Interaction:
     """Return an interaction with JSON in place of its parsed bodies, as vcrpy would hold it."""
     request, response = dict(call.fields["request"]), dict(call.fields["response"])
     for message in (request, response):
@@ -74,7 +74,7 @@ def _json_text(value: Any) -> str:
     raise TypeError
 
 
-def _of_go(call: Call) -> Interaction:
+def _of_go(call: EntryCall) -> Interaction:
     request, response = call.fields["request"], call.fields["response"]
     status = checked_status(response["code"])
     _, _, reason = str(response.get("status") or "").partition(" ")

@@ -18,9 +18,9 @@ from toolkit.scrubbing.gate import decoders
 from toolkit.scrubbing.gate.budget import ATTEMPT, Budget, TooMuchError
 from toolkit.scrubbing.gate.compression import headerless_opened
 from toolkit.scrubbing.scanning import archives
-from toolkit.scrubbing.scanning.decompression import Decompress, Pieces, Readable, decompressor_of, pieces_of
+from toolkit.scrubbing.scanning.decompression import CountedStream, Decompress, Readable, decompressor_of, pieces_of
 from toolkit.scrubbing.scanning.embedded import Embedded, embedded_in, shortened
-from toolkit.scrubbing.scanning.file_text import FileText, Place, own_lines
+from toolkit.scrubbing.scanning.file_text import FileText, TextPlace, own_lines
 from toolkit.scrubbing.scanning.json_lines import Path, lines_of_values
 from toolkit.scrubbing.scanning.notebook_texts import NotebookText, is_notebook, texts_of_notebook
 from toolkit.scrubbing.scanning.pictures import PNG, texts_of_png
@@ -63,7 +63,7 @@ class Opener:
     def texts_in(self, stream: Readable) -> Iterator[FileText]:
         """Yield every text in the file."""
         try:
-            yield from self._opened(stream, Place(own_lines), 0)
+            yield from self._opened(stream, TextPlace(own_lines), 0)
         except TooMuchError:
             self._note(_TOO_MUCH)
 
@@ -71,14 +71,14 @@ class Opener:
         if reason and reason not in self.notes:
             self.notes.append(reason)
 
-    def _opened(self, stream: Readable, place: Place, depth: int) -> Iterator[FileText]:
+    def _opened(self, stream: Readable, place: TextPlace, depth: int) -> Iterator[FileText]:
         if depth > _DEEPEST:
             self._note(_TOO_MUCH)
             return
         head = stream.read(_HEAD)
         decompress = decompressor_of(head)
         if decompress is not None:
-            yield from self._decompressed(decompress, Pieces(pieces_of(stream, head)), place, depth)
+            yield from self._decompressed(decompress, CountedStream(pieces_of(stream, head)), place, depth)
         elif archives.is_zip(head):
             file = archives.as_file(head, stream, _LARGEST)
             if file is None:
@@ -89,34 +89,36 @@ class Opener:
                 self._note("it is a zip archive that is broken or ends early")
                 yield from self._binary(file, place, depth)
         elif archives.is_tar(head):
-            yield from self._members(archives.tar_members(Pieces(pieces_of(stream, head))), place, depth)
+            yield from self._members(archives.tar_members(CountedStream(pieces_of(stream, head))), place, depth)
         elif head.startswith(PNG):
             yield from self._picture(head + stream.read(_LARGEST), place, depth)
         else:
             yield from self._read(head, stream, place, depth)
 
-    def _decompressed(self, decompress: Decompress, packed: Pieces, place: Place, depth: int) -> Iterator[FileText]:
+    def _decompressed(
+        self, decompress: Decompress, packed: CountedStream, place: TextPlace, depth: int
+    ) -> Iterator[FileText]:
         self._budget.spend(ATTEMPT)
-        pieces = Pieces(decompress(pieces_of(packed)), self._budget)
+        pieces = CountedStream(decompress(pieces_of(packed)), self._budget)
         yield from self._opened(pieces, place.inside("decompressed"), depth + 1)
         self._note(pieces.problem)
 
-    def _members(self, members: Iterator[archives.Member | str], place: Place, depth: int) -> Iterator[FileText]:
+    def _members(self, members: Iterator[archives.Member | str], place: TextPlace, depth: int) -> Iterator[FileText]:
         for member in members:
             if isinstance(member, str):
                 self._note(member)
                 continue
             self._budget.spend(ATTEMPT)
-            content = Pieces(pieces_of(member.stream), self._budget)
+            content = CountedStream(pieces_of(member.stream), self._budget)
             yield from self._opened(content, place.inside(member.name), depth + 1)
             self._note(content.problem)
 
-    def _picture(self, data: bytes, place: Place, depth: int) -> Iterator[FileText]:
+    def _picture(self, data: bytes, place: TextPlace, depth: int) -> Iterator[FileText]:
         text = b"\n".join(texts_of_png(data, self._budget))
         yield from self._opened(io.BytesIO(text), place.inside("text of a picture"), depth + 1)
 
-    def _read(self, head: bytes, stream: Readable, place: Place, depth: int) -> Iterator[FileText]:
-        whole = Pieces(pieces_of(stream, head))
+    def _read(self, head: bytes, stream: Readable, place: TextPlace, depth: int) -> Iterator[FileText]:
+        whole = CountedStream(pieces_of(stream, head))
         encoding = encoding_of(head)
         if encoding is None:
             yield from self._binary(whole, place, depth)
@@ -128,7 +130,7 @@ class Opener:
             if parts is not None:
                 yield from self._notebook(text, parts, place, depth)
                 return
-            whole = Pieces(pieces_of(whole, data))
+            whole = CountedStream(pieces_of(whole, data))
         for part in slices_of(whole, encoding):
             if part.text.count(_UNREADABLE) * _TOO_MANY > len(part.text):  # binary data after a head of text
                 runs = _printable_runs(part.text.encode("utf-8", "surrogatepass"))
@@ -137,7 +139,7 @@ class Opener:
             else:
                 yield from self._text(part, _shifted(place, part.line - 1), depth)
 
-    def _text(self, part: Slice, place: Place, depth: int) -> Iterator[FileText]:
+    def _text(self, part: Slice, place: TextPlace, depth: int) -> Iterator[FileText]:
         """Yield a text, and what it holds in base64."""
         if "\x1b" in part.text:  # colours stand between a name and its value
             part = part._replace(text=_COLOUR.sub("", part.text))
@@ -160,23 +162,23 @@ class Opener:
         if texts and depth < _DEEPEST:
             yield from self._text(_joined(texts), place.inside("base64", _lines_of(texts, place)), depth + 1)
 
-    def _embedded(self, run: Embedded, place: Place, depth: int) -> Iterator[FileText]:
+    def _embedded(self, run: Embedded, place: TextPlace, depth: int) -> Iterator[FileText]:
         for text in self._opened(io.BytesIO(run.data), place, depth + 1):
             yield text._replace(place=text.place._replace(lines=place.lines))
         if run.is_marked and encoding_of(run.data[:_HEAD]) is None:
             for name, content in headerless_opened(run.data, self._budget):
                 yield from self._opened(io.BytesIO(content), place.inside(name, place.lines), depth + 1)
 
-    def _notebook(self, text: str, parts: list[NotebookText], place: Place, depth: int) -> Iterator[FileText]:
+    def _notebook(self, text: str, parts: list[NotebookText], place: TextPlace, depth: int) -> Iterator[FileText]:
         lines = cache(lambda: lines_of_values(text))
         for part in parts:
-            inner = Place(_located(part, lines, place), part.cell, ", ".join(filter(None, (place.part, part.part))))
+            inner = TextPlace(_located(part, lines, place), part.cell, ", ".join(filter(None, (place.part, part.part))))
             if part.is_secret:
                 yield FileText(part.text, inner, secret_kind=_FIELD)
             else:
                 yield from self._text(Slice("", part.text, "", 1), inner, depth)
 
-    def _binary(self, whole: Readable, place: Place, depth: int) -> Iterator[FileText]:
+    def _binary(self, whole: Readable, place: TextPlace, depth: int) -> Iterator[FileText]:
         """Yield the printable runs of other data, and what it holds that is compressed."""
         place = place._replace(lines=_fixed(place, 1))
         data = whole.read(_LARGEST_BINARY + 1)
@@ -196,11 +198,11 @@ class Opener:
             self._note(_TOO_MUCH)
 
 
-def _shifted(place: Place, lines: int) -> Place:
+def _shifted(place: TextPlace, lines: int) -> TextPlace:
     return place._replace(lines=lambda line: place.lines(line + lines)) if lines else place
 
 
-def _fixed(place: Place, line: int) -> Callable[[int], int]:
+def _fixed(place: TextPlace, line: int) -> Callable[[int], int]:
     return lambda _: place.lines(line)
 
 
@@ -208,13 +210,13 @@ def _joined(texts: list[tuple[int, str]]) -> Slice:
     return Slice("", "\n\n".join(text for _, text in texts), "", 1)
 
 
-def _lines_of(texts: list[tuple[int, str]], place: Place) -> Callable[[int], int]:
+def _lines_of(texts: list[tuple[int, str]], place: TextPlace) -> Callable[[int], int]:
     """Return what gives the line of the file for each line of texts that are joined, each given with its line."""
     starts = list(accumulate((text.count("\n") + 2 for _, text in texts), initial=1))
     return lambda line: place.lines(texts[min(bisect_right(starts, line), len(texts)) - 1][0])
 
 
-def _located(part: NotebookText, lines: Callable[[], dict[Path, int]], place: Place) -> Callable[[int], int]:
+def _located(part: NotebookText, lines: Callable[[], dict[Path, int]], place: TextPlace) -> Callable[[int], int]:
     """Return what gives the line of the file for each line of a notebook's text."""
 
     def line_of(line: int) -> int:

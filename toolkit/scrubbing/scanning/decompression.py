@@ -42,7 +42,7 @@ class BrokenStream(Exception):
     """Compressed data cannot be read; says why."""
 
 
-class Pieces:
+class CountedStream:
     """The bytes of some pieces as a stream, counted in a budget if there is one.
 
     Attributes:

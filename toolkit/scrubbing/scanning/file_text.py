@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 _LONGEST_PART: Final = 300  # characters of the words for a place
 
 
-class Place(NamedTuple):
+class TextPlace(NamedTuple):
     """Where a text stands in a file.
 
     Attributes:
@@ -21,7 +21,7 @@ class Place(NamedTuple):
     cell: int | None = None
     part: str = ""
 
-    def inside(self, part: str, lines: Callable[[int], int] | None = None) -> Place:
+    def inside(self, part: str, lines: Callable[[int], int] | None = None) -> TextPlace:
         """Return the place of something that is found here.
 
         Args:
@@ -30,7 +30,7 @@ class Place(NamedTuple):
         """
         words = ", ".join(filter(None, (self.part, part)))[:_LONGEST_PART]
         # The name of an archive's member may be any bytes.
-        return Place(lines or own_lines, self.cell, words.encode("utf-8", "replace").decode())
+        return TextPlace(lines or own_lines, self.cell, words.encode("utf-8", "replace").decode())
 
 
 class FileText(NamedTuple):
@@ -45,7 +45,7 @@ class FileText(NamedTuple):
     """
 
     text: str
-    place: Place
+    place: TextPlace
     raw: str | bytes | None = None
     start: int = 0
     end: int = 1 << 62

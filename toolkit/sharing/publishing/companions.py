@@ -33,7 +33,7 @@ _PINNED: Final = (
 
 
 @dataclass(frozen=True)
-class Contents:
+class CopiedContents:
     """What a publication holds, for its README.
 
     Attributes:
@@ -68,7 +68,7 @@ def requirements(sources: Iterable[str], pinned: Mapping[str, str] | None = None
     return "\n".join([f"{_TOOLKIT}[lab]=={_version(_TOOLKIT)}", *lines]) + "\n"
 
 
-def readme_text(contents: Contents) -> str:
+def readme_text(contents: CopiedContents) -> str:
     """Return the README, with the one command that runs the notebook."""
     name = contents.notebook.rpartition("/")[2].removesuffix(".ipynb")
     recordings = "\n".join(f"- `{cassette}`" for cassette in contents.cassettes)

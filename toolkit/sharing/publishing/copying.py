@@ -89,7 +89,7 @@ class Copier:
             for cassette, items in zip(cassettes, recorded, strict=True)
         }
         environments = _environments(each for items in recorded for each in items)
-        contents = companions.Contents(named(place), tuple(sorted(files)), environments, len(replaced))
+        contents = companions.CopiedContents(named(place), tuple(sorted(files)), environments, len(replaced))
         files |= {
             contents.notebook: as_bytes(notebook),
             SETTINGS_FILE: companions.settings_text(named(self._cassettes_folder())).encode(),

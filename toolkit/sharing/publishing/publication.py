@@ -12,7 +12,7 @@ from toolkit.core.words import count_text
 
 
 @dataclass(frozen=True)
-class Publication:
+class PublishedCopy:
     """A copy of a notebook to give away.
 
     Attributes:
@@ -36,7 +36,9 @@ class Publication:
 
     def __repr__(self) -> str:
         facts = f"{count_text(len(self.sizes), 'file')}, {count_text(self.replaced, 'value')} replaced"
-        return printable("\n".join([f"<Publication {self.path}: {facts}>", *(f"Note: {note}" for note in self.notes)]))
+        return printable(
+            "\n".join([f"<PublishedCopy {self.path}: {facts}>", *(f"Note: {note}" for note in self.notes)])
+        )
 
     def _repr_html_(self) -> str:
         rows = [("where", code(str(self.path)))]

@@ -20,8 +20,8 @@ from toolkit.scrubbing.known import KnownSecrets
 from toolkit.sharing.publishing import checking, companions, copied_cassettes, targets
 from toolkit.sharing.publishing.copied_cassettes import PlayedCassette
 from toolkit.sharing.publishing.copying import Copier, Copy
-from toolkit.sharing.publishing.publication import Publication
-from toolkit.sharing.publishing.targets import Shape
+from toolkit.sharing.publishing.publication import PublishedCopy
+from toolkit.sharing.publishing.targets import TargetShape
 from toolkit.verification import Verdict, verify
 from toolkit.verification.notebook_files import SUFFIX, NotANotebook, StoredNotebook, parse_notebook, read_notebook
 from toolkit.verification.run_notebook import need_kernels
@@ -39,7 +39,7 @@ def publish(
     secrets: str | Secret | Iterable[str | Secret] = (),
     timeout: float = TIMEOUT,
     watch: Callable[[str], None] = lambda _: None,
-) -> Publication:
+) -> PublishedCopy:
     """Make a copy of a notebook to give away, with the recordings that it plays.
 
     The notebook runs offline, in fresh kernels without your variables and folders. The rules in `[scrubbing]` of
@@ -69,7 +69,7 @@ def publish(
     shape = targets.shape_of(target)
     targets.check_target(target, shape, overwrite=overwrite)
     need_kernels()
-    if shape is Shape.PAGE:
+    if shape is TargetShape.PAGE:
         from toolkit.sharing.publishing.page import need_converter
 
         need_converter()
@@ -100,7 +100,7 @@ class _Publishing:
         self._known.add_texts(secrets)
         _learn_credentials(self._settings)
 
-    def publish(self, target: Path, shape: Shape) -> Publication:
+    def publish(self, target: Path, shape: TargetShape) -> PublishedCopy:
         self._watch("Running the notebook offline")
         cassettes = self._played()
         self._refuse_real_accounts(cassettes)
@@ -120,14 +120,16 @@ class _Publishing:
             given = Path(folder).resolve() / "given"
             targets.write_files(given, files)
             checking.check_with_scan(given)
-        if shape is Shape.FOLDER:
+        if shape is TargetShape.FOLDER:
             targets.write_folder(target, files)
         else:
-            data = targets.archive_of(files, target.stem) if shape is Shape.ARCHIVE else next(iter(files.values()))
+            data = (
+                targets.archive_of(files, target.stem) if shape is TargetShape.ARCHIVE else next(iter(files.values()))
+            )
             targets.write_file(target, data)
-        command = "" if shape is Shape.PAGE else companions.run_command(copy.notebook)
+        command = "" if shape is TargetShape.PAGE else companions.run_command(copy.notebook)
         sizes = {name: len(files[name]) for name in sorted(files)}
-        return Publication(target, sizes, copy.environments, copy.replaced, copy.notes, command)
+        return PublishedCopy(target, sizes, copy.environments, copy.replaced, copy.notes, command)
 
     def _played(self) -> list[PlayedCassette]:
         """Run the notebook, and return the cassettes that it plays.
@@ -204,8 +206,8 @@ class _Publishing:
                 about="notebook",
             )
 
-    def _given_away(self, copy: Copy, shape: Shape, target: Path) -> dict[str, bytes]:
-        if shape is not Shape.PAGE:
+    def _given_away(self, copy: Copy, shape: TargetShape, target: Path) -> dict[str, bytes]:
+        if shape is not TargetShape.PAGE:
             return copy.files
         from toolkit.sharing.publishing.page import page_of
 

@@ -23,7 +23,7 @@ _OUR_SUFFIXES: Final = (".ipynb", ".yaml", ".yml", ".json")
 _CHECKPOINTS: Final = ".ipynb_checkpoints"
 
 
-class Shape(Enum):
+class TargetShape(Enum):
     """What a publication is to be."""
 
     FOLDER = "folder"
@@ -31,7 +31,7 @@ class Shape(Enum):
     PAGE = "page"
 
 
-def shape_of(target: Path) -> Shape:
+def shape_of(target: Path) -> TargetShape:
     """Return what the name of a target asks for.
 
     Raises:
@@ -44,10 +44,12 @@ def shape_of(target: Path) -> Shape:
             "Name a folder, a file that ends in .zip, or a page that ends in .html.",
             about="to",
         )
-    return {".zip": Shape.ARCHIVE, ".html": Shape.PAGE, ".htm": Shape.PAGE}.get(suffix, Shape.FOLDER)
+    return {".zip": TargetShape.ARCHIVE, ".html": TargetShape.PAGE, ".htm": TargetShape.PAGE}.get(
+        suffix, TargetShape.FOLDER
+    )
 
 
-def check_target(target: Path, shape: Shape, *, overwrite: bool) -> None:
+def check_target(target: Path, shape: TargetShape, *, overwrite: bool) -> None:
     """Refuse a target that exists or cannot be written.
 
     Raises:
@@ -64,7 +66,7 @@ def check_target(target: Path, shape: Shape, *, overwrite: bool) -> None:
             "Choose another name, or add --overwrite (in Python overwrite=True).",
             about="to",
         )
-    if shape is Shape.FOLDER:
+    if shape is TargetShape.FOLDER:
         stranger = _stranger_in(target)
         if stranger is not None:
             raise ConfigurationError(

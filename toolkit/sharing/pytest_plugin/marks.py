@@ -24,7 +24,7 @@ class Mark(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class CassetteChoice:
     """The choices of a test.
 
     Attributes:
@@ -48,7 +48,7 @@ class Choice:
     allowed_hosts: Any = ()
 
 
-def choice_of(marks: Iterable[Mark]) -> Choice:
+def choice_of(marks: Iterable[Mark]) -> CassetteChoice:
     """Return the choices of the markers of a test, the closest first: a closer one wins, argument by argument.
 
     Raises:
@@ -63,7 +63,7 @@ def choice_of(marks: Iterable[Mark]) -> Choice:
                 about="name",
             )
         chosen |= {**dict(zip(("name",), mark.args, strict=False)), **mark.kwargs}
-    known = [field.name for field in fields(Choice)]
+    known = [field.name for field in fields(CassetteChoice)]
     for name in chosen:
         if name not in known:
             meant = nearest(name, known)
@@ -74,4 +74,4 @@ def choice_of(marks: Iterable[Mark]) -> Choice:
         what = f"There is no record mode {mode!r}, which the marker {MARKER} names."
         raise ConfigurationError(what, f"Choose one of {', '.join(MODES)}.", about="mode")
     hosts = chosen.get("allowed_hosts", ())
-    return Choice(**{**chosen, "allowed_hosts": (hosts,) if isinstance(hosts, str) else tuple(hosts)})
+    return CassetteChoice(**{**chosen, "allowed_hosts": (hosts,) if isinstance(hosts, str) else tuple(hosts)})

@@ -17,7 +17,7 @@ from toolkit.local.settings import Settings, is_offline
 from toolkit.scrubbing.scanning import Finding, scan_files
 from toolkit.scrubbing.scanning.allow_list import allow_list
 from toolkit.sharing.pytest_plugin.blocking import network_blocked
-from toolkit.sharing.pytest_plugin.marks import MARKER, Choice
+from toolkit.sharing.pytest_plugin.marks import MARKER, CassetteChoice
 from toolkit.sharing.pytest_plugin.places import failed_file
 
 OPTION: Final = "--toolkit-record"
@@ -50,7 +50,7 @@ class Playing:
     def __init__(
         self,
         path: Path,
-        choice: Choice,
+        choice: CassetteChoice,
         settings: Settings,
         *,
         option: str | None = None,
@@ -70,7 +70,7 @@ class Playing:
         if self.cassette is None or not self.cassette.records:
             self._guard.enter_context(network_blocked((*allowed_hosts, *choice.allowed_hosts), self._refusal))
 
-    def _open(self, mode: str, choice: Choice) -> Cassette:
+    def _open(self, mode: str, choice: CassetteChoice) -> Cassette:
         if mode == "new_episodes" and _has_content(self.path):
             self._before = self.path.read_bytes()
         try:
