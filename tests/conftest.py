@@ -4,15 +4,17 @@ The suite is organised like this:
 
 - `tests/<room>/test_<module>.py` tests `toolkit/<room>/<module>.py`; base names are unique in the whole of `tests/`.
 - Tests of the project as a whole stand beside this file: floors, public names, README, files of the notebooks.
-- The gate's folders (`GATE_FOLDERS`) start browsers, Jupyter kernels, Node.js, clusters or interpreters, or draw
-  charts. They need the extra `gate` and run only with `pytest --gate`.
+- The gate's folders (`GATE_FOLDERS`) start browsers, Jupyter kernels, Node.js, clusters or interpreters, draw charts,
+  or repeat at length what other tests do in short. They need the extra `gate` and run only with `pytest --gate`.
 - All other tests need the extra `tests` and nothing else: no network, no kernel, no waiting.
 - `canaries` plants secrets and looks for them in every form; `recordings` has a server on loopback, and interactions
   and bodies of any content; `notebook_files` writes notebooks; `key_forms` has keys in every form that people have;
   `pages` reads the HTML of rich displays; `forgetting` empties the process's register of secrets; `practice_process`
   runs a practice service in a process of its own, for the gate and the benchmarks; `plugin_projects` writes small
-  projects whose tests use the pytest plugin.
-- `compatibility` reads files that an earlier version wrote.
+  projects whose tests use the pytest plugin; `stock_recordings` has everything that vcrpy's format can hold, and
+  `echoed_cookies` a value that is a secret only later.
+- `peers` asks of our recordings what vcrpy and pytest-recording ask of theirs; `processes` has processes that exit
+  or are killed, and commands at a terminal; `compatibility` reads files that an earlier version wrote.
 - hypothesis tries 10 examples, or 100 with `--hypothesis-profile=full`, as the gate does.
 """
 
@@ -45,12 +47,15 @@ GATE_FOLDERS = [
         "benchmarks",
         "browser",
         "cluster",
+        "compatibility",
         "engines",
         "kernels",
         "notebooks",
-        "publishing",
         "oauth_server",
+        "peers",
         "pipelines",
+        "processes",
+        "publishing",
         "pytest_plugin",
         "tables/charts",
     )

@@ -40,7 +40,7 @@ HELD_BY: dict[int, dict[str, str]] = {
     },
     2: {
         "session/test_session.py": "test_live_recorded_replayed test_offline_with_cassette",
-        "cli/test_app.py": "test_demo_needs_no_network",
+        "processes/test_commands.py": "test_demo_needs_no_network",
         "sharing/pytest_plugin/test_playing.py": "test_network",
         "kernels/test_kernel_verification.py": "test_kernel_has_no_secrets_and_no_network test_recording_replays",
     },
@@ -61,15 +61,16 @@ HELD_BY: dict[int, dict[str, str]] = {
         "session/test_sending.py": "test_nothing_is_sent test_redirect_elsewhere",
     },
     6: {
-        "cassettes/recording/test_recorder.py": "test_killed test_torn_anywhere test_disk_full "
-        "test_appending_rewrites_nothing",
-        "cassettes/recording/test_finishing.py": "test_cells test_interpreter_exits",
+        "cassettes/recording/test_recorder.py": "test_torn_anywhere test_disk_full test_appending_rewrites_nothing",
+        "cassettes/recording/test_finishing.py": "test_cells",
+        "processes/test_killed_recordings.py": "test_killed test_after_a_kill test_interpreter_exits",
         "cassettes/recording/test_writer_lock.py": "test_two_processes",
     },
     7: {
-        "cassettes/test_peers.py": "test_stock_vcrpy_replays_anything_of_ours test_pytest_recording_replays_ours "
+        "cassettes/test_peers.py": "test_stock_vcrpy_replays_anything_of_ours "
         "test_ours_replays_stock_vcrpy test_stock_vcrpy_adds_to_ours",
-        "cassettes/test_vcrpy_checklist.py": "test_mode_once test_mode_new_episodes test_mode_all test_mode_none",
+        "peers/test_pytest_recording.py": "test_pytest_recording_replays_ours",
+        "peers/test_vcrpy_checklist.py": "test_mode_once test_mode_new_episodes test_mode_all test_mode_none",
     },
     8: {
         "notebooks/test_notebooks.py": "test_stored_outputs",

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import json
-import shutil
 import tempfile
 from pathlib import Path
 
@@ -15,23 +13,16 @@ import vcr
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from stock_recordings import BASE, BROKER, all_kinds, write
 from vcr.errors import CannotOverwriteExistingCassetteException
 
 import toolkit as tk
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format import contents
-from toolkit.cassettes.format.interactions import HEADER, MARKER, encode
+from toolkit.cassettes.format.interactions import MARKER
 from toolkit.core.document import TOKEN_PATH, symbolic_address
 from toolkit.practice_service import practice
 from toolkit.scrubbing.messages import header_bytes
-
-BROKER = symbolic_address("broker_sandbox")
-BASE = "https://broker.svc.invalid"
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "tour.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -48,30 +39,12 @@ def recording(tmp_path_factory):
     return path
 
 
-def all_kinds(interaction):
-    """Return interactions with repeated calls, repeated headers, compressed and binary bodies, and odd text."""
-    compressed = {
-        "headers": (("Content-Encoding", "gzip"), ("Content-Length", "21")),
-        "body": gzip.compress(b"gzipped"),
-    }
-    mixed = (("Set-Cookie", "a=1"), ("X-A", "\xe9"), ("Set-Cookie", "b=2"))
-    return [
-        interaction("/a", b"first"),
-        interaction("/a", b"second"),
-        interaction("/gzip", response=compressed),
-        interaction("/binary", bytes(range(256))),
-        interaction("/text", "añ\u2028b\r\n\tc\n".encode()),
-        interaction("/mixed", response={"headers": mixed, "status": 418, "reason": "I'm a teapot"}),
-        interaction("/post", request={"method": "POST", "body": b'{"a": 1}'}, body=b"posted"),
-        interaction("/empty", b"", response={"status": 204, "reason": "No Content"}),
-    ]
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "tour.yaml"
 
 
 CALLS = [("GET", path) for path in ("/a", "/a", "/gzip", "/binary", "/text", "/mixed", "/empty")] + [("POST", "/post")]
-
-
-def write(path, *interactions):
-    path.write_bytes(HEADER + b"".join(map(encode, interactions)))
 
 
 def shown(response):
@@ -140,52 +113,6 @@ def test_stock_vcrpy_replays_a_session(recording):
         assert cassette.all_played
         with pytest.raises(CannotOverwriteExistingCassetteException):
             httpx.get(f"{BROKER}/v1/other")
-
-
-MARKED_TESTS = f"""
-import httpx, pytest, vcr
-
-@pytest.mark.vcr
-def test_kinds():
-    with httpx.Client(base_url="{BASE}") as client:
-        assert [client.get("/a").text, client.get("/a").text] == ["first", "second"]
-        assert client.get("/gzip").text == "gzipped"
-        assert client.post("/post", json={{"a": 1}}).text == "posted"
-
-@pytest.mark.vcr
-@pytest.mark.default_cassette("test_kinds")
-def test_unrecorded():
-    with pytest.raises(Exception, match="no recorded interaction matches"):
-        httpx.get("{BASE}/unrecorded")
-
-@pytest.mark.vcr
-def test_session():
-    assert len(httpx.get("{BROKER}/v1/accounts").json()) == 2
-
-def test_locale():
-    with vcr.use_cassette("locale.yaml", record_mode="none"):
-        assert httpx.get("{BASE}/a").text == "a\\xf1\\u65e5\\U0001f600"
-"""
-
-
-def test_pytest_recording_replays_ours(recording, tmp_path, interaction, python):
-    """Tests marked for pytest-recording replay our cassettes with the network blocked, in any locale."""
-    (tmp_path / "test_it.py").write_text(MARKED_TESTS, encoding="utf-8")
-    folder = tmp_path / "cassettes" / "test_it"
-    folder.mkdir(parents=True)
-    write(folder / "test_kinds.yaml", *all_kinds(interaction))
-    write(tmp_path / "locale.yaml", interaction("/a", "añ日😀".encode()))
-    shutil.copy(recording, folder / "test_session.yaml")
-    before = {file: file.read_bytes() for file in folder.iterdir()}
-    output = python(
-        *("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--block-network", "--rootdir", tmp_path),
-        tmp_path / "test_it.py",
-        PYTHONUTF8="0",
-        LC_ALL="C",
-        PYTHONCOERCECLOCALE="0",
-    )
-    assert "4 passed" in output
-    assert {file: file.read_bytes() for file in folder.iterdir()} == before
 
 
 # We replay theirs

@@ -1,10 +1,6 @@
 """The command line as a person uses it: output, exit status, and errors without a traceback."""
 
 import os
-import re
-import shutil
-import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +12,6 @@ import toolkit as tk
 from toolkit import cli
 
 COMMANDS = ("demo", "practice", "record", "lab")
-PROCESS = [sys.executable, "-c", "from toolkit.cli import main; main()"]
 
 
 class Result(NamedTuple):
@@ -52,12 +47,6 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     return run_command
 
 
-def environment_of_process(folder: Path) -> dict[str, str]:
-    """Return the variables of a process of its own: no TOOLKIT_* variables, and this package."""
-    variables = {name: value for name, value in os.environ.items() if not name.startswith("TOOLKIT_")}
-    return {**variables, "COLUMNS": "100", "HOME": str(folder), "PYTHONPATH": str(Path(tk.__file__).parents[1])}
-
-
 def test_demo(run: Run, tmp_path: Path) -> None:
     """The demo needs no configuration, says that it replays, and suggests what to do next."""
     result = run("demo")
@@ -72,22 +61,6 @@ def test_demo(run: Run, tmp_path: Path) -> None:
     ):
         assert expected in result.stdout
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.skipif(shutil.which("unshare") is None, reason="needs unshare")
-def test_demo_needs_no_network(run: Run, tmp_path: Path) -> None:
-    """Without any network interface, loopback included, the demo prints the same bytes."""
-    if subprocess.run(["unshare", "-n", "true"], capture_output=True, check=False).returncode:
-        pytest.skip("this user may not make a network namespace")
-    isolated = subprocess.run(
-        ["unshare", "-n", *PROCESS, "demo"],
-        env={**environment_of_process(tmp_path), "NO_COLOR": "1"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    assert isolated.stdout == run("demo").stdout
 
 
 def test_record_and_replay(run: Run, tmp_path: Path) -> None:
@@ -146,29 +119,6 @@ def test_every_help_has_examples(command: str, run: Run) -> None:
 def test_version_option(run: Run, tmp_path: Path) -> None:
     """`--version` prints the name and version of the distribution."""
     assert run("--version").stdout.strip() == f"service-access-toolkit {tk.__version__}"
-
-
-def test_practice_command(run: Run, tmp_path: Path) -> None:
-    """The printed variables are enough for a session in another process; Ctrl+C stops the service."""
-    with subprocess.Popen(
-        [*PROCESS, "practice", "--accounts", "2"],
-        cwd=tmp_path,
-        env={**environment_of_process(tmp_path), "PYTHONUNBUFFERED": "1"},
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        lines = []
-        while not (lines and lines[-1].startswith("# Running")):
-            lines.append(process.stdout.readline())
-        exported = dict(re.findall(r"export (\w+)=(\S+)", "".join(lines)))
-        result = run("record", "live", "--environment", "broker-sandbox", **exported)
-        assert result.status == 0, result.stderr
-        process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 0
-    secrets = [value for name, value in exported.items() if name.endswith(("_KEY_ID", "_SECRET_KEY", "_CLIENT_SECRET"))]
-    assert len(secrets) == 6
-    assert tk.scan(tmp_path / "cassettes", secrets=secrets) == []
 
 
 def test_refused_recording(run: Run, tmp_path: Path) -> None:

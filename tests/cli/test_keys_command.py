@@ -5,15 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
-import toolkit as tk
 from toolkit.auth.keys import as_signer
 from toolkit.auth.keys.new_key import thumbprint
 from toolkit.cli import keys
@@ -174,37 +170,8 @@ def test_bad_passphrase(answers, words, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs a terminal of its own")
-def test_passphrase_at_a_terminal(tmp_path, home):
-    """At a real terminal the passphrase is not echoed."""
-    file = tmp_path / "key.pem"
-    import pty
-
-    arguments = ["keys", "new", str(file), "--passphrase"]
-    program = f"import sys; sys.argv = {arguments!r}\nfrom toolkit.cli.keys import app; app()"
-    environ = {**os.environ, "PYTHONPATH": str(Path(tk.__file__).parents[1]), "HOME": str(home)}
-    child, descriptor = pty.fork()
-    if child == 0:
-        os.execve(sys.executable, [sys.executable, "-c", program], environ)  # noqa: S606
-    shown = b""
-    for question in (b"Passphrase: ", b"Repeat it: "):
-        while question not in shown:
-            shown += os.read(descriptor, 1000)
-        os.write(descriptor, b"correct horse\n")
-    try:
-        while chunk := os.read(descriptor, 1000):
-            shown += chunk
-    except OSError:  # the child has closed its end
-        pass
-    assert os.waitpid(child, 0)[1] == 0, shown
-    assert b"correct horse" not in shown
-    assert as_signer(file, passphrase="correct horse").algorithm == "ES256"
-
-
 def test_help():
     """The help shows how it is used."""
-    program = "import sys; sys.argv = ['keys', 'new', '--help']\nfrom toolkit.cli.keys import app; app()"
-    environ = {**os.environ, "PYTHONPATH": str(Path(tk.__file__).parents[1])}
-    done = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
-    assert "Examples" in done.stdout
-    assert "toolkit keys new" in done.stdout
+    output = run("--help")
+    assert "Examples" in output
+    assert "toolkit keys new" in output

@@ -57,9 +57,9 @@ LONG = [
 
 def test_ordinary_patterns():
     """Patterns that people write are accepted, and match what they matched."""
-    for text, example in ORDINARY.items():
-        matches = [match[0] for match in compile_linear(text).matches(f"; {example} ;")]
-        assert matches == [match[0] for match in re.finditer(text, f"; {example} ;")], text
+    for text, sample in ORDINARY.items():
+        matches = [match[0] for match in compile_linear(text).matches(f"; {sample} ;")]
+        assert matches == [match[0] for match in re.finditer(text, f"; {sample} ;")], text
         assert Rules(patterns=[text]).compiled.patterns, text
 
 

@@ -125,36 +125,6 @@ def test_cells(path, at_exit, monkeypatch):
     assert bodies(path) == (["new"], None)
 
 
-SCRIPT = """
-import os
-import sys
-import httpx
-import toolkit as tk
-
-os.environ["XDG_CACHE_HOME"] = "/dev/null/none"
-cassette = tk.Cassette("./tour.yaml", "all")
-answer = httpx.MockTransport(lambda request: httpx.Response(200, content=b"new"))
-client = httpx.Client(transport=cassette.transport(answer))
-client.get("https://h.example/")
-if hasattr(os, "fork"):
-    if os.fork() == 0:
-        sys.exit()
-    os.wait()
-print(os.path.exists("tour.part.yaml"))
-client.get("https://h.example/more")
-if len(sys.argv) > 1:
-    raise ValueError
-"""
-
-
-def test_interpreter_exits(path, python):
-    """A script finishes its recording when it exits, unless it failed; a forked child leaves it to its parent."""
-    assert python("-c", SCRIPT, "fail", status=1) == "True\n"
-    assert bodies(path) == (["old"], ["new", "new"])
-    assert python("-c", SCRIPT) == "True\n"
-    assert bodies(path) == (["new", "new"], None)
-
-
 def test_all_are_finished(at_exit):
     """An error in one recording is a warning, and the others are finished; cancelled ones are not."""
     calls = []

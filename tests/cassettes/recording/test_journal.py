@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import os
 import secrets
-import signal
-import subprocess
-import sys
-import textwrap
 
 import canaries
-import httpx
-import pytest
+from echoed_cookies import journals, record
 from hypothesis import given
 from hypothesis import strategies as st
 
 import toolkit as tk
 from toolkit.cassettes.recording.journal import Journal, PendingSecret
 from toolkit.core.secret import Secret
-from toolkit.local.folders import cache_folder
 
 ENTRIES = st.lists(
     st.builds(
@@ -70,58 +64,6 @@ def test_without_folders(tmp_path, monkeypatch):
     journal.note([PendingSecret("COOKIE", Secret("a-fake-cookie"))])
     assert journal.read() == []
     journal.clear()
-
-
-def served(cookie):
-    """Return a transport that names a value first and sets it as a cookie in the second answer."""
-
-    def answer(request):
-        if request.url.path == "/second":
-            return httpx.Response(200, headers={"Set-Cookie": f"visit={cookie}"}, json={})
-        return httpx.Response(200, json={"echo": cookie})
-
-    return httpx.MockTransport(answer)
-
-
-def record(path, cookie, *, mode="once"):
-    cassette = tk.Cassette(path, mode)
-    client = httpx.Client(transport=cassette.transport(served(cookie)), base_url="https://api.example.com")
-    client.get("/first")
-    client.get("/second")
-    return cassette
-
-
-def journals():
-    return list((cache_folder() / "recording").glob("*.journal"))
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
-@pytest.mark.parametrize("mode", ["once", "all"])
-def test_after_a_kill(tmp_path, mode):
-    """An echoed cookie, which is removed when the recording ends, is removed by the next opening after a kill."""
-    path, cookie = tmp_path / "c.yaml", secrets.token_urlsafe(24)
-    file = path if mode == "once" else tmp_path / "c.part.yaml"
-    script = f"""
-        import os, signal, sys
-        sys.path[:0] = {sys.path!r}
-        import test_journal
-        cassette = test_journal.record({str(path)!r}, {cookie!r}, mode={mode!r})
-        os.kill(os.getpid(), signal.SIGKILL)
-    """
-    sys_path = os.pathsep.join([os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")])  # noqa: PTH120
-    ended = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)], env={**os.environ, "PYTHONPATH": sys_path}, check=False
-    )
-    assert ended.returncode == -signal.SIGKILL
-    assert cookie in file.read_text()
-    (journal,) = journals()
-    canaries.assert_absent(journal, cookie)
-    leftover = tmp_path / f".{path.name}.0123abcd.part"
-    leftover.write_text(cookie)
-    with pytest.warns(UserWarning, match="interrupted recording"):
-        tk.Cassette(path, "once" if mode == "once" else "new_episodes")
-    canaries.assert_absent(file, cookie)
-    assert (journals(), leftover.exists()) == ([], False)
 
 
 def test_a_recording_that_ends_leaves_no_journal(tmp_path):

@@ -5,18 +5,14 @@ from __future__ import annotations
 import errno
 import json
 import os
-import random
 import shutil
 import stat
 import sys
 import threading
-from pathlib import Path
 
 import pytest
 from recordings import paths_in
 
-import toolkit
-from tests.benchmarks import kills
 from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.cassettes.recording import repair
@@ -378,13 +374,3 @@ def test_file_changed_during_a_recording(path, scrubber, interaction):
     path.write_bytes(path.read_bytes()[:-1] + b"\n- req")
     recorder.append(interaction("/2"))
     assert paths_in(path) == ["a", "1", "2"]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
-@pytest.mark.parametrize("number", range(3))
-def test_killed(tmp_path, monkeypatch, number):
-    """After a kill at a random instant no completed interaction is missing, here and in stock vcrpy."""
-    monkeypatch.setenv("PYTHONPATH", str(Path(toolkit.__file__).parents[1]))
-    delay = random.Random(number).uniform(0, 0.1)  # noqa: S311 - not a secret
-    outcome = kills.record_and_kill(tmp_path, kills.MODES[number], kills.SIZES[number % 2], delay)
-    assert outcome.missing == 0

@@ -1,0 +1,34 @@
+"""Recordings with everything that vcrpy's format can hold, for tests beside vcrpy and pytest-recording."""
+
+from __future__ import annotations
+
+import gzip
+
+from toolkit.cassettes.format.interactions import HEADER, encode
+from toolkit.core.document import symbolic_address
+
+BROKER = symbolic_address("broker_sandbox")
+BASE = "https://broker.svc.invalid"
+
+
+def all_kinds(interaction):
+    """Return interactions with repeated calls, repeated headers, compressed and binary bodies, and odd text."""
+    compressed = {
+        "headers": (("Content-Encoding", "gzip"), ("Content-Length", "21")),
+        "body": gzip.compress(b"gzipped"),
+    }
+    mixed = (("Set-Cookie", "a=1"), ("X-A", "\xe9"), ("Set-Cookie", "b=2"))
+    return [
+        interaction("/a", b"first"),
+        interaction("/a", b"second"),
+        interaction("/gzip", response=compressed),
+        interaction("/binary", bytes(range(256))),
+        interaction("/text", "añ\u2028b\r\n\tc\n".encode()),
+        interaction("/mixed", response={"headers": mixed, "status": 418, "reason": "I'm a teapot"}),
+        interaction("/post", request={"method": "POST", "body": b'{"a": 1}'}, body=b"posted"),
+        interaction("/empty", b"", response={"status": 204, "reason": "No Content"}),
+    ]
+
+
+def write(path, *interactions):
+    path.write_bytes(HEADER + b"".join(map(encode, interactions)))
