@@ -9,7 +9,7 @@ import httpx
 
 from toolkit.cassettes.event_streams import EventStream, has_no_end
 from toolkit.cassettes.format.interactions import FAILURES, Interaction, RecordedFailure
-from toolkit.scrubbing.messages import HeaderList, RecordedResponse, header_bytes
+from toolkit.scrubbing.messages import HeaderList, RecordedResponse, header_bytes, header_value
 
 # Errors of a network or a service. Errors of the caller (UnsupportedProtocol, LocalProtocolError) are not recorded.
 RECORDABLE: Final = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError, httpx.ProxyError)
@@ -53,7 +53,7 @@ def as_response(interaction: Interaction, request: httpx.Request | None = None) 
 
 def _stream_of(interaction: Interaction) -> httpx.ByteStream | EventStream:
     request, recorded = interaction.request, interaction.response
-    content_type = next((value for name, value in recorded.headers if name.lower() == "content-type"), "")
+    content_type = header_value(recorded.headers, "content-type")
     if not has_no_end(content_type):
         return httpx.ByteStream(recorded.body)
     call = f"{request.method} {urlsplit(request.uri).path}"

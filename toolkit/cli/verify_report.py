@@ -11,10 +11,9 @@ from rich.console import Console
 
 from toolkit.cli import terminal
 from toolkit.core.words import count_text
-from toolkit.verification.annotations import cell_annotations
-from toolkit.verification.cell_lines import cell_lines
+from toolkit.verification.annotations import cell_annotations, cell_lines
 from toolkit.verification.notebook_files import NotANotebook, read_notebook
-from toolkit.verification.verdict import Kind, Outcome, describe_changes
+from toolkit.verification.verdict import Outcome, describe_changes
 
 if TYPE_CHECKING:
     from toolkit.verification import Difference, Verdict
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 # How much of a notebook's differences is printed; the JSON report has everything.
 _MOST_DIFFERENCES: Final = 20
 _MOST_LINES: Final = 30  # of one difference
-_LONGEST_LINE: Final = 160  # characters
 _COLOURS: Final = {
     Outcome.SAME: "green",
     Outcome.UPDATED: "green",
@@ -59,19 +57,13 @@ def _print_details(console: Console, verdict: Verdict) -> None:
         print_text(console, failure.next_step)
     if verdict.outcome is Outcome.UNSTABLE:
         print_text(console, "Two runs give different outputs, so the notebook was not updated:", "red")
-    differences = _relevant_differences(verdict)
+    differences = verdict.decisive_differences
     for difference in differences[:_MOST_DIFFERENCES]:
         _print_difference(console, difference)
     if len(differences) > _MOST_DIFFERENCES:
         print_text(console, f"… and {len(differences) - _MOST_DIFFERENCES} more; --json has them all", "dim")
     if words := _describe_versions(verdict):
         print_text(console, words, "yellow")
-
-
-def _relevant_differences(verdict: Verdict) -> list[Difference]:
-    """Return the differences without an editor's metadata, which counts only between two runs of ours."""
-    is_unstable = verdict.outcome is Outcome.UNSTABLE
-    return [difference for difference in verdict.differences if is_unstable or difference.kind is not Kind.EDITOR]
 
 
 def _annotations(verdict: Verdict, workspace: Path) -> list[str]:
@@ -85,12 +77,8 @@ def _annotations(verdict: Verdict, workspace: Path) -> list[str]:
 def _print_difference(console: Console, difference: Difference) -> None:
     place = difference.place if difference.cell is None else f"{difference.cell}: {difference.place}"
     print_text(console, f"{_capitalized(place)} [{difference.kind}]", "bold")
-    for line in difference.diff[:_MOST_LINES]:
-        shown = line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…"
-        colour = {"-": "red", "+": "green"}.get(line[:1], "dim")
-        console.print(f"  [{colour}]{terminal.escape(shown)}[/]", highlight=False, soft_wrap=True)
-    if len(difference.diff) > _MOST_LINES:
-        print_text(console, f"  … {len(difference.diff) - _MOST_LINES} more lines; --json has them all", "dim")
+    for line in difference.excerpt(_MOST_LINES):
+        print_text(console, f"  {line}", {"-": "red", "+": "green"}.get(line[:1], "dim"))
     if difference.hint:
         print_text(console, f"  {difference.hint}", "dim")
 
@@ -126,7 +114,7 @@ def _print_summary(console: Console, verdicts: list[Verdict]) -> None:
 
 
 def _result_text(verdict: Verdict) -> str:
-    count = len(_relevant_differences(verdict))
+    count = len(verdict.decisive_differences)
     if verdict.outcome is Outcome.SAME and verdict.differences:
         return f"{verdict.outcome}, with an editor's metadata"
     if verdict.outcome is Outcome.DIFFERS and verdict.in_presentation_only:

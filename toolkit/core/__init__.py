@@ -7,7 +7,7 @@
   safe to show.
 - `addresses` checks a URL before credentials may be sent to it.
 - `clock` and `ledger` hold time and history: when calls were made, and how they were authorized.
-- `workflow_commands` writes annotations for GitHub Actions.
+- `json_lines` finds the lines of values in JSON; `workflow_commands` writes annotations for GitHub Actions.
 - `html` and `words` help objects describe themselves in notebooks and terminals; `user_code` warns at the user's
   line, and finds the IPython shell.
 """

@@ -41,6 +41,11 @@ class RecordedResponse(NamedTuple):
     http_version: str = ""
 
 
+def header_value(headers: HeaderList, name: str) -> str:
+    """Return the first value of a header, by its name in lower case; empty if there is none."""
+    return next((value for other, value in headers if other.lower() == name), "")
+
+
 def header_bytes(value: str) -> bytes:
     """Return the bytes of a header's value: the text in Latin-1 or, for text from vcrpy beyond Latin-1, in UTF-8."""
     try:

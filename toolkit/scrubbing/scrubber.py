@@ -18,9 +18,15 @@ from toolkit.scrubbing.content_encodings import decompress_body
 from toolkit.scrubbing.finding.in_place import ManyCredentials, WeakCredentials
 from toolkit.scrubbing.finding.learning import learned
 from toolkit.scrubbing.finding.parts import replace_cookies
-from toolkit.scrubbing.finding.walking import content_type_of
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes, header_text
+from toolkit.scrubbing.messages import (
+    HeaderList,
+    RecordedRequest,
+    RecordedResponse,
+    header_bytes,
+    header_text,
+    header_value,
+)
 from toolkit.scrubbing.rules.model import Rules
 from toolkit.scrubbing.rules.rewriting import keep_json
 from toolkit.scrubbing.symbolic_addresses import SymbolicAddresses
@@ -264,9 +270,12 @@ class Scrubber:
         if rules is not None:
             uri, headers, body = rules.apply(uri, headers, body, is_request=is_request, records=records)
         if is_request:
-            uri, body = self._weak.uri(uri), self._weak.body(content_type_of(headers), body) if body else body
+            uri, body = (
+                self._weak.uri(uri),
+                self._weak.body(header_value(headers, "content-type"), body) if body else body,
+            )
         elif many:
-            body = ManyCredentials(self.known, self._has_rule, many).body(content_type_of(headers), body)
+            body = ManyCredentials(self.known, self._has_rule, many).body(header_value(headers, "content-type"), body)
         if body:
             body = keep_json(body, change(body, False))
         uri = self._uri(uri, change) if uri else ""

@@ -18,7 +18,7 @@ from toolkit.cassettes.format.interactions import NO_ANSWER, Interaction
 from toolkit.core.document import Interface, symbolic_address
 from toolkit.core.errors import AccessError, SecretLeak
 from toolkit.core.escaping import excerpt
-from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse
+from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_value
 from toolkit.scrubbing.vocabulary import COOKIE_HEADERS, Place, credential_kind
 
 if TYPE_CHECKING:
@@ -138,4 +138,4 @@ def _answer(client: httpx.Client, request: RecordedRequest) -> RecordedResponse:
 
 
 def _content_type(headers: HeaderList) -> str:
-    return next((value for name, value in headers if name.lower() == "content-type"), "").strip().lower()
+    return header_value(headers, "content-type").strip().lower()

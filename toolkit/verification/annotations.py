@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from toolkit.core.json_lines import lines_of_values
 from toolkit.core.workflow_commands import annotation, workspace_path
-from toolkit.verification.verdict import CellPlace, Difference, Kind, Outcome, Verdict, describe_changes
+from toolkit.verification.verdict import CellPlace, Difference, Outcome, Verdict, describe_changes
 
 _MOST_LINES: Final = 20  # of one difference
-_LONGEST_LINE: Final = 160  # characters
 _NEXT_STEP: Final = {
     Outcome.DIFFERS: "If the new outputs are right: toolkit verify --update, and commit the notebook.",
     Outcome.UNSTABLE: "Two runs give different outputs, so the notebook was not updated.",
 }
+
+
+def cell_lines(data: bytes) -> list[int]:
+    """Return the line of each cell's source, from 1; the line of the cell itself if it has no source.
+
+    Args:
+        data: the bytes of a notebook that can be read (see `read_notebook`).
+    """
+    lines = lines_of_values(data.decode(json.detect_encoding(data)), depth=3)
+    cells = (path for path in lines if len(path) == 2 and path[0] == "cells")
+    return [lines.get((*path, "source"), lines[path]) for path in cells]
 
 
 def cell_annotations(verdict: Verdict, lines: Sequence[int], workspace: Path) -> list[str]:
@@ -31,9 +43,8 @@ def cell_annotations(verdict: Verdict, lines: Sequence[int], workspace: Path) ->
     by_cell: dict[CellPlace | None, list[str]] = {}
     if verdict.failure is not None:
         by_cell[verdict.failure.cell] = [verdict.failure.what, verdict.failure.next_step]
-    for difference in verdict.differences:
-        if difference.kind is not Kind.EDITOR or verdict.outcome is Outcome.UNSTABLE:
-            by_cell.setdefault(difference.cell, []).extend(_lines(difference))
+    for difference in verdict.decisive_differences:
+        by_cell.setdefault(difference.cell, []).extend(_lines(difference))
     ends = [_NEXT_STEP.get(verdict.outcome, ""), describe_changes(verdict.versions)]
     return [
         annotation(
@@ -49,10 +60,7 @@ def cell_annotations(verdict: Verdict, lines: Sequence[int], workspace: Path) ->
 
 def _lines(difference: Difference) -> Iterator[str]:
     yield f"{difference.place} [{difference.kind}]"
-    for line in difference.diff[:_MOST_LINES]:
-        yield line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…"
-    if len(difference.diff) > _MOST_LINES:
-        yield f"… {len(difference.diff) - _MOST_LINES} more lines"
+    yield from difference.excerpt(_MOST_LINES)
     if difference.hint:
         yield difference.hint
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
+
+from toolkit.core.escaping import masked, printable
+from toolkit.core.words import count_text
 
 # Libraries that shape outputs; their versions are stored with the outputs.
 _LIBRARIES: Final = (
@@ -23,6 +26,7 @@ _LIBRARIES: Final = (
     "pyarrow",
 )
 _OWN_NAME: Final = {"service-access-toolkit": "toolkit"}
+_LONGEST_LINE: Final = 160  # characters of a difference that are shown
 
 
 class Outcome(StrEnum):
@@ -86,6 +90,13 @@ class Difference:
     diff: tuple[str, ...] = ()
     hint: str = ""
 
+    def excerpt(self, most: int) -> Iterator[str]:
+        """Yield the first lines of the diff, safe to show and not too long, and then how many more there are."""
+        for line in (masked(printable(line).replace("\n", " ")) for line in self.diff[:most]):
+            yield line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…"
+        if len(self.diff) > most:
+            yield f"… {count_text(len(self.diff) - most, 'more line')}"
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -141,6 +152,12 @@ class Verdict:
     failure: Failure | None = None
     versions: tuple[VersionChange, ...] = ()
     saved_to: Path | None = None
+
+    @property
+    def decisive_differences(self) -> list[Difference]:
+        """The differences that decide the outcome: an editor's metadata counts only between two runs."""
+        is_unstable = self.outcome is Outcome.UNSTABLE
+        return [difference for difference in self.differences if is_unstable or difference.kind is not Kind.EDITOR]
 
     @property
     def in_presentation_only(self) -> bool:

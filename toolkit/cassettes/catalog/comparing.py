@@ -17,7 +17,7 @@ from toolkit.cassettes.replay.matching import OURS, Matcher
 from toolkit.core.errors import SecretLeak
 from toolkit.core.escaping import excerpt
 from toolkit.scrubbing.content_encodings import decompress_body
-from toolkit.scrubbing.messages import RecordedResponse
+from toolkit.scrubbing.messages import RecordedResponse, header_value
 from toolkit.scrubbing.scrubber import Scrubber
 
 KINDS: Final = ("added", "removed", "type", "status", "timing")
@@ -217,5 +217,4 @@ def _described(response: RecordedResponse, shape: Shape | None) -> str:
 
 
 def _media_type(response: RecordedResponse) -> str:
-    values = (value for name, value in response.headers if name.lower() == "content-type")
-    return next(values, "").split(";", 1)[0].strip().lower()
+    return header_value(response.headers, "content-type").split(";", 1)[0].strip().lower()

@@ -15,7 +15,7 @@ from toolkit.core.escaping import excerpt, masked, printable
 from toolkit.core.ledger import EPOCH, Authorization
 from toolkit.core.patterns import compiled
 from toolkit.scrubbing.content_encodings import decompress_body
-from toolkit.scrubbing.messages import HeaderList
+from toolkit.scrubbing.messages import HeaderList, header_value
 from toolkit.scrubbing.scrubber import Scrubber
 
 EXCERPT: Final = 2_000  # characters of a body
@@ -131,7 +131,7 @@ def _text_of(headers: HeaderList, body: bytes) -> str:
         plain = decompress_body(headers, body)
         text = plain.decode("utf-8")
     except (SecretLeak, UnicodeDecodeError):
-        kind = next((value for name, value in headers if name.lower() == "content-type"), "")
+        kind = header_value(headers, "content-type")
         return f"{len(body):,} bytes{f' of {excerpt(kind, 80)}' if kind else ''}"
     if len(plain) > _LARGEST_JSON:
         return text

@@ -17,7 +17,14 @@ from urllib.parse import urlencode
 from toolkit.cassettes.format.decompression import NotEncoded, TooLarge, check_decompression
 from toolkit.cassettes.format.interactions import Interaction, checked_status, checked_uri
 from toolkit.core.ledger import EPOCH, parse_http_date
-from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_bytes, header_text
+from toolkit.scrubbing.messages import (
+    HeaderList,
+    RecordedRequest,
+    RecordedResponse,
+    header_bytes,
+    header_text,
+    header_value,
+)
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _SCALARS: Final = (str, int, float, bool, type(None))
@@ -66,7 +73,7 @@ def _request_body(value: Any, headers: HeaderList) -> bytes:
         return _bytes(value, "the request's body")
     if isinstance(value, list | tuple) and value and all(isinstance(chunk, bytes) for chunk in value):
         return b"".join(value)
-    content_type = next((text for name, text in headers if name.lower() == "content-type"), "")
+    content_type = header_value(headers, "content-type")
     pairs = form_pairs(value)
     is_form = content_type.lower().startswith(_FORM)
     is_pairs_of_text = isinstance(value, list | tuple) and pairs and all(isinstance(text, str) for _, text in pairs)

@@ -21,11 +21,6 @@ _FRAMING: Final = frozenset({"content-encoding", "transfer-encoding", "content-l
 _MAY_LACK_CONTENT: Final = frozenset({204, 205, 304})  # RFC 9110 section 15
 
 
-def value_of(headers: HeaderList, wanted: str) -> str:
-    """Return the value of a header, or "" without one."""
-    return next((value for name, value in headers if name.lower() == wanted), "")
-
-
 def may_be_empty(method: str, status: int) -> bool:
     """Check whether a response may lack a body: to HEAD, to a redirect, or by its status."""
     return method == "HEAD" or status in _MAY_LACK_CONTENT or status // 100 in (1, 3)

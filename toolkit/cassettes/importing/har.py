@@ -13,7 +13,7 @@ from typing import Any, Final
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from toolkit.cassettes.format.interactions import Interaction, is_uri
-from toolkit.cassettes.importing.bodies import base64_bytes, fitting, may_be_empty, text_bytes, value_of
+from toolkit.cassettes.importing.bodies import base64_bytes, fitting, may_be_empty, text_bytes
 from toolkit.cassettes.importing.entries import (
     Entry,
     EntryCall,
@@ -25,7 +25,7 @@ from toolkit.cassettes.importing.entries import (
     with_time,
 )
 from toolkit.core.ledger import parse_http_date
-from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse
+from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_value
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _WEB: Final = ("http", "https")
@@ -78,7 +78,7 @@ def _read(call: EntryCall) -> Interaction:
         body,
         http_version(response.get("httpVersion")),
     )
-    interaction = Interaction(recorded, answer, recorded_at=parse_http_date(value_of(received, "date")))
+    interaction = Interaction(recorded, answer, recorded_at=parse_http_date(header_value(received, "date")))
     milliseconds = fields.get("time")
     elapsed = duration(milliseconds / 1000 if isinstance(milliseconds, int | float) else None)
     return with_time(interaction, _started(fields.get("startedDateTime")), elapsed)
@@ -102,7 +102,7 @@ def _headers(message: Mapping[str, Any]) -> HeaderList:
 
 def _with_cookies(headers: HeaderList, name: str, message: Mapping[str, Any]) -> HeaderList:
     """Return the headers with the cookies of the message, which some browsers list beside the headers only."""
-    if value_of(headers, name.lower()):
+    if header_value(headers, name.lower()):
         return headers
     cookies = [f"{cookie}={value}" for cookie, value in _pairs(message.get("cookies")) if cookie and value is not None]
     if not cookies:
@@ -121,7 +121,7 @@ def _sent_body(request: Mapping[str, Any], method: str, headers: HeaderList) -> 
     if isinstance(text, str) and (text or not data.get("params")):
         return base64_bytes(text) if encoding == "base64" else text.encode("utf-8", "replace")
     params = list(_pairs(data.get("params")))
-    content_type = str(data.get("mimeType") or value_of(headers, "content-type"))
+    content_type = str(data.get("mimeType") or header_value(headers, "content-type"))
     if params and not content_type.lower().startswith(_FORM):
         raise Unimportable("the body of its request is not stored")
     return urlencode([(str(name), "" if value is None else str(value)) for name, value in params]).encode("ascii")
@@ -138,7 +138,7 @@ def _received_body(response: Mapping[str, Any], method: str, status: int) -> byt
             return base64_bytes(text)
         if encoding not in ("", "utf-8", "utf8"):
             raise Unimportable("its body has an encoding that is not base64")
-        content_type = value_of(_headers(response), "content-type") or str(content.get("mimeType") or "")
+        content_type = header_value(_headers(response), "content-type") or str(content.get("mimeType") or "")
         return text_bytes(text, content_type)
     if content.get("_file"):
         raise Unimportable("its body is in a file of its own")

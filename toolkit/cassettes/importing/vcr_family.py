@@ -19,7 +19,6 @@ from toolkit.cassettes.importing.bodies import (
     gzip_bytes,
     plain_bytes,
     text_bytes,
-    value_of,
 )
 from toolkit.cassettes.importing.entries import (
     Entry,
@@ -31,7 +30,7 @@ from toolkit.cassettes.importing.entries import (
     with_time,
 )
 from toolkit.core.ledger import parse_http_date
-from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse
+from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_value
 
 
 def entries(value: Mapping[str, Any]) -> Iterator[Entry]:
@@ -94,7 +93,7 @@ def _body(value: Any, headers: HeaderList) -> bytes:
 def _fields(value: Any, headers: HeaderList) -> bytes:
     """Return the body of a request that is stored as its fields: a form or JSON."""
     pairs = form_pairs(value)
-    if pairs is not None and "json" not in value_of(headers, "content-type").lower():
+    if pairs is not None and "json" not in header_value(headers, "content-type").lower():
         return urlencode(pairs).encode("ascii")
     return json.dumps(value, default=str).encode("ascii")
 
@@ -111,4 +110,4 @@ def _instant(value: Any, headers: HeaderList) -> datetime | None:
             return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
         except OverflowError:
             return None
-    return parse_http_date(value_of(headers, "date"))
+    return parse_http_date(header_value(headers, "date"))

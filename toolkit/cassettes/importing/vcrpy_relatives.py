@@ -10,7 +10,7 @@ from typing import Any, Final
 from toolkit.cassettes.format import vcrpy_fields
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.format.interactions import Interaction, checked_status
-from toolkit.cassettes.importing.bodies import fitting, plain_bytes, value_of
+from toolkit.cassettes.importing.bodies import fitting, plain_bytes
 from toolkit.cassettes.importing.entries import (
     Entry,
     EntryCall,
@@ -23,7 +23,7 @@ from toolkit.cassettes.importing.entries import (
 from toolkit.core.errors import CassetteCorrupt
 from toolkit.core.ledger import EPOCH, parse_http_date
 from toolkit.core.patterns import compiled
-from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse
+from toolkit.scrubbing.messages import HeaderList, RecordedRequest, RecordedResponse, header_value
 
 _UNREADABLE: Final = "it does not have the fields of an interaction"
 _GO_DURATION: Final = r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(h|ms|m|s|µs|μs|us|ns)"  # time.Duration of Go
@@ -86,7 +86,7 @@ def _of_go(call: EntryCall) -> Interaction:
         RecordedResponse(status, reason, received, body, http_version(response.get("proto"))),
     )
     return with_time(
-        interaction, parse_http_date(value_of(received, "date")), duration(_go_seconds(response.get("duration")))
+        interaction, parse_http_date(header_value(received, "date")), duration(_go_seconds(response.get("duration")))
     )
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import parse_qsl, urlencode
 
 from toolkit.cassettes.format.vcrpy_fields import form_pairs
-from toolkit.scrubbing.messages import RecordedRequest
+from toolkit.scrubbing.messages import RecordedRequest, header_value
 
 _BOUNDARY: Final = re.compile(r'boundary="?([^";,]+)"?', re.IGNORECASE)
 _JSON: Final = "application/json"
@@ -22,7 +22,7 @@ def canonical_body(request: RecordedRequest) -> Hashable:
     body = request.body
     if not body:
         return b""
-    content_type = _content_type(request)
+    content_type = header_value(request.headers, "content-type")
     media_type = content_type.split(";", 1)[0].strip().lower()
     try:
         if media_type == _JSON or media_type.endswith("+json"):
@@ -43,7 +43,7 @@ def typed_requests(recorded: RecordedRequest) -> Iterator[RecordedRequest]:
     For aiohttp, vcrpy records the values of a body but not whether they were sent as JSON or as a form.
     """
     body = recorded.body
-    if not body or _content_type(recorded):
+    if not body or header_value(recorded.headers, "content-type"):
         return
     try:
         if body.lstrip().startswith(_OPENINGS):
@@ -61,10 +61,6 @@ def typed_requests(recorded: RecordedRequest) -> Iterator[RecordedRequest]:
 
 def _typed(recorded: RecordedRequest, content_type: str, body: bytes) -> RecordedRequest:
     return recorded._replace(headers=(*recorded.headers, ("Content-Type", content_type)), body=body)
-
-
-def _content_type(request: RecordedRequest) -> str:
-    return next((value for name, value in request.headers if name.lower() == "content-type"), "")
 
 
 def _form_fields(form: str) -> Hashable:

@@ -21,9 +21,9 @@ from toolkit.scrubbing.content_encodings import AFTER_THE_CALL
 from toolkit.scrubbing.finding.fields import Fields, NamedValue
 from toolkit.scrubbing.finding.parts import replace_cookies
 from toolkit.scrubbing.finding.shapes import credentials_in, is_weak_pair
-from toolkit.scrubbing.finding.walking import Walker, content_type_of
+from toolkit.scrubbing.finding.walking import Walker
 from toolkit.scrubbing.grading import secret_kind
-from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
+from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse, header_value
 from toolkit.scrubbing.vocabulary import COOKIE, COOKIE_HEADERS, Place, credential_kind, is_placeholder
 
 # Each secret that is looked for everywhere costs a fraction of a millisecond, and some answers are long lists of tokens
@@ -197,7 +197,7 @@ def learned(
         if parts.username is not None:
             learner.text(message.uri)
     if body:
-        learner.body(content_type_of(message.headers), body)
+        learner.body(header_value(message.headers, "content-type"), body)
     return learner.result()
 
 

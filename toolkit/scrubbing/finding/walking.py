@@ -13,7 +13,6 @@ from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
 from toolkit.core.patterns import compiled
 from toolkit.scrubbing.finding.parts import parts_of
-from toolkit.scrubbing.messages import HeaderList
 from toolkit.scrubbing.vocabulary import Place
 
 _FORM: Final = r"[\w.\[\]%+-]{1,200}+=[^\s<>{\"]*+\Z"
@@ -106,11 +105,6 @@ class Walker:
                 pieces += [body[done : part.start], changed.encode("utf-8")]
                 done = part.end
         return b"".join((*pieces, body[done:])) if pieces else body
-
-
-def content_type_of(headers: HeaderList) -> str:
-    """Return the content type of a message, or ""."""
-    return next((value for name, value in headers if name.lower() == "content-type"), "")
 
 
 def _is_form(media_type: str, text: str) -> bool:

@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote, unquote_plus, urlsplit
 
 from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.scrubbing.known import KnownSecrets
-from toolkit.scrubbing.messages import HeaderList
+from toolkit.scrubbing.messages import HeaderList, header_value
 from toolkit.scrubbing.rules.model import STAND_IN, Rules
 from toolkit.scrubbing.rules.pseudonyms import Pseudonyms, user_key
 from toolkit.scrubbing.rules.rewriting import Replace, Rewriter
@@ -117,7 +117,7 @@ class AppliedRules:
 
     @staticmethod
     def _rewritten(rewriter: Rewriter, uri: str, headers: HeaderList, body: bytes) -> tuple[str, HeaderList, bytes]:
-        content_type = next((value for name, value in headers if name.lower() == "content-type"), "")
+        content_type = header_value(headers, "content-type")
         return (
             rewriter.uri(uri),
             tuple((name, rewriter.header(name, value)) for name, value in headers),

@@ -5,7 +5,7 @@
 2. `contents` says what a file holds: text, which `slices` reads in any encoding and size, or something to open.
    `decompression` and `archives` open compressed files, `notebook_texts` the cells of a notebook, `pictures` the texts
    of a picture, and `embedded` the base64 in a text. What comes out is opened again, within the budget of the file.
-   `file_text` says where in the file a text stands, and `json_lines` on which line a cell of a notebook.
+   `file_text` says where in the file a text stands.
 3. `searching` looks into one text: for the secrets that the process knows, and with `unknown_secrets` for values in
    the places of credentials.
 4. `findings` has what comes out: a finding names file, place, kind and a fingerprint, never the value. `advice`

@@ -14,6 +14,7 @@ from functools import cache
 from itertools import accumulate, chain
 from typing import Final
 
+from toolkit.core.json_lines import Path, lines_of_values
 from toolkit.scrubbing.gate import decoders
 from toolkit.scrubbing.gate.budget import ATTEMPT, Budget, TooMuchError
 from toolkit.scrubbing.gate.compression import headerless_opened
@@ -21,7 +22,6 @@ from toolkit.scrubbing.scanning import archives
 from toolkit.scrubbing.scanning.decompression import CountedStream, Decompress, Readable, decompressor_of, pieces_of
 from toolkit.scrubbing.scanning.embedded import Embedded, embedded_in, shortened
 from toolkit.scrubbing.scanning.file_text import FileText, TextPlace, own_lines
-from toolkit.scrubbing.scanning.json_lines import Path, lines_of_values
 from toolkit.scrubbing.scanning.notebook_texts import NotebookText, is_notebook, texts_of_notebook
 from toolkit.scrubbing.scanning.pictures import PNG, texts_of_png
 from toolkit.scrubbing.scanning.slices import Slice, encoding_of, slices_of

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, TypeGuard
 
 from toolkit.core.escaping import excerpt
-from toolkit.scrubbing.scanning.json_lines import Path
+from toolkit.core.json_lines import Path
 from toolkit.scrubbing.strength import is_dummy
 
 _LONGEST_NAME: Final = 60  # characters of a name that is shown

@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.escaping import excerpt, masked, printable
+from toolkit.core.escaping import excerpt
 from toolkit.core.words import count_text
 
 if TYPE_CHECKING:
-    from toolkit.verification import Difference, Verdict
+    from toolkit.verification import Verdict
 
 _SUFFIX: Final = ".ipynb"
 _MOST_DIFFERENCES: Final = 20
 _MOST_LINES: Final = 30  # of one difference
-_LONGEST_LINE: Final = 160  # characters
 _LONGEST_MESSAGE: Final = 500  # characters
 
 
@@ -111,7 +110,7 @@ def headline(verdict: Verdict) -> str:
     if failure is not None:
         place = f"{failure.cell}: " if failure.cell is not None else ""
         return excerpt(f"{place}{failure.what}", _LONGEST_MESSAGE)
-    places = count_text(len(_relevant(verdict)), "place")
+    places = count_text(len(verdict.decisive_differences), "place")
     return f"the outputs differ from the stored ones at {places}"
 
 
@@ -122,13 +121,11 @@ def verdict_text(verdict: Verdict) -> str:
     lines = [f"{verdict.path.name}: {headline(verdict)}"]
     if verdict.failure is not None:
         lines.append(excerpt(verdict.failure.next_step, _LONGEST_MESSAGE))
-    differences = _relevant(verdict)
+    differences = verdict.decisive_differences
     for difference in differences[:_MOST_DIFFERENCES]:
         place = difference.place if difference.cell is None else f"{difference.cell}: {difference.place}"
-        lines.append(excerpt(f"{place} [{difference.kind}]", _LONGEST_LINE))
-        lines += [f"  {_shortened(line)}" for line in difference.diff[:_MOST_LINES]]
-        if len(difference.diff) > _MOST_LINES:
-            lines.append(f"  … {len(difference.diff) - _MOST_LINES} more lines")
+        lines.append(excerpt(f"{place} [{difference.kind}]", _LONGEST_MESSAGE))
+        lines += [f"  {line}" for line in difference.excerpt(_MOST_LINES)]
         if difference.hint:
             lines.append(f"  {excerpt(difference.hint)}")
     if len(differences) > _MOST_DIFFERENCES:
@@ -138,16 +135,3 @@ def verdict_text(verdict: Verdict) -> str:
     if verdict.failure is None:
         lines.append("If the new outputs are right: toolkit verify --update, and check what git shows.")
     return "\n".join(lines)
-
-
-def _relevant(verdict: Verdict) -> list[Difference]:
-    """Return the differences without an editor's own metadata, which does not count."""
-    from toolkit.verification.verdict import Kind
-
-    return [difference for difference in verdict.differences if difference.kind is not Kind.EDITOR]
-
-
-def _shortened(line: str) -> str:
-    """Return a line of a diff, indented as it is, safe to print and not too long."""
-    safe = masked(printable(line).replace("\n", " "))
-    return safe if len(safe) <= _LONGEST_LINE else f"{safe[: _LONGEST_LINE - 1]}…"

@@ -11,15 +11,19 @@ Path = tuple[str | int, ...]  # keys and indexes from the top
 _SIGN: Final = re.compile(r'"((?:[^"\\]++|\\.)*+)"|[{}\[\],]|[^\s"{}\[\],:]++|\n', re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _BREAKS: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_DEEPEST: Final = 12  # levels whose values are noted
 
 
-def lines_of_values(text: str) -> dict[Path, int]:
-    """Return the line, from 1, of each value of a valid JSON document down to some depth."""
-    return dict(_values(text))
+def lines_of_values(text: str, *, depth: int = 12) -> dict[Path, int]:
+    """Return the line, from 1, of each value of a valid JSON document.
+
+    Args:
+        text: the document.
+        depth: number of levels below the top whose values are noted.
+    """
+    return dict(_values(text, depth))
 
 
-def _values(text: str) -> Iterator[tuple[Path, int]]:
+def _values(text: str, depth: int) -> Iterator[tuple[Path, int]]:
     line = 1
     stack: list[str | int] = []  # the key or index that is next or current, for each open object or array
     key: str | None = None
@@ -42,7 +46,7 @@ def _values(text: str) -> Iterator[tuple[Path, int]]:
             stack[-1] = _unescaped(key)
             awaits_key = False
         else:
-            if len(stack) <= _DEEPEST:
+            if len(stack) <= depth:
                 yield tuple(stack), line
             if sign in "{[":
                 is_object.append(sign == "{")

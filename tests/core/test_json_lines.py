@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.scrubbing.scanning.json_lines import lines_of_values
+from toolkit.core.json_lines import lines_of_values
 
 TEXTS = st.text(st.sampled_from('a"\\{}[],:\n\té'), max_size=6)
 DOCUMENTS = st.recursive(

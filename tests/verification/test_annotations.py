@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.verification.annotations import cell_annotations
-from toolkit.verification.cell_lines import cell_lines
+from toolkit.verification.annotations import cell_annotations, cell_lines
 from toolkit.verification.verdict import CellPlace, Difference, Failure, Kind, Outcome, Verdict, VersionChange
 
 VALUES = st.recursive(
