@@ -67,6 +67,20 @@ def test_refused_before_it_is_sent(path, request_of, kind):
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("note", ["account_id", "'$.['"])
+def test_pseudonyms_of_rules_that_are_not_here(path, note):
+    """The rules that a recording notes count where the project has none; a note that is no rule is left alone."""
+    value = stand_in_of(path)
+    path.write_bytes(path.read_bytes().replace(b"- account_id\n", f"- {note}\n".encode()))
+    with tk.Cassette(path, "new_episodes") as cassette:
+        client = httpx.Client(transport=cassette.transport(httpx.MockTransport(answer)))
+        if note == "account_id":
+            with pytest.raises(tk.AccessError, match="is a pseudonym"):
+                client.get(f"https://api.example.com/x/{value}")
+        else:
+            assert client.get(f"https://api.example.com/x/{value}").status_code == 200
+
+
 def test_bearer_token_of_the_recording(path):
     """The placeholder is recognized after its scheme as well."""
     with pytest.raises(tk.AccessError, match="header Authorization"):
@@ -89,7 +103,8 @@ def test_cookie_of_the_recording(tmp_path):
 
 def test_items_that_are_not_needed_are_not_read(path):
     """A request that is not recorded is sent although another item of the file is broken, unless rules need it."""
-    path.write_bytes(path.read_bytes().replace(b"status:", b"statu$:"))
+    ruled = path.read_bytes()
+    path.write_bytes(ruled.replace(b"status:", b"statu$:").replace(b"  pseudonyms:\n  - account_id\n", b""))
     with tk.Cassette(path, "new_episodes") as cassette:
         client = httpx.Client(transport=cassette.transport(httpx.MockTransport(answer)))
         assert client.get("https://api.example.com/other").status_code == 200

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from functools import cached_property
+from contextlib import suppress
+from functools import cache, cached_property, partial
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from toolkit.cassettes.format.contents import Contents
-from toolkit.core.errors import AccessError
+from toolkit.core.errors import AccessError, ConfigurationError
 from toolkit.core.secret import SHORTEST_SECRET
-from toolkit.scrubbing.messages import RecordedRequest
+from toolkit.scrubbing.messages import RecordedRequest, header_value
+from toolkit.scrubbing.rules.model import Rules
 from toolkit.scrubbing.scrubber import Scrubber
 from toolkit.scrubbing.vocabulary import is_placeholder
 
+_NOTED: Final = b"pseudonyms:"  # in each interaction that was recorded under rules of pseudonyms
 _FORM: Final = "x-www-form-urlencoded"
 _SCHEMES: Final = ("basic ", "bearer ", "token ", "dpop ")
 
@@ -39,10 +42,13 @@ class RecordedValues:
 
     @cached_property
     def _stand_ins(self) -> frozenset[str]:
-        """The pseudonyms in the file, for which all of it is parsed if there are rules, which make pseudonyms."""
-        numbers = range(len(self._contents)) if self._scrubber.has_rules else ()
-        messages = (message for each in map(self._contents.interaction, numbers) for message in each[:2])
-        stand_ins = set[str]().union(*map(self._scrubber.stand_ins_in, messages))
+        """The pseudonyms in the file. All of it is parsed if there are rules, here or noted in it, which make them."""
+        may_have = self._scrubber.has_rules or _NOTED in self._scrubber.recorded
+        finder = cache(partial(_finder, self._scrubber))
+        stand_ins: set[str] = set()
+        for interaction in map(self._contents.interaction, range(len(self._contents)) if may_have else ()):
+            for message in interaction[:2]:
+                stand_ins |= finder(interaction.pseudonyms).stand_ins_in(message)
         return frozenset(stand_in for stand_in in stand_ins if len(stand_in) >= SHORTEST_SECRET)
 
     def refuse_in(self, request: RecordedRequest) -> None:
@@ -72,6 +78,15 @@ class RecordedValues:
         return is_placeholder(value) and _without_scheme(value).encode() in self._scrubber.recorded
 
 
+def _finder(scrubber: Scrubber, noted: tuple[str, ...]) -> Scrubber:
+    """Return a scrubber with the rules of pseudonyms that an interaction notes, too."""
+    if set(noted) <= set(scrubber.pseudonyms):
+        return scrubber
+    with suppress(ConfigurationError):  # the note is not one of ours
+        return Scrubber(scrubber.known, rules=Rules(pseudonyms=(*scrubber.pseudonyms, *noted)))
+    return scrubber
+
+
 def _may_have_placeholder(request: RecordedRequest) -> bool:
     body, uri = request.body, request.uri.lower()
     is_in_body = b"<" in body or b"%3c" in body.lower() or b"\\u003c" in body.lower()
@@ -95,7 +110,7 @@ def _values_of(request: RecordedRequest) -> Iterator[tuple[str, str]]:
         yield "A segment of the path", unquote(segment)
     for name, value in parse_qsl(parts.query):
         yield f"The query's value of {name}", value
-    content_type = next((value for name, value in request.headers if name.lower() == "content-type"), "")
+    content_type = header_value(request.headers, "content-type")
     if _FORM in content_type.lower():
         for name, value in parse_qsl(request.body.decode("utf-8", "replace")):
             yield f"The form's value of {name}", value
