@@ -163,6 +163,14 @@ def test_a_bomb(tmp_path, monkeypatch):
     assert len(unreadable) == 1
 
 
+def test_chance_is_not_too_deep(tmp_path):
+    """Bytes of a font or a picture that chance makes look like compressed data, layer after layer, can be read."""
+    data = bytes(range(128, 160)) * 4
+    for _ in range(9):
+        data = bytes(range(128, 200)) + zlib.compress(data)
+    assert found_in(tmp_path, data) == ([], [])
+
+
 def test_too_deep(tmp_path):
     """Layers beyond a limit are not opened, and the file is named."""
     data = leak()

@@ -19,7 +19,7 @@ _LONGEST: Final = 8_192  # characters of a match that begins at the end of a sli
 _GAP: Final = r"(?:=|[ \t]{1,8}+(?:\\\r?\n[ \t]{0,20}+)?|\\{0,8}+[\"'],\s{0,40}+(?=\\{0,8}+[\"']))\\{0,8}+[\"']?"
 # curl, wget, HTTPie, MongoDB, LDAP and others take both in one argument.
 _USER_AND_PASSWORD: Final = (
-    r"-(?<![\w-]-)(?:-(?:proxy-)?user|-auth|-creds?|[uUa])"
+    r"-(?<![\w-]-)(?:-(?:proxy-)?user|-auth|-creds?|[fgijkLNqRsSv0-9]{0,8}+u|[Ua])"
     rf"(?:{_GAP}|(?<=-u)\\{{0,8}}+[\"']?)([\w.@+%-]{{0,100}}+):([^\s\"'\\]{{8,400}}+)"
 )
 _OPTION: Final = rf"--(?<![\w-]--)([A-Za-z][\w-]{{1,60}}+){_GAP}([^\s\"'\\]{{8,4096}}+)"

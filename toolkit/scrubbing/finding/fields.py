@@ -37,6 +37,9 @@ _BEFORE_VALUE: Final = (
 _NEXT_LINE: Final = r":[ \t]{0,40}+\r?\n[ \t]{0,40}+(?:(?<=[ \t])|- {1,8}+)"  # in YAML, a value without quotes
 _QUOTED: Final = r"(?s)\"([^\"\\]*+(?:\\.[^\"\\]*+)*+)\""
 _ESCAPED_QUOTED: Final = r"\\{1,15}+\"((?:[^\"\\]++|\\++(?!\"))*+)\\{1,15}+\""
+_ESCAPED_SINGLE: Final = r"\\{1,15}+'((?:[^'\\\n]++|\\++(?!'))*+)\\{1,15}+'"
+# Three quotes: the first word counts, since a credential has no spaces.
+_TRIPLE_QUOTED: Final = r"(?:\"{3}|'{3})(?:\\?\s){0,40}+([^\s\"'\\]{1,8192}+)"
 _BACKTICKED: Final = r"(?s)`([^`\\]*+(?:\\.[^`\\]*+)*+)`"
 _SINGLE_QUOTED: Final = r"'([^'\n\\]*+(?:\\.[^'\n\\]*+)*+)'"
 _QUOTE_PATTERNS: Final = {'"': _QUOTED, "'": _SINGLE_QUOTED, "`": _BACKTICKED, "\\": _ESCAPED_QUOTED}
@@ -184,17 +187,29 @@ class Fields:
                     break
                 values.append((_decoded(match), match.start(1), match.end(1)))
                 position = match.end()
+            if not values and not is_quoted:  # in YAML without quotes
+                values += [
+                    value for value in self._bare_at(position, position) if text[value[2] : value[2] + 1] in (",", "]")
+                ]
         elif first in _QUOTE_PATTERNS:
-            match = _quoted_at(text, position)
-            if match is not None:
+            triple = compiled(_TRIPLE_QUOTED).match(text, position)
+            match = _quoted_at(text, position) if triple is None else None
+            if triple is not None:
+                values.append((triple[1], *triple.span(1)))
+            elif match is not None:
                 values.append((_decoded(match), match.start(1), match.end(1)))
         elif not is_quoted:
-            match = compiled(_BARE).match(text, position)
-            before = text[after_sign - 1 : match.start(1)] if match is not None else ""
-            if match is not None and ("\n" not in before or compiled(_NEXT_LINE).fullmatch(before)):
-                value = match[1]
-                values.append((unquote_plus(value) if "%" in value else value, match.start(1), match.end(1)))
+            values += self._bare_at(after_sign, position)
         return values
+
+    def _bare_at(self, after_sign: int, position: int) -> list[tuple[str, int, int]]:
+        """Return the text without quotes at a position, given where the sign before it ends."""
+        match = compiled(_BARE).match(self._text, position)
+        before = self._text[after_sign - 1 : match.start(1)] if match is not None else ""
+        if match is None or ("\n" in before and not compiled(_NEXT_LINE).fullmatch(before)):
+            return []
+        value = match[1]
+        return [(unquote_plus(value) if "%" in value else value, *match.span(1))]
 
     def _texts_at(self, position: int) -> list[tuple[str, int, int]]:
         match = compiled(_CONTENT).match(self._text, position)
@@ -236,7 +251,8 @@ def _forwards(backwards: str) -> str:
 
 def _quoted_at(text: str, position: int) -> re.Match[str] | None:
     pattern = _QUOTE_PATTERNS.get(text[position : position + 1])
-    return compiled(pattern).match(text, position) if pattern is not None else None
+    match = compiled(pattern).match(text, position) if pattern is not None else None
+    return compiled(_ESCAPED_SINGLE).match(text, position) if match is None and pattern == _ESCAPED_QUOTED else match
 
 
 def _decoded(match: re.Match[str]) -> str:

@@ -48,7 +48,7 @@ def logins_in(text: str) -> Iterator[ShapedCredential]:
                     yield ShapedCredential(*match.span(1), "PASSWORD", what, match[1])
     if "@" in text and "(" in text:
         for address in matches_in(_GO_ADDRESS, text, longest=_LONGEST):
-            first = max(0, address.start() - _LONGEST_LOGIN)
+            first = max(0, address.start() - _LONGEST_LOGIN, text.rfind("@", 0, address.start()))
             login = compiled(_BEFORE_GO_ADDRESS).search(text[first : address.start()])
             if login is not None and grade(login[1]) is not Strength.WEAK:
                 start, end = login.span(1)

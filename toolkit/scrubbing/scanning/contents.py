@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import accumulate, chain
+from operator import itemgetter
 from typing import Final
 
 from toolkit.core.json_lines import Path, lines_of_values
@@ -193,9 +194,20 @@ class Opener:
         try:
             for name, content in decoders.containers(data, Budget(0)):
                 self._budget.spend(len(content))
-                yield from self._opened(io.BytesIO(content), place.inside(name, place.lines), depth + 1)
+                inner = place.inside(name, place.lines)
+                if depth < _DEEPEST or _is_known(content):
+                    yield from self._opened(io.BytesIO(content), inner, depth + 1)
+                else:  # in fonts and pictures, any bytes may look like compressed ones that look like compressed ones
+                    yield from self._text(Slice("", "\n".join(_printable_runs(content)), "", 1), inner, depth + 1)
         except TooMuchError:
             self._note(_TOO_MUCH)
+
+
+def _is_known(data: bytes) -> bool:
+    """Check whether some data is text, or begins like a compressed file, an archive or a picture."""
+    head = data[:_HEAD]
+    is_archive = archives.is_zip(head) or archives.is_tar(head) or head.startswith(PNG)
+    return is_archive or decompressor_of(head) is not None or encoding_of(head) is not None
 
 
 def _shifted(place: TextPlace, lines: int) -> TextPlace:
@@ -219,8 +231,14 @@ def _lines_of(texts: list[tuple[int, str]], place: TextPlace) -> Callable[[int],
 def _located(part: NotebookText, lines: Callable[[], dict[Path, int]], place: TextPlace) -> Callable[[int], int]:
     """Return what gives the line of the file for each line of a notebook's text."""
 
+    values = cache(lambda: [(first, path) for path, first in lines_of_values(part.text).items()])
+
     def line_of(line: int) -> int:
-        path = (*part.path, max(0, bisect_right(part.starts, line) - 1)) if part.starts else part.path
+        path = part.path
+        if part.starts:
+            path = (*path, max(0, bisect_right(part.starts, line) - 1))
+        elif part.is_json:
+            path = (*path, *values()[bisect_right(values(), line, key=itemgetter(0)) - 1][1])
         known = lines()
         while path and path not in known:
             path = path[:-1]

@@ -34,6 +34,7 @@ class NotebookText(NamedTuple):
         text: the text; values that are not texts, as JSON.
         path: where its value stands in the document.
         starts: for a list of lines, the line of the text with which each begins.
+        is_json: True for a value that is not a text, written as JSON.
         is_secret: True for what was typed into a field for passwords.
     """
 
@@ -42,6 +43,7 @@ class NotebookText(NamedTuple):
     text: str
     path: Path
     starts: tuple[int, ...] = ()
+    is_json: bool = False
     is_secret: bool = False
 
 
@@ -174,7 +176,8 @@ def _text(cell: int | None, part: str, value: Any, path: Path, *, between: str =
             starts.append(line)
             line += each.count("\n") + len(between)
         return NotebookText(cell, part, between.join(value), path, tuple(starts))
-    return NotebookText(cell, part, json.dumps(value, indent=1, ensure_ascii=False) if value else "", path)
+    written = json.dumps(value, indent=1, ensure_ascii=False) if value else ""
+    return NotebookText(cell, part, written, path, is_json=bool(value))
 
 
 def _listed(value: Any) -> list[Any]:
