@@ -220,7 +220,7 @@ def test_command(project, published, tmp_path):
         ((folder / "nowhere.ipynb", "-o", tmp_path / "a"), "does not exist"),
         ((folder / "toolkit.toml", "-o", tmp_path / "a"), "not a notebook"),
         ((notebook, "-o", tmp_path / "a.ipynb"), "cannot be a single notebook"),
-        ((notebook, "-o", tmp_path / "no" / "a"), "There is no folder"),
+        ((notebook, "-o", folder / "toolkit.toml" / "a"), "toolkit.toml is not a folder"),
         ((write_notebook(tmp_path / "alone.ipynb", "1"), "-o", tmp_path / "a"), "not in a project"),
     ]:
         error = invoke(*arguments).exception

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 import zipfile
 
 import pytest
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.sharing.publishing import companions, targets
+from toolkit.sharing.publishing import checking, companions, targets
 from toolkit.sharing.publishing.targets import TargetShape
 
 FILES = {
@@ -54,8 +55,51 @@ def test_a_folder_is_replaced_only_if_it_was_published(tmp_path):
         targets.check_target(tmp_path, TargetShape.FOLDER, overwrite=True)
     with pytest.raises(ConfigurationError, match="not a file to replace"):
         targets.check_target(target, TargetShape.ARCHIVE, overwrite=True)
-    with pytest.raises(ConfigurationError, match="There is no folder"):
-        targets.check_target(tmp_path / "no" / "where", TargetShape.FOLDER, overwrite=True)
+    with pytest.raises(ConfigurationError, match=r"thesis\.doc is not a folder"):
+        targets.check_target(target / "thesis.doc" / "no" / "where", TargetShape.FOLDER, overwrite=True)
+
+
+def test_missing_folders_are_made(tmp_path):
+    """The folders above a target are made when it is written, not before."""
+    for name, shape in (("a/b/copy", TargetShape.FOLDER), ("c/d/copy.zip", TargetShape.ARCHIVE)):
+        targets.check_target(tmp_path / name, shape, overwrite=False)
+    assert list(tmp_path.iterdir()) == []
+    targets.write_folder(tmp_path / "a/b/copy", FILES)
+    targets.write_file(tmp_path / "c/d/copy.zip", b"1")
+    assert names_below(tmp_path) == sorted([*(f"a/b/copy/{name}" for name in FILES), "c/d/copy.zip"])
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://git.example/a/b.git", f"git+https://git.example/a/b.git@{'ab' * 20}"),
+        ("https://token@git.example/a/b.git", ""),
+        ("https://me:word@git.example/a/b.git", ""),
+        ("https://${TOKEN}@git.example/a/b.git", ""),
+        ("https://git.example/a/b.git?token=1", ""),
+        ("https://git.example/a b.git", ""),
+        ("ssh://git@git.example/a/b.git", ""),
+        ("file:///home/me/b", ""),
+        (1, ""),
+    ],
+)
+def test_a_repository_is_named_without_local_paths_and_credentials(url, expected):
+    """What was installed from a commit of a git repository is installed from there again, if anyone may see the URL."""
+    record = {"url": url, "vcs_info": {"vcs": "git", "commit_id": "ab" * 20}}
+    assert companions.reference_of(json.dumps(record)) == expected
+    assert companions.reference_of(json.dumps({**record, "subdirectory": "x"})) == ""
+    assert companions.reference_of(json.dumps({"url": url, "dir_info": {"editable": True}})) == ""
+    assert companions.reference_of("") == ""
+
+
+def test_requirements_of_a_toolkit_from_a_repository(tmp_path, monkeypatch):
+    """The first requirement is a direct reference, and no scan takes its commit for a secret."""
+    reference = f"git+https://git.example/a/b.git@{'0123456789abcdef' * 2}01234567"
+    monkeypatch.setattr(companions, "repository", lambda: reference)
+    text = companions.requirements([], {"httpx": "1"})
+    assert text == f"service-access-toolkit[lab] @ {reference}\nhttpx==1\n"
+    (tmp_path / "requirements.txt").write_text(text)
+    checking.check_with_scan(tmp_path)
 
 
 def test_nothing_is_left_if_a_folder_cannot_be_written(tmp_path):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from recordings import make_interaction
 
-from toolkit.sharing.publishing.values import candidates, ordinary_words, settled, values_for_texts
+from toolkit.sharing.publishing.replacements import Replacements
+from toolkit.sharing.publishing.values import candidates, ordinary_words, parts_of_names, settled, values_for_texts
 
 
 def test_ordinary_words_stay():
@@ -22,7 +24,58 @@ def test_names_of_persons_have_more_forms():
     assert values["King, Ada Trading"] == "Hjkl, Qkx Wbnrtpo"
     assert (values["Ada"], values["King"]) == ("Qkx", "Hjkl")
     assert "Trading" not in values
-    assert list(values_for_texts({"Savings 12345678": "x"}, set())) == ["Savings 12345678"]
+    assert (values["KING"], values.get("king")) == ("HJKL", None)
+    assert set(values_for_texts({"Savings 12345678": "x"}, set())) == {
+        "Savings 12345678",
+        "Savings%2012345678",
+        "Savings+12345678",
+    }
+    values = values_for_texts({"Eva Quimby": "Qkx Wbnrtp", "山田 太郎": "oa mzl"}, set())
+    assert (values["quimby"], values.get("eva"), values["太郎"]) == ("wbnrtp", None, "mzl")
+    assert parts_of_names({"Ada Trading King": "a b c"}, {"trading"}) == {"ada": "a", "king": "c"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Zoë Li",
+        r"Zo\u00eb Li",
+        "Zo%C3%AB%20Li",
+        "Zo%C3%AB+Li",
+        "Zo&#235; Li",
+        "Zo&euml; Li",
+        "Zoe Li",
+        "Li, Zoë",
+        "Zoë",
+    ],
+)
+def test_short_names_are_found_as_systems_write_them(text):
+    """The recorder looks for long values in encoded forms; publishing writes out those of short ones."""
+    replacements = Replacements(values_for_texts({"Zoë Li": "Qkx Wb"}, set()))
+    assert replacements.holds(text)
+    assert not any(word in replacements.text(text) for word in ("Zo", "Li"))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("Jörg Größe", "joerg_groesse"),
+        ("+41 79 555 01 23", "0041795550123"),
+        ("+41 79 555 01 23", "+41 (0)79 555 01 23"),
+        ("+41 79 555 01 23", "079 555 01 23"),
+        ("+1 212 555 0147", "(212) 555-0147"),
+        ("077000001", "77000001"),
+    ],
+)
+def test_numbers_and_names_as_people_write_them(value, text):
+    """Umlauts as two letters, phone numbers as dialled at home, and numbers without leading zeros are found."""
+    assert Replacements(values_for_texts({value: "§"}, set())).text(f"a {text} b") == "a § b"
+
+
+def test_what_looks_like_a_form_of_a_number_stays():
+    """Short numbers are not found without their zeros, nor dates and amounts for phone numbers."""
+    replacements = Replacements(values_for_texts({"0012345": "§", "+41 79 555 01 23": "§"}, set()))
+    assert replacements.text("12345, 555 0123, 2026-11-22, 1,234,567.89") == "12345, 555 0123, 2026-11-22, 1,234,567.89"
 
 
 def test_a_stand_in_of_a_stand_in_replaces_both():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from toolkit.sharing.publishing.replacements import Replacements, names_in, normal_text
+from toolkit.sharing.publishing.replacements import Replacements, normal_text, ordinary_names
 
 NUMBER, NAME, SHORT = "4711000815", "Ada Lovelace", "Zazu"
 REPLACEMENTS = Replacements({NUMBER: "9026337718", NAME: "Qkx Wbnrtpoe", SHORT: "Fhzy", "X-1": "<KIND>"})
@@ -82,7 +82,41 @@ def test_code_stays_code(source):
     assert type(ast.parse(changed).body[0]) is type(ast.parse(source).body[0])
 
 
-def test_names_in_code():
-    """The words of names are found, those of expressions in formatted texts too, and not those of texts."""
-    assert names_in("total_cash = f'Zazu {Account.name}'") == {"total", "cash", "account", "name"}
-    assert names_in("%%html\n<b>it's") == set()
+@pytest.mark.parametrize("text", ["José Ñandú-Li", "Jose\u0301 N\u0303andu\u0301-Li", "Jose Nandu Li", "JOSÉ ÑANDÚ LI"])
+def test_accents_are_written_in_many_ways(text):
+    """A name is found with its accents, with accents as characters of their own, and without accents."""
+    assert Replacements({"José Ñandú-Li": "§"}).text(f"({text}, and Jose\u0301 2)") == "(§, and Jose\u0301 2)"
+    assert Replacements({"José": "§"}).text("Jose, Jose\u0301, josé, Joseph") == "§, §, josé, Joseph"
+
+
+def test_scripts_without_gaps_between_words():
+    """A name in Japanese is found within a run of letters, and with another gap in its middle."""
+    replacements = Replacements({"山田 太郎": "oa mzl", "太郎": "mzl"})
+    assert replacements.text("山田太郎さんと山田・太郎。太郎は") == "oa mzlさんとoa mzl。mzlは"
+    assert replacements.holds("は太郎は")
+    assert not replacements.holds("山田")
+
+
+def test_signs_before_a_value():
+    """The sign with which a value begins is part of it, however often the text escapes it, and need not be there."""
+    replacements = Replacements({"+41 79 555 01 23": "+1", "(212) 555-0147": "(2)", "\\u00c9va-Lovelace": "Q"})
+    assert replacements.text("+41795550123; 41 79-555-0123; 212 555 0147; (212) 5550147") == "+1; +1; (2); (2)"
+    assert replacements.text(r"x \\u00C9va-Lovelace") == "x Q"
+
+
+def test_parts_of_names_in_code():
+    """A part of a name is replaced in the names of code and in texts that are nothing else, in its case."""
+    replacements = Replacements({"Quimby": "Yvgapu"}, parts={"quimby": "Yvgapu", "bob": "Kdj"})
+    source = "quimby_2, Bob = f(name='bob'), f'{BOB} bob'  # bob, Quimby\nquery('%quimby%', \"bob's\")"
+    assert replacements.source(source) == (
+        "yvgapu_2, Kdj = f(name='kdj'), f'{KDJ} bob'  # bob, Yvgapu\nquery('%yvgapu%', \"bob's\")"
+    )
+
+
+def test_ordinary_names():
+    """The words of names that code does not bind are ordinary; its variables, functions and arguments are not."""
+    code = "import pandas as pd\ndef f(quimby, *, k=1): return quimby.price\ntotal_cash = f'Zazu {Account.name}'"
+    assert ordinary_names([code, "%time f(total_cash, mode=max)"]) == {"pandas", "price", "account", "name"}
+    assert ordinary_names(["x = f(mode=max(x))", "def f(): pass"]) == {"mode", "max"}
+    assert ordinary_names(["%%html\n<b>it's"]) == set()
+    assert ordinary_names(["x = ("]) == {"x"}

@@ -136,7 +136,7 @@ def without_places(value: Any, places: Mapping[str, str]) -> Any:
     if not places:
         return value
     # In one pass, longest first, so that a replacement is not searched for another folder.
-    pattern = re.compile(rf"{_PATH_START}(?:{'|'.join(map(re.escape, places))})(?![\w.-])")
+    pattern = re.compile(rf"{_PATH_START}(?:{'|'.join(map(re.escape, places))})(?!\.?[\w-])")
     return _in_texts(
         value,
         lambda text: pattern.sub(lambda match: places[match[0]], text),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import json
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from importlib.metadata import PackageNotFoundError, distribution, packages_distributions, version
 from typing import Final
 
 from toolkit.core.words import count_text
@@ -15,6 +17,8 @@ SETTINGS_COMMENT: Final = "# Written by `toolkit publish`: a copy to replay, wit
 REQUIREMENTS: Final = "requirements.txt"
 README: Final = "README.md"
 _TOOLKIT: Final = "service-access-toolkit"
+_PLAIN_URL: Final = re.compile(r"https://[\w.:/~-]+", re.ASCII)  # without a user, a password and a query
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 # They run the notebook, replay its recordings, or shape its outputs.
 _PINNED: Final = (
     "anywidget",
@@ -65,7 +69,32 @@ def requirements(sources: Iterable[str], pinned: Mapping[str, str] | None = None
     names = {*_PINNED, *_distributions_of(_imports_of(sources))} - {_TOOLKIT}
     versions = {name: _version(name) for name in names} if pinned is None else pinned
     lines = [f"{name}=={text}" for name, text in sorted(versions.items()) if text]
-    return "\n".join([f"{_TOOLKIT}[lab]=={_version(_TOOLKIT)}", *lines]) + "\n"
+    place = repository()
+    toolkit = f"{_TOOLKIT}[lab] @ {place}" if place else f"{_TOOLKIT}[lab]=={_version(_TOOLKIT)}"
+    return "\n".join([toolkit, *lines]) + "\n"
+
+
+def repository() -> str:
+    """Return the place that the toolkit was installed from if that is a commit of a git repository, else ""."""
+    try:
+        return reference_of(distribution(_TOOLKIT).read_text("direct_url.json") or "")
+    except PackageNotFoundError:
+        return ""
+
+
+def reference_of(direct_url: str) -> str:
+    """Return the commit of a git repository as a requirement names it, or "" for a local path or one with credentials.
+
+    Args:
+        direct_url: the record that pip leaves of where a distribution came from (PEP 610).
+    """
+    try:
+        record = json.loads(direct_url)
+        url, commit, vcs = record["url"], record["vcs_info"]["commit_id"], record["vcs_info"]["vcs"]
+        is_safe = _PLAIN_URL.fullmatch(url) and _COMMIT.fullmatch(commit)
+    except (ValueError, LookupError, TypeError):
+        return ""
+    return f"git+{url}@{commit}" if is_safe and vcs == "git" and "subdirectory" not in record else ""
 
 
 def readme_text(contents: CopiedContents) -> str:

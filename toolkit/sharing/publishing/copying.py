@@ -20,7 +20,7 @@ from toolkit.scrubbing.rules.model import project_rules
 from toolkit.scrubbing.scrubber import Scrubber
 from toolkit.sharing.publishing import companions, copied_cassettes, copied_notebook, values
 from toolkit.sharing.publishing.copied_cassettes import PlayedCassette
-from toolkit.sharing.publishing.replacements import Replacements, names_in
+from toolkit.sharing.publishing.replacements import Replacements, ordinary_names
 from toolkit.verification.normalize import as_bytes
 
 
@@ -97,6 +97,8 @@ class Copier:
             companions.README: companions.readme_text(contents).encode(),
         }
         notes += _unplayed_notes(cassettes)
+        if repository := companions.repository():
+            notes.append(f"requirements.txt installs the toolkit from {repository}; the reader needs access to it.")
         if self._settings.scrubbing.get("pseudonyms") and not replaced and not self._stand_ins(scrubbed):
             notes.append("No field of the recordings has a name for which toolkit.toml has a rule.")
         return Copy(files, contents.notebook, environments, replacements, len(replaced), tuple(notes))
@@ -105,10 +107,12 @@ class Copier:
         self, content: dict[str, Any], scrubbed: list[list[Interaction]], replaced: dict[str, str]
     ) -> Replacements:
         long = Replacements(replaced)  # what remains of names in the code once the long values are gone is ordinary
-        names = (names_in(long.source(source)) for source in copied_notebook.sources_of(content))
-        ordinary = values.ordinary_words(each for items in scrubbed for each in items).union(*names)
+        names = ordinary_names(map(long.source, copied_notebook.sources_of(content)))
+        ordinary = values.ordinary_words(each for items in scrubbed for each in items) | names
         return Replacements(
-            {**values.values_for_texts(replaced, ordinary), **self._addresses()}, scrub=self._known.scrub_text
+            {**values.values_for_texts(replaced, ordinary), **self._addresses()},
+            parts=values.parts_of_names(replaced, ordinary),
+            scrub=self._known.scrub_text,
         )
 
     def _replaced(self, content: dict[str, Any], scrubbed: list[list[Interaction]]) -> dict[str, str]:
@@ -134,6 +138,8 @@ class Copier:
             symbol = symbolic_address(name)
             symbols.setdefault(address, symbol)
             host = urlsplit(address).hostname or ""
+            if urlsplit(address).port:
+                symbols.setdefault(urlsplit(address).netloc, urlsplit(symbol).netloc)
             if "." in host and not host.replace(".", "").isdigit():
                 symbols.setdefault(host, urlsplit(symbol).netloc)
         self._learn(symbols)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import tempfile
 import threading
 from collections.abc import Callable, Iterable
@@ -65,7 +66,7 @@ def publish(
             while no rule names pseudonyms and `toolkit.toml` does not say `publish = "as is"`.
         SecretLeak: if the copy would hold a secret or a value that was replaced. Nothing is left.
     """
-    source, target = Path(notebook).absolute(), Path(to).absolute()
+    source, target = Path(notebook).absolute(), Path(os.path.normpath(Path(to).absolute()))
     shape = targets.shape_of(target)
     targets.check_target(target, shape, overwrite=overwrite)
     need_kernels()

@@ -54,10 +54,13 @@ def check_target(target: Path, shape: TargetShape, *, overwrite: bool) -> None:
 
     Raises:
         ConfigurationError: if it exists and is not to be overwritten, or is something else than a publication; or if
-            its folder does not exist.
+            no folder can be made there.
     """
-    if not target.parent.is_dir():
-        raise ConfigurationError(f"There is no folder {shown(target.parent)}.", "Create it first.", about="to")
+    parent = next(folder for folder in target.parents if os.path.lexists(folder))
+    if not parent.is_dir():
+        raise ConfigurationError(f"{shown(parent)} is not a folder.", "Choose another place.", about="to")
+    if not os.access(parent, os.W_OK):
+        raise ConfigurationError(f"{shown(parent)} cannot be written to.", "Choose another place.", about="to")
     if not os.path.lexists(target):
         return
     if not overwrite:
@@ -115,6 +118,7 @@ def write_file(target: Path, data: bytes) -> None:
         ConfigurationError: if it cannot be written.
     """
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(target, data, durable=True)
     except OSError as error:
         raise _cannot_write(target, error) from None
@@ -129,6 +133,7 @@ def write_folder(target: Path, files: Mapping[str, bytes]) -> None:
     mark = os.urandom(4).hex()
     new, old = (target.with_name(f".{target.name}.{mark}.{what}{PARTIAL}") for what in ("new", "old"))
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
         write_files(new, files)
         if target.exists():
             target.rename(old)
