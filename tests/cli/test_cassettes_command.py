@@ -215,3 +215,23 @@ def test_scrub(record, folder, interaction):
     assert "nothing to replace" in run("scrub", "a")
     (folder / "b.json").write_text("{}")
     run("scrub", folder / "b.json", status=2)
+
+
+def test_requests_fold_between_the_parts_of_a_uri(record, monkeypatch):
+    """At 80 columns a request goes on in the next line after a slash or an ampersand, not in the middle of a word."""
+    record("a", "/v2/practice/quotes-of-instruments?symbols=ALFA&since=2026-11-02&key=%3CAPI_KEY%3E")
+    monkeypatch.setenv("COLUMNS", "80")
+    record("b", "/b")
+    for shown in (run("show", "a"), run("diff", "a", "b")):
+        lines = shown.splitlines()
+        assert any("quotes-of-instruments?" in line for line in lines)
+        assert any("key=<API_KEY>" in line for line in lines)
+        assert max(map(len, lines)) <= 80
+
+
+def test_list_of_a_folder_that_does_not_exist(record):
+    """`list` says that the folder is missing."""
+    record("a", "/a")
+    result = CliRunner().invoke(app, ["list", "nowhere"])
+    assert result.exit_code == 2
+    assert "There is no folder or cassette nowhere" in result.stderr

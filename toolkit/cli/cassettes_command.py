@@ -19,6 +19,8 @@ from toolkit.cli import (
     terminal,
 )
 from toolkit.core.clock import SystemClock
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.escaping import excerpt
 from toolkit.core.ledger import instant_text
 from toolkit.core.words import count_text
 from toolkit.local.settings import Settings
@@ -53,6 +55,12 @@ def list_(
     with terminal.errors_exit_with(2):
         settings, now = Settings.load(), SystemClock().now()
         paths = cassettes_at(folder, settings)
+        if not all(path.exists() for path in paths):
+            raise ConfigurationError(
+                f"There is no folder or cassette {excerpt(str(folder))}.",
+                "Without a name, the project's cassettes are listed.",
+                about="folder",
+            )
         facts = [facts_of(path, settings) for path in paths]
         unclean = cassettes_check.unclean_in(paths, settings, now)
     stale_after = settings.stale_after_days

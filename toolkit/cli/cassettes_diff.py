@@ -24,7 +24,9 @@ EPILOG: Final = terminal.examples(
 _EXIT_CHANGED: Final = 1
 _MOST_CHANGES: Final = 200  # printed; the JSON has all
 
-FailOnOption = Annotated[str, typer.Option(help=f"Kinds of changes that fail, of {','.join(KINDS)}.")]
+FailOnOption = Annotated[
+    str, typer.Option(help=f"Kinds of changes that fail, with commas between: {', '.join(KINDS)}.")
+]
 
 
 def diff(
@@ -87,9 +89,9 @@ def print_changes(changes: list[RecordingChange], *, is_live: bool = False) -> N
     for change in changes[:_MOST_CHANGES]:
         positions = (change.old,) if is_live else (change.old, change.new)
         numbers = " → ".join("-" if number is None else str(number) for number in positions)
-        request = f"{change.method} {terminal.short_uri(change.uri)}"
-        cells = (change.kind, numbers, request, change.place or "whole call", change.before or "", change.after or "")
-        table.add_row(*map(terminal.escape, cells))
+        request = terminal.RequestCell(change.method, change.uri)
+        cells = (change.place or "whole call", change.before or "", change.after or "")
+        table.add_row(change.kind, numbers, request, *map(terminal.escape, cells))
     console.print(table, highlight=False)
     if len(changes) > _MOST_CHANGES:
         console.print(f"[dim]… {count_text(len(changes) - _MOST_CHANGES, 'more change')}; --json has all[/]")

@@ -89,9 +89,8 @@ def _print_dropped(rows: list[InteractionRow], left: int, path: Path, *, is_writ
     console = Console()
     table = terminal.folding_table("", "request", "status")
     for row in rows:
-        note = " (its calls go too)" if row.is_token_request else ""
-        cells = (str(row.number), f"{row.method} {terminal.short_uri(row.uri)}{note}", str(row.status))
-        table.add_row(*map(terminal.escape, cells))
+        request = terminal.RequestCell(row.method, row.uri)
+        table.add_row(str(row.number), request, str(row.status))
     console.print(table, highlight=False)
     count = count_text(len(rows), "interaction")
     if is_written:

@@ -59,24 +59,30 @@ def show(
 
 
 def _print_table(console: Console, opened: Opened, scrubber: Scrubber, settings: Settings) -> None:
-    facts = facts_of(opened.path, settings)
+    facts, rows = facts_of(opened.path, settings), rows_of(opened.contents, scrubber)
+    profiles = {row.profile for row in rows if row.profile}
     parts = [count_text(facts.interactions, "interaction"), terminal.size_text(facts.size)]
     parts += [", ".join(facts.environments)] if facts.environments else []
+    parts += [f"profile {profile}" for profile in profiles if len(profiles) == 1]
     parts += [f"recorded {date_text(facts.recorded_at)}"] if facts.recorded_at else []
     parts += ["written by vcrpy: shown as it would be recorded today"] if opened.contents.is_foreign else []
-    console.print(f"[bold]{terminal.escape(facts.name)}[/]: {'; '.join(parts)}\n", highlight=False)
-    table = terminal.folding_table("", "request", "status", "seconds", "size", "by", "token")
-    for row in rows_of(opened.contents, scrubber):
-        cells = (
-            str(row.number),
-            f"{row.method} {terminal.short_uri(row.uri)}",
+    console.print(
+        f"[bold]{terminal.escape(facts.name)}[/]: {terminal.escape('; '.join(parts))}\n",
+        highlight=False,
+        soft_wrap=True,
+    )
+    columns = ["status", "seconds", "size", *(["profile"] if len(profiles) > 1 else []), "token"]
+    table = terminal.folding_table("", "request", *columns)
+    for row in rows:
+        cells = [
             row.failure or str(row.status),
             "" if row.elapsed is None else f"{row.elapsed:.3f}",
             terminal.size_text(row.size) + (", ended early" if row.ended_early else ""),
-            row.profile,
+            *([row.profile] if len(profiles) > 1 else []),
             "" if row.token is None else f"{'gets ' if row.is_token_request else ''}{row.token}",
-        )
-        table.add_row(*map(terminal.escape, cells))
+        ]
+        request = terminal.RequestCell(row.method, row.uri)
+        table.add_row(str(row.number), request, *map(terminal.escape, cells))
     console.print(table, highlight=False)
     if facts.is_torn:
         terminal.print_warning("The file ends in an incomplete interaction, which is not shown.")

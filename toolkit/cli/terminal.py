@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -10,9 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, ConsoleOptions
 from rich.markup import escape as escape_markup
+from rich.measure import Measurement
 from rich.table import Table
+from rich.text import Text
 
 from toolkit.core.errors import ToolkitError
 from toolkit.core.escaping import excerpt, printable
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
 # Columns of the practice service. Another service may have other columns; they are then shown in its own order.
 ACCOUNT_COLUMNS: Final = ("account_number", "status", "currency", "cash", "equity", "buying_power")
 _LONGEST_CELL: Final = 40  # characters
+_BREAK: Final = re.compile(r"(?<=[/?&, ])(?=[^/?&, ])")  # where a URI may go on in the next line
+_PLACEHOLDER: Final = re.compile(r"%3C([A-Z0-9_]+)%3E")
 _MISSING_VALUES: Final = frozenset({"None", "nan", "NaT", "<NA>"})
 
 
@@ -85,6 +90,29 @@ def print_next_steps(console: Console, steps: Iterable[tuple[str, str]]) -> None
 def short_uri(uri: str) -> str:
     """Return a URI without the parts that all symbolic addresses share."""
     return uri.removeprefix("https://").replace(".svc.invalid/", "/", 1)
+
+
+class RequestCell:
+    """A method and a URI in a table, folded where parts of the URI end rather than in the middle of words."""
+
+    def __init__(self, method: str, uri: str) -> None:
+        request = _PLACEHOLDER.sub(r"<\1>", f"{method} {short_uri(uri)}")
+        self._pieces = _BREAK.split(printable(request))
+
+    def __rich_measure__(self, _: Console, options: ConsoleOptions) -> Measurement:
+        """Return the widths that rich may give the cell."""
+        shortest, longest = max(map(len, self._pieces)), sum(map(len, self._pieces))
+        return Measurement(shortest, longest).with_maximum(options.max_width)
+
+    def __rich_console__(self, _: Console, options: ConsoleOptions) -> Iterator[Text]:
+        """Yield the lines."""
+        line = ""
+        for piece in self._pieces:
+            if line and len(line) + len(piece.rstrip()) > options.max_width:
+                yield Text(line.rstrip(), overflow="fold")
+                line = ""
+            line += piece
+        yield Text(line.rstrip(), overflow="fold")
 
 
 def size_text(count: int) -> str:

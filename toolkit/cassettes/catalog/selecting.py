@@ -39,7 +39,7 @@ def parse_numbers(texts: Iterable[str | int], count: int) -> set[int]:
             raise ConfigurationError(
                 f"There is no interaction {first if not 1 <= first <= count else last}: "
                 f"the cassette has {count_text(count, 'interaction')}, numbered from 1.",
-                "See them with: toolkit cassettes show NAME",
+                "List them: toolkit cassettes show, with the name of the cassette.",
                 about="numbers",
             )
         numbers.update(range(first - 1, last))
