@@ -119,15 +119,15 @@ def test_check_finds_what_is_wrong(write, folder, own, interaction, authorizatio
     write("echo.yaml", interaction(body=json.dumps({"note": f"x {token} y"}).encode()))
     before = {file: file.read_bytes() for file in folder.iterdir()}
     table = frames.check_cassettes(settings=own, clock=clock)
-    by_file = {path.rpartition("/")[2]: rows for path, rows in table.groupby("path")}
-    assert "clean.yaml" not in by_file
-    assert kinds_of(by_file["torn.yaml"]) == ["incomplete"] * 3
-    assert kinds_of(by_file["token.yaml"]) == ["token"]
-    assert not by_file["token.yaml"]["fails"].any()
-    assert kinds_of(by_file["corrupt.yaml"]) == kinds_of(by_file["empty.yaml"]) == ["corrupt"]
-    assert "rules" in kinds_of(by_file["leak.yaml"])
-    assert "secret" in kinds_of(by_file["leak.yaml"])
-    rules = by_file["echo.yaml"].query("kind == 'rules'").iloc[0]
+    by_file = dict(iter(table.groupby("name")))
+    assert "clean" not in by_file
+    assert kinds_of(by_file["torn"]) == ["incomplete"] * 3
+    assert kinds_of(by_file["token"]) == ["token"]
+    assert not by_file["token"]["fails"].any()
+    assert kinds_of(by_file["corrupt"]) == kinds_of(by_file["empty"]) == ["corrupt"]
+    assert "rules" in kinds_of(by_file["leak"])
+    assert "secret" in kinds_of(by_file["leak"])
+    rules = by_file["echo"].query("kind == 'rules'").iloc[0]
     assert (rules["interaction"], rules["line"]) == (1, 4)
     assert token not in table.to_csv()
     assert {file: file.read_bytes() for file in folder.iterdir()} == before

@@ -101,7 +101,7 @@ def check_files(
     return [problem for several in problems.values() for problem in several]
 
 
-_TO_SCRUB: Final = "Run toolkit cassettes scrub; if the file was shared, replace the secret."
+_TO_SCRUB: Final = "Scrub it: toolkit cassettes scrub. If the file was shared, replace the secrets in it."
 
 
 def _incomplete(path: Path) -> Iterator[Problem]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.cassettes.catalog import checking
 from toolkit.cassettes.catalog.comparing import compare_recordings
-from toolkit.cassettes.catalog.facts import cassettes_at, cassettes_in, facts_of
+from toolkit.cassettes.catalog.facts import cassettes_at, cassettes_in, facts_of, name_of
 from toolkit.cassettes.catalog.pruning import prune, without
 from toolkit.cassettes.catalog.reading import read_cassette
 from toolkit.cassettes.catalog.rescrubbing import rescrub, rescrubbed, scrubber_to_show, todays_scrubber
@@ -96,9 +96,9 @@ def check_cassettes(
 
     Returns:
         One row per problem, file by file:
+            name (str): what to open the file by.
             kind (str): "corrupt", "incomplete", "secret", "rules" (something that would be replaced today), "stale",
                 "unplayed", or "token" (a note: a token of an earlier session).
-            path (str): the file.
             line (Int64): its line, from 1, if it is known.
             interaction (Int64): number of the interaction, from 1, if it is about one.
             what, next (str): what is wrong, and what to do.
@@ -115,8 +115,8 @@ def check_cassettes(
     played = None if play_log is None else read_play_log(play_log)
     problems = checking.check_files(paths, settings, (clock or SystemClock()).now(), played=played)
     columns: dict[str, tuple[list[Any], str]] = {
+        "name": ([name_of(problem.path, settings) for problem in problems], "str"),
         "kind": ([problem.kind for problem in problems], "str"),
-        "path": ([str(problem.path) for problem in problems], "str"),
         "line": ([problem.line for problem in problems], "Int64"),
         "interaction": ([problem.number for problem in problems], "Int64"),
         "what": ([problem.what for problem in problems], "str"),
