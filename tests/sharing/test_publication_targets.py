@@ -28,6 +28,9 @@ def test_shapes(tmp_path):
     assert [targets.shape_of(tmp_path / name) for name in ("a", "a.zip", "A.HTML")] == list(TargetShape)
     with pytest.raises(ConfigurationError, match="cannot be a single notebook"):
         targets.shape_of(tmp_path / "a.ipynb")
+    with pytest.raises(ConfigurationError, match=r"not a \.pdf file"):
+        targets.shape_of(tmp_path / "a.pdf")
+    assert targets.shape_of(tmp_path / "report-v1.2") is TargetShape.FOLDER
 
 
 def test_an_archive_is_the_same_every_time():

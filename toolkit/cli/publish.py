@@ -42,7 +42,7 @@ def publish(
         copy = make_copy(notebook, output, overwrite=overwrite, timeout=timeout, watch=status.update)
     table = terminal.folding_table("file", "size")
     for name, size in copy.sizes.items():
-        table.add_row(terminal.escape(name), f"{size:,}")
+        table.add_row(terminal.escape(name), terminal.size_text(size))
     console.print(f"[bold]{terminal.escape(str(copy.path))}[/]\n", highlight=False, soft_wrap=True)
     console.print(table, highlight=False)
     replaced = f"\n{count_text(copy.replaced, 'value')} replaced. None of them is in the copy, and no secret."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -183,6 +184,9 @@ def test_text():
     once = ("- bearer token: Revoke", "/checkout/old.zip: Delete", "git filter-repo", "after-a-leak.md", "allow = [")
     for words in once:
         assert steps.count(words) == 1
+    assert tomllib.loads(lines[-1])["allow"] == [
+        {"path": "/checkout/a b.ipynb", "fingerprint": "aa11bb", "reason": "why it is harmless"}
+    ]
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,6 @@ _VERSION: Final = 1  # of the JSON report
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _RULE_PREFIX: Final = "secret/"
 _SEVERITY: Final = "8.0"  # how GitHub sorts alerts: 7.0 to 8.9 is "high"
-_ALLOW: Final = 'allow = [{path = "PATH", fingerprint = "...", reason = "why it is harmless"}]'
 
 
 class ReportFormat(StrEnum):
@@ -52,9 +51,17 @@ def _text(report: ScanReport, _: Path) -> str:
     lines += [f"unused: {_on_one_line(each)}" for each in report.unused_allowances]
     sections = [lines, [summary(report)]]
     if report.findings:
-        sections.append(["What to do:", *(f"- {step}" for step in _steps(report.findings)), f"More in {PAGE}."])
-        sections.append([f"A false alarm? Name it in [scan] of toolkit.toml: {_ALLOW}"])
+        sections.append(
+            ["What to do:", *(f"- {step}" for step in _steps(report.findings)), f"More in the toolkit's {PAGE}."]
+        )
+        sections.append(["A false alarm? Say why, in toolkit.toml:", "[scan]", _allowance(report.findings[0])])
     return "\n".join("\n".join([*section, ""]) for section in sections if section)
+
+
+def _allowance(finding: Finding) -> str:
+    """Return the entry of an allow-list for a finding, ready to copy."""
+    path = json.dumps(_shown_path(finding.path), ensure_ascii=False)
+    return f'allow = [{{path = {path}, fingerprint = "{finding.fingerprint}", reason = "why it is harmless"}}]'
 
 
 def summary(report: ScanReport) -> str:
@@ -126,7 +133,7 @@ def _github(report: ScanReport, folder: Path) -> str:
     lines = [
         annotation(
             "error",
-            "\n".join([_place_words(finding), *finding.advice, f"More in {PAGE}."]),
+            "\n".join([_place_words(finding), *finding.advice, f"More in the toolkit's {PAGE}."]),
             file=masked(workspace_path(finding.path, folder)),
             line=_line_in_file(finding),
             title=f"Secret: {finding.kind}",
@@ -182,7 +189,9 @@ def _rule(kind: str) -> dict[str, Any]:
         "name": "".join(word.capitalize() for word in _rule_id(kind).removeprefix(_RULE_PREFIX).split("-")),
         "shortDescription": {"text": _sentence(kind)},
         "fullDescription": {"text": f"What looks like a secret: {kind}."},
-        "help": {"text": "\n".join([ending_for(kind), cleaning_for(None), history_step(), f"More in {PAGE}."])},
+        "help": {
+            "text": "\n".join([ending_for(kind), cleaning_for(None), history_step(), f"More in the toolkit's {PAGE}."])
+        },
         "defaultConfiguration": {"level": "error"},
         "properties": {"tags": ["security"], "security-severity": _SEVERITY},
     }

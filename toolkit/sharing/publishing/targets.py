@@ -20,6 +20,7 @@ _FIRST_DATE: Final = (1980, 1, 1, 0, 0, 0)  # of a ZIP archive
 _READABLE: Final = 0o100644 << 16
 _OURS: Final = frozenset({README, REQUIREMENTS, SETTINGS_FILE})
 _OUR_SUFFIXES: Final = (".ipynb", ".yaml", ".yml", ".json")
+_OTHER_FILES: Final = (".pdf", ".md", ".py", ".tex", ".tar", ".gz", ".tgz", ".7z", ".docx", ".pptx", ".odt")
 _CHECKPOINTS: Final = ".ipynb_checkpoints"
 
 
@@ -35,13 +36,19 @@ def shape_of(target: Path) -> TargetShape:
     """Return what the name of a target asks for.
 
     Raises:
-        ConfigurationError: if it has the suffix of a notebook.
+        ConfigurationError: if it has the suffix of a notebook, or of a kind of file that is not written.
     """
     suffix = target.suffix.lower()
     if suffix == ".ipynb":
         raise ConfigurationError(
             f"A published notebook has recordings beside it, so {target.name} cannot be a single notebook.",
             "Name a folder, a file that ends in .zip, or a page that ends in .html.",
+            about="to",
+        )
+    if suffix in _OTHER_FILES:
+        raise ConfigurationError(
+            f"A publication is not a {suffix} file, so it cannot be {target.name}.",
+            "Name a folder, a file that ends in .zip, or a page that ends in .html (which a browser prints as PDF).",
             about="to",
         )
     return {".zip": TargetShape.ARCHIVE, ".html": TargetShape.PAGE, ".htm": TargetShape.PAGE}.get(
