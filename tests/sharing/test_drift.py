@@ -96,6 +96,20 @@ def test_pseudonyms_are_never_sent(service, settings, make_credentials):
     assert drift.changes == ()  # what the rules replace is replaced in the new answer, too
 
 
+@pytest.mark.parametrize("count", [1, 5])
+def test_services_that_do_not_answer(service, record, count):
+    """If no call gets an answer, nothing is known about changes; after a few calls no more are made."""
+    session = record(*(("GET", f"/v1/{number}") for number in range(count)))
+
+    def fail(request):
+        raise httpx.ConnectError("refused", request=request)
+
+    service.answer = fail
+    with pytest.raises(tk.Unreachable, match="broker-sandbox do not answer"):
+        tk.drift("story", session)
+    assert len(service.calls) == min(count, 3)
+
+
 def test_streams_are_not_repeated(service, record, settings):
     """A stream that the caller closed early is not asked for again: it may have no end."""
     session = record(("GET", "/v1/a"))
@@ -124,15 +138,17 @@ def test_own_headers_are_repeated(service, record, settings, make_credentials):
 
 
 def test_no_answer(service, record):
-    """A call that gets no answer has changed its status."""
-    session = record(("GET", "/v1/a"))
+    """A call that gets no answer, unlike others, has changed its status."""
+    session = record(("GET", "/v1/a"), ("GET", "/v1/b"))
 
-    def fail(request):
-        raise httpx.ConnectError("refused")
+    def fail_at_one(request):
+        if request.url.path == "/v1/a":
+            raise httpx.ConnectError("refused", request=request)
+        return service.reply({})
 
-    service.answer = fail
-    (change,) = tk.drift("story", session).changes
-    assert (change.kind, change.after) == ("status", "no answer (ConnectError)")
+    service.answer = fail_at_one
+    changes = [change for change in tk.drift("story", session).changes if change.kind == "status"]
+    assert [(change.old, change.after) for change in changes] == [(2, "no answer (ConnectError)")]
 
 
 def test_other_addresses_and_environments(service, record, settings, make_credentials):

@@ -46,7 +46,7 @@ def list_(
     folder: Annotated[str | None, typer.Argument(help="By default the cassettes folder of the project.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """List the recordings in a folder: environment, calls, age, size, who wrote them, and whether they are clean.
+    """List the recordings in a folder: environment, calls, date, size, who wrote them, and whether they are clean.
 
     Clean means what `toolkit cassettes check` means, apart from age. Nothing is changed.
 
@@ -90,16 +90,16 @@ def list_(
     if not facts:
         console.print("There are no recordings in this folder.")
         return
-    table = terminal.folding_table("name", "environment", "calls", "recorded", "age", "size", "state")
-    table.columns[0].no_wrap = table.columns[1].no_wrap = True
+    table = terminal.folding_table("name", "environment", "calls", "recorded", "size", "state")
+    for column in table.columns[1:-1]:
+        column.no_wrap = True
     for entry in facts:
-        at, age = entry.recorded_at, age_of(entry.recorded_at, now)
+        at = entry.recorded_at
         cells = (
             entry.name,
             "\n".join(entry.environments),
             f"{entry.interactions:,}",
-            at.date().isoformat() if at is not None and age is not None else "",
-            "" if age is None else f"{age.days:,} d",
+            "" if at is None else at.date().isoformat(),
             terminal.size_text(entry.size),
             _state(entry, is_clean=entry.path not in unclean, is_stale=is_stale(at, stale_after, now)),
         )

@@ -13,7 +13,7 @@ from toolkit.cassettes.catalog.pruning import without
 from toolkit.cassettes.catalog.reading import read_cassette
 from toolkit.cassettes.catalog.rescrubbing import rescrub, rescrubbed, scrubber_to_show, todays_scrubber
 from toolkit.cassettes.catalog.rewriting import check_rewritable
-from toolkit.cassettes.catalog.selecting import matching_calls, parse_numbers, with_token_requests
+from toolkit.cassettes.catalog.selecting import selected
 from toolkit.cassettes.catalog.showing import InteractionRow, row_of
 from toolkit.cli import terminal
 from toolkit.cli.cassettes_check import PlayLogOption, UnplayedOption, plays
@@ -63,16 +63,13 @@ def prune(
             )
         played = plays(unplayed, play_log)
         own = None if played is None else played.get(opened.path.resolve(), frozenset())
-        dropped = parse_numbers(numbers or (), len(content)) | matching_calls(
-            content, method=method, uri=uri, played=own
-        )
+        dropped = selected(content, numbers or (), method=method, uri=uri, played=own)
         if not dropped:
             raise ConfigurationError(
                 f"No interaction of {name} fits, so there is nothing to drop.",
                 f"See what is in it: toolkit cassettes show {name}",
                 about="numbers",
             )
-        dropped = with_token_requests(content, dropped)
         without(opened.data, dropped, scrubber, source=str(opened.path))
         rows = [row_of(content, number, scrubber) for number in sorted(dropped)]
         if yes:

@@ -63,7 +63,7 @@ def scan(
     Exit status: 0 if there are no findings; 1 if there are some; 2 if something could not be read, or the command is
     wrong.
     """
-    try:
+    with terminal.errors_exit_with(_EXIT_UNUSABLE):
         secrets = [*_secrets_from(secret_from or [], os.environ), *(_piped_secrets() if stdin else [])]
         _check_lengths(secrets)
         with Console(stderr=True).status("Scanning …"):  # at a terminal only
@@ -77,9 +77,6 @@ def scan(
             _print(report_text(report, form, _checkout()))
         else:
             _print(_baseline_words(write_baseline, report))
-    except ConfigurationError as error:
-        terminal.print_error(error)
-        raise typer.Exit(_EXIT_UNUSABLE) from None
     raise typer.Exit(_exit_status(report, is_baseline=write_baseline is not None))
 
 

@@ -89,7 +89,7 @@ def verify(
     console = Console(stderr=str(report) == "-")
     to_github = form is VerdictFormat.GITHUB
     options = {"update": update, "jobs": jobs, "timeout": timeout, "strict": strict, "save_to": save_to}
-    try:
+    with terminal.errors_exit_with(_EXIT_NOT_VERIFIED):
         _check_folder_of(report)
         with _without_commands(console) if to_github else nullcontext():
             notebooks = paths or [Path("notebooks")]
@@ -99,9 +99,6 @@ def verify(
             if report is not None:
                 _write_report(report, verdicts)
             verify_report.print_verdicts(console, verdicts)
-    except ConfigurationError as error:
-        terminal.print_error(error)
-        raise typer.Exit(_EXIT_NOT_VERIFIED) from None
     if to_github:
         verify_report.print_annotations(console, verdicts, os.environ)
     if any(verdict.failure is not None for verdict in verdicts):

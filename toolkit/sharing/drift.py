@@ -15,7 +15,7 @@ from toolkit.cassettes.catalog.comparing import RecordingChange, compare_interac
 from toolkit.cassettes.catalog.reading import read_cassette
 from toolkit.cassettes.catalog.rescrubbing import safe_to_show
 from toolkit.cassettes.format.interactions import Interaction
-from toolkit.core.errors import ConfigurationError
+from toolkit.core.errors import ConfigurationError, Unreachable
 from toolkit.core.escaping import as_html, excerpt
 from toolkit.core.html import badge, card
 from toolkit.core.words import count_text
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _LONGEST_METHOD, _LONGEST_URI = 20, 500  # characters
+_PATIENCE = 3  # calls without an answer, from the first one
 
 
 class NotRepeated(NamedTuple):
@@ -117,7 +118,7 @@ def drift(cassette: str | Path, session: Session) -> Drift:
     Raises:
         ConfigurationError: if the session is not a live one, or an address is not set.
         CassetteMiss, CassetteCorrupt: if there is no such recording, or it is not one.
-        TokenError, Unreachable: if no token can be obtained.
+        TokenError, Unreachable: if no token can be obtained, or the first calls get no answer.
     """
     if not isinstance(session, Session):
         raise ConfigurationError(
@@ -136,7 +137,7 @@ def drift(cassette: str | Path, session: Session) -> Drift:
     tape.scrubber.use_addresses(session.settings.addresses, session.settings.header_prefix)
     changes: list[RecordingChange] = []
     not_repeated: list[NotRepeated] = []
-    repeated = 0
+    repeated = unanswered = 0
     contents = recording.contents
     # Those of stock vcrpy have real addresses and secrets.
     interactions = [safe_to_show(contents.interaction(number), tape.scrubber) for number in range(len(contents))]
@@ -150,11 +151,23 @@ def drift(cassette: str | Path, session: Session) -> Drift:
             not_repeated.append(NotRepeated(number + 1, *head, str(error)))
             continue
         repeated += 1
+        unanswered += answer.failure is not None and interaction.failure is None
+        if unanswered == repeated == _PATIENCE:
+            raise _unreachable(session)
         changes += [
             RecordingChange(change.kind, *head, change.place, change.old, change.new, number + 1, None)
             for change in compare_interactions(interaction, answer)
         ]
+    if repeated and unanswered == repeated:
+        raise _unreachable(session)
     return Drift(recording.path, str(session.environment), repeated, tuple(changes), tuple(not_repeated))
+
+
+def _unreachable(session: Session) -> Unreachable:
+    return Unreachable(
+        f"The services of {session.environment} do not answer, so it is not known what changed.",
+        "Check the network and the addresses in toolkit.toml, and try again.",
+    )
 
 
 def _key(interaction: Interaction) -> tuple[object, ...]:

@@ -214,6 +214,14 @@ def test_scrub_again(write, own, interaction, tmp_path):
     assert file.read_bytes() == data
 
 
+def test_scrub_without_interactions(folder, own):
+    """A recording of stock vcrpy that holds no interactions stays as it is."""
+    file = folder / "none.yaml"
+    file.write_text("interactions: []\nversion: 1\n")
+    assert frames.scrub_cassette("none", settings=own).empty
+    assert file.read_text() == "interactions: []\nversion: 1\n"
+
+
 def test_scrub_vcrpy(folder, own):
     """A recording of stock vcrpy becomes one of ours, without its secrets; JSON is left alone."""
     token = secrets.token_urlsafe(30)

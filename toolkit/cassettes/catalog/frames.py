@@ -13,7 +13,8 @@ from toolkit.cassettes.catalog.facts import cassettes_at, cassettes_in, facts_of
 from toolkit.cassettes.catalog.pruning import prune, without
 from toolkit.cassettes.catalog.reading import read_cassette
 from toolkit.cassettes.catalog.rescrubbing import rescrub, rescrubbed, scrubber_to_show, todays_scrubber
-from toolkit.cassettes.catalog.selecting import matching_calls, parse_numbers, with_token_requests
+from toolkit.cassettes.catalog.rewriting import check_rewritable
+from toolkit.cassettes.catalog.selecting import selected
 from toolkit.cassettes.catalog.showing import rows_of
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.replay.play_log import read_play_log
@@ -196,12 +197,11 @@ def prune_cassette(
     """
     settings = as_settings(settings)
     opened = read_cassette(cassette, settings)
+    check_rewritable(opened.path)
     scrubber = scrubber_to_show(settings, opened.contents)
     played = None if play_log is None else read_play_log(play_log).get(opened.path.resolve(), set())
     several = [numbers] if isinstance(numbers, int | str) else numbers
-    dropped = parse_numbers(several, len(opened.contents))
-    dropped |= matching_calls(opened.contents, method=method, uri=uri, played=played)
-    dropped = with_token_requests(opened.contents, dropped)
+    dropped = selected(opened.contents, several, method=method, uri=uri, played=played)
     without(opened.data, dropped, scrubber, source=str(opened.path))
     if not dry_run and dropped:
         prune(opened.path, dropped, scrubber)
@@ -235,6 +235,7 @@ def scrub_cassette(
 
     settings = as_settings(settings)
     opened = read_cassette(cassette, settings)
+    check_rewritable(opened.path)
     scrubber = todays_scrubber(settings, rules)
     if dry_run:
         result = rescrubbed(opened.data, opened.contents, scrubber, source=opened.path)

@@ -39,7 +39,7 @@ def read_cassette(cassette: str | Path, settings: Settings | None = None) -> Ope
     data = read_bytes(path)
     if not data.strip():
         elsewhere = same_name_in_project(path, settings)
-        raise misses.missing(path, elsewhere=elsewhere, to_record="see which there are with tk.list_cassettes()")
+        raise misses.missing(path, elsewhere=elsewhere, to_record="see which there are: toolkit cassettes list")
     return Opened(path, data, contents.read(data, source=str(path)))
 
 

@@ -143,9 +143,8 @@ def safe_to_show(interaction: Interaction, scrubber: Scrubber) -> Interaction:
 
 def _written(data: bytes, opened: Contents, safe: list[Interaction], changed: list[int]) -> bytes:
     if not isinstance(opened, Unparsed):
-        if opened.is_foreign or changed:
-            return HEADER + b"".join(map(encode, safe)) if safe else b""
-        return data
+        is_rewritten = safe and (opened.is_foreign or changed)
+        return HEADER + b"".join(map(encode, safe)) if is_rewritten else data
     if not changed and not opened.is_torn:
         return data
     replaced, items = set(changed), opened.layout.items

@@ -71,6 +71,23 @@ def matching_calls(
     }
 
 
+def selected(
+    opened: Contents,
+    numbers: Iterable[str | int] = (),
+    *,
+    method: str | None = None,
+    uri: str | None = None,
+    played: Container[int] | None = None,
+) -> set[int]:
+    """Return the interactions, from 0, with these numbers, the calls that fit the conditions, and their token requests.
+
+    Raises:
+        ConfigurationError: as `parse_numbers` does.
+    """
+    calls = matching_calls(opened, method=method, uri=uri, played=played)
+    return with_token_requests(opened, parse_numbers(numbers, len(opened)) | calls)
+
+
 def with_token_requests(opened: Contents, dropped: Iterable[int]) -> set[int]:
     """Return interactions to drop, with the token requests of which they are the last calls."""
     dropped = set(dropped)

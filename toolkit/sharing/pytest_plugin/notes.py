@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 
@@ -24,12 +24,7 @@ class Notes:
 
     def as_plain(self) -> dict[str, Any]:
         """Return the notes in types that can be sent to another process."""
-        return {
-            "recorded": self.recorded,
-            "kept": self.kept,
-            "opened": self.opened,
-            "deselected": self.deselected,
-        }
+        return asdict(self)
 
     def add(self, plain: dict[str, Any]) -> None:
         """Add the notes of another process. Each process collects all tests, so the deselected ones count once."""
