@@ -64,7 +64,7 @@ HELD_BY: dict[int, dict[str, str]] = {
         "cassettes/recording/test_recorder.py": "test_torn_anywhere test_disk_full test_appending_rewrites_nothing",
         "cassettes/recording/test_finishing.py": "test_cells",
         "processes/test_killed_recordings.py": "test_killed test_after_a_kill test_interpreter_exits",
-        "cassettes/recording/test_writer_lock.py": "test_two_processes",
+        "processes/test_recording_processes.py": "test_two_processes",
     },
     7: {
         "cassettes/test_peers.py": "test_stock_vcrpy_replays_anything_of_ours "

@@ -273,7 +273,7 @@ def test_fields_across_slices():
         assert [field.value for field in Fields(text).accepted(lambda _: True)] == ["value-of-it"]
 
 
-def repeated(piece, size=80_000):
+def repeated(piece, size=40_000):
     return piece * (size // len(piece))
 
 

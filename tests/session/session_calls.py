@@ -27,13 +27,21 @@ def call(session, path=None, client=None, **request):
     return finished(getattr(session, client).get(path or PATHS[client], **request))
 
 
-def finished(value):
-    """Return a value, or what an awaitable gives."""
-    return asyncio.run(_awaited(value)) if inspect.isawaitable(value) else value
+def finished(value, run=asyncio.run):
+    """Return a value, or what an awaitable gives.
+
+    The coroutine that runs has no result of its own: asyncio writes it as text when it gives the signal handler back,
+    which takes long for a table.
+    """
+    if not inspect.isawaitable(value):
+        return value
+    results = []
+    run(_append_awaited(value, results))
+    return results.pop()
 
 
-async def _awaited(awaitable):
-    return await awaitable
+async def _append_awaited(awaitable, results):
+    results.append(await awaitable)
 
 
 def in_threads(count, work):

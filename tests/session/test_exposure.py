@@ -33,6 +33,7 @@ import rich.pretty
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from session_calls import finished
 
 import toolkit as tk
 from toolkit.core.clock import ManualClock
@@ -209,11 +210,6 @@ def with_tokens(service, planted):
 
 def open_session(is_async, **options):
     return (tk.AsyncSession if is_async else tk.Session)(**options)
-
-
-def finish(value):
-    """Return the result of a call, awaited if it is a coroutine."""
-    return asyncio.run(value) if asyncio.iscoroutine(value) else value
 
 
 def make_calls(session):
@@ -395,7 +391,7 @@ def test_a_token_endpoint_that_echoes(service, settings, text, reply, form, is_a
     with warnings.catch_warnings(record=True, action="always") as warned:
         session = open_session(is_async, **options)
         with pytest.raises((tk.TokenError, tk.Unreachable)) as caught:
-            finish(session.accounts())
+            finished(session.accounts())
     assert exposed_error(caught.value, planted) == set()
     assert not secrets_in(" ".join(str(warning.message) for warning in warned), planted)
 
@@ -425,7 +421,7 @@ def test_a_service_that_echoes(kind, name, is_async, service, settings):
     service.answer = echo
     session = open_session(is_async, credentials=credentials, settings=settings, transport=service)
     with pytest.raises((tk.ServiceError, tk.TabulationError)) as caught:
-        finish(session.accounts())
+        finished(session.accounts())
     assert exposed_error(caught.value, with_tokens(service, planted)) == set()
 
 
@@ -463,7 +459,10 @@ def test_a_network_that_fails(kind, place, failure, is_async, service, settings)
     async def call_async():
         return await client.get("/v1/anything")
 
-    for call in (lambda: finish(session.accounts()), lambda: finish(call_async() if is_async else client.get("/v1/x"))):
+    for call in (
+        lambda: finished(session.accounts()),
+        lambda: finished(call_async() if is_async else client.get("/v1/x")),
+    ):
         with pytest.raises((tk.ToolkitError, httpx.HTTPError)) as caught:
             call()
         error, secrets = caught.value, with_tokens(service, planted)

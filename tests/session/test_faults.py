@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 from canaries import secrets_of
+from session_calls import finished
 
 import toolkit as tk
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
@@ -155,7 +156,7 @@ class Calls:
 
     def finish(self, value):
         """Return a value, or what an awaitable gives."""
-        return self.runner.run(value) if self.runner else value
+        return finished(value, self.runner and self.runner.run)
 
     def accounts(self):
         return self.finish(self.session.accounts())

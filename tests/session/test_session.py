@@ -598,7 +598,7 @@ def take_tour(*, is_async, **options):
             tables, responses = await tour_async(session)
             return [*tables, session.tokens(), session.calls()], responses, session.environment
 
-    return asyncio.run(main())
+    return finished(main())
 
 
 @pytest.mark.parametrize(

@@ -279,7 +279,7 @@ def test_large_data():
     rng = random.Random(7)  # noqa: S311
     filler = base64.b64encode(rng.randbytes(1 << 18)) + b" " + prose(rng, 5000)
     piece = 1 << 18
-    for code in ("base64", "hex", "base32", "each byte in percent", "array", "gzip"):
+    for code in ("base64", "array", "gzip"):
         written = CODES[code](b"xyz" + secret.encode() + b"zyx")
         for at in (piece - len(written) // 2, 2 * piece - 5, piece + 1):
             data = (filler * 3)[:at] + b" " + written + b" " + filler
