@@ -566,6 +566,41 @@ def test_files_that_are_broken(tmp_path):
     assert exposed(findings, [text]) == set()
 
 
+def test_recordings_of_other_programs(tmp_path):
+    """The tables of a recording that nobody scrubbed show none of its secrets, and its scrubbed file holds none."""
+    secrets = [canaries.new(), canaries.new()]
+    item = {
+        "request": {
+            "method": "GET",
+            "uri": f"https://api.example.com/a?api_key={secrets[0]}",
+            "headers": {"Authorization": [f"Bearer {secrets[1]}"]},
+            "body": None,
+        },
+        "response": {
+            "status": {"code": 200, "message": "OK"},
+            "headers": {"Content-Type": ["application/json"], "X-Echo": [secrets[0]]},
+            "body": {"string": json.dumps({"echo": secrets, "access_token": secrets[1]})},
+        },
+    }
+    old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
+    old.write_text(json.dumps({"version": 1, "interactions": [item]}))
+    new.write_text(
+        json.dumps({"version": 1, "interactions": [item, {**item, "request": {**item["request"], "method": "HEAD"}}]})
+    )
+    tables = [
+        tk.list_cassettes(tmp_path),
+        tk.check_cassettes([old]),
+        tk.compare_cassettes(old, new),
+        tk.prune_cassette(new, [1], dry_run=True),
+        tk.scrub_cassette(old, dry_run=True),
+        tk.scrub_cassette(old),
+    ]
+    for table in tables:
+        assert secrets_in(f"{table.to_json(date_format='iso')} {table!r} {table.attrs}", secrets) == []
+        assert len(table)
+    assert secrets_in(old.read_bytes(), secrets) == []
+
+
 def test_settings_that_are_refused():
     """An address with a secret in it is refused without repeating the secret."""
     text = canaries.new()
@@ -665,6 +700,8 @@ COVERED = {
     "CassetteMiss": test_a_miss,
     "ClientKey": test_sessions,
     "ClientSecret": test_any_credentials,
+    "NetworkBlocked": "its message is the host that was called",
+    "PublishError": "tests/sharing/test_copying plants secrets and personal data, and looks for them in its message",
     "ConfigurationError": test_credentials_that_are_refused,
     "CredentialsMismatch": test_requests_that_are_refused,
     "Environment": test_sessions,
@@ -689,6 +726,14 @@ COVERED = {
     "UnsafeAddress": test_requests_that_are_refused,
     "balances": "draws a table of the caller",
     "call_latencies": "draws the calls of a session, with scrubbed paths",
+    "check_cassettes": test_recordings_of_other_programs,
+    "compare_cassettes": test_recordings_of_other_programs,
+    "drift": "tests/sharing/test_drift plants secrets in recordings and live answers",
+    "import_cassette": "tests/cassettes/importing plants secrets in every place of a file",
+    "list_cassettes": test_recordings_of_other_programs,
+    "prune_cassette": test_recordings_of_other_programs,
+    "publish": "tests/sharing and tests/publishing plant secrets and personal data",
+    "scrub_cassette": test_recordings_of_other_programs,
     "compare": "compares two tables of the caller",
     "lend": "tests/loans looks for secrets in the pickled handle",
     "load_ipython_extension": "registers magics, which show the tables of a session",

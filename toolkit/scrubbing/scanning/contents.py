@@ -230,7 +230,6 @@ def _lines_of(texts: list[tuple[int, str]], place: TextPlace) -> Callable[[int],
 
 def _located(part: NotebookText, lines: Callable[[], dict[Path, int]], place: TextPlace) -> Callable[[int], int]:
     """Return what gives the line of the file for each line of a notebook's text."""
-
     values = cache(lambda: [(first, path) for path, first in lines_of_values(part.text).items()])
 
     def line_of(line: int) -> int:
