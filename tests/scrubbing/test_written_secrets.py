@@ -254,6 +254,7 @@ def test_samples_of_documentation():
         "'-----BEGIN EC PRIVATE KEY-----\\n<key bytes>\\n-----END EC PRIVATE KEY-----'",
         'if token is None or password != "x": raise AuthError("token authentication failed for user")',
         "12:34:5678:error:something: in the log",
+        "class AccessToken:\n    TOKEN_ENDPOINT_HTTP_METHODS: Incomplete",
     ],
 )
 def test_ordinary_code(text):

@@ -206,9 +206,12 @@ class Fields:
         """Return the text without quotes at a position, given where the sign before it ends."""
         match = compiled(_BARE).match(self._text, position)
         before = self._text[after_sign - 1 : match.start(1)] if match is not None else ""
-        if match is None or ("\n" in before and not compiled(_NEXT_LINE).fullmatch(before)):
+        if match is None:
             return []
         value = match[1]
+        # In the next line, only YAML has a value, and a name has a colon after it.
+        if "\n" in before and (value.endswith(":") or not compiled(_NEXT_LINE).fullmatch(before)):
+            return []
         return [(unquote_plus(value) if "%" in value else value, *match.span(1))]
 
     def _texts_at(self, position: int) -> list[tuple[str, int, int]]:
