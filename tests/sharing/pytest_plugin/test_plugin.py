@@ -29,6 +29,9 @@ def test_recorded_and_replayed(run, cassettes):
     assert run(test_shop=ONE_CALL)[0] == {"passed": 1}
     assert (cassettes / "test_account.yaml").read_bytes() == recorded
     assert names(cassettes) == ["test_account.yaml"]
+    counts, output = run(test_shop=ONE_CALL.replace("/v2/account", "/v2/other").replace("/v1/accounts", "/v1/other"))
+    assert counts == {"failed": 1}
+    assert 'pytest --toolkit-record=all "test_shop.py::test_account"' in output
 
 
 def test_wrong_use(run):

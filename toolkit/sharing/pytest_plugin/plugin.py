@@ -202,9 +202,16 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Generator[None, Any, Any]:
-    """Note how a test with a cassette ended."""
+    """Note how a test with a cassette ended, and say how to record again what its cassette does not have."""
     report = yield
     if _PLAYING in item.stash:
+        if call.excinfo is not None and not item.config.getoption("toolkit_record"):
+            from toolkit.core.errors import CassetteMiss
+
+            if call.excinfo.errisinstance(CassetteMiss):
+                report.sections.append(
+                    ("toolkit", f'If the test is right, record again: pytest --toolkit-record=all "{item.nodeid}"')
+                )
         outcomes = item.stash[_OUTCOMES]
         if outcomes.get(call.when) != "failed":  # a subtest that failed counts for its test
             outcomes[call.when] = report.outcome
