@@ -120,6 +120,7 @@ def test_refused_path(run, service, file, mode, is_new, end):
     error = run("mine", "/v1/a", "/v1/b", "/v1/missing", "--mode", mode).exception
     assert error.what == "GET /v1/missing was answered with status 404."
     assert error.next_step.endswith(end)
+    assert "the interface broker; --interface names another" in error.next_step
     assert {path.name: path.read_bytes() for path in file.parent.glob("*")} == ({} if is_new else {"mine.yaml": before})
 
 

@@ -14,7 +14,7 @@ from toolkit.cli.cassettes_diff import FailOnOption, kinds_of, print_changes
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.words import count_text
-from toolkit.local.settings import Settings
+from toolkit.local.settings import Settings, is_offline
 from toolkit.session.session import Session
 from toolkit.sharing.drift import Drift, drift
 
@@ -29,7 +29,12 @@ def drift_(
     name: Annotated[str, typer.Argument(help="Name of a cassette, or a path.")],
     environment: Annotated[
         Environment | None,
-        typer.Option("--environment", "-e", help="Environment to call; by default the one that was recorded."),
+        typer.Option(
+            "--environment",
+            "-e",
+            metavar="NAME",
+            help=f"Environment to call: {terminal.ENVIRONMENTS}; by default the one that was recorded.",
+        ),
     ] = None,
     credentials: Annotated[
         str | None, typer.Option(help="Name of saved credentials; by default those of the recording, by name.")
@@ -49,6 +54,12 @@ def drift_(
     """
     with terminal.errors_exit_with(2):
         failing = kinds_of(fail_on)
+        if is_offline():
+            raise ConfigurationError(
+                "TOOLKIT_OFFLINE is set, so nothing can be repeated live.",
+                "Unset it and run this again.",
+                about="TOOLKIT_OFFLINE",
+            )
         settings = Settings.load()
         recorded = _callers(name, settings)
         called = environment or _only_environment(name, recorded)

@@ -26,7 +26,12 @@ def import_(
     name: Annotated[str, typer.Argument(help="Name of the new cassette, or its path.")],
     environment: Annotated[
         Environment | None,
-        typer.Option("--environment", "-e", help="Environment that was called; else concluded from the addresses."),
+        typer.Option(
+            "--environment",
+            "-e",
+            metavar="NAME",
+            help=f"Environment that was called: {terminal.ENVIRONMENTS}; else concluded from the addresses.",
+        ),
     ] = None,
     only: Annotated[
         list[str] | None, typer.Option(help="Import only these: a host, or host/path with stars; may be repeated.")

@@ -41,7 +41,12 @@ app = typer.Typer(
     epilog="Start with **toolkit credentials add default --environment paper**.",
 )
 
-EnvironmentOption = Annotated[Environment, typer.Option("--environment", "-e", help="Environment of the credentials.")]
+EnvironmentOption = Annotated[
+    Environment,
+    typer.Option(
+        "--environment", "-e", metavar="NAME", help=f"Environment of the credentials: {terminal.ENVIRONMENTS}."
+    ),
+]
 
 
 @app.command(
@@ -129,7 +134,8 @@ def add(
 )
 def list_(
     environment: Annotated[
-        Environment | None, typer.Option("--environment", "-e", help="List only credentials of this environment.")
+        Environment | None,
+        typer.Option("--environment", "-e", metavar="NAME", help="List only credentials of this environment."),
     ] = None,
 ) -> None:
     """List credentials and where they come from, never a value. No keyring is opened."""

@@ -55,7 +55,10 @@ def record(
         list[str] | None,
         typer.Argument(metavar="[PATH]...", help="Paths to GET, such as /v2/positions; by default the accounts call."),
     ] = None,
-    environment: Annotated[Environment | None, typer.Option("--environment", "-e", help="Environment to call.")] = None,
+    environment: Annotated[
+        Environment | None,
+        typer.Option("--environment", "-e", metavar="NAME", help=f"Environment to call: {terminal.ENVIRONMENTS}."),
+    ] = None,
     interface: Annotated[
         str | None,
         typer.Option(help=f"Interface of the paths: {', '.join(_INTERFACES)}; by default that of the accounts call."),
@@ -200,14 +203,18 @@ def _read(session: Session, call: _Call) -> list[httpx.Response]:
         ServiceError: if the answer has an error status.
         Unreachable: if the service cannot be reached.
     """
-    client: httpx.Client = getattr(session, call.interface or session.environment.rules.accounts[0])
+    interface = call.interface or session.environment.rules.accounts[0]
+    client: httpx.Client = getattr(session, interface)
     try:
         return list(Pages(client, call.path, only_first=not call.all_pages))
     except ServiceError as error:
         if not error.status:
             raise
         what = f"GET {excerpt(call.path, 80)} was answered with status {error.status}."
-        raise error.reworded(what, error.next_step) from None
+        next_step = error.next_step
+        if error.status == httpx.codes.NOT_FOUND and call.interface is None:
+            next_step += f" It was looked for at the interface {interface}; --interface names another."
+        raise error.reworded(what, next_step) from None
 
 
 def _print_answers(console: Console, call: _Call, answers: list[httpx.Response]) -> None:

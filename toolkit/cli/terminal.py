@@ -17,6 +17,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from toolkit.core.document import Environment
 from toolkit.core.errors import ToolkitError
 from toolkit.core.escaping import excerpt, printable
 from toolkit.core.words import count_text
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # Columns of the practice service. Another service may have other columns; they are then shown in its own order.
+ENVIRONMENTS: Final = f"{', '.join(list(Environment)[:-1])} or {list(Environment)[-1]}"
 ACCOUNT_COLUMNS: Final = ("account_number", "status", "currency", "cash", "equity", "buying_power")
 _LONGEST_CELL: Final = 40  # characters
 _BREAK: Final = re.compile(r"(?<=[/?&, ])(?=[^/?&, ])")  # where a URI may go on in the next line
