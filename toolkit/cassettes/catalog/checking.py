@@ -119,14 +119,14 @@ def _incomplete(path: Path) -> Iterator[Problem]:
         )
     for left in (*partials(real), *partials(part)):
         yield Problem(
-            path, INCOMPLETE, f"{left.name} is left from an interrupted write.", "Open the cassette once to remove it."
+            path, INCOMPLETE, f"{left.name} is left from an interrupted write.", "Open it once with tk.Cassette, which removes it."
         )
     if any(Journal(file).file.exists() for file in (real, part)):
         yield Problem(
             path,
             SECRET,
             "An interrupted recording may have left a secret that became known later.",
-            "Open the cassette once to remove it.",
+            "Open it once with tk.Cassette, which removes it.",
         )
 
 
@@ -164,7 +164,7 @@ def _facts(
     if opened.is_torn:
         complete = count_text(len(opened), "interaction")
         what = f"It ends in an incomplete interaction; {complete} before it can be played."
-        yield Problem(path, INCOMPLETE, what, "Open the cassette once to cut it off, or record it again.")
+        yield Problem(path, INCOMPLETE, what, "Open it once with tk.Cassette, which cuts it off, or record it again.")
     yield from _tokens(path, opened)
     stale = staleness_text(path, opened.recorded_at, settings.stale_after_days, now)
     if stale is not None:
