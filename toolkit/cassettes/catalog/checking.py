@@ -119,7 +119,10 @@ def _incomplete(path: Path) -> Iterator[Problem]:
         )
     for left in (*partials(real), *partials(part)):
         yield Problem(
-            path, INCOMPLETE, f"{left.name} is left from an interrupted write.", "Open it once with tk.Cassette, which removes it."
+            path,
+            INCOMPLETE,
+            f"{left.name} is left from an interrupted write.",
+            "Open it once with tk.Cassette, which removes it.",
         )
     if any(Journal(file).file.exists() for file in (real, part)):
         yield Problem(
