@@ -70,7 +70,7 @@ def test_list(write, folder, own, interaction, authorization):
     write_vcrpy(folder / "c.yml")
     (folder / "empty.yaml").touch()
     (folder / "broken.yaml").write_text("interactions: [")
-    (folder / "notes.yaml").write_text("a: 1")
+    (folder / "notes.yaml").write_text("a: interactions")
     (folder / "a.part.yaml").write_bytes(HEADER)
     table = frames.list_cassettes(settings=own, clock=ManualClock(NOON))
     names = [name.rpartition("cassettes/")[2] for name in table["name"]]

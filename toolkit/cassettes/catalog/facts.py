@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,7 +20,8 @@ from toolkit.local.settings import Settings, as_settings
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 OURS, VCRPY = "toolkit", "vcrpy"
 _PART: Final = ".part"
-_SIGN: Final = b"interactions"  # in every cassette, also of other programs
+# In the cassettes of vcrpy and of most other programs.
+_SIGN: Final = re.compile(rb"""(?m)^(?:\xef\xbb\xbf)?(?:http_)?interactions:|["'](?:http_)?interactions["']""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +135,9 @@ def cassettes_at(place: str | Path | None, settings: Settings | None = None) -> 
 
 def _may_be_cassette(path: Path) -> bool:
     if path.stem.endswith(_PART) and path.with_stem(path.stem.removesuffix(_PART)).exists():
-        return False  # told with the cassette that it was to replace
+        return False  # it is listed with the cassette that it was to replace
     try:
         data = path.read_bytes()
     except OSError:
         return True  # whoever reads it says why not
-    return not data.strip() or layout.is_ours(data) or _SIGN in data
+    return not data.strip() or layout.is_ours(data) or _SIGN.search(data) is not None

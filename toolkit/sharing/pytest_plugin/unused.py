@@ -16,15 +16,14 @@ from typing import Any, Final
 
 import pytest
 
+from toolkit.cassettes.catalog.facts import cassettes_in
 from toolkit.cassettes.replay.play_log import VARIABLE, PlayLog, read_play_log
 from toolkit.core.errors import ToolkitError
 from toolkit.core.words import count_text
 from toolkit.sharing.pytest_plugin.notes import Notes
 from toolkit.sharing.pytest_plugin.places import FAILED, FOLDER, project_settings
 
-_SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 _SKIPPED: Final = ("__pycache__", "node_modules", "site-packages")
-_HEAD: Final = 65_536  # bytes in which a cassette names its interactions
 _WORKER_INPUT: Final = "toolkit_play_log"
 
 
@@ -82,7 +81,7 @@ class UnusedCassettes:
             write("No test ran, so nothing is known.")
             return
         folders = cassette_folders(_roots(self._config), self._config.getini("norecursedirs"))
-        files = [file for folder in folders for file in cassettes_in(folder)]
+        files = [file for folder in folders for file in cassettes_in(folder) if not is_aside(file)]
         unused = [file for file in files if os.path.realpath(file) not in opened]
         for file in unused:
             write(shown(file, self._config.invocation_params.dir))
@@ -170,20 +169,9 @@ def walk(start: Path, skipped: Iterable[str]) -> Iterator[tuple[Path, list[str]]
         names[:] = sorted(name for name in names if not any(fnmatch.fnmatch(name, pattern) for pattern in patterns))
 
 
-def cassettes_in(folder: Path) -> list[Path]:
-    """Return the cassettes in a folder and below, by whichever program; without what is kept aside or unfinished."""
-    files = sorted(file for file in folder.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
-    return [file for file in files if not file.stem.endswith((FAILED, ".part")) and is_cassette(file)]
-
-
-def is_cassette(file: Path) -> bool:
-    """Return True if a file looks like a cassette of vcrpy's format."""
-    try:
-        with file.open("rb") as stream:
-            head = stream.read(_HEAD)
-    except OSError:
-        return False
-    return head.startswith(b"interactions:") or b"\ninteractions:" in head or b'"interactions"' in head
+def is_aside(file: Path) -> bool:
+    """Return True for a recording that is unfinished, or kept from a test that failed."""
+    return file.stem.endswith((FAILED, ".part"))
 
 
 def covers(roots: Iterable[Path], needed: Iterable[Path]) -> bool:
