@@ -117,10 +117,6 @@ def allow_list(table: Mapping[str, Any], project: Path) -> AllowList:
     return AllowList(tuple(_allowance(number, entry) for number, entry in enumerate(entries, start=1)), project)
 
 
-def _is_about(entry: Allowance, read: list[str]) -> bool:
-    return bool(entry.path) and any(path_matches(entry.path, path) for path in read)
-
-
 def _allowance(number: int, entry: Any) -> Allowance:
     what = f"Entry {number} of [scan] allow"
     if not isinstance(entry, Mapping) or not all(isinstance(value, str) for value in entry.values()):
