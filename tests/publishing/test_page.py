@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import base64
+import re
 
 import pytest
-from notebook_files import new_cell, notebook_with_everything
+from notebook_files import PIXEL, new_cell, notebook_with_everything
 
 from toolkit.sharing.publishing.page import heading_of, page_of, sanitized
 
@@ -66,3 +67,13 @@ def test_page():
     assert base64.b64encode(b"<svg").decode()[:5] in html
     assert html == page_of(notebook_with_everything(), title="notebook", environments=["live"]).decode()
     assert heading_of({"cells": [new_cell(1, "1")]}) == ""
+
+
+def test_attached_pictures_are_in_the_page():
+    """A picture that is attached to a text is shown in it; in place of one that is missing, its description is."""
+    cell = new_cell(1, "# A\n\n![one](attachment:a%20b.png) ![two](attachment:gone.png) ![three](attachment:c.svg)")
+    cell["attachments"] = {"a b.png": {"image/png": PIXEL}, "c.svg": {"image/svg+xml": "<svg/>"}}
+    html = page_of({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, title="a").decode()
+    assert re.search(f'<img alt="one" src="data:image/png;base64,{re.escape(PIXEL)}"/?>', html)
+    assert "[two]" in html
+    assert "[three]" in html

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote
 
 from toolkit.core.errors import ConfigurationError
 
@@ -40,11 +41,11 @@ _ATTRIBUTES: Final = frozenset(
 )
 _LINKS: Final = re.compile(r"\A(?:https?://|mailto:|#)", re.IGNORECASE)
 _PICTURES: Final = re.compile(r"\Adata:image/(?:png|jpeg|gif|webp|svg\+xml)[;,]", re.IGNORECASE)
+_ATTACHED: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
+_ATTACHMENT: Final = re.compile(r"\battachment:([^\s()<>\"']+)")
 _UNSAFE_STYLE: Final = re.compile(
     r"url\s*\(|image-set|@import|expression|\\|position\s*:\s*(?:fixed|sticky)", re.IGNORECASE
 )
-
-
 _RULE: Final = re.compile(r"([^{}]{1,20000})\{([^{}]{1,2000})\}")
 _IDENTIFIER: Final = re.compile(r"#([\w-]+)")
 
@@ -89,9 +90,23 @@ def page_of(content: Mapping[str, Any], *, title: str, environments: Iterable[st
         "style": Markup(f"<style>\n{style}</style>"),  # noqa: S704 - our own style sheet
         "footer": f"{made}; nothing on this page is live, and it loads nothing.",
     }
-    notebook = nbformat.from_dict(dict(content))  # type: ignore[no-untyped-call]
+    cells = [_with_attachments(cell) for cell in content["cells"]]
+    notebook = nbformat.from_dict({**content, "cells": cells})  # type: ignore[no-untyped-call]
     html, _ = exporter.from_notebook_node(notebook, resources={"page": page})
     return f"{html.strip()}\n".encode()
+
+
+def _with_attachments(cell: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a cell of text with its attached pictures in it; nbconvert refuses a reference to a missing one."""
+    if cell["cell_type"] != "markdown":
+        return cell
+    attachments = cell.get("attachments") or {}
+
+    def picture(match: re.Match[str]) -> str:
+        attached = attachments.get(unquote(match[1]), {})
+        return next((f"data:{name};base64,{attached[name]}" for name in _ATTACHED if name in attached), "#")
+
+    return {**cell, "source": _ATTACHMENT.sub(picture, cell["source"]), "attachments": {}}
 
 
 def heading_of(content: Mapping[str, Any]) -> str:
