@@ -77,3 +77,12 @@ def test_attached_pictures_are_in_the_page():
     assert re.search(f'<img alt="one" src="data:image/png;base64,{re.escape(PIXEL)}"/?>', html)
     assert "[two]" in html
     assert "[three]" in html
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_output_that_only_jupyter_shows_is_a_text():
+    """A widget without a text of its own, such as a panel, is named; nothing is warned about."""
+    data = {"application/vnd.jupyter.widget-view+json": {"model_id": "a"}}
+    cell = {**new_cell(1, "panel"), "outputs": [{"output_type": "display_data", "metadata": {}, "data": data}]}
+    html = page_of({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, title="a").decode()
+    assert "[shown in Jupyter only]" in html

@@ -221,6 +221,7 @@ def test_command(project, published, tmp_path):
         ((folder / "toolkit.toml", "-o", tmp_path / "a"), "not a notebook"),
         ((notebook, "-o", tmp_path / "a.ipynb"), "cannot be a single notebook"),
         ((notebook, "-o", folder / "toolkit.toml" / "a"), "toolkit.toml is not a folder"),
+        ((published.path / "notebooks/report.ipynb", "-o", published.path, "--overwrite"), "would be replaced"),
         ((write_notebook(tmp_path / "alone.ipynb", "1"), "-o", tmp_path / "a"), "not in a project"),
     ]:
         error = invoke(*arguments).exception

@@ -32,6 +32,8 @@ def test_names_of_persons_have_more_forms():
     }
     values = values_for_texts({"Eva Quimby": "Qkx Wbnrtp", "山田 太郎": "oa mzl"}, set())
     assert (values["quimby"], values.get("eva"), values["太郎"]) == ("wbnrtp", None, "mzl")
+    values = values_for_texts({"Quimby, Eva": "Wbnrtp, Qkx"}, set())
+    assert (values["Eva Quimby"], values["Quimby"], values["Eva"]) == ("Qkx Wbnrtp", "Wbnrtp", "Qkx")
     assert parts_of_names({"Ada Trading King": "a b c"}, {"trading"}) == {"ada": "a", "king": "c"}
 
 

@@ -41,6 +41,7 @@ _ATTRIBUTES: Final = frozenset(
 )
 _LINKS: Final = re.compile(r"\A(?:https?://|mailto:|#)", re.IGNORECASE)
 _PICTURES: Final = re.compile(r"\Adata:image/(?:png|jpeg|gif|webp|svg\+xml)[;,]", re.IGNORECASE)
+_FOR_WIDGETS: Final = {"text/plain": "[shown in Jupyter only]"}
 _ATTACHED: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _ATTACHMENT: Final = re.compile(r"\battachment:([^\s()<>\"']+)")
 _UNSAFE_STYLE: Final = re.compile(
@@ -90,7 +91,7 @@ def page_of(content: Mapping[str, Any], *, title: str, environments: Iterable[st
         "style": Markup(f"<style>\n{style}</style>"),  # noqa: S704 - our own style sheet
         "footer": f"{made}; nothing on this page is live, and it loads nothing.",
     }
-    cells = [_with_attachments(cell) for cell in content["cells"]]
+    cells = [_with_words_for_widgets(_with_attachments(cell)) for cell in content["cells"]]
     notebook = nbformat.from_dict({**content, "cells": cells})  # type: ignore[no-untyped-call]
     html, _ = exporter.from_notebook_node(notebook, resources={"page": page})
     return f"{html.strip()}\n".encode()
@@ -107,6 +108,15 @@ def _with_attachments(cell: Mapping[str, Any]) -> Mapping[str, Any]:
         return next((f"data:{name};base64,{attached[name]}" for name in _ATTACHED if name in attached), "#")
 
     return {**cell, "source": _ATTACHMENT.sub(picture, cell["source"]), "attachments": {}}
+
+
+def _with_words_for_widgets(cell: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a cell with a text in place of each output that a page cannot show, such as a panel."""
+    outputs = [
+        output if not output.get("data") or set(output["data"]) & set(_SHOWN) else {**output, "data": _FOR_WIDGETS}
+        for output in cell.get("outputs", ())
+    ]
+    return {**cell, "outputs": outputs} if outputs else cell
 
 
 def heading_of(content: Mapping[str, Any]) -> str:

@@ -69,6 +69,10 @@ def publish(
     source, target = Path(notebook).absolute(), Path(os.path.normpath(Path(to).absolute()))
     shape = targets.shape_of(target)
     targets.check_target(target, shape, overwrite=overwrite)
+    if source.resolve().is_relative_to(target.resolve()):
+        raise ConfigurationError(
+            f"{notebook} is in {shown(target)} itself, which would be replaced.", "Choose another name.", about="to"
+        )
     need_kernels()
     if shape is TargetShape.PAGE:
         from toolkit.sharing.publishing.page import need_converter

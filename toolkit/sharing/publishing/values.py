@@ -126,8 +126,10 @@ def _is_telling(value: str, ordinary: Collection[str]) -> bool:
 
 def _forms_of_name(value: str, replacement: str) -> Iterator[tuple[str, str]]:
     """Yield a name with the family name first, and its parts, each with its part of the replacement."""
-    words, new = value.split(), replacement.split()
     yield from _parts_of_name(value, replacement)
+    if (name := _given_name_first(value)) != value:
+        yield name, _given_name_first(replacement)
+    words, new = name.split(), _given_name_first(replacement).split()
     if not _is_name(words):
         return
     for front, back in ((words[-1], words[:-1]), (words[0], words[1:])):
@@ -136,12 +138,18 @@ def _forms_of_name(value: str, replacement: str) -> Iterator[tuple[str, str]]:
 
 
 def _parts_of_name(value: str, replacement: str) -> Iterator[tuple[str, str]]:
-    words, new = value.split(), replacement.split()
+    words, new = _given_name_first(value).split(), _given_name_first(replacement).split()
     unspaced = len(words) > 1 and all(map(is_unspaced, words))
     for number, word in enumerate(words if unspaced or _is_name(words) else ()):
         part = word.strip(".")
         if len(part) >= _SHORTEST_PART or (unspaced and is_unspaced(part)):
             yield part, new[number].strip(".") if len(new) == len(words) else replacement
+
+
+def _given_name_first(name: str) -> str:
+    """Return a name without its comma if the family name is before one."""
+    family, comma, given = name.partition(", ")
+    return f"{given} {family}" if comma and "," not in given and _is_name([*given.split(), *family.split()]) else name
 
 
 def _is_name(words: list[str]) -> bool:
