@@ -60,6 +60,8 @@ def test_fields(template):
         "Set-Cookie:\n    - 'remember={}; Max-Age=1'",
         '"set-cookie": ["a=1", "connect.sid={}; Secure"]',
         "-H 'Cookie: JSESSIONID={}'",
+        '{{"name": "Cookie", "value": "sid={}"}}',
+        '{{"name":"Set-Cookie","value":"sid={}; Path=/"}}',
     ],
 )
 @pytest.mark.parametrize("alphabet", [LETTERS, HEX])
