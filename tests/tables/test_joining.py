@@ -9,7 +9,7 @@ import httpx
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from toolkit.core.errors import ServiceError, TabulationError
@@ -115,6 +115,7 @@ def test_an_error_answer_is_not_added():
 
 
 @given(pages, st.sampled_from([pa.string(), pa.float64(), pa.timestamp("us")]))
+@example([[{"id": None, "cash": 0}]], pa.timestamp("us"))
 def test_answers_with_a_schema(pages, kind):
     """With a schema the table is that of `tabulate`, behind the leading columns."""
     wanted = pa.schema([("cash", kind), ("later", pa.int64()), ("key", pa.string())])
