@@ -126,7 +126,7 @@ def scrub(
                 "path": str(opened.path),
                 "interactions": len(result.replacements),
                 "replaced": dict(sorted(counts.items())),
-                "is_written": not dry_run,
+                "is_written": not dry_run and bool(result.replacements),
             }
         )
         return

@@ -171,16 +171,16 @@ def test_prune(write, own, interaction, authorization):
         interaction("/c", authorized_by=two, request={"method": "POST"}),
     )
     before = file.read_bytes()
-    shown = frames.prune_cassette("a", "5", dry_run=True, settings=own)
+    shown = frames.prune_cassette("a", "5", settings=own)
     assert shown[["number", "method"]].to_numpy().tolist() == [[4, "GET"], [5, "POST"]]
     assert file.read_bytes() == before
-    assert frames.prune_cassette("a", method="post", settings=own)["number"].tolist() == [4, 5]
+    assert frames.prune_cassette("a", method="post", dry_run=False, settings=own)["number"].tolist() == [4, 5]
     assert paths_left(file) == ["token1", "a", "b"]
     assert before.startswith(file.read_bytes())
-    frames.prune_cassette("a", uri="/b", settings=own)
+    frames.prune_cassette("a", uri="/b", dry_run=False, settings=own)
     assert paths_left(file) == ["token1", "a"]
     with pytest.raises(ConfigurationError, match="drop all 2 interactions"):
-        frames.prune_cassette("a", [2], settings=own)
+        frames.prune_cassette("a", [2], dry_run=False, settings=own)
     assert frames.prune_cassette("a", uri="*nothing*", settings=own).empty
 
 
@@ -259,20 +259,23 @@ def test_nothing_is_rewritten_while_somebody_records(write, own, interaction, py
     before = file.read_bytes()
     recorder = Recorder(file, Scrubber(KnownSecrets()))
     recorder.append(interaction("/c"))
-    for change in (lambda: frames.prune_cassette("a", 1, settings=own), lambda: frames.scrub_cassette(file)):
+    for change in (
+        lambda: frames.prune_cassette("a", 1, dry_run=False, settings=own),
+        lambda: frames.scrub_cassette(file),
+    ):
         with pytest.raises(CassetteBusy, match="This process is recording"):
             change()
     script = f"""
 import toolkit as tk
 try:
-    tk.prune_cassette({str(file)!r}, [1])
+    tk.prune_cassette({str(file)!r}, [1], dry_run=False)
 except tk.CassetteBusy as error:
     print(error.what)
 """
     assert "Another process is recording" in python("-c", script)
     recorder.release()
     assert file.read_bytes() == before + encode(interaction("/c"))
-    frames.prune_cassette("a", [1], settings=own)
+    frames.prune_cassette("a", [1], dry_run=False, settings=own)
     assert paths_left(file) == ["b", "c"]
 
 
@@ -282,7 +285,7 @@ def test_missing_and_unreadable(folder, own):
         frames.scrub_cassette("missing", settings=own)
     (folder / "x.yaml").write_text("nothing")
     with pytest.raises(CassetteCorrupt):
-        frames.prune_cassette("x", 1, settings=own)
+        frames.prune_cassette("x", 1, dry_run=False, settings=own)
     assert (folder / "x.yaml").read_text() == "nothing"
 
 
@@ -391,7 +394,7 @@ def test_an_unscrubbed_recording_is_not_shown_in_clear(folder, own):
     assert token not in frames.compare_cassettes("a", "b", settings=own).to_csv()
     forget_everything()
     assert token not in frames.prune_cassette("a", 1, dry_run=True, settings=own).to_csv()
-    frames.prune_cassette("a", 1, settings=own)
+    frames.prune_cassette("a", 1, dry_run=False, settings=own)
     assert token.encode() not in file.read_bytes()
     assert paths_left(file) == ["b"]
     assert other.exists()
@@ -401,5 +404,5 @@ def test_what_is_left_of_an_unscrubbed_recording_is_scrubbed(folder, own):
     """Credentials that are replaced in their places only are replaced too when a recording of vcrpy is pruned."""
     file = write_clear_vcrpy(folder / "a.yaml", "a")
     file.write_text(file.read_text().replace("api.example/a", "api.example/a?password=hunter2"))
-    frames.prune_cassette("a", 2, settings=own)
+    frames.prune_cassette("a", 2, dry_run=False, settings=own)
     assert paths_left(file) == ["a?password=%3CPASSWORD%3E"]

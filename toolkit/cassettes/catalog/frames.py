@@ -170,10 +170,13 @@ def prune_cassette(
     method: str | None = None,
     uri: str | None = None,
     play_log: str | Path | None = None,
-    dry_run: bool = False,
+    dry_run: bool = True,
     settings: Settings | None = None,
 ) -> pd.DataFrame:
-    """Drop interactions from a recording. The others keep their bytes; a file of stock vcrpy is rewritten as ours.
+    """Show which interactions would be dropped from a recording, or with `dry_run=False` drop them.
+
+    The others keep their bytes; a file of stock vcrpy is rewritten as ours. Their numbers change, so a cell that drops
+    by number must not run twice: by default nothing is written.
 
     Dropped are the interactions with these numbers, and the calls that fit all other conditions. A token request goes
     with the last of its calls.
@@ -184,7 +187,7 @@ def prune_cassette(
         method: drop calls of this method,
         uri: whose URI, or path with or without its query, fits this pattern (`*` stands for any text),
         play_log: and that are not played according to this log (see `check_cassettes`).
-        dry_run: change nothing.
+        dry_run: False to write the file; by default nothing is changed.
         settings: by default those of the project.
 
     Returns:
