@@ -234,4 +234,4 @@ def test_list_of_a_folder_that_does_not_exist(record):
     record("a", "/a")
     result = CliRunner().invoke(app, ["list", "nowhere"])
     assert result.exit_code == 2
-    assert "There is no folder or cassette nowhere" in result.stderr
+    assert "The folder or cassette nowhere does not exist" in result.stderr

@@ -62,7 +62,9 @@ def check(
         missing = [path for path in paths if not path.is_file()]
         if missing:
             raise ConfigurationError(
-                f"There is no cassette {missing[0]}.", "See which there are: toolkit cassettes list", about="places"
+                f"The cassette {missing[0]} does not exist.",
+                "toolkit cassettes list shows those of the project.",
+                about="places",
             )
         problems = check_files(paths, settings, SystemClock().now(), played=plays(unplayed, play_log))
     wrong = failing(problems)

@@ -50,14 +50,14 @@ def list_(
 
     Clean means what `toolkit cassettes check` means, apart from age. Nothing is changed.
 
-    Exit status: 0, also without recordings; 2 if there is no such folder.
+    Exit status: 0, also without recordings; 2 if the folder does not exist.
     """
     with terminal.errors_exit_with(2):
         settings, now = Settings.load(), SystemClock().now()
         paths = cassettes_at(folder, settings)
         if not all(path.exists() for path in paths):
             raise ConfigurationError(
-                f"There is no folder or cassette {excerpt(str(folder))}.",
+                f"The folder or cassette {excerpt(str(folder))} does not exist.",
                 "Without a name, the project's cassettes are listed.",
                 about="folder",
             )
@@ -88,7 +88,7 @@ def list_(
         return
     console = Console()
     if not facts:
-        console.print("There are no recordings in this folder.")
+        console.print("This folder has no recordings.")
         return
     table = terminal.folding_table("name", "environment", "calls", "recorded", "size", "state")
     for column in table.columns[1:-1]:

@@ -40,7 +40,7 @@ _EXIT_DIFFERS, _EXIT_NOT_VERIFIED = 1, 2
 
 
 class VerdictFormat(StrEnum):
-    """How verdicts are printed."""
+    """The formats in which verdicts are printed."""
 
     TEXT = "text"
     GITHUB = "github"

@@ -46,7 +46,7 @@ class NotRepeated(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """What a service answers differently from a recording. All texts are safe to show.
+    """The differences between a recording and what the service answers today. All texts are safe to show.
 
     Attributes:
         path: the recording.

@@ -26,7 +26,7 @@ _SIGN: Final = re.compile(rb"""(?m)^(?:\xef\xbb\xbf)?(?:http_)?interactions:|["'
 
 @dataclass(frozen=True, slots=True)
 class CassetteFacts:
-    """What is in a file.
+    """The contents of a file in figures.
 
     Attributes:
         name: the name to open it by: for a file in the project's cassettes folder its name without suffix, else a path.
@@ -106,11 +106,11 @@ def cassettes_in(folder: Path) -> list[Path]:
     """Return the cassettes in a folder and below it, sorted; hidden folders and other files are left out.
 
     Raises:
-        ConfigurationError: if there is no such folder.
+        ConfigurationError: if the folder does not exist.
     """
     if not folder.is_dir():
         raise ConfigurationError(
-            f"There is no folder {folder}.", "Record something first, or name another folder.", about="folder"
+            f"The folder {folder} does not exist.", "Record something first, or name another folder.", about="folder"
         )
     files = []
     for where, folders, names in os.walk(folder):
@@ -124,7 +124,7 @@ def cassettes_at(place: str | Path | None, settings: Settings | None = None) -> 
     """Return the cassettes that a folder, a file or a name stands for; for None, those of the project.
 
     Raises:
-        ConfigurationError: if there is no such folder, or it is not a valid name.
+        ConfigurationError: if the folder does not exist, or it is not a valid name.
     """
     from toolkit.cassettes.paths import find_cassette
 

@@ -53,7 +53,7 @@ def list_cassettes(
             problem (str): why it cannot be read as a cassette; missing if it can.
 
     Raises:
-        ConfigurationError: if there is no such folder.
+        ConfigurationError: if the folder does not exist.
     """
     import pandas as pd
 
@@ -106,7 +106,7 @@ def check_cassettes(
             fails (bool): whether `toolkit cassettes check` fails because of it.
 
     Raises:
-        ConfigurationError: if there is no such folder, or the log cannot be read.
+        ConfigurationError: if the folder does not exist, or the log cannot be read.
     """
     import pandas as pd
 
@@ -194,9 +194,9 @@ def prune_cassette(
         The interactions that are dropped, one row each: `number` (int64, from 1) and the columns of `Cassette.table()`.
 
     Raises:
-        ConfigurationError: if there is no such interaction, nothing would be left, or the file is JSON.
+        ConfigurationError: if an interaction does not exist, nothing would be left, or the file is JSON.
         CassetteBusy: if somebody is recording to the file.
-        CassetteMiss, CassetteCorrupt: if there is no such cassette, or it cannot be read.
+        CassetteMiss, CassetteCorrupt: if the cassette does not exist, or it cannot be read.
     """
     settings = as_settings(settings)
     opened = read_cassette(cassette, settings)
@@ -232,7 +232,7 @@ def scrub_cassette(
         ConfigurationError: if the file is JSON.
         CassetteBusy: if somebody is recording to the file.
         SecretLeak: if it holds a secret that cannot be removed; nothing was changed.
-        CassetteMiss, CassetteCorrupt: if there is no such cassette, or it cannot be read.
+        CassetteMiss, CassetteCorrupt: if the cassette does not exist, or it cannot be read.
     """
     import pandas as pd
 

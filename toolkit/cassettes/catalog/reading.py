@@ -30,7 +30,7 @@ def read_cassette(cassette: str | Path, settings: Settings | None = None) -> Ope
     """Return the contents of a cassette, given by name or path.
 
     Raises:
-        CassetteMiss: if there is no such file, or it is empty.
+        CassetteMiss: if the file does not exist, or it is empty.
         CassetteCorrupt: if it is not a cassette.
         CassetteError: if it cannot be read.
         ConfigurationError: if the name is not a valid one.
@@ -44,7 +44,7 @@ def read_cassette(cassette: str | Path, settings: Settings | None = None) -> Ope
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the bytes of a file; none if there is no such file.
+    """Return the bytes of a file; none if the file does not exist.
 
     Raises:
         CassetteError: if it cannot be read.

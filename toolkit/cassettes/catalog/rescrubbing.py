@@ -30,7 +30,7 @@ _SYMBOLIC: Final = b".svc.invalid"
 
 
 class Replacement(NamedTuple):
-    """What scrubbing again replaces in an interaction.
+    """The secrets and values of one interaction that scrubbing again replaces.
 
     Attributes:
         number: number of the interaction, from 0.

@@ -99,7 +99,7 @@ def _environment(environment: Environment | str | None) -> Environment | None:
     except ValueError:
         near = nearest_environment(str(environment))
         raise ConfigurationError(
-            f"There is no environment {excerpt(str(environment))!r}.",
+            f"{excerpt(str(environment))!r} is not an environment.",
             f"Did you mean {near}?" if near else f"Choose one of {', '.join(Environment)}.",
             about="environment",
         ) from None

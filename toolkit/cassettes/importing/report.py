@@ -35,7 +35,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import did. Its texts are safe to print and hold no secret.
+    """The result of an import. Its texts are safe to print and hold no secret.
 
     Attributes:
         source: the file that was imported; it is unchanged and still holds its secrets.

@@ -15,7 +15,7 @@ from toolkit.scrubbing.scanning.findings import Finding
 
 
 class FolderAllowances:
-    """What the folders of a project allow. A `toolkit.toml` counts for the files of its folder and of those below.
+    """The allow-lists of a project and of its folders. A `toolkit.toml` counts for its folder and for those below.
 
     Args:
         settings: the settings of the project, whose table [scan] counts for every file.

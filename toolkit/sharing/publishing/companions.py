@@ -38,7 +38,7 @@ _PINNED: Final = (
 
 @dataclass(frozen=True)
 class CopiedContents:
-    """What a publication holds, for its README.
+    """The contents of a publication, for its README.
 
     Attributes:
         notebook: the path of the notebook in the folder, with "/".

@@ -26,7 +26,7 @@ from toolkit.verification.normalize import as_bytes
 
 @dataclass(frozen=True)
 class Copy:
-    """What is given away.
+    """The notebook and recordings that are given away.
 
     Attributes:
         files: bytes by path in the folder, with "/".

@@ -25,7 +25,7 @@ _CHECKPOINTS: Final = ".ipynb_checkpoints"
 
 
 class TargetShape(Enum):
-    """What a publication is to be."""
+    """The kinds of publications: a folder, an archive or a page."""
 
     FOLDER = "folder"
     ARCHIVE = "archive"
