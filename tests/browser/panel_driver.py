@@ -23,6 +23,13 @@ def status(notebook, words):
     notebook.panel.get_by_role("status").get_by_text(words).wait_for()
 
 
+def emptied(field):
+    """Wait until a field is empty: the message that empties it may come after the one that is seen first."""
+    from playwright.sync_api import expect
+
+    expect(field).to_have_value("")
+
+
 def alert(notebook, words):
     """Wait until the panel shows this problem."""
     notebook.panel.get_by_role("alert").get_by_text(words).wait_for()

@@ -17,6 +17,7 @@ from panel_driver import (
     alert,
     choose,
     connect,
+    emptied,
     pem_of,
     private_key,
     reveal,
@@ -183,7 +184,7 @@ def encrypted_key(typist, folder):
         notebook.page.keyboard.press("Enter")
         if text == wrong:
             alert(notebook, "cannot be decrypted with this passphrase")
-            assert field.input_value() == ""
+            emptied(field)
     field.wait_for(state="detached")
     status(notebook, f"{CONNECTED}: 25 accounts.")
     typist.look(notebook.save)
