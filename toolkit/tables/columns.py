@@ -70,7 +70,7 @@ class Column:
         if value is None:
             return "a missing value"
         if self.is_number_text:
-            return _NAMES[int if value.lstrip("-").isdigit() else float]
+            return "a number"
         return _NAMES.get(type(value), "text")
 
     def __getitem__(self, rows: slice) -> Column:
