@@ -61,7 +61,7 @@ def kinds_of(text: str) -> set[str]:
     """Return the kinds of changes that an option names, separated by commas.
 
     Raises:
-        ConfigurationError: if there is no such kind.
+        ConfigurationError: if a kind is unknown.
     """
     kinds = {kind.strip() for kind in text.split(",")} - {""}
     for kind in sorted(kinds.difference(KINDS)):

@@ -39,7 +39,7 @@ def show(
 
     What is shown is what would be recorded today: secrets in a file that was recorded without scrubbing are not shown.
 
-    Exit status: 0; 2 if there is no such cassette or interaction.
+    Exit status: 0; 2 if the cassette or the interaction does not exist.
     """
     with terminal.errors_exit_with(2):
         settings = Settings.load()

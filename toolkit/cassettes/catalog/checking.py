@@ -60,7 +60,7 @@ class Problem:
 
     @property
     def fails(self) -> bool:
-        """Whether a check fails because of it."""
+        """True if a check fails because of it."""
         return self.kind not in NOTES
 
 

@@ -48,7 +48,7 @@ class InteractionChange(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """The same call in two recordings.
+    """A call that is in both of two recordings.
 
     Attributes:
         old: its number in the old recording, from 0; None if it is only in the new one.

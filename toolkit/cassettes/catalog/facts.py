@@ -1,4 +1,4 @@
-"""What is in a cassette, in a few facts; and which cassettes a folder has."""
+"""The facts about one cassette, such as its size and environments, and the cassettes of a folder."""
 
 from __future__ import annotations
 

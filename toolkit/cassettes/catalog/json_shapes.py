@@ -35,7 +35,7 @@ class ShapeChange(NamedTuple):
 
     Attributes:
         place: path of the place, such as `$.accounts[].cash`.
-        old, new: the types there; None if there is no such member.
+        old, new: the types there; None if the member is missing.
     """
 
     place: str

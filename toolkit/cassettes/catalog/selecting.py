@@ -37,7 +37,7 @@ def parse_numbers(texts: Iterable[str | int], count: int) -> set[int]:
             )
         if not 1 <= first <= last <= count:
             raise ConfigurationError(
-                f"There is no interaction {first if not 1 <= first <= count else last}: "
+                f"Interaction {first if not 1 <= first <= count else last} does not exist: "
                 f"the cassette has {count_text(count, 'interaction')}, numbered from 1.",
                 "List them: toolkit cassettes show, with the name of the cassette.",
                 about="numbers",
@@ -49,7 +49,7 @@ def parse_numbers(texts: Iterable[str | int], count: int) -> set[int]:
 def matching_calls(
     opened: Contents, *, method: str | None = None, uri: str | None = None, played: Container[int] | None = None
 ) -> set[int]:
-    """Return the calls, from 0, that fit all conditions given; none without a condition. Token requests are no calls.
+    """Return the calls, from 0, that fit all conditions given; none without a condition. Token requests do not count.
 
     Args:
         opened: the recording.

@@ -1,4 +1,4 @@
-"""What a reader makes of one exchange in a file: an interaction, or the reason why there is none."""
+"""One exchange of a file as a reader returns it: an interaction, or the reason why it cannot be imported."""
 
 from __future__ import annotations
 
