@@ -262,3 +262,15 @@ def interactions():
 def bodies():
     """Return a function that returns a strategy of bodies with any content: `data.draw(bodies())`."""
     return lambda: BODIES
+
+
+def recorded_bodies(path):
+    """Return the bodies in a cassette and the bodies in its part; None in place of a missing file."""
+
+    def bodies_in(file):
+        if not file.exists():
+            return None
+        opened = contents.read(file.read_bytes(), source="")
+        return [opened.interaction(number).response.body.decode() for number in range(len(opened))]
+
+    return bodies_in(path), bodies_in(path.with_name(f"{path.stem}.part.yaml"))

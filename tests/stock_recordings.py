@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 
+import toolkit as tk
 from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.core.document import symbolic_address
+from toolkit.practice_service import practice
 
 BROKER = symbolic_address("broker_sandbox")
 BASE = "https://broker.svc.invalid"
@@ -32,3 +34,15 @@ def all_kinds(interaction):
 
 def write(path, *interactions):
     path.write_bytes(HEADER + b"".join(map(encode, interactions)))
+
+
+def record_session(path):
+    """Record a session with a token request, accounts, quotes and an order; return the path."""
+    with practice(accounts=2) as service:
+        options = {"credentials": service.credentials["sandbox-key"], "settings": service.settings}
+        with tk.Session(**options, cassette=path, mode="once") as session:
+            session.accounts()
+            session.market_data.get("/v2/practice/quotes", params={"symbols": "ALFA"}).raise_for_status()
+            order = {"symbol": "ALFA", "side": "buy", "quantity": "1"}
+            session.broker.post("/v1/practice/orders", json=order).raise_for_status()
+    return path

@@ -13,7 +13,7 @@ import vcr
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from stock_recordings import BASE, BROKER, all_kinds, write
+from stock_recordings import BASE, BROKER, all_kinds, record_session, write
 from vcr.errors import CannotOverwriteExistingCassetteException
 
 import toolkit as tk
@@ -28,15 +28,7 @@ from toolkit.scrubbing.messages import header_bytes
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory):
     """Return a session's cassette with a token request, accounts, quotes and an order."""
-    path = tmp_path_factory.mktemp("recording") / "session.yaml"
-    with practice(accounts=2) as service:
-        options = {"credentials": service.credentials["sandbox-key"], "settings": service.settings}
-        with tk.Session(**options, cassette=path, mode="once") as session:
-            session.accounts()
-            session.market_data.get("/v2/practice/quotes", params={"symbols": "ALFA"}).raise_for_status()
-            order = {"symbol": "ALFA", "side": "buy", "quantity": "1"}
-            session.broker.post("/v1/practice/orders", json=order).raise_for_status()
-    return path
+    return record_session(tmp_path_factory.mktemp("recording") / "session.yaml")
 
 
 @pytest.fixture

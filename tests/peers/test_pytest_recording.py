@@ -5,24 +5,13 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from stock_recordings import BASE, BROKER, all_kinds, write
-
-import toolkit as tk
-from toolkit.practice_service import practice
+from stock_recordings import BASE, BROKER, all_kinds, record_session, write
 
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory):
     """Return a session's cassette with a token request, accounts, quotes and an order."""
-    path = tmp_path_factory.mktemp("recording") / "session.yaml"
-    with practice(accounts=2) as service:
-        options = {"credentials": service.credentials["sandbox-key"], "settings": service.settings}
-        with tk.Session(**options, cassette=path, mode="once") as session:
-            session.accounts()
-            session.market_data.get("/v2/practice/quotes", params={"symbols": "ALFA"}).raise_for_status()
-            order = {"symbol": "ALFA", "side": "buy", "quantity": "1"}
-            session.broker.post("/v1/practice/orders", json=order).raise_for_status()
-    return path
+    return record_session(tmp_path_factory.mktemp("recording") / "session.yaml")
 
 
 MARKED_TESTS = f"""

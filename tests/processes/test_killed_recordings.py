@@ -14,10 +14,10 @@ from pathlib import Path
 import canaries
 import pytest
 from echoed_cookies import journals
+from recordings import recorded_bodies
 
 import toolkit as tk
 from tests.benchmarks import kills
-from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, encode
 
 
@@ -90,21 +90,9 @@ def old_recording(tmp_path, interaction):
     return path
 
 
-def bodies(path):
-    """Return the bodies in a cassette and the bodies in its part; None in place of a missing file."""
-
-    def bodies_in(file):
-        if not file.exists():
-            return None
-        opened = contents.read(file.read_bytes(), source="")
-        return [opened.interaction(number).response.body.decode() for number in range(len(opened))]
-
-    return bodies_in(path), bodies_in(path.with_name("tour.part.yaml"))
-
-
 def test_interpreter_exits(old_recording, python):
     """A script finishes its recording when it exits, unless it failed; a forked child leaves it to its parent."""
     assert python("-c", SCRIPT, "fail", status=1) == "True\n"
-    assert bodies(old_recording) == (["old"], ["new", "new"])
+    assert recorded_bodies(old_recording) == (["old"], ["new", "new"])
     assert python("-c", SCRIPT) == "True\n"
-    assert bodies(old_recording) == (["new", "new"], None)
+    assert recorded_bodies(old_recording) == (["new", "new"], None)

@@ -12,9 +12,9 @@ from types import SimpleNamespace
 
 import httpx
 import pytest
+from recordings import recorded_bodies
 
 import toolkit as tk
-from toolkit.cassettes.format import contents
 from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.cassettes.recording import finishing
 from toolkit.core.errors import CassetteError, SecretLeak
@@ -46,27 +46,15 @@ def record(cassette, path="/"):
         client.get("https://h.example" + path)
 
 
-def bodies(path):
-    """Return the bodies in a cassette and the bodies in its part; None in place of a missing file."""
-
-    def bodies_in(file):
-        if not file.exists():
-            return None
-        opened = contents.read(file.read_bytes(), source="")
-        return [opened.interaction(number).response.body.decode() for number in range(len(opened))]
-
-    return bodies_in(path), bodies_in(path.with_name("tour.part.yaml"))
-
-
 def test_with_succeeds(path, at_exit):
     """At the end of a `with` the new recording is in place; later calls are added to it."""
     with tk.Cassette(path, "all") as cassette:
         record(cassette)
-        assert bodies(path) == (["old"], ["new"])
-    assert bodies(path) == (["new"], None)
+        assert recorded_bodies(path) == (["old"], ["new"])
+    assert recorded_bodies(path) == (["new"], None)
     record(cassette, "/more")
     at_exit()
-    assert bodies(path) == (["new", "new"], None)
+    assert recorded_bodies(path) == (["new", "new"], None)
 
 
 def test_with_fails(path, at_exit):
@@ -75,7 +63,7 @@ def test_with_fails(path, at_exit):
         record(cassette)
         raise ValueError
     at_exit()
-    assert bodies(path) == (["old"], ["new"])
+    assert recorded_bodies(path) == (["old"], ["new"])
 
 
 def test_abandoned_before_the_first_call(path, at_exit):
@@ -84,14 +72,14 @@ def test_abandoned_before_the_first_call(path, at_exit):
     cassette.abandon()
     record(cassette)
     at_exit()
-    assert bodies(path) == (["old"], ["new"])
+    assert recorded_bodies(path) == (["old"], ["new"])
 
 
 def test_nothing_recorded(path, at_exit):
     """A recording without calls does not replace the old one."""
     tk.Cassette(path, "all").close()
     at_exit()
-    assert bodies(path) == (["old"], None)
+    assert recorded_bodies(path) == (["old"], None)
 
 
 def test_script_fails(path, at_exit, monkeypatch):
@@ -99,7 +87,7 @@ def test_script_fails(path, at_exit, monkeypatch):
     record(tk.Cassette(path, "all"))
     monkeypatch.setattr(sys, "last_value", ValueError(), raising=False)
     at_exit()
-    assert bodies(path) == (["old"], ["new"])
+    assert recorded_bodies(path) == (["old"], ["new"])
 
 
 def test_cells(path, at_exit, monkeypatch):
@@ -112,17 +100,17 @@ def test_cells(path, at_exit, monkeypatch):
     record(cassette)
     for result in (fail, None):
         registered["post_run_cell"](result)
-        assert bodies(path) == (["old"], ["new"])
+        assert recorded_bodies(path) == (["old"], ["new"])
     registered["post_run_cell"](succeed)
-    assert bodies(path) == (["new"], None)
+    assert recorded_bodies(path) == (["new"], None)
     record(cassette, "/more")
     assert len(registered) == 1
     rerun = tk.Cassette(path, "all")  # the cell that opened it runs again
-    assert bodies(path) == (["new", "new"], None)
+    assert recorded_bodies(path) == (["new", "new"], None)
     record(rerun)
     monkeypatch.setattr(sys, "last_value", ValueError(), raising=False)  # of any cell that failed
     at_exit()
-    assert bodies(path) == (["new"], None)
+    assert recorded_bodies(path) == (["new"], None)
 
 
 def test_all_are_finished(at_exit):
@@ -177,13 +165,13 @@ def test_failure_removes_late_secrets(path, at_exit, monkeypatch):
     cassette, cookie = record_echoed_cookie(path, "all", str.encode)
     with suppress(ValueError), cassette:
         raise ValueError
-    assert bodies(path)[0] == ["old"]
+    assert recorded_bodies(path)[0] == ["old"]
     assert cookie not in part.read_text()
     _, cookie = record_echoed_cookie(path, "all", str.encode)
     assert cookie in part.read_text()
     monkeypatch.setattr(sys, "last_value", ValueError(), raising=False)
     at_exit()
-    assert bodies(path)[0] == ["old"]
+    assert recorded_bodies(path)[0] == ["old"]
     assert cookie not in part.read_text()
 
 
