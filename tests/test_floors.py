@@ -17,9 +17,9 @@ FLOORS = [
     {"core"},
     {"local", "transport"},
     {"tables", "auth", "scrubbing", "verification"},
-    {"cassettes", "practice_service"},
+    {"cassettes"},
     {"session"},
-    {"notebook", "loans", "sharing"},
+    {"notebook", "loans", "sharing", "practice_service"},
     {"sweeps", "cli"},
     {"__init__"},
 ]

@@ -12,9 +12,9 @@ floors below it. Open the docstring of its `__init__` for what happens there, in
 
 - floor 7: `cli` (the command line), `sweeps` (one call for each of many keys)
 - floor 6: `notebook` (panel, masking), `loans` (sessions on the workers of a cluster), `sharing` (published copies,
-  tests that play recordings)
+  tests that play recordings), `practice_service` (a local service to practise with)
 - floor 5: `session` (one caller in one environment: the story of a call)
-- floor 4: `cassettes` (replay and recording), `practice_service` (a local service to practise with)
+- floor 4: `cassettes` (replay and recording)
 - floor 3: `auth` (credentials, keys, tokens, profiles), `scrubbing` (secrets: known, found, replaced, checked),
   `tables` (and charts), `verification` (notebooks that still give what is stored)
 - floor 2: `local` (settings, files, locks, progress), `transport` (sync and async drivers, the network, retries, pages)

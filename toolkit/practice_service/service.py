@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
+from toolkit.auth.profiles.practice_profiles import register_service
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import ADDRESS_NAMES, symbolic_address
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.settings import Settings, is_offline
 from toolkit.practice_service.world import Options, World
+from toolkit.session.session import AsyncSession, Session
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from toolkit.auth.credentials import Credentials
     from toolkit.practice_service.faults import Faults
@@ -50,6 +52,7 @@ class PracticeService:
         self._port = port
         self._settings: Settings | None = None
         self._server: ServerThread | None = None
+        self._forget_names: Callable[[], object] | None = None
         self._state = "not started"
 
     def __repr__(self) -> str:
@@ -77,6 +80,7 @@ class PracticeService:
         # Notebooks do not call close(): the server ends with this object, or with the process.
         weakref.finalize(self, self._server.close)
         self._settings = _settings(addresses)
+        self._forget_names = weakref.finalize(self, register_service(addresses, self.credentials))
         self._state = "running"
         return self
 
@@ -84,6 +88,8 @@ class PracticeService:
         """Stop serving and drop open requests. Closing again does nothing."""
         server, self._server = self._server, None
         if server is not None:
+            if self._forget_names is not None:
+                self._forget_names()
             server.close()
             self._state = "closed"
 
@@ -104,6 +110,25 @@ class PracticeService:
     def credentials(self) -> Mapping[str, Credentials]:
         """The credentials that this service accepts, by name; no other service accepts them."""
         return self._world.holders.credentials
+
+    def session(self, name: str, **options: Any) -> Session:
+        """Return a session with this service: `service.session("sandbox-secret", cassette="tour")`.
+
+        While the service runs, `tk.Session("broker-sandbox", "sandbox-secret", settings=service.settings)` is the same.
+
+        Args:
+            name: name of the credentials, which also choose the environment.
+            options: the other arguments of `tk.Session`, such as `cassette` and `mode`.
+
+        Raises:
+            ConfigurationError: if there are no credentials of that name, or the service was never started; and the
+                errors of `tk.Session`.
+        """
+        return Session(credentials=self.credentials[name], settings=self.settings, **options)
+
+    def async_session(self, name: str, **options: Any) -> AsyncSession:
+        """Return a `tk.AsyncSession` with this service; see `session`."""
+        return AsyncSession(credentials=self.credentials[name], settings=self.settings, **options)
 
     @property
     def stats(self) -> Stats:

@@ -12,7 +12,11 @@ Parts from two places are never combined: otherwise the `.env` of a cloned repos
 Saved profiles are bound to the destinations that they were saved for, and credentials from variables and `.env` to
 those of their first live use: see `toolkit.auth.destinations`. A replay does not need credentials.
 
+With the settings of a practice service that runs in this process, its own credentials are found by their names before
+any saved profile.
+
 - `saving` loads, saves, lists and removes; `lookup` goes through the places.
+- `practice_profiles`: the credentials of practice services that run in this process.
 - `variables`: environment variables and `.env`. `fields`: what one place gives. `prompt`: questions at the keyboard.
 - `saved`: the files. `profile_document`: the text in a file, and the destinations it is bound to. `serialize`:
   credentials as strings, and back. `keyring`: the key that seals files.

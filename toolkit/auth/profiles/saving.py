@@ -12,6 +12,7 @@ from toolkit.auth.destinations import Binding, Destination, destinations_of
 from toolkit.auth.profiles.fields import Profile, ProfileFields
 from toolkit.auth.profiles.keyring import seal_text
 from toolkit.auth.profiles.lookup import ProfileList, profiles_in_order, survey
+from toolkit.auth.profiles.practice_profiles import practice_credentials
 from toolkit.auth.profiles.profile_document import Document, parse, render, render_closed
 from toolkit.auth.profiles.saved import (
     KEYRING,
@@ -71,11 +72,11 @@ def load_credentials(
     settings: Settings | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Credentials:
-    """Return the credentials of a profile.
+    """Return the credentials of a profile, or practice credentials if the settings are a running practice service's.
 
     Args:
         environment: the environment of the profile.
-        name: the name of the profile; None for the only profile of the environment.
+        name: the name of the profile or of practice credentials; None for the only profile of the environment.
         settings: where the project is, and the addresses that the credentials are about to be used with.
         environ: environment variables; by default those of the process.
 
@@ -107,6 +108,9 @@ def find_credentials(
         ConfigurationError, CredentialsMismatch: as `load_credentials`.
     """
     environment = as_environment(environment)
+    practice = practice_credentials(environment, settings)
+    if name in practice:
+        return practice[name]
     by_name: dict[str, ProfileFields | SavedProfile] = {}
     for profile in profiles_in_order(settings, environ):
         if profile.environment is environment:
@@ -121,6 +125,8 @@ def find_credentials(
             "Choose one of them by its name.",
             about="name",
         )
+    if practice:
+        raise _not_a_practice_name(environment, name, [*practice, *by_name])
     raise _not_found(environment, name, sorted(by_name), settings)
 
 
@@ -224,6 +230,11 @@ def _not_found(environment: Environment, name: str | None, others: list[str], se
         f"save_credentials(). Looked there and in {shown(profiles_folder())}.",
         about="name" if name else "credentials",
     )
+
+
+def _not_a_practice_name(environment: Environment, name: str | None, names: list[str]) -> ConfigurationError:
+    what = f"does not have credentials {_quoted(name)} for {environment}" if name else "needs the name of credentials"
+    return ConfigurationError(f"The practice service {what}.", f"Choose one of {', '.join(names)}.", about="name")
 
 
 def _quoted(name: str) -> str:

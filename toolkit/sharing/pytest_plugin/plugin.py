@@ -106,7 +106,7 @@ def toolkit_live() -> dict[str, Any]:
         @pytest.fixture(scope="session")
         def toolkit_live():
             with tk.practice() as service:
-                yield {"credentials": service.credentials["sandbox-secret"], "settings": service.settings}
+                yield {"environment": "broker-sandbox", "credentials": "sandbox-secret", "settings": service.settings}
     """
     return {}
 

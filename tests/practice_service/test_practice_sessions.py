@@ -1,0 +1,97 @@
+"""Sessions with a practice service, by the name of its credentials."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+import toolkit as tk
+from toolkit.auth.profiles.practice_profiles import practice_credentials
+from toolkit.core.document import Environment
+
+
+def test_a_session_by_name(service):
+    """With the settings of a running service, a session finds practice credentials by their name."""
+    with tk.Session("broker-sandbox", "sandbox-secret", settings=service.settings) as session:
+        assert session.credentials is service.credentials["sandbox-secret"]
+        assert len(session.accounts()) == 25
+    assert service.stats.calls == 1
+
+
+@pytest.mark.parametrize("name", ["live", "paper-2", "broker-key", "sandbox-secret"])
+def test_a_session_of_the_service(service, name):
+    """The service opens sessions by the name alone, which also chooses the environment."""
+    with service.session(name, per_second=50) as session:
+        assert session.credentials is service.credentials[name]
+        assert (session.environment, session.per_second) == (service.credentials[name].environment, 50)
+
+
+def test_an_async_session_of_the_service(service):
+    """The same for `await`."""
+
+    async def count():
+        session = service.async_session("sandbox-secret")
+        try:
+            return len(await session.accounts())
+        finally:
+            await session.close()
+
+    assert asyncio.run(count()) == 25
+
+
+def test_a_name_of_another_environment(service):
+    """The error for a name of another environment lists the names of this one."""
+    with pytest.raises(tk.ConfigurationError, match="does not have credentials of that name for paper") as caught:
+        tk.Session("paper", "sandbox-secret", settings=service.settings)
+    assert caught.value.next_step == "Choose one of paper, paper-2."
+    with pytest.raises(tk.ConfigurationError, match="needs the name of credentials"):
+        tk.Session("paper", settings=service.settings)
+
+
+@pytest.mark.parametrize("changed", ["auth_sandbox", "broker_sandbox", "market_data_sandbox"])
+def test_practice_credentials_stay_with_their_service(service, changed):
+    """If any address of the environment is another, practice credentials are not found: nothing could send them."""
+    addresses = {**service.settings.addresses, changed: "https://elsewhere.example"}
+    settings = replace(service.settings, addresses=addresses)
+    assert practice_credentials(Environment.BROKER_SANDBOX, settings) == {}
+    with pytest.raises(tk.ConfigurationError, match="of that name for broker-sandbox"):
+        tk.Session("broker-sandbox", "sandbox-secret", settings=settings)
+    del addresses[changed]
+    assert practice_credentials(Environment.BROKER_SANDBOX, replace(settings, addresses=addresses)) == {}
+
+
+def test_saved_profiles_elsewhere_are_not_shadowed(service, monkeypatch):
+    """A profile with the name of practice credentials is found with all settings but those of a practice service."""
+    monkeypatch.setenv("TOOLKIT_PAPER__PAPER_2_KEY_ID", "own-key-id-0123456789")
+    monkeypatch.setenv("TOOLKIT_PAPER__PAPER_2_SECRET_KEY", "own-secret-key-0123456789")
+    own = {name: f"https://{name.replace('_', '-')}.example" for name in service.settings.addresses}
+    elsewhere = tk.Session("paper", "paper-2", settings=tk.Settings(own))
+    assert elsewhere.credentials.key_id.reveal() == "own-key-id-0123456789"
+    assert tk.Session("paper", "paper-2", settings=service.settings).credentials is service.credentials["paper-2"]
+    unnamed = tk.Session("paper", settings=service.settings)
+    assert unnamed.credentials.fingerprint() == elsewhere.credentials.fingerprint()
+
+
+def test_a_service_that_stopped():
+    """Names are found while the service runs: not after close() and not after the service was dropped."""
+    for stop in (lambda service: service.close(), lambda service: None):
+        service = tk.practice(accounts=1).start()
+        settings = service.settings
+        assert len(practice_credentials(Environment.PAPER, settings)) == 2
+        stop(service)
+        del service
+        assert practice_credentials(Environment.PAPER, settings) == {}
+
+
+def test_replay_while_offline(service, monkeypatch, tmp_path):
+    """What was recorded by name replays by name while the toolkit is offline and the service does not listen."""
+    path = tmp_path / "mine.yaml"
+    with tk.Session("broker-sandbox", "sandbox-secret", cassette=path, settings=service.settings) as session:
+        recorded = session.accounts()
+    monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
+    with tk.practice() as silent:
+        by_name = tk.Session("broker-sandbox", "sandbox-secret", cassette=path, settings=silent.settings)
+        for session in (by_name, silent.session("sandbox-secret", cassette=path)):
+            assert session.accounts().equals(recorded)
