@@ -28,7 +28,6 @@ import os
 import secrets
 from pathlib import Path
 
-import httpx
 import pytest
 from forgetting import forget_everything
 from hypothesis import settings as hypothesis_settings
@@ -36,6 +35,7 @@ from hypothesis import settings as hypothesis_settings
 from toolkit.auth.credentials import ClientKey, ClientSecret, KeyPair
 from toolkit.core.document import ADDRESS_NAMES, TOKEN_PATH
 from toolkit.local.settings import Settings
+from toolkit.transport.family import httpx
 
 pytest_plugins = ["recordings"]
 

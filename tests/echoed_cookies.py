@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import httpx
-
 import toolkit as tk
 from toolkit.local.folders import cache_folder
+from toolkit.transport.family import httpx
 
 
 def served(cookie):

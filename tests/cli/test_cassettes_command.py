@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import secrets
 
-import httpx
 import pytest
 from recordings import paths_in
 from typer.testing import CliRunner
@@ -13,6 +12,7 @@ from typer.testing import CliRunner
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format.interactions import HEADER, encode
 from toolkit.cli.cassettes_command import app
+from toolkit.transport.family import httpx
 
 
 @pytest.fixture

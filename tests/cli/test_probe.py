@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import httpx
 import pytest
 
 from toolkit.cli.probe import explain_status, probe
 from toolkit.core.clock import ManualClock
 from toolkit.local.settings import Settings
 from toolkit.session.session import Session
+from toolkit.transport.family import httpx
 
 
 @pytest.fixture

@@ -20,7 +20,6 @@ import threading
 from pathlib import Path
 from urllib.parse import quote
 
-import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,6 +27,7 @@ from hypothesis import strategies as st
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.log_filter import LOGGERS, SecretFilter, install
+from toolkit.transport.family import httpx
 
 LIBRARIES = ["httpx", "httpx2", "httpcore", "httpcore2", "hpack", "h2", "h11", "hyperframe", "socksio"]
 

@@ -8,7 +8,6 @@ import secrets
 import warnings
 from urllib.parse import quote, urlencode
 
-import httpx
 import pytest
 from recordings import as_recorded
 
@@ -20,6 +19,7 @@ from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
 from toolkit.scrubbing.scanning import scan
 from toolkit.scrubbing.scrubber import Scrubber
+from toolkit.transport.family import httpx
 
 URL = "https://h.example"
 

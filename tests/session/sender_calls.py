@@ -9,8 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import parse_qs, quote
 
-import httpx
-
 import toolkit
 from toolkit.auth.authorizers import KeyPairAuthorizer, TokenAuthorizer
 from toolkit.auth.credentials import KeyPair
@@ -28,6 +26,7 @@ from toolkit.session.scope import Scope
 from toolkit.session.sending import InterfaceTransport, Sender
 from toolkit.session.token_requests import TokenExchange
 from toolkit.session.tries import Gentleness
+from toolkit.transport.family import httpx
 from toolkit.transport.pacing import Pace
 from toolkit.transport.retry import Retry
 

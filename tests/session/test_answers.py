@@ -5,12 +5,12 @@ from __future__ import annotations
 import pickle
 import warnings
 
-import httpx
 import pytest
 from session_calls import BOTH, finished
 
 import toolkit as tk
 from toolkit.core.clock import ManualClock
+from toolkit.transport.family import httpx
 
 
 @BOTH

@@ -26,7 +26,6 @@ from secrets import token_hex, token_urlsafe
 from urllib.parse import parse_qs, quote
 
 import canaries
-import httpx
 import pytest
 import rich.console
 import rich.pretty
@@ -37,6 +36,7 @@ from session_calls import finished
 
 import toolkit as tk
 from toolkit.core.clock import ManualClock
+from toolkit.transport.family import httpx
 
 TESTS = Path(__file__).parent
 KINDS = {

@@ -3,12 +3,12 @@
 import pickle
 import ssl
 
-import httpx
 import pytest
 
 import toolkit as tk
 from toolkit.core.clock import ManualClock
 from toolkit.session.lending import lendable
+from toolkit.transport.family import httpx
 from toolkit.transport.network import Network
 
 

@@ -6,13 +6,13 @@ import asyncio
 import json
 import warnings
 
-import httpx
 import pytest
 from session_calls import BOTH, finished
 
 import toolkit as tk
 from toolkit.local import progress
 from toolkit.practice_service import practice
+from toolkit.transport.family import httpx
 
 PATH = "/v1/accounts"
 

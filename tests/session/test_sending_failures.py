@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 from urllib.parse import parse_qs
 
-import httpx
 import pytest
 from sender_calls import URL, Way, assert_clean, chain, frames
 from session_calls import BOTH
@@ -17,6 +16,7 @@ from toolkit.core.errors import (
     TokenResponseInvalid,
     Unreachable,
 )
+from toolkit.transport.family import httpx
 
 FAILURES = [
     httpx.ConnectError,

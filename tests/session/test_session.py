@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from urllib.parse import parse_qs
 
 import canaries
-import httpx
 import pytest
 from pandas.testing import assert_frame_equal
 from session_calls import BOTH, CLIENTS, PATHS, bearer, call, finished, in_threads, own_client
@@ -23,6 +22,7 @@ from toolkit.cassettes import cell_cassette
 from toolkit.core.clock import ManualClock
 from toolkit.core.document import ADDRESS_NAMES, Environment
 from toolkit.practice_service import practice
+from toolkit.transport.family import httpx
 from toolkit.transport.network import Network
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)

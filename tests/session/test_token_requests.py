@@ -6,7 +6,6 @@ import asyncio
 import threading
 from datetime import UTC, datetime, timedelta
 
-import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +17,7 @@ from toolkit.auth.tokens.token import Token
 from toolkit.core.clock import ManualClock
 from toolkit.core.secret import Secret
 from toolkit.session.token_requests import TokenNumbers
+from toolkit.transport.family import httpx
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)
 PATH = "/v1/accounts"

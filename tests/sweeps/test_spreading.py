@@ -6,7 +6,6 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from threading import Event
 from types import SimpleNamespace
 
-import httpx
 import pytest
 
 import toolkit as tk
@@ -17,6 +16,7 @@ from toolkit.sweeps.keys import KeySource
 from toolkit.sweeps.places import place_of
 from toolkit.sweeps.shares import RunPlace, Share, Spread, ask_share, begin_run, end_run
 from toolkit.sweeps.spreading import Counts, spread_keys
+from toolkit.transport.family import httpx
 
 
 class Threads:

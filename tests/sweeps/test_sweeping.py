@@ -6,7 +6,6 @@ import asyncio
 import warnings
 from collections import Counter
 
-import httpx
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -20,6 +19,7 @@ from toolkit.sweeps.folder import Folder
 from toolkit.sweeps.outcomes import KeyFailure
 from toolkit.sweeps.storage import LocalPlace
 from toolkit.tables import flatten
+from toolkit.transport.family import httpx
 
 KEYS = [f"acc-{number}" for number in range(40)]
 

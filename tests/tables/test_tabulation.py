@@ -8,7 +8,6 @@ import warnings
 from datetime import date, datetime
 from decimal import Decimal
 
-import httpx
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -19,6 +18,7 @@ from toolkit.core.errors import TabulationError, ToolkitError
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.session.answers import tabulated
 from toolkit.tables import arrow_reader, tabulate
+from toolkit.transport.family import httpx
 
 KEYS = st.text("ab.", max_size=3)
 SCALARS = (

@@ -6,12 +6,12 @@ import itertools
 import json
 import warnings
 
-import httpx
 import pytest
 
 import toolkit as tk
 from toolkit.tables import tabulate
 from toolkit.tables.truncation import without_records
+from toolkit.transport.family import httpx
 
 RECORDS = [{"id": number, "tags": ["a", {"b": []}], "name": "x" * 20} for number in range(2_000)]
 

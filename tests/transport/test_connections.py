@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import gc
 
-import httpx
 import pytest
 
 from toolkit.transport.connections import Connections
+from toolkit.transport.family import httpx
 
 
 class Stream(httpx.SyncByteStream, httpx.AsyncByteStream):

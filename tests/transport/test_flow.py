@@ -4,12 +4,12 @@ import asyncio
 import threading
 from concurrent.futures import CancelledError
 
-import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.clock import ManualClock, SystemClock
+from toolkit.transport.family import httpx
 from toolkit.transport.flow import Apart, Flight, Pause, Read, Shielded, Wait, WhichLoop, run, run_async
 
 URL = "https://service.example.com/"

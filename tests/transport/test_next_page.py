@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 
-import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.core.errors import UnsafeAddress
+from toolkit.transport.family import httpx
 from toolkit.transport.next_page import check_origin, next_page
 from toolkit.transport.paging_members import paging_members
 

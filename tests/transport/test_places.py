@@ -7,11 +7,11 @@ import gc
 import threading
 from collections import deque
 
-import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolkit.transport.family import httpx
 from toolkit.transport.places import Places, pool_timeout, with_release
 
 

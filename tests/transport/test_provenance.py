@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pickle
 
-import httpx
-
+from toolkit.transport.family import httpx
 from toolkit.transport.provenance import note_provenance, provenance_of
 
 

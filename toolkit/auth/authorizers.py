@@ -14,8 +14,6 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
-import httpx
-
 from toolkit.auth.assertion import ASSERTION_TYPE, client_assertion
 from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair
 from toolkit.auth.tokens.retrying import with_retries
@@ -27,6 +25,7 @@ from toolkit.core.clock import Clock
 from toolkit.core.document import GRANT_TYPE, TOKEN_PATH, Placeholder, header_names
 from toolkit.core.ledger import Authorization
 from toolkit.core.secret import Secret
+from toolkit.transport.family import httpx
 from toolkit.transport.flow import Flow
 from toolkit.transport.retry import Retry, can_be_sent_again
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import urlsplit
 
-import httpx
-
 from toolkit.cassettes.event_streams import EventStream, has_no_end
 from toolkit.cassettes.format.interactions import FAILURES, Interaction, RecordedFailure
 from toolkit.scrubbing.messages import HeaderList, RecordedResponse, header_bytes, header_value
+from toolkit.transport.family import httpx
 
 # Errors of a network or a service. Errors of the caller (UnsupportedProtocol, LocalProtocolError) are not recorded.
 RECORDABLE: Final = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError, httpx.ProxyError)

@@ -9,8 +9,6 @@ from functools import partial
 from sys import intern
 from typing import TYPE_CHECKING, Any, Protocol
 
-import httpx
-
 from toolkit.cassettes.conversion import (
     RECORDABLE,
     as_failure,
@@ -28,6 +26,7 @@ from toolkit.core.errors import CassetteError
 from toolkit.core.ledger import EPOCH, TRAFFIC, TRIES, Authorization, Call, Ledger
 from toolkit.core.user_code import warn
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest
+from toolkit.transport.family import httpx
 from toolkit.transport.flow import Apart, Enter, Flow, Read, run, run_async
 from toolkit.transport.network import Network
 from toolkit.transport.places import Places, pool_timeout, with_release

@@ -107,7 +107,7 @@ def print_probes(console: Console, results: list[Probe]) -> None:
 
 
 def _call_interface(session: Session, interface: Interface) -> Probe:
-    import httpx
+    from toolkit.transport.family import httpx
 
     call = _call_text(session, interface)
     try:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Final, NamedTuple
 
-import httpx
 import typer
 from rich.console import Console
 
@@ -22,6 +21,7 @@ from toolkit.core.words import count_text
 from toolkit.local.settings import is_offline
 from toolkit.session.pages import Pages
 from toolkit.session.session import Session
+from toolkit.transport.family import httpx
 from toolkit.transport.next_page import next_page
 
 EPILOG: Final = terminal.examples(

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-import httpx
-
 from toolkit.core.errors import CassetteMiss, ConfigurationError, ServiceError, TabulationError
 from toolkit.core.escaping import excerpt, printable
 from toolkit.core.user_code import warn
 from toolkit.scrubbing.known import KnownSecrets
+from toolkit.transport.family import httpx
 from toolkit.transport.next_page import next_page
 
 if TYPE_CHECKING:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import httpx
-
 from toolkit.auth.authorizers import Authorizer, KeyPairAuthorizer, TokenAuthorizer
 from toolkit.auth.borrowed import BorrowedAuthorizer, BorrowedCredentials
 from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair
@@ -15,6 +13,7 @@ from toolkit.core.errors import ConfigurationError
 from toolkit.local.settings import Settings
 from toolkit.session.sending import Sender
 from toolkit.session.token_requests import TokenExchange
+from toolkit.transport.family import httpx
 
 
 def make_authorizer(

@@ -7,13 +7,12 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-import httpx
-
 from toolkit.auth.tokens.token import Token
 from toolkit.core.document import Placeholder
 from toolkit.core.ledger import EPOCH
 from toolkit.core.secret import Secret
 from toolkit.session.sending import Sender
+from toolkit.transport.family import httpx
 
 if TYPE_CHECKING:
     import pandas as pd

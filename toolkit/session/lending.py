@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
-import httpx
-
 from toolkit.auth.authorizers import TokenAuthorizer
 from toolkit.auth.borrowed import BorrowedCredentials
 from toolkit.auth.credentials import KeyPair
@@ -16,6 +14,7 @@ from toolkit.core.document import CredentialKind, Environment, Interface
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.session.sending import transport_of
 from toolkit.session.session import AsyncSession, Session
+from toolkit.transport.family import httpx
 from toolkit.transport.flow import run
 from toolkit.transport.network import Network
 from toolkit.transport.pacing import Pace

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
-import httpx
-
 from toolkit.core.errors import ConfigurationError, ServiceError, ToolkitError
 from toolkit.core.user_code import warn
 from toolkit.local.progress import Loop
 from toolkit.tables.json_body import refuse_error_status
+from toolkit.transport.family import httpx
 from toolkit.transport.network import as_toolkit_error
 from toolkit.transport.next_page import IS_FOLLOWED, Cursor, NextPage, check_origin, next_page
 

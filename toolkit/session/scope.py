@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 from urllib.parse import unquote_to_bytes
 
-import httpx
-
 from toolkit.core.addresses import Address
 from toolkit.core.document import KEY_ID_HEADER, SECRET_KEY_HEADER, Interface
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch, UnsafeAddress
+from toolkit.transport.family import httpx
 
 RawHeaders = list[tuple[bytes, bytes]]
 

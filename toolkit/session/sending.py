@@ -10,8 +10,6 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import httpx
-
 from toolkit.auth.authorizers import Authorizer
 from toolkit.auth.tokens.token import Token
 from toolkit.cassettes import cell_cassette
@@ -29,6 +27,7 @@ from toolkit.session.card import session_source
 from toolkit.session.opening import register_with
 from toolkit.session.scope import Scope
 from toolkit.session.tries import Gentleness, send_with_tries
+from toolkit.transport.family import httpx
 from toolkit.transport.flow import Flow, run, run_async
 from toolkit.transport.places import Places
 from toolkit.transport.provenance import note_provenance

@@ -9,8 +9,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-import httpx
-
 from toolkit.auth.authorizers import Authorizer
 from toolkit.auth.credentials import Credentials
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
@@ -28,6 +26,7 @@ from toolkit.session.opening import open_cassette, open_token_store, resolve_cre
 from toolkit.session.pages import Pages
 from toolkit.session.sending import InterfaceTransport, Sender
 from toolkit.session.tries import Gentleness
+from toolkit.transport.family import httpx
 from toolkit.transport.network import Network, ProxyTypes, Verify, as_timeout
 from toolkit.transport.pacing import as_rate
 from toolkit.transport.places import Places

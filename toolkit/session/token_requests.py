@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 from typing import Final
 
-import httpx
-
 from toolkit.auth.authorizers import TokenRequest, authorization
 from toolkit.auth.credentials import Credentials
 from toolkit.auth.tokens.response import read_token_response
@@ -18,6 +16,7 @@ from toolkit.core.errors import TokenError, Unreachable
 from toolkit.core.ledger import Call
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest
 from toolkit.session.sending import Sender
+from toolkit.transport.family import httpx
 from toolkit.transport.flow import Flow, Read
 from toolkit.transport.network import origin, unreachable
 

@@ -16,12 +16,11 @@ import random
 from collections.abc import Callable
 from typing import NamedTuple
 
-import httpx
-
 from toolkit.auth.authorizers import AuthorizedRequest, Authorizer, Grant, RawHeaders
 from toolkit.auth.credentials import Credentials
 from toolkit.core.clock import Clock
 from toolkit.core.ledger import Call
+from toolkit.transport.family import httpx
 from toolkit.transport.flow import Discard, Flow, Pause
 from toolkit.transport.pacing import Pace, Rate, nap, pace_of
 from toolkit.transport.retry import Retry, seconds_before_retry

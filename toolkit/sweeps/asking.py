@@ -6,8 +6,6 @@ from collections.abc import Awaitable, Callable, Generator, Iterable
 from http import HTTPStatus
 from typing import TypeAlias
 
-import httpx
-
 from toolkit.core.errors import ServiceError, UnsafeAddress
 from toolkit.core.escaping import excerpt
 from toolkit.core.ledger import TRIES
@@ -15,6 +13,7 @@ from toolkit.session.pages import Walk
 from toolkit.sweeps.keys import Key
 from toolkit.sweeps.outcomes import LONGEST_REASON, Answered, KeyFailure, is_passing
 from toolkit.sweeps.plan import Plan
+from toolkit.transport.family import httpx
 
 Outcome: TypeAlias = Answered | KeyFailure
 Asking: TypeAlias = Generator[httpx.Request, httpx.Response, Outcome]

@@ -6,12 +6,11 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-import httpx
-
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
 from toolkit.session.pages import Walk, checked_cursor
 from toolkit.sweeps.keys import Key
+from toolkit.transport.family import httpx
 from toolkit.transport.next_page import Cursor
 
 _METHODS: Final = ("GET", "HEAD")

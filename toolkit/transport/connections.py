@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-import httpx
-
+from toolkit.transport.family import httpx
 from toolkit.transport.places import with_release
 
 # No limit on connections: it would only matter for one that httpx lost track of, and then it would block for ever.

@@ -26,10 +26,8 @@ from os import getpid
 from threading import Event, get_ident
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
-import httpx
-from httpx import Request
-
 from toolkit.core.clock import Clock, sleep, sleep_async
+from toolkit.transport.family import httpx
 from toolkit.transport.places import Places
 from toolkit.transport.tracebacks import without_frames
 
@@ -37,6 +35,7 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Lock, Task
 
 T = TypeVar("T")
+Request = httpx.Request
 _under_way: Final[set[Task[Any]]] = set()
 _SHORT_BODY: Final = 1 << 16  # bytes; a connection is cheaper than reading more than that for nothing
 _LONGEST_SILENCE: Final = 1.0  # seconds without a response after which an event loop counts as stuck

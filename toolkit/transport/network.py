@@ -14,12 +14,11 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Final
 
-import httpx
-
 from toolkit.core.addresses import is_loopback
 from toolkit.core.errors import ConfigurationError, ServiceError, Unreachable, UnsafeAddress
 from toolkit.core.escaping import excerpt
 from toolkit.transport.connections import ONE_CONNECTION, Connections
+from toolkit.transport.family import httpx
 
 Verify = bool | str | ssl.SSLContext
 ProxyTypes = str | httpx.URL | httpx.Proxy

@@ -19,11 +19,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-import httpx
-
 from toolkit.core.document import ADDRESS_NAMES, symbolic_address
 from toolkit.core.errors import UnsafeAddress
 from toolkit.core.escaping import excerpt
+from toolkit.transport.family import httpx
 from toolkit.transport.link_header import link_target
 from toolkit.transport.network import origin
 from toolkit.transport.paging_members import PagingMembers, paging_members

@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from threading import Lock
 from typing import Any, Final
 
-import httpx
+from toolkit.transport.family import httpx
 
 MOST_AT_ONCE: Final = 100  # calls of one session; httpx has the same limit for connections
 

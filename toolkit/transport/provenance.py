@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-import httpx
+from toolkit.transport.family import httpx
 
 # Name among the extensions of a response; pickling a response drops them.
 _EXTENSION: Final = "toolkit.provenance"

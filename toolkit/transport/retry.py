@@ -16,10 +16,9 @@ from math import isfinite
 from numbers import Real
 from typing import Any, Final
 
-import httpx
-
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.ledger import parse_http_date
+from toolkit.transport.family import httpx
 from toolkit.transport.network import is_untrusted
 
 FIRST_PAUSE: Final = 0.5  # seconds; the most before the second try without a Retry-After

@@ -9,7 +9,6 @@ import os
 import threading
 from datetime import UTC, datetime, timedelta
 
-import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +18,7 @@ from toolkit.auth.tokens.token import Token
 from toolkit.core.clock import ManualClock
 from toolkit.core.errors import TokenRefused, Unreachable
 from toolkit.core.secret import Secret
+from toolkit.transport.family import httpx
 from toolkit.transport.flow import Shielded, Wait, WhichLoop
 
 START = datetime(2026, 5, 12, 9, 30, tzinfo=UTC)

@@ -7,13 +7,13 @@ import os
 import tracemalloc
 import zlib
 
-import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.cassettes.format import decompression
 from toolkit.cassettes.format.decompression import NotEncoded, TooLarge, check_decompression
+from toolkit.transport.family import httpx
 
 MIB = 1 << 20
 
