@@ -11,19 +11,23 @@
 | 7. Plain vcrpy format: stock vcrpy replays ours, and every vcrpy cassette replays here. | peers, vcrpy checklist |
 | 8. Byte-identical notebooks: a tutorial executed twice gives the same bytes. | notebooks, kernels |
 | 9. Nothing foreign runs or stalls: text is escaped, YAML is safe, decompression is capped. | escaping, hostile files |
+| 10. Every key once: an interrupted sweep goes on, and holds each answer once. | sweeps |
 
-`HELD_BY` names the tests one by one; this module checks that they exist.
+`HELD_BY` names the tests one by one. This module checks that they exist, and that the page about the promises in
+`notebooks/explanation` names their files.
 """
 
 from __future__ import annotations
 
 import ast
 import functools
+import re
 from pathlib import Path
 
 import pytest
 
 TESTS = Path(__file__).parent
+PAGE = TESTS.parent / "notebooks" / "explanation" / "promises.md"
 
 HELD_BY: dict[int, dict[str, str]] = {
     1: {
@@ -55,10 +59,14 @@ HELD_BY: dict[int, dict[str, str]] = {
         "test_abandoned_leader",
         "auth/tokens/test_processes.py": "test_real_processes",
         "session/test_session.py": "test_one_token_on_real_sockets",
+        "cluster/test_loan.py": "test_one_token_request_for_each_renewal_and_none_from_a_worker",
     },
     5: {
         "session/test_scope.py": "test_other_origins test_userinfo test_own_credentials",
         "session/test_sending.py": "test_nothing_is_sent test_redirect_elsewhere",
+        "cassettes/replay/test_recorded_values.py": "test_refused_before_it_is_sent test_bearer_token_of_the_recording "
+        "test_cookie_of_the_recording",
+        "session/test_whose_configuration.py": "test_a_cloned_project",
     },
     6: {
         "cassettes/recording/test_recorder.py": "test_torn_anywhere test_disk_full test_appending_rewrites_nothing",
@@ -81,6 +89,11 @@ HELD_BY: dict[int, dict[str, str]] = {
         "core/test_escaping.py": "test_printable_drops_all_controls test_html_is_inert",
         "cassettes/format/test_hostile_files.py": "test_any_bytes test_hostile_files_are_read_soon "
         "test_decompression_bomb test_tags_run_nothing",
+        "scrubbing/test_linear_patterns.py": "test_steps test_hostile_text",
+    },
+    10: {
+        "sweeps/test_interruptions.py": "test_every_key_is_there_once_wherever_a_sweep_was_interrupted",
+        "sweeps/test_sweeping.py": "test_a_sweep_asks_once_for_each_key_and_its_table_has_all_rows",
     },
 }
 
@@ -95,6 +108,14 @@ def test_the_tests_of_a_law_exist(law: int) -> None:
         if name not in defined_tests(TESTS / file)
     ]
     assert not missing
+
+
+@pytest.mark.parametrize("law", HELD_BY)
+def test_the_page_names_the_tests(law: int) -> None:
+    """The section of a law on the page about the promises names the files of its tests, and no others."""
+    _, section = PAGE.read_text(encoding="utf-8").split(f"\n## {law}. ")
+    files = re.findall(r"`tests/(\S+\.py)`", section.split("\n## ")[0])
+    assert files == list(HELD_BY[law])
 
 
 @functools.cache

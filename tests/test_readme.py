@@ -1,4 +1,4 @@
-"""The README: its examples run, and what it names exists."""
+"""The README and pages of the documentation: examples run, and what they name exists."""
 
 import re
 from pathlib import Path
@@ -7,13 +7,16 @@ import pytest
 import yaml
 
 import toolkit as tk
-from toolkit.core.document import ADDRESS_NAMES
-from toolkit.local.settings import variable_name
 from toolkit.practice_service import practice
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SNIPPETS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+
+
+def test_length() -> None:
+    """The README can be read at once; what is longer belongs on a page of the documentation."""
+    assert len(README.splitlines()) <= 110
 
 
 def test_two_commands_are_marked_for_the_gate() -> None:
@@ -33,12 +36,6 @@ def test_links_lead_to_files() -> None:
     assert [link for link in local if not (ROOT / link).exists()] == []
 
 
-def test_every_address_is_named() -> None:
-    """The README names all eight addresses as the settings do, and shows a variable."""
-    assert [name for name in ADDRESS_NAMES if f"`{name}`" not in README] == []
-    assert variable_name("auth_sandbox") in README
-
-
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=range(len(SNIPPETS)))
 def test_snippets_are_python(snippet: str) -> None:
     """Every Python example compiles and uses only names that the toolkit has."""
@@ -54,18 +51,15 @@ def test_practice_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_table_of_environments() -> None:
-    """The row of each environment names the interfaces and credentials that section 1 of the document gives it."""
+    """The row of each environment names the addresses and credentials that section 1 of the document gives it."""
+    words = {"key pair": "key ID and secret key", "client secret": "client secret", "client key": "private key"}
     for environment in tk.Environment:
         row = next(line for line in README.splitlines() if line.startswith(f"| `{environment}` |"))
-        holder, interfaces, credentials = (cell.strip() for cell in row.strip("|").split("|")[1:])
+        holder, addresses, credentials = (cell.strip() for cell in row.strip("|").split("|")[1:])
         rules = environment.rules
         assert holder == rules.holder
-        expected = [str(name).replace("_", " ") for name in rules.addresses if name is not tk.Interface.AUTH]
-        assert interfaces.split(", ") == expected
-        kinds = {"KeyPair": "key pair", "ClientSecret": "client secret", "ClientKey": "client key"}
-        assert {kinds[name] for name in re.findall(r"`(\w+)`", credentials)} == {
-            str(kind) for kind in rules.credentials
-        }
+        assert re.findall(r"`(\w+)`", addresses) == list(rules.addresses.values())
+        assert {kind for kind, text in words.items() if text in credentials} == set(rules.credentials)
 
 
 def test_credentials_from_variables(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,8 +73,9 @@ def test_credentials_from_variables(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_hooks_and_actions_exist() -> None:
-    """The hooks and actions that the README shows are in the repository, with the inputs that it sets."""
-    shown = [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)]
+    """The hooks and actions that a page shows are in the repository, with the inputs that it sets."""
+    page = (ROOT / "notebooks/how-to/check-before-each-commit.md").read_text(encoding="utf-8")
+    shown = [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)]
     (hooks,) = (content["repos"][0]["hooks"] for content in shown if "repos" in content)
     known = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     assert [hook["id"] for hook in hooks] == [hook["id"] for hook in known]
@@ -90,3 +85,11 @@ def test_hooks_and_actions_exist() -> None:
         action = yaml.safe_load((ROOT / folder / "action.yml").read_text(encoding="utf-8"))
         assert set(step.get("with", {})) <= set(action["inputs"])
     assert len(steps) == 3
+
+
+def test_benchmarks_exist() -> None:
+    """Each command of the page about measurements is a benchmark, and each benchmark is on that page."""
+    page = (ROOT / "notebooks/explanation/measurements.md").read_text(encoding="utf-8")
+    folder = ROOT / "tests/benchmarks"
+    benchmarks = {path.stem for path in folder.glob("*.py") if "\ndef main() " in path.read_text(encoding="utf-8")}
+    assert set(re.findall(r"tests\.benchmarks\.(\w+)", page)) == benchmarks - {"token_callers"}  # a part of another

@@ -19,7 +19,7 @@ COMMAND = re.compile(
     rf"(?:`|^[ \t]*(?:[$>!-] ?|run: ?|entry: ?|- run: ?)*|&& |; ){PROGRAM}((?: [^`\n&;]*)?)", re.MULTILINE
 )
 OPTION = re.compile(r"`(--[a-z][\w-]*)")
-OPTIONS_OF_OTHERS = frozenset({"--gate", "--hypothesis-profile", "--help"})
+OPTIONS_OF_OTHERS = frozenset({"--gate", "--hypothesis-profile", "--help", "--junitxml"})
 
 
 def commands_below(command, *names):
@@ -120,23 +120,10 @@ cd x && toolkit practice -q; toolkit lab -- --no-browser  # toolkit nothing
 
 
 def test_options_alone_exist():
-    """An option that the README mentions without its command belongs to some command."""
+    """An option that the documentation mentions without its command belongs to some command."""
     known = set().union(*map(options_of, COMMANDS.values())) | OPTIONS_OF_OTHERS
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    mentioned = {option for option in OPTION.findall(readme) if not option.startswith("--toolkit-")}  # of pytest
-    assert mentioned - known == set()
-
-
-def test_readme_names_every_command():
-    """The README's section on commands names each of them."""
-    section = (ROOT / "README.md").read_text(encoding="utf-8").split("\n## Commands\n")[1].split("\n## ")[0]
-    named = set()
-    for _, words in documented([("README.md", section)]):
-        if tuple(words[:1]) in LEAVES:
-            named.add((words[0],))
-        elif len(words) > 1:
-            named |= {(words[0], name) for name in words[1].split("|")}
-    assert set(LEAVES) - named == set()
+    mentioned = {option for _, text in markdown_texts() for option in OPTION.findall(text)}
+    assert {option for option in mentioned if not option.startswith("--toolkit-")} - known == set()  # those of pytest
 
 
 @pytest.mark.parametrize("names", LEAVES, ids=" ".join)

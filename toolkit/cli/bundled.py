@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 TOUR_CASSETTE: Final = "tour"
 TOUR_NOTEBOOK: Final = "01-tour.ipynb"
 QUOTES_PATH: Final = "/v2/practice/quotes"  # a path of the practice service; the document shows no market data path
-# Listed one by one, because a reader who runs the notebooks in a checkout records cassettes beside these.
+# Listed one by one, because a reader who runs the notebooks in a checkout records cassettes beside these. The pages
+# beside the notebooks (Markdown) are copied whatever they are called.
 FILES: Final = {
     "notebooks": (
         "01-tour.ipynb",
@@ -31,8 +32,6 @@ FILES: Final = {
         "05-token-lifetimes.ipynb",
         "06-sharing-without-secrets.ipynb",
         "07-many-calls.ipynb",
-        "how-to/after-a-leak.md",
-        "how-to/test-with-recordings.md",
         "tour.png",
     ),
     "cassettes": (
@@ -68,7 +67,7 @@ def is_installed() -> bool:
 
 
 def copy_to(target: Path) -> Path:
-    """Copy notebooks and cassettes to a folder and make it a project; existing files are kept.
+    """Copy notebooks, pages and cassettes to a folder and make it a project; existing files are kept.
 
     Returns:
         The folder of the copied notebooks.
@@ -77,7 +76,8 @@ def copy_to(target: Path) -> Path:
         ConfigurationError: if the files cannot be written, or are missing from this installation.
     """
     source = bundled_folder("notebooks").parent
-    names = [*_DOCUMENTS, *(f"{kind}/{name}" for kind, files in FILES.items() for name in files)]
+    pages = (page.relative_to(source).as_posix() for page in sorted((source / "notebooks").rglob("*.md")))
+    names = [*_DOCUMENTS, *(f"{kind}/{name}" for kind, files in FILES.items() for name in files), *pages]
     try:
         for name in names:
             copy = target / name

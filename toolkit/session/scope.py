@@ -148,7 +148,7 @@ class Scope:
         if self._own_text is None:
             raise ConfigurationError(
                 f"The request is not recorded, and the address of the {self.interface} interface is not set.",
-                "Nothing was sent. Set the address, as the README says, or replay only recorded calls.",
+                "Nothing was sent. Set it in toolkit.toml or in a TOOLKIT_* variable, or replay only recorded calls.",
             )
         below = self.symbolic.path_below(request.url.raw_path) or b"/"
         url = httpx.URL(self._own_text + below.decode("ascii"))
