@@ -1,18 +1,33 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import platformdirs
 import pytest
 
 from toolkit.core.errors import ConfigurationError
-from toolkit.local.folders import belongs_to_stranger, cache_folder, config_folder, find_project
+from toolkit.local.folders import (
+    belongs_to_stranger,
+    cache_folder,
+    config_folder,
+    current_project,
+    find_project,
+    how_to_name_project,
+)
 from toolkit.local.settings import Settings
 
 ME, STRANGER, SOMEBODY = 1000, 1001, 1002
 posix_only = pytest.mark.skipif(os.name != "posix", reason="Windows has owners of another kind")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_named(monkeypatch):
+    for name in ("TOOLKIT_PROJECT", "JPY_SESSION_NAME"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
@@ -289,3 +304,64 @@ def test_folders(caches):
     assert str(cache_folder()) == platformdirs.user_cache_dir("service-access-toolkit", appauthor=False)
     assert str(config_folder()) == platformdirs.user_config_dir("service-access-toolkit", appauthor=False)
     assert not caches.exists()
+
+
+@pytest.fixture
+def elsewhere(home, monkeypatch):
+    """Work in a folder that is in no project."""
+    folder = home / "elsewhere"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_named_project(project, elsewhere, monkeypatch):
+    """TOOLKIT_PROJECT names the project, whatever the working directory is, with ~ too; it needs no marker."""
+    (elsewhere / "toolkit.toml").touch()
+    for text in (str(project), "~/project", f"{project}/notebooks/..", "../project"):
+        assert current_project({"TOOLKIT_PROJECT": text}) == project
+    assert current_project({}) == current_project({"TOOLKIT_PROJECT": ""}) == elsewhere
+    monkeypatch.setenv("TOOLKIT_PROJECT", str(project))
+    assert Settings().project == Settings.load().project == project
+
+
+@pytest.mark.parametrize("text", ["/no/such/folder", "toolkit.toml", "null\0", "~nobody-of-that-name"])
+def test_named_project_missing(elsewhere, text):
+    """A name that is not a folder is an error that says what to set."""
+    (elsewhere / "toolkit.toml").touch()
+    with pytest.raises(ConfigurationError, match="TOOLKIT_PROJECT") as caught:
+        current_project({"TOOLKIT_PROJECT": text})
+    assert "toolkit.toml" in caught.value.next_step
+
+
+@pytest.mark.parametrize("program", ["Jupyter", "VS Code"])
+def test_project_of_the_notebook(project, elsewhere, monkeypatch, program):
+    """The notebook's own project counts where its program says where it lies, unless the working folder has one."""
+    (project / "toolkit.toml").touch()
+    notebook = project / "notebooks" / "tour.ipynb"
+    notebook.parent.mkdir()
+    notebook.touch()
+    environ = {"JPY_SESSION_NAME": str(notebook)} if program == "Jupyter" else {}
+    if program == "VS Code":
+        shell = SimpleNamespace(user_ns={"__vsc_ipynb_file__": str(notebook)})
+        monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    assert current_project(environ) == project
+    (elsewhere / "pyproject.toml").touch()
+    assert current_project(environ) == elsewhere
+
+
+@pytest.mark.parametrize("name", ["tour.ipynb", "/no/such/tour.ipynb", "null\0", ""])
+def test_notebook_that_is_not_there(elsewhere, name):
+    """A name that is not the path of a file says nothing."""
+    assert current_project({"JPY_SESSION_NAME": name}) == elsewhere
+
+
+def test_how_to_name_project(project, elsewhere, monkeypatch):
+    """Advice is given only to those who are in no project."""
+    assert str(elsewhere) in how_to_name_project()
+    monkeypatch.setenv("TOOLKIT_PROJECT", str(project))
+    assert how_to_name_project() == ""
+    monkeypatch.delenv("TOOLKIT_PROJECT")
+    (project / "toolkit.toml").touch()
+    monkeypatch.chdir(project)
+    assert how_to_name_project() == ""

@@ -432,3 +432,54 @@ def test_places(project):
     assert load(project, {"TOOLKIT_HEADER_PREFIX": "ACME"}).place_of("header_prefix") == "TOOLKIT_HEADER_PREFIX"
     assert dataclasses.replace(settings, addresses={"auth": "https://d.example"}).place_of("auth") == ""
     assert Settings({"auth": "https://d.example"}).place_of("auth") == ""
+
+
+def test_verify(project):
+    """Whose certificates are trusted comes from the file, a variable or code, each with what it may say."""
+    assert load(project).trusted is None
+    write(project, 'verify = "system"')
+    assert (load(project).trusted, load(project).place_of("verify")) == ("system", "")
+    settings = load(project, {"TOOLKIT_VERIFY": "certs/ca.pem"})
+    assert settings.trusted == str(project / "certs" / "ca.pem")
+    assert settings.place_of("verify") == "TOOLKIT_VERIFY"
+    assert Settings(verify=Path("ca.pem"), project=project).trusted == str(project / "ca.pem")
+    assert pickle.loads(pickle.dumps(settings)).trusted == settings.trusted
+
+
+@pytest.mark.parametrize("value", ["false", "0", '"off"', '"ca.pem"', '"/etc/ssl/ca.pem"', "true", "[]", '""'])
+def test_verify_in_a_file(project, value):
+    """A settings file may be anybody's: it can neither turn verification off nor name authorities of its own."""
+    file = write(project, f"verify = {value}")
+    message = refusal(project)
+    assert str(file) in message
+    assert "TOOLKIT_VERIFY" in message
+
+
+@pytest.mark.parametrize("value", ["0", "false", "Off", "no", "none", "1"])
+def test_verify_is_not_turned_off(project, value):
+    """No variable turns verification off, nor does code that makes settings."""
+    assert "cannot change whether" in refusal(project, {"TOOLKIT_VERIFY": value})
+    for wrong in (False, True, value, 3):
+        with pytest.raises(ConfigurationError, match="verify"):
+            Settings(verify=wrong)
+
+
+def test_misspelt_verify_variable(project):
+    """A misspelt variable is an error, not a missing setting."""
+    assert "TOOLKIT_VERIFY" in refusal(project, {"TOOLKIT_VERFIY": "system"})
+
+
+def test_missing_address_outside_a_project(home, monkeypatch):
+    """The error says where it looked and how to name the project; within a project it does not."""
+    elsewhere = home / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    monkeypatch.delenv("TOOLKIT_PROJECT", raising=False)
+    with pytest.raises(ConfigurationError) as caught:
+        Settings.load(environ={}).address("auth")
+    for text in (str(elsewhere), "TOOLKIT_PROJECT", "papermill --cwd"):
+        assert text in caught.value.next_step
+    (elsewhere / "pyproject.toml").touch()
+    with pytest.raises(ConfigurationError) as caught:
+        Settings.load(environ={}).address("auth")
+    assert "TOOLKIT_PROJECT" not in caught.value.next_step

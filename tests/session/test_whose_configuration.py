@@ -134,3 +134,36 @@ def test_saved_profile_at_live_use(clone_of, service, monkeypatch):
     with pytest.raises(tk.UnsafeAddress, match="as saved"):
         opened(service, None, credentials=loaded).accounts()
     assert service.requests == []
+
+
+def test_project_of_ones_choice(clone_of, service, monkeypatch):
+    """Naming another project does not turn the addresses in a clone's .env, which the editor exported, into one's own.
+
+    Nor does it for a clone that names the other project itself.
+    """
+    for name, text in zip(PAPER, ("fake-client-id-1", "fake-Canary-41aB8Qx9"), strict=True):
+        monkeypatch.setenv(name, text)
+    mine = clone_of("mine", "service.example")
+    opened(service, "paper").accounts()
+    clone = clone_of("clone", "service.example")
+    (clone / ".env").write_text(f"TOOLKIT_TRADING_PAPER_URL=https://evil.example\nTOOLKIT_PROJECT={mine}\n")
+    monkeypatch.setenv("TOOLKIT_TRADING_PAPER_URL", "https://evil.example")
+    monkeypatch.setenv("TOOLKIT_PROJECT", str(mine))
+    with pytest.raises(tk.UnsafeAddress, match=r"evil\.example"):
+        opened(service, "paper").accounts()
+
+
+def test_authorities_of_a_clone(clone_of, monkeypatch):
+    """A .env that the editor exported does not choose whom a live session trusts; the user's own variable does."""
+    pair = tk.KeyPair("fake-client-id-1", "fake-Canary-41aB8Qx9", environment="paper")
+    clone = clone_of("clone", "service.example")
+    monkeypatch.setenv("TOOLKIT_VERIFY", "ca.pem")
+    assert tk.Session(credentials=pair)._below.verify == str(clone / "ca.pem")
+    (clone / ".env").write_text("TOOLKIT_VERIFY=ca.pem\n")
+    with pytest.raises(tk.UnsafeAddress, match="TOOLKIT_VERIFY") as caught:
+        tk.Session(credentials=pair)
+    assert "system" in caught.value.next_step
+    assert tk.Session(credentials=pair, verify=True)._below.verify is True
+    monkeypatch.setenv("TOOLKIT_VERIFY", "system")
+    assert tk.Session(credentials=pair)._below.verify == "system"
+    assert tk.AsyncSession(credentials=pair)._below.verify == "system"

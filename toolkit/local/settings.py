@@ -26,11 +26,12 @@ from toolkit.core.escaping import excerpt
 from toolkit.core.html import badge, card, code
 from toolkit.core.words import nearest
 from toolkit.local.files import expanded
-from toolkit.local.folders import SETTINGS_FILE, find_project
+from toolkit.local.folders import PROJECT_VARIABLE, SETTINGS_FILE, current_project, how_to_name_project
 from toolkit.local.settings_checks import (
     check_inside,
     check_known,
     check_sharing,
+    checked_verify,
     listed,
     lists_of,
     quoted,
@@ -40,8 +41,10 @@ from toolkit.local.toml_text import read_toml
 
 _HEADER_PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*\Z")  # a subset of RFC 9110 section 5.6.2
 _PREFIX_VARIABLE: Final = "TOOLKIT_HEADER_PREFIX"
-_OTHER_VARIABLES = (_PREFIX_VARIABLE, "TOOLKIT_CASSETTES", "TOOLKIT_OFFLINE")
-_KEYS: Final = ("addresses", "header_prefix", "cassettes", "scrubbing", "scan", "publish", "stale_after")
+VERIFY: Final = "verify"
+VERIFY_VARIABLE: Final = "TOOLKIT_VERIFY"
+_OTHER_VARIABLES = (_PREFIX_VARIABLE, "TOOLKIT_CASSETTES", "TOOLKIT_OFFLINE", VERIFY_VARIABLE, PROJECT_VARIABLE)
+_KEYS: Final = ("addresses", "header_prefix", "cassettes", "verify", "scrubbing", "scan", "publish", "stale_after")
 _TRUE, _FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"", "0", "false", "no", "off"})
 
 
@@ -78,6 +81,8 @@ class Settings:
         scan: the table [scan] as it is in the file; `tk.scan` checks it.
         publish: "as is" to publish recordings of real accounts without pseudonyms, or None to refuse.
         stale_after: age from which a recording counts as stale, in days: "180d"; None for never.
+        verify: whose certificates sessions trust unless they are told: "system" for those that the machine trusts, or
+            the path of a file with certificate authorities, relative to `project`; None for those of httpx.
         sources: where addresses and header prefix come from, by their names; what is missing comes from code.
 
     Raises:
@@ -88,12 +93,13 @@ class Settings:
     addresses: Mapping[str, str] = field(default_factory=dict, hash=False)
     header_prefix: str = DEFAULT_HEADER_PREFIX
     cassettes: str | Path = "cassettes"
-    project: Path = field(default_factory=lambda: find_project(Path.cwd()), kw_only=True)
+    project: Path = field(default_factory=current_project, kw_only=True)
     file: Path | None = field(default=None, kw_only=True)
     scrubbing: Mapping[str, Sequence[str]] = field(default_factory=dict, kw_only=True, hash=False)
     scan: Mapping[str, Any] = field(default_factory=dict, kw_only=True, hash=False)
     publish: str | None = field(default=None, kw_only=True)
     stale_after: str | None = field(default=None, kw_only=True)
+    verify: str | Path | None = field(default=None, kw_only=True)
     sources: Mapping[str, Source] = field(default_factory=dict, kw_only=True, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -119,6 +125,7 @@ class Settings:
                 about="cassettes",
             )
         check_sharing(self.scan, self.publish, self.stale_after)
+        checked_verify(self.verify, "")
         object.__setattr__(self, "scrubbing", MappingProxyType(lists_of(self.scrubbing)))
         object.__setattr__(self, "scan", MappingProxyType(dict(self.scan)))
         object.__setattr__(self, "sources", MappingProxyType(dict(self.sources)))
@@ -156,7 +163,7 @@ class Settings:
             file = expanded(path, about="path").absolute()
             values, project = read_toml(file), file.parent
         else:
-            project = find_project(Path.cwd())
+            project = current_project(environ)
             file = project / SETTINGS_FILE
             values = read_toml(file) if file.is_file() else {}
         for key in values:
@@ -171,6 +178,8 @@ class Settings:
         own = _addresses_from(environ)
         named = [*own, "header_prefix"] if environ.get(_PREFIX_VARIABLE) else own
         places |= {name: variable_name(name) for name in named}
+        if environ.get(VERIFY_VARIABLE):
+            places[VERIFY] = VERIFY_VARIABLE
         cassettes = environ.get("TOOLKIT_CASSETTES")
         try:
             settings = cls(
@@ -183,10 +192,15 @@ class Settings:
                 scan=values.get("scan", {}),
                 publish=values.get("publish"),
                 stale_after=values.get("stale_after"),
+                verify=environ.get(VERIFY_VARIABLE) or checked_verify(values.get("verify"), str(file)),
             )
             if not cassettes:
                 check_inside(settings.cassettes, project, file)
-            texts = {**settings.addresses, "header_prefix": settings.header_prefix}
+            texts = {
+                **settings.addresses,
+                "header_prefix": settings.header_prefix,
+                VERIFY: str(settings.verify),
+            }
             return replace(settings, sources={name: Source(place, texts[name]) for name, place in places.items()})
         except (ConfigurationError, UnsafeAddress) as error:
             next_step = f"{error.next_step} The settings come from {file} and the TOOLKIT_* variables."
@@ -201,18 +215,19 @@ class Settings:
         text = self.addresses.get(name)
         if text is None:
             place = f" (looked in {self.file})" if self.file else ""
+            advice = how_to_name_project() if self.file and not self.file.is_file() else ""
             raise ConfigurationError(
                 f"The address {name} is not set.",
                 f'Set {name} = "https://..." under [addresses] in {SETTINGS_FILE}{place}, '
-                f"or the variable {variable_name(name)}.",
+                f"or the variable {variable_name(name)}. {advice}".rstrip(),
                 about=name,
             )
         return _parse(name, text)
 
     def place_of(self, name: str) -> Path | str:
-        """Return what names an address, or `header_prefix`: the settings file, a variable, or "" for code."""
+        """Return what names an address, `header_prefix` or `verify`: the settings file, a variable, or "" for code."""
         source = self.sources.get(name)
-        text = self.header_prefix if name == "header_prefix" else self.addresses.get(name)
+        text = {**self.addresses, "header_prefix": self.header_prefix, VERIFY: str(self.verify)}.get(name)
         # `dataclasses.replace` with other addresses keeps the sources; those addresses come from code.
         return source.place if source is not None and source.text == text else ""
 
@@ -220,6 +235,17 @@ class Settings:
     def stale_after_days(self) -> int | None:
         """Age in days from which a recording counts as stale; None for never."""
         return int(self.stale_after[:-1]) if self.stale_after else None
+
+    @property
+    def trusted(self) -> str | None:
+        """Whose certificates sessions trust: "system", the absolute path of a file or folder, or None for httpx's.
+
+        Raises:
+            ConfigurationError: if the path begins with a home folder that does not exist.
+        """
+        if self.verify in (None, "system"):
+            return None if self.verify is None else "system"
+        return str((self.project / expanded(self.verify, about=VERIFY)).absolute())
 
     @property
     def cassettes_folder(self) -> Path:

@@ -15,6 +15,8 @@ from toolkit.local.files import lies_in
 _CREDENTIAL_WORD = re.compile("secret|key|client|token|password|credential", re.IGNORECASE)
 _RULES: Final = ("names", "json_paths", "patterns", "pseudonyms")
 _AS_IS: Final = "as is"
+_SYSTEM: Final = "system"
+_NOT_A_PATH: Final = frozenset({"", "0", "1", "false", "true", "no", "yes", "off", "on", "none"})
 _AGE: Final = re.compile(r"([1-9][0-9]{0,4})d\Z")
 _LONG_NUMBER: Final = 10**9  # whose digits are not shown; Python refuses to write very long ones
 
@@ -50,6 +52,34 @@ def check_sharing(scan: Any, publish: Any, stale_after: Any) -> None:
             'Write an age in days, such as stale_after = "180d".',
             about="stale_after",
         )
+
+
+def checked_verify(verify: Any, place: str) -> str | Path | None:
+    """Return the setting `verify`: "system", the path of a file with certificate authorities, or None.
+
+    Only code and variables may name a file, and nothing turns verification off. A settings file may be anybody's, and
+    its author could vouch for a server of his own.
+
+    Args:
+        verify: the value.
+        place: the settings file that says so, or "" for code and variables.
+    """
+    if verify is None or verify == _SYSTEM:
+        return verify
+    if place:
+        raise ConfigurationError(
+            f"verify in {place} is {quoted(verify)}.",
+            f'A settings file may only say verify = "{_SYSTEM}". To trust the authorities in a file, set the variable '
+            "TOOLKIT_VERIFY to its path, or pass verify= in code.",
+            about="verify",
+        )
+    if isinstance(verify, Path) or (isinstance(verify, str) and verify.lower() not in _NOT_A_PATH):
+        return verify
+    raise ConfigurationError(
+        f"verify is {quoted(verify)}, but settings cannot change whether certificates are verified.",
+        f'Write "{_SYSTEM}" or the path of a file with certificate authorities, or leave it out.',
+        about="verify",
+    )
 
 
 def check_inside(cassettes: str | Path, project: Path, file: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
@@ -126,10 +127,10 @@ def lendable(session: Session | AsyncSession) -> Lendable:
             about=name,
         )
     verify = network.verify
-    if not isinstance(verify, bool | str):
+    if isinstance(verify, ssl.SSLContext):
         raise ConfigurationError(
             "A session with an SSLContext cannot be lent: it is an object of this process.",
-            "Pass the path of a file with certificate authorities, which every worker has, as verify.",
+            'Pass verify="system", or the path of a file with certificate authorities, which every worker has.',
             about="verify",
         )
     authorizer = sender.authorizer()

@@ -12,9 +12,17 @@ from toolkit.cassettes import cell_cassette
 from toolkit.cassettes.paths import as_mode, same_name_in_project
 from toolkit.core.clock import Clock
 from toolkit.core.document import Environment, Interface, symbolic_address
-from toolkit.core.errors import CassetteMiss, ConfigurationError, CredentialsMismatch, InterfaceNotAllowed
-from toolkit.local.settings import Settings, is_offline
+from toolkit.core.errors import (
+    CassetteMiss,
+    ConfigurationError,
+    CredentialsMismatch,
+    InterfaceNotAllowed,
+    UnsafeAddress,
+)
+from toolkit.local.files import shown
+from toolkit.local.settings import VERIFY, VERIFY_VARIABLE, Settings, is_offline
 from toolkit.session.scope import Scope
+from toolkit.transport.certificates import SYSTEM, Verify, as_verify
 
 # A live session loads neither cassettes nor the scrubber, which would double the time of its first call.
 if TYPE_CHECKING:
@@ -167,6 +175,32 @@ def scope_of(
     scope = Scope(interface, own=own, symbolic=symbolic, header_prefix=settings.header_prefix, others=others)
     replays_only = cassette is not None and not cassette.records
     return scope, symbolic if own is None or replays_only else str(own)
+
+
+def session_verify(verify: Verify | None, *, cassette: Cassette | None, settings: Settings) -> Verify:
+    """Return whose certificates a session trusts: what its argument says, else the settings, else what httpx does.
+
+    Raises:
+        ConfigurationError: if it is nothing that a session takes.
+        UnsafeAddress: if the project's `.env` sets TOOLKIT_VERIFY to a file: whoever wrote it could vouch for a server
+            of his own, as with a line of `toolkit.toml`.
+    """
+    if verify is not None:
+        return as_verify(verify)
+    if settings.trusted in (None, SYSTEM) or (cassette is not None and not cassette.records):
+        return settings.trusted or True
+    if settings.place_of(VERIFY) == VERIFY_VARIABLE:
+        from toolkit.auth.profiles.variables import settings_in_dotenv
+
+        file = settings_in_dotenv(settings.project).get(VERIFY_VARIABLE)
+        if file is not None:
+            raise UnsafeAddress(
+                f"{shown(file)} sets {VERIFY_VARIABLE}, and the file of a project does not choose whom you trust.",
+                f"Take it out there, and set it in your own environment; or pass verify= in code. {VERIFY_VARIABLE}="
+                f"{SYSTEM} may stay.",
+                about=VERIFY,
+            )
+    return settings.trusted or True
 
 
 def open_token_store(

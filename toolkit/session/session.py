@@ -22,12 +22,13 @@ from toolkit.scrubbing import log_filter
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.session.answers import one_page_only, refuse_arguments_of_tabulate
 from toolkit.session.history import History
-from toolkit.session.opening import open_cassette, open_token_store, resolve_credentials, scope_of
+from toolkit.session.opening import open_cassette, open_token_store, resolve_credentials, scope_of, session_verify
 from toolkit.session.pages import Pages
 from toolkit.session.sending import InterfaceTransport, Sender
 from toolkit.session.tries import Gentleness
+from toolkit.transport.certificates import Verify
 from toolkit.transport.family import httpx
-from toolkit.transport.network import Network, ProxyTypes, Verify, as_timeout
+from toolkit.transport.network import Network, ProxyTypes, as_timeout
 from toolkit.transport.pacing import as_rate
 from toolkit.transport.places import Places
 from toolkit.transport.retry import Retry, as_retry
@@ -70,7 +71,7 @@ class _Session(Generic[ClientType]):
         settings: Settings | None = None,
         token_store: TokenStore | MemoryTokenStore | str | None = None,
         timeout: float | httpx.Timeout | None = 30.0,
-        verify: Verify = True,
+        verify: Verify | None = None,
         proxy: ProxyTypes | None = None,
         transport: httpx.BaseTransport | httpx.AsyncBaseTransport | None = None,
         clock: Clock | None = None,
@@ -94,7 +95,10 @@ class _Session(Generic[ClientType]):
             timeout: seconds, an httpx.Timeout, or None for no limit. Also applies to token requests, for
                 which None means 30 seconds. Seconds do not count while a call waits because a hundred others of the
                 session are under way; an httpx.Timeout limits that too, with its `pool`.
-            verify: TLS verification as httpx takes it; False is allowed for loopback only.
+            verify: whose TLS certificates are trusted: "system" for those that this machine trusts, the path of a file
+                or folder with certificate authorities, an ssl.SSLContext, or True for those of httpx (which
+                SSL_CERT_FILE and SSL_CERT_DIR replace); by default what the settings say, else True. False is allowed
+                for loopback only.
             proxy: a proxy for everything but loopback; by default from the proxy variables.
             transport: an httpx transport in place of the network, mainly for tests.
             clock: by default the machine's.
@@ -119,6 +123,7 @@ class _Session(Generic[ClientType]):
         known.add_all(self.credentials.secrets() if self.credentials else ())
         log_filter.install()
         self._store = open_token_store(token_store, clock=clock)
+        verify = session_verify(verify, cassette=self.cassette, settings=self.settings)
         self._below = Network(is_async=self._is_async, verify=verify, proxy=proxy) if transport is None else transport
         self._sender = Sender(
             clock=self._clock,

@@ -5,6 +5,7 @@
   `session.sending`.
 - `network` sends requests: httpx transports, direct or through a proxy, chosen for each host;
   it also puts connection errors into words.
+- `certificates` says whose TLS certificates are trusted, and what to do about one that is refused.
 - `next_page` tells from an answer where the page after it is; `link_header` and `paging_members` read what answers say
   about it.
 - `provenance` notes on a response where it came from, for the tables that are made of it.

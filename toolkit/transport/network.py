@@ -11,16 +11,24 @@ import threading
 from collections.abc import Mapping
 from functools import partial
 from numbers import Real
-from pathlib import Path
 from typing import Any, Final
 
 from toolkit.core.addresses import is_loopback
 from toolkit.core.errors import ConfigurationError, ServiceError, Unreachable, UnsafeAddress
 from toolkit.core.escaping import excerpt
+from toolkit.transport.certificates import (
+    Verify,
+    add_advice,
+    advice_of,
+    as_verify,
+    can_be_shared,
+    make_context,
+    refusal,
+    verifies_nothing,
+)
 from toolkit.transport.connections import ONE_CONNECTION, Connections
 from toolkit.transport.family import httpx
 
-Verify = bool | str | ssl.SSLContext
 ProxyTypes = str | httpx.URL | httpx.Proxy
 _LONGEST_QUOTE = 40  # characters
 _PASSING: Final = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)
@@ -33,7 +41,8 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
     Args:
         is_async: True to handle asynchronous requests.
-        verify: TLS verification as in httpx, except that False is accepted for this machine only.
+        verify: whose certificates are trusted: those of httpx (True), those of the machine ("system"), those in a
+            file or folder, or those of an SSLContext; False is accepted for this machine only.
         proxy: the proxy for all other machines; by default `proxies` decides.
         proxies: proxies by scheme; by default the proxy variables of the environment.
     """
@@ -47,7 +56,7 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
         proxies: Mapping[str, str] | None = None,
     ) -> None:
         self._is_async = is_async
-        self.verify = verify
+        self.verify = as_verify(verify)
         self.proxy = proxy
         self._proxies = proxies
         self._routes: dict[tuple[bytes, bytes, int | None], Connections] = {}
@@ -55,10 +64,20 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
         self._lock = threading.Lock()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        return self._connections_to(request.url).handle_request(request)
+        connections = self._connections_to(request.url)
+        try:
+            return connections.handle_request(request)
+        except httpx.ConnectError as error:
+            add_advice(error, self.verify)
+            raise
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        return await self._connections_to(request.url).handle_async_request(request)
+        connections = self._connections_to(request.url)
+        try:
+            return await connections.handle_async_request(request)
+        except httpx.ConnectError as error:
+            add_advice(error, self.verify)
+            raise
 
     def close(self) -> None:
         for transport in self._take_transports():
@@ -77,10 +96,10 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
         place = url.raw_scheme, url.raw_host, url.port
         route = self._routes.get(place)
         if route is None:
-            if _verifies_nothing(self.verify) and not is_loopback(url.host):
+            if verifies_nothing(self.verify) and not is_loopback(url.host):
                 raise UnsafeAddress(
                     f"verify=False is allowed for this machine only, not for {url.host}.",
-                    "Leave verify out, or pass the path of a file with the certificate authority.",
+                    'Leave verify out, or pass verify="system" or the path of a file with the certificate authority.',
                     about="verify",
                 )
             make = partial(self._transport, self._proxy_for(url), url.scheme)
@@ -105,7 +124,9 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
         make = httpx.AsyncHTTPTransport if self._is_async else httpx.HTTPTransport
         try:
             return make(
-                verify=self._context(is_plain=proxy is None and scheme == "http"), proxy=proxy, limits=ONE_CONNECTION
+                verify=self._context(is_plain=proxy is None and scheme == "http"),
+                proxy=self._trusted(proxy),
+                limits=ONE_CONNECTION,
             )
         except (ValueError, httpx.InvalidURL):
             raise ConfigurationError(
@@ -118,14 +139,21 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
                 "A SOCKS proxy needs one more package.", "Install httpx[socks].", about="proxy"
             ) from None
 
+    def _trusted(self, proxy: ProxyTypes | None) -> ProxyTypes | None:
+        """Return a proxy whose own certificate is checked as those of services are, if it is called with TLS."""
+        if proxy is None or isinstance(proxy, httpx.Proxy) or httpx.URL(proxy).scheme != "https":
+            return proxy
+        return httpx.Proxy(proxy, ssl_context=self._context(is_plain=False))
+
     def _context(self, *, is_plain: bool) -> ssl.SSLContext:
-        """Return the TLS context that all connections share, because loading certificate authorities is slow."""
+        """Return the TLS context, which connections share where they can: loading certificate authorities is slow."""
         with self._lock:
             context = self._contexts.get(is_plain)
             if context is None:
                 # Plain http does not need authorities; an empty context trusts nobody.
-                context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_plain else _context(self.verify)
-                self._contexts[is_plain] = context
+                context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_plain else make_context(self.verify)
+                if can_be_shared(context) or context is self.verify:
+                    self._contexts[is_plain] = context
             return context
 
 
@@ -161,12 +189,10 @@ def unreachable(what: str, error: httpx.HTTPError) -> Unreachable:
         "ReadError": "the connection was dropped",
     }
     kind = type(error).__name__
-    if is_untrusted(error):
-        return Unreachable(
-            f"{what} shows a certificate that is not trusted here.",
-            "Check the address. Behind a proxy that inspects TLS, pass its certificate file as verify.",
-            is_passing=False,
-        )
+    refused = refusal(error)
+    if refused is not None:
+        next_step = advice_of(error) or refused.next_step
+        return Unreachable(f"{what} shows {refused.what}.", next_step, about="verify", is_passing=False)
     return Unreachable(
         f"{what} cannot be reached: {reasons.get(kind, kind)}.",
         "Check the network, the proxy and the address; or replay a cassette, which needs no network.",
@@ -196,33 +222,6 @@ def _seconds(value: Any, what: str) -> float:
     )
 
 
-def _verifies_nothing(verify: Verify) -> bool:
-    return verify is False or (isinstance(verify, ssl.SSLContext) and verify.verify_mode is ssl.CERT_NONE)
-
-
-def _context(verify: Verify) -> ssl.SSLContext:
-    """Return the TLS context for `verify`."""
-    if not isinstance(verify, str):
-        return httpx.create_ssl_context(verify)
-    try:
-        if Path(verify).is_dir():
-            return ssl.create_default_context(capath=verify)
-        return ssl.create_default_context(cafile=verify)
-    except OSError:
-        raise ConfigurationError(
-            f"The certificate authorities at {verify} cannot be read.",
-            "Pass the path of a PEM file or of a folder.",
-            about="verify",
-        ) from None
-
-
 def is_untrusted(error: BaseException) -> bool:
-    """Return True if the reason is TLS verification, which is deeper in the chain of causes."""
-    seen: list[BaseException] = []
-    cause: BaseException | None = error
-    while cause is not None and cause not in seen:
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            return True
-        seen.append(cause)
-        cause = cause.__cause__ or cause.__context__
-    return False
+    """Check whether the reason is a refused certificate, which another try would not change."""
+    return refusal(error) is not None

@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 import re
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from toolkit.auth.profiles.fields import FIELDS, REQUIRED, ProfileFields, fields_of
@@ -22,7 +23,6 @@ from toolkit.local.folders import belongs_to_stranger, folders_upward
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
 DEFAULT: Final = "default"
 FILE_NAME: Final = ".env"
@@ -123,16 +123,17 @@ def fields_in_dotenv(project: Path) -> list[ProfileFields]:
 
 
 def settings_in_dotenv(project: Path) -> dict[str, Path]:
-    """Return the names of settings that the `.env` of a project sets, or of a folder above it in the repository.
+    """Return the names of settings that a `.env` sets: that of a project, or of a folder above it in the repository.
 
-    Each has the file that sets it. The toolkit does not take settings from there, but editors export them into the
-    process.
+    The working directory counts as a project, too. Each name has the file that sets it. The toolkit does not take
+    settings from there, but editors export them into the process.
 
     Raises:
         ConfigurationError: if a file cannot be read, so that nobody knows what it sets.
     """
     places: dict[str, Path] = {}
-    for folder in folders_upward(project):
+    # TOOLKIT_PROJECT may name another project than that of the working directory, whose `.env` the editor exported.
+    for folder in dict.fromkeys([*folders_upward(project), *folders_upward(Path.cwd())]):
         file = folder / FILE_NAME
         if file.is_file():
             text = read_text(file, shown(file), "Fix or remove the file.")

@@ -14,6 +14,7 @@ from toolkit.cassettes.replay.differences import COMPARED, nearest
 from toolkit.cassettes.replay.matching import Identity, Matcher
 from toolkit.core.errors import CassetteError, CassetteMiss
 from toolkit.core.escaping import excerpt, printable
+from toolkit.local.folders import how_to_name_project
 from toolkit.scrubbing.messages import RecordedRequest
 
 _SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
@@ -47,6 +48,8 @@ def missing(
     advice = f"Check the name, or {to_record}."
     if elsewhere is not None and elsewhere.absolute() != path and elsewhere.is_file():
         advice = f'There is one in {elsewhere.parent}: to open that, give the name "{excerpt(elsewhere.stem)}".'
+    elif not path.parent.is_dir() and path.is_relative_to(Path.cwd()):
+        advice = f"{advice} {how_to_name_project()}".rstrip()
     if is_offline:
         advice += " TOOLKIT_OFFLINE is set, so nothing is recorded."
     return CassetteMiss(what, advice, about="cassette")

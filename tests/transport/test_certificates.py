@@ -1,0 +1,271 @@
+"""Whose certificates are trusted, and what errors say: with real TLS on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+from tls_servers import DAY, Authority, tls_server, tunnel
+
+import toolkit as tk
+from toolkit.core.errors import ConfigurationError
+from toolkit.transport.certificates import advice_of, can_be_shared, make_context, refusal
+from toolkit.transport.family import httpx
+from toolkit.transport.network import Network, as_toolkit_error
+
+URL = httpx.URL("https://broker.example.com/v1/accounts")
+SYSTEM, FILE = 'verify="system"', 'verify="/path/to/ca.pem"'
+
+
+@pytest.fixture
+def authority(tmp_path):
+    return Authority(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def _no_variables(monkeypatch):
+    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def get(url, *, is_async=False, **options):
+    """Make a request and return its status; warnings about what the toolkit does are errors."""
+
+    async def awaited():
+        network = Network(is_async=True, **options)
+        try:
+            return (await network.handle_async_request(httpx.Request("GET", url))).status_code
+        finally:
+            await network.aclose()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)
+        if is_async:
+            return asyncio.run(awaited())
+        network = Network(is_async=False, **options)
+        try:
+            return network.handle_request(httpx.Request("GET", url)).status_code
+        finally:
+            network.close()
+
+
+def refused(url, **options):
+    with pytest.raises(httpx.ConnectError) as caught:
+        get(url, **options)
+    return caught.value
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_system(authority, monkeypatch, is_async):
+    """What the machine trusts is trusted, and not before; SSL_CERT_FILE says so where OpenSSL decides."""
+    with tls_server(authority.certify("127.0.0.1")) as (port, heads):
+        url = f"https://127.0.0.1:{port}/"
+        refused(url, is_async=is_async, verify="system")
+        assert heads == []
+        monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+        assert get(url, is_async=is_async, verify="system") == 200
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_truststore(authority, monkeypatch, is_async):
+    """Where the system has a store of its own, truststore asks it, with a context for each connection."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    made = []
+
+    def on_a_mac(verify):
+        made.append(make_context(verify, platform="darwin"))
+        return made[-1]
+
+    monkeypatch.setattr("toolkit.transport.network.make_context", on_a_mac)
+    with tls_server(authority.certify("127.0.0.1")) as (port, _), tls_server(authority.certify("127.0.0.1")) as two:
+        network = Network(is_async=is_async, verify="system")
+        urls = [f"https://127.0.0.1:{number}/" for number in (port, two[0], port)]
+
+        async def awaited():
+            return [(await network.handle_async_request(httpx.Request("GET", url))).status_code for url in urls]
+
+        if is_async:
+            statuses = asyncio.run(awaited())
+        else:
+            statuses = [network.handle_request(httpx.Request("GET", url)).status_code for url in urls]
+    assert statuses == [200, 200, 200]
+    assert [type(context).__module__ for context in made] == ["truststore._api"] * 3
+    assert all(not can_be_shared(context) and context.verify_mode is ssl.CERT_REQUIRED for context in made)
+
+
+@pytest.mark.parametrize("form", [str, Path], ids=["text", "Path"])
+def test_file(authority, form):
+    """A file of authorities is trusted, and nothing else; neither way of naming it warns."""
+    other = Authority(authority.folder, "Other")
+    with tls_server(authority.certify("127.0.0.1")) as (port, _):
+        url = f"https://127.0.0.1:{port}/"
+        assert get(url, verify=form(authority.file)) == 200
+        error = refused(url, verify=form(other.file))
+    assert str(other.file) in advice_of(error)
+    assert SYSTEM in advice_of(error)
+
+
+def test_file_in_home(authority, monkeypatch):
+    """The home folder may be written as ~."""
+    monkeypatch.setenv("HOME", str(authority.folder))
+    monkeypatch.setenv("USERPROFILE", str(authority.folder))
+    with tls_server(authority.certify("127.0.0.1")) as (port, _):
+        assert get(f"https://127.0.0.1:{port}/", verify=f"~/{authority.file.name}") == 200
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("is_secure", [False, True], ids=["http-proxy", "https-proxy"])
+def test_proxied(authority, monkeypatch, is_async, is_secure):
+    """Through a proxy, the service's certificate is checked in the same way, and so is that of an https:// proxy."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    own = authority.certify("127.0.0.1") if is_secure else None
+    with tls_server(authority.certify("broker.example.com")) as (port, heads), tunnel(port, own) as (proxy, hosts):
+        assert get(URL, is_async=is_async, verify="system", proxy=proxy) == 200
+        other = Authority(authority.folder, "Other")
+        error = refused(URL, is_async=is_async, verify=str(other.file), proxy=proxy)
+    assert "certificate" in refusal(error).what
+    assert len(heads) == 1
+    assert hosts[0] == "broker.example.com:443"
+
+
+CASES = {
+    "unknown authority": ({}, "not trusted here", [SYSTEM, FILE, "TOOLKIT_VERIFY"], []),
+    "expired": ({"begins": -3 * DAY, "ends": -2 * DAY}, "expired", ["clock"], ["verify"]),
+    "not yet valid": ({"begins": DAY, "ends": 2 * DAY}, "not valid yet", ["clock"], ["verify"]),
+    "another host": ({"hosts": ["other.example.com"]}, "another host", ["address"], ["verify"]),
+    "another address": ({"hosts": ["192.0.2.1"]}, "another host", ["address"], ["verify"]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("verify", ["system", True])
+def test_refusals(authority, monkeypatch, case, verify):
+    """Each reason has words of its own, and verify is named only where it helps."""
+    options, reason, steps, absent = CASES[case]
+    if case != "unknown authority":
+        monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    elif verify == "system":
+        steps, absent = [FILE, "this machine"], [SYSTEM]
+    options = dict(options)
+    hosts = options.pop("hosts", ["127.0.0.1"])
+    with tls_server(authority.certify(*hosts, **options)) as (port, _):
+        raw = refused(f"https://127.0.0.1:{port}/", verify=verify)
+    error = as_toolkit_error(raw, URL)
+    assert reason in error.what
+    assert error.about == "verify"
+    assert not error.is_passing
+    assert [step for step in steps if step not in error.next_step] == []
+    assert [step for step in absent if step in error.next_step] == []
+    assert raw.__notes__ == [error.next_step]  # callers of an httpx client see it too
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        (0x800B0101, "expired"),
+        (-67818, "expired"),
+        (0x800B010F, "another host"),
+        (-67602, "another host"),
+        (0x800B0109, "not trusted"),
+        (-67843, "not trusted"),
+        (23, "revoked"),
+        (0x800B010C, "revoked"),
+        (66, "too weak"),
+        (85, "RFC 5280"),
+        (18, "not trusted"),
+        (19, "not trusted"),
+        (0, "not trusted"),
+    ],
+)
+def test_codes(code, reason):
+    """The codes of OpenSSL, Windows and macOS are told apart."""
+    cause = ssl.SSLCertVerificationError("x")
+    cause.verify_code, cause.verify_message = code, "the words of\x1b the system"
+    error = httpx.ConnectError("x")
+    error.__cause__ = cause
+    assert reason in refusal(error).what
+    assert "\x1b" not in refusal(error).what
+
+
+@pytest.mark.skipif(sys.version_info < (3, 13), reason="Python checks RFC 5280 strictly from 3.13")
+def test_strict(authority, monkeypatch):
+    """A certificate that only breaks RFC 5280 is refused by default, and the error names what accepts it."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    with tls_server(authority.certify("127.0.0.1", names_issuer_key=False)) as (port, _):
+        url = f"https://127.0.0.1:{port}/"
+        error = as_toolkit_error(refused(url, verify=str(authority.file)), URL)
+        assert "RFC 5280" in error.what
+        assert SYSTEM in error.next_step
+        assert get(url, verify="system") == 200
+
+
+def test_context_of_ones_own(authority):
+    """An SSLContext is used as it is, with client certificates; advice about it is about it."""
+    with tls_server(authority.certify("127.0.0.1")) as (port, _):
+        error = refused(f"https://127.0.0.1:{port}/", verify=ssl.create_default_context())
+    assert "SSLContext" in advice_of(error)
+
+
+@pytest.mark.parametrize("verify", [None, 1, b"ca.pem", object()])
+def test_malformed(verify):
+    """Another type is refused at once; httpx would take 1 for True."""
+    with pytest.raises(ConfigurationError, match="verify is"):
+        Network(is_async=False, verify=verify)
+
+
+@pytest.mark.parametrize("verify", ["sytem", "no\0file", "~nobody-of-that-name/ca.pem"])
+def test_unreadable(verify):
+    """Text that names no file is refused before anything is sent."""
+    with pytest.raises(ConfigurationError, match="cannot be read") as caught:
+        make_context(verify)
+    assert SYSTEM in caught.value.next_step
+
+
+@pytest.mark.parametrize("verify", ["system", True])
+def test_unreadable_variable(monkeypatch, tmp_path, verify):
+    """A bad file in SSL_CERT_FILE is an error of the toolkit, which names the variable."""
+    (tmp_path / "ca.pem").write_text("no certificate")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    with pytest.raises(ConfigurationError) as caught:
+        make_context(verify)
+    assert "SSL_CERT_FILE" in caught.value.next_step
+
+
+def test_no_store(monkeypatch, tmp_path):
+    """A machine without certificates says so; a system's usual file is found where OpenSSL looks elsewhere."""
+    nowhere = ssl.DefaultVerifyPaths(None, None, "SSL_CERT_FILE", "", "SSL_CERT_DIR", "")
+    monkeypatch.setattr(ssl, "get_default_verify_paths", lambda: nowhere)
+    monkeypatch.setattr("toolkit.transport.certificates._BUNDLES", [str(tmp_path / "missing.pem")])
+    with pytest.raises(ConfigurationError, match="no certificate authorities"):
+        make_context("system")
+    bundle = Authority(tmp_path).file
+    monkeypatch.setattr("toolkit.transport.certificates._BUNDLES", [str(tmp_path / "missing.pem"), str(bundle)])
+    assert len(make_context("system").get_ca_certs()) == 1
+
+
+@pytest.mark.parametrize("from_settings", [False, True], ids=["argument", "settings"])
+def test_session(authority, monkeypatch, from_settings):
+    """A session, its token requests and a broker's calls trust what verify says."""
+    token = b'{"access_token": "QXZ-access-token", "expires_in": 890, "token_type": "Bearer"}'
+    with tls_server(
+        authority.certify("127.0.0.1"), lambda head: token if head.startswith(b"POST") else b"[]"
+    ) as server:
+        address = f"https://127.0.0.1:{server[0]}"
+        settings = tk.Settings(
+            {"broker_sandbox": address, "auth_sandbox": address}, verify=authority.file if from_settings else None
+        )
+        credentials = tk.ClientSecret("desk", "QXZ-not-a-secret", environment="broker-sandbox")
+        verify = None if from_settings else authority.file
+        with tk.Session(credentials=credentials, settings=settings, verify=verify) as session:
+            assert len(session.accounts()) == 0
+        with (
+            tk.Session(credentials=credentials, settings=settings, verify=True) as session,
+            pytest.raises(tk.Unreachable, match="not trusted"),
+        ):
+            session.accounts()
+    assert [b"POST /v1/oauth2/token" in head for head in server[1]] == [True, False]
+    assert b"GET /v1/accounts" in server[1][1]  # after the form of the token request
