@@ -80,7 +80,7 @@ SIGNATURES = {
     "scan": lambda paths, *, secrets=(): ...,
     "import_cassette": lambda source, name, *, environment=None, only=(), secrets=(), replace=False: ...,
     "drift": lambda cassette, session: ...,
-    "publish": lambda notebook, to, *, overwrite=False, secrets=(): ...,
+    "publish": lambda notebook, to, *, replace=False, secrets=(): ...,
     "practice": lambda *, accounts=25: ...,
     "lend": lambda session, cluster: ...,
     "panel": lambda environment=None, credentials=None, cassette=None, *, settings=None: ...,

@@ -7,10 +7,12 @@ import secrets
 
 import pytest
 from recordings import paths_in
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format.interactions import HEADER, encode
+from toolkit.cli import cassettes_rewriting
 from toolkit.cli.cassettes_command import app
 from toolkit.transport.family import httpx
 
@@ -39,10 +41,22 @@ def record(folder, interaction):
 
 
 def run(*arguments, status=0):
-    """Run a command and return what it printed on standard output."""
+    """Run a command and return what it printed on standard output; the help names the keys of JSON."""
     result = CliRunner().invoke(app, [str(argument) for argument in arguments])
     assert result.exit_code == status, result.output
+    if "--json" in arguments:
+        described = get_command(app).commands[arguments[0]].help
+        assert [key for key in keys_of(json.loads(result.stdout)) if f"`{key}`" not in described] == []
     return result.stdout
+
+
+def keys_of(value):
+    """Return the keys of all objects in a JSON value, but not those of counts by kind."""
+    if isinstance(value, list):
+        return {key for each in value for key in keys_of(each)}
+    if not isinstance(value, dict):
+        return set()
+    return {*value, *(key for name, each in value.items() if name != "replaced" for key in keys_of(each))}
 
 
 def test_diff(record, interaction):
@@ -180,12 +194,16 @@ def test_check_of_what_nothing_plays(record, folder, monkeypatch):
     assert paths_in(file) == ["b"]
 
 
-def test_prune(record):
-    """`prune` shows what would go, and drops it with --yes only."""
+def test_prune(record, monkeypatch):
+    """`prune` shows what would go, and drops it with --yes, or where it can ask and hears yes."""
     file = record("a", "/a", "/b", "/c")
     before = file.read_bytes()
     assert "2 interactions would go, 1 would be left" in run("prune", "a", "2-3")
     assert json.loads(run("prune", "a", "--uri", "/b", "--json"))["kept"] == 2
+    assert "Nothing was changed" in run("prune", "a", "2-3", "--dry-run", "--yes")
+    monkeypatch.setattr(cassettes_rewriting, "can_ask", lambda: True)
+    result = CliRunner().invoke(app, ["prune", "a", "2-3"], input="n\n")
+    assert "Drop 2 interactions and keep 1? [y/N]" in result.stdout
     assert file.read_bytes() == before
     assert "Dropped 1 interaction" in run("prune", "a", "2", "--yes")
     assert paths_in(file) == ["a", "c"]

@@ -198,7 +198,7 @@ def test_add_client_key_from_file(person, project):
     """With --key-file nothing is asked, and every option is saved."""
     (project / "key.pem").write_text(pem())
     run(
-        *("add", "fund", "-e", "broker-sandbox", "--client-id", "client-1", "--key-file", "key.pem", "--kid", "k1"),
+        *("add", "fund", "-e", "broker-sandbox", "--client-id", "client-1", "--key-file", "key.pem", "--key-id", "k1"),
         *("--algorithm", "ES256", "--audience", "issuer", "--assertion-typ", "none", "--assertion-lifetime", "30"),
     )
     assert (person.seen, person.unseen) == ([], [])
@@ -305,7 +305,7 @@ def test_refused_before_asking(person, arguments, output, kind):
     [
         (["-e", "live", "--client-id", "c"], "--client-id"),
         (["-e", "broker-live", "--scheme", "basic"], "--scheme"),
-        (["-e", "broker-live", "--kind", "client-secret", "--kid", "k"], "--kid"),
+        (["-e", "broker-live", "--kind", "client-secret", "--key-id", "k"], "--key-id"),
         (["-e", "live", "--scheme", "digest"], "scheme"),
     ],
 )

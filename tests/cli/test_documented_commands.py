@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from typer.main import get_command
+from typer.testing import CliRunner
 
 import toolkit
 from toolkit.cli.app import app
@@ -132,3 +133,30 @@ def test_help_of_every_command(names):
     command = LEAVES[names]
     assert re.match(r"[A-Z].+\.", command.help.strip().split("\n\n")[0].replace("\n", " "))
     assert f"`toolkit {' '.join(names)}" in (command.epilog or "")
+
+
+def test_a_newcomer_reads_the_help():
+    """The commands come in the order in which a newcomer needs them, each with a line of its own, without colours."""
+    result = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "80", "TERM": "dumb"})
+    listed = re.findall(r"^│ ([a-z]+) +[A-Z].*\.  *│$", result.output, re.MULTILINE)
+    assert listed == [
+        *("demo", "lab", "practice", "record", "credentials", "keys", "cassettes"),
+        *("verify", "scan", "publish"),
+    ]
+    assert "\x1b" not in result.output
+    assert max(map(len, result.output.splitlines())) <= 80
+
+
+def test_an_option_means_the_same_everywhere():
+    """An option is a flag in all commands or in none, and a short form belongs to one long form."""
+    kinds, long_forms = {}, {}
+    for command in LEAVES.values():
+        for param in command.params:
+            for option in param.opts if param.param_type_name == "option" else ():
+                kinds.setdefault(option, set()).add(param.is_flag)
+                if not option.startswith("--"):
+                    long_forms.setdefault(option, set()).add(param.opts[0])
+    assert [option for option, flags in kinds.items() if len(flags) > 1] == []
+    assert [option for option, forms in long_forms.items() if len(forms) > 1] == []
+    synonyms = [{"--kid", "--key-id"}, {"--overwrite", "--replace"}, {"--output", "--to", "--save-to"}]
+    assert [names & set(kinds) for names in synonyms] == [{"--key-id"}, {"--replace"}, {"--output"}]

@@ -49,7 +49,7 @@ def test_findings(run, project):
     assert result.output.startswith("a.py:2: secret field  [")
     assert "What to do:" in result.output
     for form, start in (("json", '{\n "version"'), ("sarif", '{\n "$schema"'), ("github", "::error file=a.py,line=2,")):
-        result = run("--format", form)
+        result = run("--json") if form == "json" else run("--format", form)
         assert result.exit_code == 1
         assert result.output.startswith(start)
 
@@ -100,7 +100,7 @@ def test_unreadable(run, project, monkeypatch):
 def test_baseline(run, project):
     """Findings that are written to a baseline are left out afterwards; new ones are not."""
     (project / "a.py").write_text(SECRET)
-    result = run("--write-baseline", "known.json")
+    result = run("--save-baseline", "known.json")
     assert result.exit_code == 0
     assert "has 1 finding." in result.output
     assert VALUE not in (project / "known.json").read_text()
@@ -110,7 +110,7 @@ def test_baseline(run, project):
     assert run("--baseline", "known.json").exit_code == 1
     (project / "toolkit.toml").write_text("[scan]\nbaseline = 'known.json'\n")
     assert run("a.py").exit_code == 0
-    run("--write-baseline", "known.json")  # all findings again, not the new ones alone
+    run("--save-baseline", "known.json")  # all findings again, not the new ones alone
     assert run().exit_code == 0
 
 
@@ -120,7 +120,7 @@ def test_bad_baseline(run, project, content):
     if content is not None:
         (project / "known.json").write_text(content)
     assert run("--baseline", "known.json").exit_code == 2
-    assert run("--write-baseline", "nowhere/known.json").exit_code == 2
+    assert run("--save-baseline", "nowhere/known.json").exit_code == 2
 
 
 def test_unused_allowance(run, project):
@@ -170,7 +170,7 @@ def test_secrets_that_cannot_be_looked_for(run, text):
 def test_odd_names(run, project, name, form):
     """A name with control characters, or that is not UTF-8, neither breaks a report nor moves the cursor."""
     (project / os.fsdecode(name)).write_text(SECRET)
-    result = run(".", "--format", form)
+    result = run(".", *(["--json"] if form == "json" else ["--format", form]))
     assert result.exit_code == 1
     assert not {"\x1b", "\u202e"} & set(result.output)
     if form in {"json", "sarif"}:

@@ -118,12 +118,14 @@ def test_outputs_are_escaped(run):
     assert "z" * 200 not in result.output
 
 
-@pytest.mark.parametrize("to", ["file", "-"])
-def test_json_report(run, tmp_path, to):
+@pytest.mark.parametrize("is_saved", [True, False])
+def test_json_report(run, tmp_path, is_saved):
     """The JSON report has everything, in a file or alone on standard output."""
     file = tmp_path / "verdicts.json"
-    result = run("--json", to if to == "-" else str(file), outcome=Outcome.DIFFERS, differences=(RESULT,))
-    report = json.loads(result.stdout if to == "-" else file.read_text())
+    options = ("--save-json", str(file)) if is_saved else ("--json",)
+    result = run(*options, outcome=Outcome.DIFFERS, differences=(RESULT,))
+    report = json.loads(file.read_text() if is_saved else result.stdout)
+    assert [key for key in report[0] if f"`{key}`" not in verify.verify.__doc__] == []
     assert report[0]["outcome"] == "differs"
     assert report[0]["differences"][0]["cell"] == {"number": 3, "first_line": "table"}
     assert report[0]["differences"][0]["diff"] == ["-1", "+2"]
@@ -133,9 +135,9 @@ def test_json_report(run, tmp_path, to):
 def test_wrong_paths(run, tmp_path, monkeypatch):
     """A folder without notebooks, or a report that cannot be written, is a two-line error with exit status 2."""
     true_verify = toolkit.verification.verify
-    result = run("--json", str(tmp_path / "none" / "x.json"))
+    result = run("--save-json", str(tmp_path / "none" / "x.json"))
     assert result.exit_code == 2
-    assert "There is no folder for" in result.stderr
+    assert "does not exist" in result.stderr
     app = typer.Typer()
     app.command()(verify.verify)
     monkeypatch.setattr(toolkit.verification, "verify", true_verify)
@@ -225,6 +227,7 @@ def test_github_format_of_an_error(run, tmp_path):
     assert end == f"::{begin.removeprefix('::stop-commands::')}::"
     assert "not a git repository" in result.stderr
     assert run("--format", "gitlab").exit_code == 2
+    assert run("--format", "github", "--json").exit_code == 2
 
 
 def test_changed_notebooks_only(run, tmp_path, monkeypatch):
@@ -241,7 +244,7 @@ def test_changed_notebooks_only(run, tmp_path, monkeypatch):
     result = run("--since", "main")
     assert result.output.startswith("2 of 3 notebooks changed since main.\n")
     assert run.paths == paths[1:]
-    result = run("--changed", "--json", str(tmp_path / "verdicts.json"))
+    result = run("--changed", "--save-json", str(tmp_path / "verdicts.json"))
     assert (result.exit_code, result.output) == (0, "0 of 3 notebooks changed, as git says.\n")
     assert json.loads((tmp_path / "verdicts.json").read_text()) == []
     assert commits == ["main", "HEAD"]
@@ -249,7 +252,7 @@ def test_changed_notebooks_only(run, tmp_path, monkeypatch):
 
 def test_saved_notebook_is_compared_with_nbdiff(run, tmp_path):
     """The command that shows a difference as notebooks can be copied."""
-    result = run("--save-to", "my out", outcome=Outcome.DIFFERS, saved_to=tmp_path / "my out" / "a.ipynb")
+    result = run("--save-notebooks", "my out", outcome=Outcome.DIFFERS, saved_to=tmp_path / "my out" / "a.ipynb")
     assert f"nbdiff {tmp_path}/a.ipynb '{tmp_path}/my out/a.ipynb'" in result.output
     assert run.options["save_to"] == Path("my out")
-    assert "nbdiff" not in run("--save-to", "out", saved_to=tmp_path / "out" / "a.ipynb").output
+    assert "nbdiff" not in run("--save-notebooks", "out", saved_to=tmp_path / "out" / "a.ipynb").output

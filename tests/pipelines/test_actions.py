@@ -49,7 +49,9 @@ def test_inputs_are_no_code(actions, git_project, runner_temp):
 def test_verify(actions, git_project, runner_temp):
     """A notebook whose outputs differ fails the job and is annotated; executed copies are saved."""
     write_notebook(git_project.folder / "notebooks" / "a.ipynb", "print(6 * 7)")
-    install, verify = run_action(actions / "verify", git_project.folder, runner_temp, inputs={"save-to": "executed"})
+    install, verify = run_action(
+        actions / "verify", git_project.folder, runner_temp, inputs={"save-notebooks": "executed"}
+    )
     assert install[0] == 0, install
     assert verify[0] == 1, verify
     assert "::error file=notebooks/a.ipynb," in verify[1]

@@ -221,13 +221,13 @@ def test_command(project, published, tmp_path):
         ((folder / "toolkit.toml", "-o", tmp_path / "a"), "not a notebook"),
         ((notebook, "-o", tmp_path / "a.ipynb"), "cannot be a single notebook"),
         ((notebook, "-o", folder / "toolkit.toml" / "a"), "toolkit.toml is not a folder"),
-        ((published.path / "notebooks/report.ipynb", "-o", published.path, "--overwrite"), "would be replaced"),
+        ((published.path / "notebooks/report.ipynb", "-o", published.path, "--replace"), "would be replaced"),
         ((write_notebook(tmp_path / "alone.ipynb", "1"), "-o", tmp_path / "a"), "not in a project"),
     ]:
         error = invoke(*arguments).exception
         assert isinstance(error, tk.ConfigurationError), error
         assert message in str(error)
-    result = invoke(notebook, "-o", published.path, "--overwrite")
+    result = invoke(notebook, "-o", published.path, "--replace")
     assert result.exit_code == 0, result.exception
     assert "values replaced" in result.output
     assert "pip install -r requirements.txt" in result.output.replace("\n", " ")

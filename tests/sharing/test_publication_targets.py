@@ -47,25 +47,25 @@ def test_a_folder_is_replaced_only_if_it_was_published(tmp_path):
     target = tmp_path / "copy"
     targets.write_folder(target, {**FILES, "cassettes/old.yaml": b""})
     with pytest.raises(ConfigurationError, match="exists already"):
-        targets.check_target(target, TargetShape.FOLDER, overwrite=False)
-    targets.check_target(target, TargetShape.FOLDER, overwrite=True)
+        targets.check_target(target, TargetShape.FOLDER, replace=False)
+    targets.check_target(target, TargetShape.FOLDER, replace=True)
     targets.write_folder(target, FILES)
     assert names_below(target) == sorted(FILES)
     (target / "thesis.doc").touch()
     with pytest.raises(ConfigurationError, match=r"thesis\.doc"):
-        targets.check_target(target, TargetShape.FOLDER, overwrite=True)
+        targets.check_target(target, TargetShape.FOLDER, replace=True)
     with pytest.raises(ConfigurationError, match="not a published folder"):
-        targets.check_target(tmp_path, TargetShape.FOLDER, overwrite=True)
+        targets.check_target(tmp_path, TargetShape.FOLDER, replace=True)
     with pytest.raises(ConfigurationError, match="not a file to replace"):
-        targets.check_target(target, TargetShape.ARCHIVE, overwrite=True)
+        targets.check_target(target, TargetShape.ARCHIVE, replace=True)
     with pytest.raises(ConfigurationError, match=r"thesis\.doc is not a folder"):
-        targets.check_target(target / "thesis.doc" / "no" / "where", TargetShape.FOLDER, overwrite=True)
+        targets.check_target(target / "thesis.doc" / "no" / "where", TargetShape.FOLDER, replace=True)
 
 
 def test_missing_folders_are_made(tmp_path):
     """The folders above a target are made when it is written, not before."""
     for name, shape in (("a/b/copy", TargetShape.FOLDER), ("c/d/copy.zip", TargetShape.ARCHIVE)):
-        targets.check_target(tmp_path / name, shape, overwrite=False)
+        targets.check_target(tmp_path / name, shape, replace=False)
     assert list(tmp_path.iterdir()) == []
     targets.write_folder(tmp_path / "a/b/copy", FILES)
     targets.write_file(tmp_path / "c/d/copy.zip", b"1")

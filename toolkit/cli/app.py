@@ -35,17 +35,47 @@ app = typer.Typer(
     help="Call, record, replay and tabulate a family of financial services; no secret reaches a recording.",
     epilog="Start with **toolkit demo**: it needs no network, no credentials and no configuration.",
 )
-# In the order in which the help lists them. A command's module has its function and the examples of its help.
-app.command("demo", epilog=demo.EPILOG)(demo.demo)
-app.command("practice", epilog=practice.EPILOG)(practice.practice)
-app.command("record", epilog=record.EPILOG)(record.record)
-app.command("lab", epilog=lab.EPILOG)(lab.lab)
-app.command("scan", epilog=scan.EPILOG)(scan.scan)
-app.command("verify", epilog=verify.EPILOG)(verify.verify)
-app.command("publish", epilog=publish.EPILOG)(publish.publish)
-app.add_typer(cassettes_command.app, name="cassettes")
-app.add_typer(credentials_command.app, name="credentials")
-app.add_typer(keys.app, name="keys")
+# In the order in which a newcomer needs them. A command's module has its function and the examples of its help.
+_START, _OWN, _SHARE = "Start here, without credentials", "Your own calls", "Check and share"
+app.command(
+    "demo",
+    epilog=demo.EPILOG,
+    rich_help_panel=_START,
+    short_help="See accounts, calls and token lifetimes from a recording.",
+)(demo.demo)
+app.command("lab", epilog=lab.EPILOG, rich_help_panel=_START, short_help="Open the tutorials in JupyterLab.")(lab.lab)
+app.command(
+    "practice", epilog=practice.EPILOG, rich_help_panel=_START, short_help="Run a local service to practise with."
+)(practice.practice)
+app.command("record", epilog=record.EPILOG, rich_help_panel=_OWN, short_help="Record calls without their secrets.")(
+    record.record
+)
+app.add_typer(
+    credentials_command.app,
+    name="credentials",
+    rich_help_panel=_OWN,
+    short_help="Save, list, test and remove credentials.",
+)
+app.add_typer(keys.app, name="keys", rich_help_panel=_OWN, short_help="Create a key pair for signed client assertions.")
+app.add_typer(
+    cassettes_command.app,
+    name="cassettes",
+    rich_help_panel=_OWN,
+    short_help="List, show, check, compare and import recordings.",
+)
+app.command(
+    "verify",
+    epilog=verify.EPILOG,
+    rich_help_panel=_SHARE,
+    short_help="Run notebooks offline and compare their outputs.",
+)(verify.verify)
+app.command("scan", epilog=scan.EPILOG, rich_help_panel=_SHARE, short_help="Look for secrets in files.")(scan.scan)
+app.command(
+    "publish",
+    epilog=publish.EPILOG,
+    rich_help_panel=_SHARE,
+    short_help="Make a copy of a notebook that anyone may have.",
+)(publish.publish)
 
 
 def run() -> None:

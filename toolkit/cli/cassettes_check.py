@@ -46,12 +46,15 @@ def check(
     ] = None,
     unplayed: UnplayedOption = None,
     play_log: PlayLogOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    as_json: terminal.JsonOption = False,
 ) -> None:
     """Check recordings: readable, complete, without secrets, as today's rules would record them, and not stale.
 
     A recording is stale at the age `stale_after` in toolkit.toml, such as "180d". Nothing is changed, and nothing is
     recorded again.
+
+    JSON has `files`, the number of recordings, and `problems`, each with `path`, `kind`, `what`, `next_step`, `line`,
+    `number` of the interaction, and `fails`: false for a note that does not change the exit status.
 
     Exit status: 0 if all is well; 1 if something is wrong; 2 if the check could not be made.
     """

@@ -41,14 +41,21 @@ def _group() -> None:
     """Keep the commands of this group below its name."""
 
 
-@app.command("list", epilog=terminal.examples("toolkit cassettes list", "toolkit cassettes list tests/ --json"))
+@app.command(
+    "list",
+    epilog=terminal.examples("toolkit cassettes list", "toolkit cassettes list tests/ --json"),
+    short_help="List the recordings in a folder.",
+)
 def list_(
     folder: Annotated[str | None, typer.Argument(help="By default the cassettes folder of the project.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: terminal.JsonOption = False,
 ) -> None:
     """List the recordings in a folder: environment, calls, date, size, who wrote them, and whether they are clean.
 
     Clean means what `toolkit cassettes check` means, apart from age. Nothing is changed.
+
+    JSON is a list of recordings, each with `name`, `path`, `environments`, `interactions`, `recorded_at`,
+    `last_recorded_at`, `age_days`, `is_stale`, `size` in bytes, `written_by`, `is_clean` and `problem`.
 
     Exit status: 0, also without recordings; 2 if the folder does not exist.
     """
@@ -125,10 +132,24 @@ def _state(facts: CassetteFacts, *, is_clean: bool, is_stale: bool) -> str:
     return ", ".join(["clean" if is_clean else "not clean", *words])
 
 
-app.command("show", epilog=cassettes_show.EPILOG)(cassettes_show.show)
-app.command("check", epilog=cassettes_check.EPILOG)(cassettes_check.check)
-app.command("diff", epilog=cassettes_diff.EPILOG)(cassettes_diff.diff)
-app.command("prune", epilog=cassettes_rewriting.PRUNE_EPILOG)(cassettes_rewriting.prune)
-app.command("scrub", epilog=cassettes_rewriting.SCRUB_EPILOG)(cassettes_rewriting.scrub)
-app.command("import", epilog=cassettes_import.EPILOG)(cassettes_import.import_)
-app.command("drift", epilog=cassettes_drift.EPILOG)(cassettes_drift.drift_)
+app.command("show", epilog=cassettes_show.EPILOG, short_help="Show what is recorded, with headers and bodies.")(
+    cassettes_show.show
+)
+app.command(
+    "check", epilog=cassettes_check.EPILOG, short_help="Check that recordings are complete, clean and not stale."
+)(cassettes_check.check)
+app.command("diff", epilog=cassettes_diff.EPILOG, short_help="Compare two recordings of the same story.")(
+    cassettes_diff.diff
+)
+app.command("prune", epilog=cassettes_rewriting.PRUNE_EPILOG, short_help="Drop interactions.")(
+    cassettes_rewriting.prune
+)
+app.command(
+    "scrub", epilog=cassettes_rewriting.SCRUB_EPILOG, short_help="Scrub a recording again, with the rules of today."
+)(cassettes_rewriting.scrub)
+app.command(
+    "import", epilog=cassettes_import.EPILOG, short_help="Make a clean cassette of another program's recording."
+)(cassettes_import.import_)
+app.command("drift", epilog=cassettes_drift.EPILOG, short_help="Repeat recorded reads live, and say what changed.")(
+    cassettes_drift.drift_
+)

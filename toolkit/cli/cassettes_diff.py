@@ -33,13 +33,16 @@ def diff(
     old: Annotated[str, typer.Argument(help="Name or path of the old recording.")],
     new: Annotated[str, typer.Argument(help="Name or path of the new recording of the same story.")],
     fail_on: FailOnOption = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: terminal.JsonOption = False,
 ) -> None:
     """Say what changed from one recording of a story to another.
 
     Calls are paired by environment, profile, method, URI and body, and repeated calls by their order. Compared are the
     status, the members of JSON and their types, the media type of other bodies, and the time if it at least doubled or
     halved. Values are not compared: they differ on any day.
+
+    JSON has `old`, `new` and `changes`, each with `kind`, `method`, `uri`, `place` in the answer, the text `before` and
+    `after`, and the number of the call in the `old` and the `new` recording.
 
     Exit status: 0, also if there are changes; 1 if there is a change of a kind in --fail-on; 2 if a recording cannot
     be read.

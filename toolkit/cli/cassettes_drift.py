@@ -41,13 +41,16 @@ def drift_(
     ] = None,
     per_second: Annotated[float | None, typer.Option(help="The most calls a second.")] = None,
     fail_on: FailOnOption = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: terminal.JsonOption = False,
 ) -> None:
     """Repeat the recorded GET and HEAD requests live, and say what the service answers differently today.
 
     Other calls are listed and never sent, and so are calls with a placeholder or pseudonym in them. Compared are the
     status, the members of JSON and their types, the media type of other bodies, and the time if it at least doubled or
     halved; not values. Nothing is recorded, and the cassette stays as it is.
+
+    JSON has `path`, `environment`, `repeated` (a count), `changes` with `kind`, `method`, `uri`, `place`, `before`,
+    `after` and `old` (the number of the call), and `not_repeated` with `number`, `method`, `uri` and `reason`.
 
     Exit status: 0, also if there are changes; 1 if there is a change of a kind in --fail-on; 2 if the recording cannot
     be read or the service not be called.

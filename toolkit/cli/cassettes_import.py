@@ -37,13 +37,16 @@ def import_(
         list[str] | None, typer.Option(help="Import only these: a host, or host/path with stars; may be repeated.")
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace a cassette that exists.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    as_json: terminal.JsonOption = False,
 ) -> None:
     """Make a clean cassette of a HAR file of a browser, or of a cassette that was recorded without scrubbing.
 
     Cassettes of vcrpy and pytest-recording, Ruby's VCR, R's vcr, betamax, pydantic-ai and go-vcr are read. Secrets are
     removed as in a recording, and the report names their kinds. Addresses in toolkit.toml become symbolic. What cannot
     be replayed, such as an entry without a stored body, is left out.
+
+    JSON has `source`, `program`, `path`, `imported`, `not_chosen`, `left_out` with `number`, `method`, `host` and
+    `reason`, `replaced` (counts by kind), `environment` and `hosts`.
 
     Exit status: 0 if there is a new cassette; 1 if nothing in the file could be imported; 2 if it cannot be read or the
     cassette not be written.

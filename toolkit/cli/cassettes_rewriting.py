@@ -8,6 +8,7 @@ from typing import Annotated, Final
 import typer
 from rich.console import Console
 
+from toolkit.auth.profiles.prompt import can_ask
 from toolkit.cassettes.catalog.pruning import prune as prune_file
 from toolkit.cassettes.catalog.pruning import without
 from toolkit.cassettes.catalog.reading import read_cassette
@@ -23,7 +24,7 @@ from toolkit.local.settings import Settings
 
 PRUNE_EPILOG: Final = terminal.examples(
     "toolkit cassettes prune tour 3 5-7",
-    "toolkit cassettes prune tour --unplayed notebooks/ --yes",
+    "toolkit cassettes prune tour --unplayed notebooks/ --dry-run",
     "toolkit cassettes prune tour --method POST --uri '*/orders*' --yes",
 )
 SCRUB_EPILOG: Final = terminal.examples("toolkit cassettes scrub tour --dry-run", "toolkit cassettes scrub old.yaml")
@@ -40,15 +41,18 @@ def prune(
     ] = None,
     unplayed: UnplayedOption = None,
     play_log: PlayLogOption = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Write the file; otherwise it is only shown what goes.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would go.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: terminal.JsonOption = False,
 ) -> None:
     """Drop interactions from a recording: by number, and calls that fit all other conditions together.
 
-    Without --yes, only shows what would go. A token request goes with the last of its calls. The other interactions
-    keep their bytes; a recording of stock vcrpy is scrubbed and rewritten as one of ours.
+    Shows what goes, and asks before it writes; without a terminal to ask at, it writes only with --yes. A token request
+    goes with the last of its calls. The other interactions keep their bytes; a recording of stock vcrpy is scrubbed and
+    rewritten as one of ours.
+
+    JSON has `path`, `dropped` with `number`, `method`, `uri` and `status`, `kept` (a count) and `is_written`. It comes
+    without a question.
 
     Exit status: 0; 2 if nothing fits, nothing would be left, or somebody is recording to the file.
     """
@@ -72,41 +76,52 @@ def prune(
             )
         without(opened.data, dropped, scrubber, source=str(opened.path))
         rows = [row_of(content, number, scrubber) for number in sorted(dropped)]
-        if yes:
+        left = len(content) - len(dropped)
+        if not as_json:
+            _print_rows(rows)
+        is_written = not dry_run and (yes or (not as_json and can_ask() and _is_confirmed(rows, left)))
+        if is_written:
             prune_file(opened.path, dropped, scrubber)
-    left = len(content) - len(dropped)
     if as_json:
         report = [{"number": row.number, "method": row.method, "uri": row.uri, "status": row.status} for row in rows]
-        terminal.print_json({"path": str(opened.path), "dropped": report, "kept": left, "is_written": yes})
+        terminal.print_json({"path": str(opened.path), "dropped": report, "kept": left, "is_written": is_written})
     else:
-        _print_dropped(rows, left, opened.path, is_written=yes)
+        _print_result(rows, left, opened.path, is_written=is_written)
 
 
-def _print_dropped(rows: list[InteractionRow], left: int, path: Path, *, is_written: bool) -> None:
-    console = Console()
+def _print_rows(rows: list[InteractionRow]) -> None:
     table = terminal.folding_table("", "request", "status")
     for row in rows:
         request = terminal.RequestCell(row.method, row.uri)
         table.add_row(str(row.number), request, str(row.status))
-    console.print(table, highlight=False)
+    Console().print(table, highlight=False)
+
+
+def _is_confirmed(rows: list[InteractionRow], left: int) -> bool:
+    return typer.confirm(f"Drop {count_text(len(rows), 'interaction')} and keep {left:,}?")
+
+
+def _print_result(rows: list[InteractionRow], left: int, path: Path, *, is_written: bool) -> None:
     count = count_text(len(rows), "interaction")
     if is_written:
         text = f"Dropped {count} of {path}; {left:,} {'is' if left == 1 else 'are'} left."
     else:
         text = f"{count} would go, {left:,} would be left. Nothing was changed: add --yes to drop them."
-    console.print(f"\n{terminal.escape(text)}", highlight=False, soft_wrap=True)
+    Console().print(f"\n{terminal.escape(text)}", highlight=False, soft_wrap=True)
 
 
 def scrub(
     name: Annotated[str, typer.Argument(help="Name of a cassette, or a path.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be replaced.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: terminal.JsonOption = False,
 ) -> None:
     """Scrub a recording again, as if it were recorded today: with the rules of toolkit.toml, and the same checks.
 
     Says what was replaced, by kind. Interactions in which nothing is replaced keep their bytes; a recording of stock
     vcrpy is rewritten as one of ours. If the file was shared, replace the secrets that were in it: scrubbing does not
     call them back, nor does it change what git remembers.
+
+    JSON has `path`, `interactions` (how many change), `replaced` (counts by kind) and `is_written`.
 
     Exit status: 0; 2 if a secret cannot be removed, or somebody is recording to the file. Then nothing is changed.
     """

@@ -33,11 +33,16 @@ def show(
         list[str] | None, typer.Argument(help="Interactions to show in full: numbers such as 3, ranges such as 5-7.")
     ] = None,
     characters: Annotated[int, typer.Option(min=0, help="Characters to show of each body.")] = EXCERPT,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: terminal.JsonOption = False,
 ) -> None:
     """Show the interactions of a recording, or some of them in full, with headers and the beginning of each body.
 
     What is shown is what would be recorded today: secrets in a file that was recorded without scrubbing are not shown.
+
+    JSON is a list of interactions, each with `number`, `recorded`, `method`, `uri`, `status`, `failure`, `elapsed` in
+    seconds, `size` in bytes, `environment`, `profile`, `token` (its number), `is_token_request`, `tries`, `ended_early`
+    and `line`. Those that are shown in full also have `request` and `response`, each with `headers`, `body`, `size` and
+    `is_cut`.
 
     Exit status: 0; 2 if the cassette or the interaction does not exist.
     """

@@ -52,9 +52,10 @@ EnvironmentOption = Annotated[
 @app.command(
     epilog=terminal.examples(
         "toolkit credentials add default --environment paper",
-        "toolkit credentials add fund -e broker-live --key-file ~/keys/broker.pem --kid key-1 --scope accounts.read",
+        "toolkit credentials add fund -e broker-live --key-file ~/keys/broker.pem --key-id key-1 --scope accounts.read",
         "pass show broker | toolkit credentials add fund -e broker-live --client-id CLIENT_ID --stdin",
-    )
+    ),
+    short_help="Save credentials, sealed with a key in the system's keyring.",
 )
 def add(
     name: Annotated[str, typer.Argument(help="Name to save them under; not a secret.")],
@@ -66,7 +67,7 @@ def add(
     key_file: Annotated[
         Path | None, typer.Option(help="File of the private key (PEM or JWK), which is copied; asked for if missing.")
     ] = None,
-    kid: Annotated[str | None, typer.Option(help="Key ID by which the service knows the private key.")] = None,
+    key_id: Annotated[str | None, typer.Option(help="Key ID (kid) by which the service knows the private key.")] = None,
     algorithm: Annotated[str | None, typer.Option(help="JWS algorithm; by default that of the key.")] = None,
     audience: Annotated[str | None, typer.Option(help="token-endpoint (the default), issuer, or a text.")] = None,
     assertion_typ: Annotated[str | None, typer.Option(help="Type of assertions: JWT (the default) or none.")] = None,
@@ -93,7 +94,7 @@ def add(
     settings = Settings.load()
     options = {
         "client_id": client_id,
-        "private_key_id": kid,
+        "private_key_id": key_id,
         "algorithm": algorithm,
         "audience": audience,
         "assertion_typ": assertion_typ,
@@ -130,7 +131,9 @@ def add(
 
 
 @app.command(
-    "list", epilog=terminal.examples("toolkit credentials list", "toolkit credentials list --environment broker-live")
+    "list",
+    epilog=terminal.examples("toolkit credentials list", "toolkit credentials list --environment broker-live"),
+    short_help="List credentials and where they come from.",
 )
 def list_(
     environment: Annotated[
@@ -171,6 +174,7 @@ def list_(
     epilog=terminal.examples(
         "toolkit credentials test --environment paper", "toolkit credentials test fund --environment broker-live"
     ),
+    short_help="Call each interface once, and say what works.",
 )
 def probe_(
     environment: EnvironmentOption,
@@ -199,7 +203,8 @@ def probe_(
     epilog=terminal.examples(
         "toolkit credentials allow default --environment paper",
         "toolkit credentials allow fund --environment broker-live --yes",
-    )
+    ),
+    short_help="Let credentials go where this project sends them.",
 )
 def allow(
     name: Annotated[str, typer.Argument(help="Name of the profile.")],
@@ -241,7 +246,8 @@ def allow(
     epilog=terminal.examples(
         "toolkit credentials remove fund --environment broker-live",
         "toolkit credentials remove fund --environment broker-live --yes",
-    )
+    ),
+    short_help="Remove saved credentials.",
 )
 def remove(
     name: Annotated[str, typer.Argument(help="Name of the saved profile.")],

@@ -41,7 +41,7 @@ def new(
         Path | None, typer.Argument(help="File for the private key; by default one in your configuration folder.")
     ] = None,
     algorithm: Annotated[str, typer.Option(help=f"One of {', '.join(ALGORITHMS)}.")] = "ES256",
-    key_id: Annotated[str | None, typer.Option(help="Key ID (kid); by default the thumbprint.")] = None,
+    key_id: Annotated[str | None, typer.Option(help="Key ID (kid) of the new key; by default its thumbprint.")] = None,
     passphrase: Annotated[bool, typer.Option("--passphrase", help="Ask for a passphrase to encrypt it with.")] = False,
 ) -> None:
     """Create a key pair: write the private key to a new file that only you can read, and print the public key."""

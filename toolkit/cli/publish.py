@@ -13,7 +13,7 @@ from toolkit.core.words import count_text
 
 EPILOG: Final = terminal.examples(
     "toolkit publish notebooks/report.ipynb -o report.zip",
-    "toolkit publish notebooks/report.ipynb -o for-audit/ --overwrite",
+    "toolkit publish notebooks/report.ipynb -o for-audit/ --replace",
     "toolkit publish notebooks/report.ipynb -o report.html",
 )
 
@@ -23,7 +23,7 @@ def publish(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="A folder, a file that ends in .zip, or a page that ends in .html.")
     ],
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier publication.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an earlier publication.")] = False,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds that a cell may take.")] = 120.0,
 ) -> None:
     """Make a copy of a notebook that anyone may have, with the recordings that it plays.
@@ -39,7 +39,7 @@ def publish(
 
     console = Console()
     with Console(stderr=True).status("Publishing") as status:
-        copy = make_copy(notebook, output, overwrite=overwrite, timeout=timeout, watch=status.update)
+        copy = make_copy(notebook, output, replace=replace, timeout=timeout, watch=status.update)
     table = terminal.folding_table("file", "size")
     for name, size in copy.sizes.items():
         table.add_row(terminal.escape(name), terminal.size_text(size))

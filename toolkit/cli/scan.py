@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -25,10 +26,18 @@ EPILOG: Final = terminal.examples(
     "toolkit scan",
     "toolkit scan notebooks/ cassettes/ --format github",
     "toolkit scan . --format github --save-sarif scan.sarif",
-    "toolkit scan . --write-baseline .scan-baseline.json",
+    "toolkit scan . --save-baseline .scan-baseline.json",
     "toolkit scan . --secret-from DATABASE_PASSWORD",
 )
 _EXIT_FOUND, _EXIT_UNUSABLE = 1, 2
+
+
+class FindingFormat(StrEnum):
+    """The formats in which findings are printed."""
+
+    TEXT = "text"
+    GITHUB = "github"
+    SARIF = "sarif"
 
 
 def scan(
@@ -36,8 +45,10 @@ def scan(
         list[Path] | None, typer.Argument(readable=False, help="Files and folders; by default this folder.")
     ] = None,
     form: Annotated[
-        ReportFormat, typer.Option("--format", help="Format of the report on standard output.")
-    ] = ReportFormat.TEXT,
+        FindingFormat,
+        typer.Option("--format", help="`github` annotates the lines in a pull request; `sarif` is for code scanning."),
+    ] = FindingFormat.TEXT,
+    as_json: terminal.JsonOption = False,
     save_sarif: Annotated[
         Path | None, typer.Option(help="File to write the report to as SARIF too, beside standard output.")
     ] = None,
@@ -45,7 +56,7 @@ def scan(
         Path | None,
         typer.Option(help="File with findings that are known already; by default the one that toolkit.toml names."),
     ] = None,
-    write_baseline: Annotated[
+    save_baseline: Annotated[
         Path | None, typer.Option(help="File to write all findings to, as a baseline. The exit status is then 0.")
     ] = None,
     secret_from: Annotated[
@@ -60,24 +71,27 @@ def scan(
     A finding names file, place and kind, and what to do; never the secret. Findings that are harmless are allowed in
     `toolkit.toml`, each with a reason: `[scan] allow = [{path = "tests/**", reason = "..."}]`.
 
+    JSON has `version`, `findings`, `unreadable`, `unused_allowances`, `files`, `allowed` and `in_baseline`.
+
     Exit status: 0 if there are no findings; 1 if there are some; 2 if something could not be read, or the command is
     wrong.
     """
     with terminal.errors_exit_with(_EXIT_UNUSABLE):
+        terminal.check_one_format(as_json, form)
         secrets = [*_secrets_from(secret_from or [], os.environ), *(_piped_secrets() if stdin else [])]
         _check_lengths(secrets)
         with Console(stderr=True).status("Scanning …"):  # at a terminal only
-            before = "" if write_baseline is not None else baseline
+            before = "" if save_baseline is not None else baseline
             report = scan_files(paths or [Path()], secrets=secrets, baseline=before)
-        if write_baseline is not None:
-            write_findings(write_baseline, report.findings)
+        if save_baseline is not None:
+            write_findings(save_baseline, report.findings)
         if save_sarif is not None:
             _save(save_sarif, report_text(report, ReportFormat.SARIF, _checkout()))
-        if write_baseline is None:
-            _print(report_text(report, form, _checkout()))
+        if save_baseline is None:
+            _print(report_text(report, ReportFormat.JSON if as_json else ReportFormat(form), _checkout()))
         else:
-            _print(_baseline_words(write_baseline, report))
-    raise typer.Exit(_exit_status(report, is_baseline=write_baseline is not None))
+            _print(_baseline_words(save_baseline, report))
+    raise typer.Exit(_exit_status(report, is_baseline=save_baseline is not None))
 
 
 def _exit_status(report: ScanReport, *, is_baseline: bool) -> int:

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -18,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from toolkit.core.document import Environment
-from toolkit.core.errors import ToolkitError
+from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.escaping import excerpt, printable
 from toolkit.core.words import count_text
 from toolkit.session.session import Session
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 # Columns of the practice service. Another service may have other columns; they are then shown in its own order.
 ENVIRONMENTS: Final = f"{', '.join(list(Environment)[:-1])} or {list(Environment)[-1]}"
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 ACCOUNT_COLUMNS: Final = ("account_number", "status", "currency", "cash", "equity", "buying_power")
 _LONGEST_CELL: Final = 40  # characters
 _BREAK: Final = re.compile(r"(?<=[/?&, ])(?=[^/?&, ])")  # where a URI may go on in the next line
@@ -59,6 +61,14 @@ def errors_exit_with(status: int) -> Iterator[None]:
     except ToolkitError as error:
         print_error(error)
         raise typer.Exit(status) from None
+
+
+def check_one_format(as_json: bool, form: StrEnum) -> None:
+    """Refuse `--json` beside a `--format` for another program, since both are about standard output."""
+    if as_json and form != "text":
+        raise ConfigurationError(
+            f"--json and --format {form} both say what standard output is.", "Leave one of them out.", about="format"
+        )
 
 
 def print_json(value: Any) -> None:

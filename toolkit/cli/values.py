@@ -36,7 +36,7 @@ _OPTIONS: Final = {
     "scheme": "--scheme",
     "client_id": "--client-id",
     "private_key": "--key-file",
-    "private_key_id": "--kid",
+    "private_key_id": "--key-id",
     "algorithm": "--algorithm",
     "audience": "--audience",
     "assertion_typ": "--assertion-typ",

@@ -33,8 +33,8 @@ EPILOG: Final = terminal.examples(
     "toolkit verify notebooks/",
     "toolkit verify notebooks/01-tour.ipynb --update",
     "toolkit verify notebooks/ --changed",
-    "toolkit verify notebooks/ --since origin/main --format github --save-to executed",
-    "toolkit verify notebooks/ --jobs 2 --timeout 30 --json verdicts.json",
+    "toolkit verify notebooks/ --since origin/main --format github --save-notebooks executed",
+    "toolkit verify notebooks/ --jobs 2 --timeout 30 --save-json verdicts.json",
 )
 _EXIT_DIFFERS, _EXIT_NOT_VERIFIED = 1, 2
 
@@ -60,8 +60,8 @@ def verify(
     strict: Annotated[
         bool, typer.Option("--strict", help="Count metadata that JupyterLab adds when it saves as a difference.")
     ] = False,
-    save_to: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Save the notebooks as executed in a folder, for `nbdiff`.")
+    save_notebooks: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Save the notebooks as executed in a folder, for `nbdiff`.")
     ] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Notebooks to run at once; by default one per processor.")
@@ -70,9 +70,8 @@ def verify(
     form: Annotated[
         VerdictFormat, typer.Option("--format", help="`github` annotates the cells in a pull request.")
     ] = VerdictFormat.TEXT,
-    report: Annotated[
-        Path | None, typer.Option("--json", help="File for the verdicts as JSON; - for standard output.")
-    ] = None,
+    as_json: terminal.JsonOption = False,
+    save_json: Annotated[Path | None, typer.Option(metavar="FILE", help="Save the JSON in a file.")] = None,
 ) -> None:
     """Run notebooks offline and compare source, outputs and metadata with what is stored, byte for byte.
 
@@ -84,20 +83,26 @@ def verify(
 
     `--changed` runs what is not committed: changed and new notebooks, and those that name a cassette that changed.
 
+    JSON is a list with an entry for each notebook: `path`, `outcome`, `is_good`, `in_presentation_only`, `cells`,
+    `seconds`, `differences`, `failure`, `versions` and `saved_to`.
+
     Exit status: 0 if all are the same or updated; 1 if some differ; 2 if some could not run, or the command is wrong.
     """
-    console = Console(stderr=str(report) == "-")
+    console = Console(stderr=as_json)
     to_github = form is VerdictFormat.GITHUB
-    options = {"update": update, "jobs": jobs, "timeout": timeout, "strict": strict, "save_to": save_to}
+    options = {"update": update, "jobs": jobs, "timeout": timeout, "strict": strict, "save_to": save_notebooks}
     with terminal.errors_exit_with(_EXIT_NOT_VERIFIED):
-        _check_folder_of(report)
+        terminal.check_one_format(as_json, form)
+        _check_folder_of(save_json)
         with _without_commands(console) if to_github else nullcontext():
             notebooks = paths or [Path("notebooks")]
             if changed or since is not None:
-                notebooks = _changed(console, notebooks, since, save_to)
+                notebooks = _changed(console, notebooks, since, save_notebooks)
             verdicts = _verify(console, notebooks, options) if notebooks else []
-            if report is not None:
-                _write_report(report, verdicts)
+            if as_json:
+                sys.stdout.write(_json_text(verdicts))
+            if save_json is not None:
+                _save_json(save_json, verdicts)
             verify_report.print_verdicts(console, verdicts)
     if to_github:
         verify_report.print_annotations(console, verdicts, os.environ)
@@ -107,11 +112,11 @@ def verify(
         raise typer.Exit(_EXIT_DIFFERS)
 
 
-def _check_folder_of(report: Path | None) -> None:
-    """Check whether the report can be written before the notebooks run, which takes long."""
-    if report is not None and not report.absolute().parent.is_dir():
+def _check_folder_of(file: Path | None) -> None:
+    """Check whether the JSON can be saved before the notebooks run, which takes long."""
+    if file is not None and not file.absolute().parent.is_dir():
         raise ConfigurationError(
-            f"There is no folder for {report}.", "Create it, or choose another file.", about="json"
+            f"The folder of {file} does not exist.", "Create it, or choose another file.", about="save_json"
         )
 
 
@@ -194,12 +199,8 @@ def _termination_as_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGTERM, previous)
 
 
-def _write_report(file: Path, verdicts: list[Verdict]) -> None:
-    """Write verdicts as JSON; `is_good` and `in_presentation_only` are added to the fields of each.
-
-    Raises:
-        ConfigurationError: if the file cannot be written.
-    """
+def _json_text(verdicts: list[Verdict]) -> str:
+    """Return verdicts as JSON: their fields, and `is_good` and `in_presentation_only`."""
     report = [
         {
             **asdict(verdict),
@@ -208,13 +209,13 @@ def _write_report(file: Path, verdicts: list[Verdict]) -> None:
         }
         for verdict in verdicts
     ]
-    text = json.dumps(report, indent=1, default=str) + "\n"
-    if str(file) == "-":
-        sys.stdout.write(text)
-        return
+    return json.dumps(report, indent=1, default=str) + "\n"
+
+
+def _save_json(file: Path, verdicts: list[Verdict]) -> None:
     try:
-        file.write_text(text, encoding="utf-8")
+        file.write_text(_json_text(verdicts), encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(
-            f"Cannot write the verdicts to {file}: {error.strerror}.", "Choose another file.", about="json"
+            f"Cannot write the verdicts to {file}: {error.strerror}.", "Choose another file.", about="save_json"
         ) from None

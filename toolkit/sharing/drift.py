@@ -80,7 +80,7 @@ class Drift:
         """Return the result as plain values, for programs."""
         changes = [{name: value for name, value in each._asdict().items() if name != "new"} for each in self.changes]
         return {
-            "recording": str(self.path),
+            "path": str(self.path),
             "environment": self.environment,
             "repeated": self.repeated,
             "changes": changes,

@@ -50,14 +50,14 @@ def read_baseline(path: Path) -> Baseline:
     except OSError as error:
         raise ConfigurationError(
             f"Cannot read the baseline {path}: {reason_of(error)}.",
-            "Write one with toolkit scan --write-baseline, or leave it out.",
+            "Write one with toolkit scan --save-baseline, or leave it out.",
             about="baseline",
         ) from None
     entries = _entries(data) if len(data) <= _LARGEST else None
     if entries is None:
         raise ConfigurationError(
             f"{path} is not a baseline of this version.",
-            "Write it again with toolkit scan --write-baseline.",
+            "Write it again with toolkit scan --save-baseline.",
             about="baseline",
         )
     return Baseline(path.parent, entries)

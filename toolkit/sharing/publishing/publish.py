@@ -36,7 +36,7 @@ def publish(
     notebook: str | Path,
     to: str | Path,
     *,
-    overwrite: bool = False,
+    replace: bool = False,
     secrets: str | Secret | Iterable[str | Secret] = (),
     timeout: float = TIMEOUT,
     watch: Callable[[str], None] = lambda _: None,
@@ -51,7 +51,7 @@ def publish(
     Args:
         notebook: the notebook, in a project.
         to: a folder, an archive that ends in `.zip`, or a page that ends in `.html`.
-        overwrite: replace an earlier publication.
+        replace: replace an earlier publication.
         secrets: one or several further texts that must not be in the copy in any form.
         timeout: seconds for each cell.
         watch: called with each step in words.
@@ -68,7 +68,7 @@ def publish(
     """
     source, target = Path(notebook).absolute(), Path(os.path.normpath(Path(to).absolute()))
     shape = targets.shape_of(target)
-    targets.check_target(target, shape, overwrite=overwrite)
+    targets.check_target(target, shape, replace=replace)
     if source.resolve().is_relative_to(target.resolve()):
         raise ConfigurationError(
             f"{notebook} is in {shown(target)} itself, which would be replaced.", "Choose another name.", about="to"

@@ -56,7 +56,7 @@ def shape_of(target: Path) -> TargetShape:
     )
 
 
-def check_target(target: Path, shape: TargetShape, *, overwrite: bool) -> None:
+def check_target(target: Path, shape: TargetShape, *, replace: bool) -> None:
     """Refuse a target that exists or cannot be written.
 
     Raises:
@@ -70,10 +70,10 @@ def check_target(target: Path, shape: TargetShape, *, overwrite: bool) -> None:
         raise ConfigurationError(f"{shown(parent)} cannot be written to.", "Choose another place.", about="to")
     if not os.path.lexists(target):
         return
-    if not overwrite:
+    if not replace:
         raise ConfigurationError(
             f"{shown(target)} exists already.",
-            "Choose another name, or add --overwrite (in Python overwrite=True).",
+            "Choose another name, or add --replace (in Python replace=True).",
             about="to",
         )
     if shape is TargetShape.FOLDER:

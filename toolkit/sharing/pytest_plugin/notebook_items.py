@@ -129,7 +129,7 @@ def verdict_text(verdict: Verdict) -> str:
         if difference.hint:
             lines.append(f"  {excerpt(difference.hint)}")
     if len(differences) > _MOST_DIFFERENCES:
-        lines.append(f"… and {len(differences) - _MOST_DIFFERENCES} more; toolkit verify --json has them all")
+        lines.append(f"… and {len(differences) - _MOST_DIFFERENCES} more; toolkit verify --json prints all")
     if versions := describe_changes(verdict.versions):
         lines.append(f"{versions}.")
     if verdict.failure is None:
