@@ -30,13 +30,10 @@ def write_notebook(path: Path, *sources: str | tuple[str, ...], **metadata: Any)
 def odd_notebooks() -> dict[str, str]:
     """Return contents of files that look like notebooks but are not, by what is odd about them."""
     empty = {"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
-    nested: list[Any] = []
-    for _ in range(600):
-        nested = [nested]
     return {
         "half": json.dumps({**empty, "cells": [new_cell(1, "# half \ud83d emoji")]}),
         "digits": json.dumps({**empty, "metadata": {"x": 0}}).replace('"x": 0', f'"x": {"9" * 5000}'),
-        "nested": json.dumps({**empty, "metadata": {"x": nested}}),
+        "nested": json.dumps({**empty, "metadata": {"x": 0}}).replace('"x": 0', f'"x": {"[" * 2000}{"]" * 2000}'),
         "float": json.dumps({**empty, "nbformat": 4.0}),
     }
 

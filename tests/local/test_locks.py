@@ -136,6 +136,7 @@ def in_a_child(act):
 
 
 @needs_fork
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")  # threads of pytest-xdist
 def test_forked_child_does_not_hold_it(tmp_path):
     """A forked child can neither release nor take the lock of its parent."""
     file = tmp_path / "a.lock"

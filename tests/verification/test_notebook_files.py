@@ -75,7 +75,7 @@ def test_invalid_notebook(data, words):
     ],
 )
 def test_odd_notebook(odd, words):
-    """Half an emoji, a number of 5000 digits, 600 nested lists and a float as the format are refused."""
+    """Half an emoji, a number of 5000 digits, 2000 nested lists and a float as the format are refused."""
     with pytest.raises(NotANotebook, match=words) as refused:
         parse_notebook(odd_notebooks()[odd].encode())
     assert refused.value.next_step

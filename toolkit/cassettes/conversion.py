@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 from urllib.parse import urlsplit
 
 from toolkit.cassettes.event_streams import EventStream, has_no_end
 from toolkit.cassettes.format.interactions import FAILURES, Interaction, RecordedFailure
+from toolkit.core.errors import CassetteCorrupt
+from toolkit.core.escaping import excerpt
 from toolkit.scrubbing.messages import HeaderList, RecordedResponse, header_bytes, header_value
 from toolkit.transport.family import httpx
 
 # Errors of a network or a service. Errors of the caller (UnsupportedProtocol, LocalProtocolError) are not recorded.
 RECORDABLE: Final = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError, httpx.ProxyError)
+
+# The name of a header by RFC 5322. From Python 3.14 on, httpx's cookie jar fails on any other.
+_NAME: Final = re.compile(rb"[!-9;-~]+")
 
 
 def as_recorded_response(response: httpx.Response, body: bytes, *, headers: HeaderList) -> RecordedResponse:
@@ -30,6 +36,7 @@ def as_response(interaction: Interaction, request: httpx.Request | None = None) 
     """Return a recorded response as if it had just arrived, with its body unread.
 
     Raises:
+        CassetteCorrupt: if the name of a header is not one.
         httpx.TransportError: if the recorded request got no response; of the recorded class.
     """
     failure = interaction.failure
@@ -42,9 +49,17 @@ def as_response(interaction: Interaction, request: httpx.Request | None = None) 
         extensions["reason_phrase"] = recorded.reason.encode("ascii", "ignore")
     if recorded.http_version:
         extensions["http_version"] = recorded.http_version.encode("ascii", "replace")
+    headers = _raw_headers(recorded.headers)
+    if not all([_NAME.fullmatch(name) for name, _ in headers]):
+        call = f"{interaction.request.method} {urlsplit(interaction.request.uri).path}"
+        raise CassetteCorrupt(
+            f"The recorded response to {excerpt(call)} has a header whose name is not valid.",
+            "Correct the name of the header in the cassette, or record the call again.",
+            about="cassette",
+        )
     return httpx.Response(
         recorded.status,
-        headers=_raw_headers(recorded.headers),
+        headers=headers,
         stream=_stream_of(interaction),
         extensions=extensions,
     )

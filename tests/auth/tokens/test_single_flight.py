@@ -147,6 +147,7 @@ def test_caller_that_cannot_wait():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")  # threads of pytest-xdist
 def test_forked_while_fetching():
     """A process forked during a fetch does not wait for a flight that only lands in its parent."""
     bench = Bench()
