@@ -50,7 +50,7 @@ def as_response(interaction: Interaction, request: httpx.Request | None = None) 
     if recorded.http_version:
         extensions["http_version"] = recorded.http_version.encode("ascii", "replace")
     headers = _raw_headers(recorded.headers)
-    if not all([_NAME.fullmatch(name) for name, _ in headers]):
+    if not all(_NAME.fullmatch(name) for name, _ in headers):
         call = f"{interaction.request.method} {urlsplit(interaction.request.uri).path}"
         raise CassetteCorrupt(
             f"The recorded response to {excerpt(call)} has a header whose name is not valid.",
