@@ -13,6 +13,7 @@ The suite is organised like this:
   runs a practice service in a process of its own, for the gate and the benchmarks; `plugin_projects` writes small
   projects whose tests use the pytest plugin; `stock_recordings` has everything that vcrpy's format can hold, and
   `echoed_cookies` a value that is a secret only later; `claimed_calls` records from several cassettes at once.
+- `documentation` reads every page; `documented_blocks` says what its blocks of code are, and which of them run.
 - `peers` asks of our recordings what vcrpy and pytest-recording ask of theirs; `processes` has processes that exit
   or are killed, and commands at a terminal; `compatibility` reads files that an earlier version wrote.
 - hypothesis tries 10 examples, or 100 with `--hypothesis-profile=full`, as the gate does.
@@ -48,6 +49,8 @@ GATE_FOLDERS = [
         "browser",
         "cluster",
         "compatibility",
+        "documentation/running",
+        "documentation/site",
         "engines",
         "kernels",
         "notebooks",

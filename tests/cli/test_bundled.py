@@ -62,6 +62,7 @@ def test_links_of_a_copy_lead_somewhere(copied_notebooks: Path) -> None:
         (path, "".join("".join(c["source"]) for c in json.loads(path.read_text("utf-8"))["cells"]))
         for path in copied_notebooks.glob("*.ipynb")
     ]
+    texts += [(path, path.read_text("utf-8")) for path in copied_notebooks.rglob("*.md")]
     readme = copied_notebooks.parent / "README.md"
     links = [
         (path, link) for path, text in [*texts, (readme, readme.read_text("utf-8"))] for link in LINK.findall(text)

@@ -45,6 +45,8 @@ FILES: Final = {
         "tour.yaml",
     ),
 }
+# All of these pages are copied as well: nobody records into their folders.
+_PAGES: Final = ("index.md", "how-to/*.md", "explanation/*.md", "reference/*.md")
 _DOCUMENTS: Final = ("README.md", "CHANGELOG.md")  # notebooks link to the README, and the README to the changelog
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
 

@@ -1,0 +1,43 @@
+"""What a page gets while the site is built: its generated part, its navigation, and links that lead inside the site."""
+
+import re
+from pathlib import Path
+
+NOTEBOOKS = Path(__file__).resolve().parents[1]
+DOORS = {"Tutorials": "0*", "How-to": "how-to/*", "Explanation": "explanation/*", "Reference": "reference/*"}
+# Files beside the notebooks that pages link to, and the page of the site that has their text.
+OUTSIDE = {"README.md": "index.md", "CHANGELOG.md": "reference/changelog.md"}
+_LINK = re.compile(r"\]\(((?:\.\./)+)([\w./-]+)(#[\w-]+)?\)")
+
+
+def site_text(page, text):
+    """Return the text of a page as the site shows it; `page` is its name below the folder, without suffix."""
+    text = _LINK.sub(lambda link: _inside(page, link), text)
+    if page == "index":
+        text += "\n".join(navigation())
+    return text
+
+
+def navigation():
+    """Yield the lines of the navigation: one tree for each door."""
+    for caption, pattern in DOORS.items():
+        if any(NOTEBOOKS.glob(pattern)):
+            yield f"\n```{{toctree}}\n:hidden:\n:glob:\n:caption: {caption}\n\n{pattern}\n```"
+
+
+def _inside(page, link):
+    """Return a link to a file above the folder as one to the page that has its text."""
+    depth = page.count("/")
+    target = OUTSIDE.get(link[2])
+    if target is None or link[1].count("../") != depth + 1:
+        return link[0]
+    return f"]({'../' * depth}{target}{link[3] or ''})"
+
+
+def setup(app):
+    """Let Sphinx read every page through `site_text`."""
+
+    def read(_app, page, source):
+        source[0] = site_text(page, source[0])
+
+    app.connect("source-read", read)
