@@ -30,7 +30,7 @@ from markdown_it.token import Token
 
 ROOT = Path(__file__).resolve().parents[1]
 # What a block of sh may call besides the toolkit; it stays in the project folder of the page.
-COMMANDS = frozenset("toolkit python pytest cat cd cp echo export ls mkdir mv printf test unset".split())
+COMMANDS = frozenset("toolkit python pytest cat cd chmod cp echo export ls mkdir mv printf test umask unset".split())
 KINDS = frozenset("python ipython sh powershell toml yaml json text python-console".split())
 _PARSER = MarkdownIt("commonmark").enable("table")
 _MARK = re.compile(r"<!-- (not run|ci): *(\S.*?) *-->\s*\Z")
