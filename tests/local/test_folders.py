@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from pathlib import Path
 from types import SimpleNamespace
@@ -344,7 +343,7 @@ def test_project_of_the_notebook(project, elsewhere, monkeypatch, program):
     environ = {"JPY_SESSION_NAME": str(notebook)} if program == "Jupyter" else {}
     if program == "VS Code":
         shell = SimpleNamespace(user_ns={"__vsc_ipynb_file__": str(notebook)})
-        monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+        monkeypatch.setattr("toolkit.local.folders.shell", lambda: shell)
     assert current_project(environ) == project
     (elsewhere / "pyproject.toml").touch()
     assert current_project(environ) == elsewhere

@@ -19,7 +19,6 @@ could name an address of its own and would be sent the user's secrets.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +27,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from toolkit.core.addresses import Address, is_loopback
 from toolkit.core.document import CredentialKind
 from toolkit.core.errors import UnsafeAddress
+from toolkit.core.shells import shell_word
 from toolkit.local.files import shown
 from toolkit.local.settings import variable_name
 
@@ -148,7 +148,7 @@ def refusal(found: list[Change], *, name: str, environment: Environment, source:
     """
     differences = " ".join(change.in_words() for change in found)
     places = " and ".join(dict.fromkeys(change.destination.place_in_words for change in found))
-    command = f"toolkit credentials allow {shlex.quote(name)} --environment {environment}"
+    command = f"toolkit credentials allow {shell_word(name)} --environment {environment}"
     in_code = [change.destination for change in found if not change.destination.place]
     if in_code:  # the command does not know what code says
         variables = " and ".join(f"{variable_name(item.name)}={item.text}" for item in in_code)

@@ -25,7 +25,7 @@ from toolkit.local.settings import Settings
 PRUNE_EPILOG: Final = terminal.examples(
     "toolkit cassettes prune tour 3 5-7",
     "toolkit cassettes prune tour --unplayed notebooks/ --dry-run",
-    "toolkit cassettes prune tour --method POST --uri '*/orders*' --yes",
+    'toolkit cassettes prune tour --method POST --uri "*/orders*" --yes',
 )
 SCRUB_EPILOG: Final = terminal.examples("toolkit cassettes scrub tour --dry-run", "toolkit cassettes scrub old.yaml")
 

@@ -2,23 +2,43 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
-from typing import Annotated, Final
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from toolkit.auth.credentials import ClientSecret, KeyPair
+from toolkit.auth.profiles.fields import REQUIRED
+from toolkit.auth.profiles.serialize import decompose
+from toolkit.auth.profiles.variables import DEFAULT, variable
 from toolkit.cli import terminal
 from toolkit.core.errors import ConfigurationError
+from toolkit.core.shells import Form, assignment, comment, usual_form
 from toolkit.local.settings import is_offline, variable_name
+
+if TYPE_CHECKING:
+    from toolkit.auth.credentials import Credentials
 
 EPILOG: Final = terminal.examples(
     "toolkit practice",
+    "toolkit practice --format powershell --client-keys",
     "toolkit practice --accounts 100 --port 8800",
     "toolkit practice --token-validity 60 --rate-limit 5",
 )
+_PAIRS: Final = ("live", "paper")  # names of the practice service's credentials
+_SECRETS: Final = ("broker-secret", "sandbox-secret")
+_KEYS: Final = ("broker-key", "sandbox-key")
+_PASTE: Final = "Paste into another shell, then run: toolkit record mine --environment broker-sandbox"
+_HEADS: Final = {
+    Form.BASH: _PASTE,
+    Form.POWERSHELL: _PASTE,
+    Form.CMD: _PASTE,
+    Form.ENV: "The toolkit takes credentials from .env, and addresses from toolkit.toml (--format toml).",
+    Form.TOML: "[addresses] is for toolkit.toml, which holds no credentials.",
+}
 
 
 def practice(
@@ -29,6 +49,17 @@ def practice(
         float | None, typer.Option(help="Calls a second for each holder; further calls get 429.")
     ] = None,
     port: Annotated[int, typer.Option(help="First of eight consecutive ports; 0 picks free ones.")] = 0,
+    form: Annotated[
+        Form | None,
+        typer.Option(
+            "--format",
+            metavar="FORM",
+            help=f"How to print addresses and credentials: {', '.join(Form)}; by default as this shell takes them.",
+        ),
+    ] = None,
+    client_keys: Annotated[
+        bool, typer.Option("--client-keys", help="Print the client keys of broker partners in place of their secrets.")
+    ] = False,
 ) -> None:
     """Run the practice service on this machine until Ctrl+C, and print how to call it."""
     from toolkit.practice_service import practice as start_practice  # its server is an extra
@@ -39,32 +70,53 @@ def practice(
             "Unset it and run this again.",
             about="TOOLKIT_OFFLINE",
         )
+    form = form or usual_form(os.name, os.environ)
     with start_practice(
         accounts=accounts, token_validity=token_validity, delay=delay, rate_limit=rate_limit, port=port
     ) as service:
-        typer.echo("# A practice service, for this machine only. Its credentials stop working when it stops.")
-        typer.echo("# Paste into another shell, then run: toolkit record mine --environment broker-sandbox\n")
-        for name, address in service.settings.addresses.items():
-            typer.echo(f"export {variable_name(name)}={address}")
-        for name in ("live", "paper", "broker-secret", "sandbox-secret"):
-            for variable, value in _variables(service.credentials[name]):
-                typer.echo(f"export {variable}={value}")
-        typer.echo("\n# Running. Press Ctrl+C to stop.")
+        names = [*_PAIRS, *(_KEYS if client_keys else _SECRETS)]
+        credentials = {name: service.credentials[name] for name in names}
+        for line in how_to_call(form, service.settings.addresses, credentials):
+            typer.echo(line)
         sys.stdout.flush()
         _wait_for_interrupt()
-    typer.echo("# Stopped.")
+    typer.echo(comment(form, "Stopped."))
 
 
-def _variables(credentials: object) -> list[tuple[str, str]]:
-    """Return variables that hold credentials of the practice service. Nothing else prints credentials."""
-    if isinstance(credentials, KeyPair):
-        values = {"KEY_ID": credentials.key_id.reveal(), "SECRET_KEY": credentials.secret_key.reveal()}
-    elif isinstance(credentials, ClientSecret):
-        values = {"CLIENT_ID": credentials.client_id, "CLIENT_SECRET": credentials.client_secret.reveal()}
-    else:
-        return []
-    prefix = f"TOOLKIT_{credentials.environment.name}"
-    return [(f"{prefix}_{name}", value) for name, value in values.items()]
+def how_to_call(form: Form, addresses: Mapping[str, str], credentials: Mapping[str, Credentials]) -> Iterator[str]:
+    """Yield the lines that name the practice service's addresses and credentials. Nothing else prints credentials."""
+    yield comment(form, "A practice service, for this machine only. Its credentials stop working when it stops.")
+    yield comment(form, _HEADS[form]) + "\n"
+    yield from _toml(addresses, credentials) if form is Form.TOML else _variables(form, addresses, credentials)
+    yield "\n" + comment(form, "Running. Press Ctrl+C to stop.")
+
+
+def _variables(form: Form, addresses: Mapping[str, str], credentials: Mapping[str, Credentials]) -> Iterator[str]:
+    for name, address in addresses.items():
+        yield assignment(form, variable_name(name), address)
+    for each in credentials.values():
+        for field, text in _fields(each).items():
+            # A PEM is read without its line breaks too, which cmd cannot write.
+            value = text.replace("\n", " ").strip() if form is Form.CMD else text
+            yield assignment(form, variable(each.environment, DEFAULT, field), value)
+
+
+def _toml(addresses: Mapping[str, str], credentials: Mapping[str, Credentials]) -> Iterator[str]:
+    yield "[addresses]"
+    for name, address in addresses.items():
+        yield assignment(Form.TOML, name, address)
+    for name, each in credentials.items():
+        yield f"\n[credentials.{name}]"
+        yield assignment(Form.TOML, "environment", each.environment)
+        for field, text in _fields(each).items():
+            yield assignment(Form.TOML, field, text)
+
+
+def _fields(credentials: Credentials) -> dict[str, str]:
+    """Return the fields that every reader of the credentials needs, as text."""
+    fields = decompose(credentials)
+    names = [*REQUIRED[credentials.kind], "private_key_id"]
+    return {name: fields[name].reveal() for name in names if name in fields}
 
 
 def _wait_for_interrupt() -> None:

@@ -27,7 +27,7 @@ from toolkit.transport.next_page import next_page
 EPILOG: Final = terminal.examples(
     "toolkit record mine --practice",
     "toolkit record accounts-today --environment broker-live",
-    "toolkit record quotes '/v2/practice/quotes?symbols=ALFA' --interface market_data --practice",
+    'toolkit record quotes "/v2/practice/quotes?symbols=ALFA" --interface market_data --practice',
     "toolkit record accounts-today /v2/orders /v2/positions --environment paper --mode new_episodes",
 )
 _RECORDING_MODES: Final = ("once", "new_episodes", "all")
@@ -134,7 +134,7 @@ def _check_path(path: str) -> None:
     if not path.startswith(("/", "https://", "http://")) or path.startswith("//"):
         raise ConfigurationError(
             f"{shown!r} is not a path of the service.",
-            "A path begins with one slash, as in /v1/accounts or '/v2/orders?status=open'.",
+            'A path begins with one slash, as in /v1/accounts or "/v2/orders?status=open".',
             about="paths",
         )
     try:

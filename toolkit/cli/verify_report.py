@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console
 
 from toolkit.cli import terminal
+from toolkit.core.shells import shell_word
 from toolkit.core.words import count_text
 from toolkit.verification.annotations import cell_annotations, cell_lines
 from toolkit.verification.notebook_files import NotANotebook, read_notebook
@@ -108,7 +108,7 @@ def _print_summary(console: Console, verdicts: list[Verdict]) -> None:
         console.print("\nIf the new outputs are right, add [cyan]--update[/] and check what git shows.")
     for verdict in verdicts:
         if verdict.saved_to is not None and not verdict.outcome.is_good:
-            files = (terminal.escape(shlex.quote(str(path))) for path in (verdict.path, verdict.saved_to))
+            files = (terminal.escape(shell_word(str(path))) for path in (verdict.path, verdict.saved_to))
             console.print(f"\nTo see it as notebooks, with nbdime: [cyan]nbdiff {' '.join(files)}[/]", soft_wrap=True)
             break
 

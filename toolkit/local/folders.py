@@ -8,7 +8,6 @@ That owner is trusted already, because Python runs modules from the working fold
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from stat import S_IWOTH
@@ -16,7 +15,7 @@ from typing import Final
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
-from toolkit.core.user_code import warn
+from toolkit.core.user_code import shell, warn
 
 APPLICATION: Final = "service-access-toolkit"
 SETTINGS_FILE: Final = "toolkit.toml"
@@ -151,8 +150,7 @@ def _notebook_folder(environ: Mapping[str, str]) -> Path | None:
 
     Jupyter's server sets JPY_SESSION_NAME for the kernels that it starts, and VS Code a variable in the notebook.
     """
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    for name in (getattr(shell, "user_ns", {}).get(VS_CODE_NOTEBOOK), environ.get("JPY_SESSION_NAME")):
+    for name in (getattr(shell(), "user_ns", {}).get(VS_CODE_NOTEBOOK), environ.get("JPY_SESSION_NAME")):
         if isinstance(name, str) and "\0" not in name and Path(name).is_absolute() and Path(name).is_file():
             return Path(name).parent
     return None

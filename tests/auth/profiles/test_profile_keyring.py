@@ -111,7 +111,7 @@ def test_locked_keyring(memory_keyring, tmp_path, broken):
     memory_keyring.broken = {broken}
     message = refusal(lambda: seal_text(Secret("hush-hush"), "live/a", tmp_path))
     assert "locked" in message
-    assert "PYTHON_KEYRING_BACKEND=keyring.backends.null.Keyring" in message
+    assert "PYTHON_KEYRING_BACKEND to keyring.backends.null.Keyring" in message
 
 
 def test_locked_later(memory_keyring, tmp_path):

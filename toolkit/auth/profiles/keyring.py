@@ -182,7 +182,8 @@ def _unusable() -> ConfigurationError:
     return ConfigurationError(
         "The system keyring is locked, or does not work.",
         "Unlock it and try again. To do without it, set environment variables instead of saving the credentials; or "
-        "set PYTHON_KEYRING_BACKEND=keyring.backends.null.Keyring and save them in a file that only you can read.",
+        "set the variable PYTHON_KEYRING_BACKEND to keyring.backends.null.Keyring, and save them in a file that only "
+        "you can read.",
         about="keyring",
     )
 

@@ -7,7 +7,6 @@ host and port of each address only.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -19,6 +18,7 @@ from toolkit.core.addresses import Address
 from toolkit.core.document import ADDRESS_NAMES, CredentialKind
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
+from toolkit.core.shells import toml_string
 from toolkit.local.toml_text import parse_toml
 from toolkit.transport.tracebacks import frameless
 
@@ -55,15 +55,15 @@ class ClosedDocument:
 
 def render(document: Document) -> Secret:
     """Return a document as TOML text, which is a Secret because it contains the values."""
-    fields = [f"{field} = {_quote(text.reveal())}" for field, text in document.values.items()]
+    fields = [f"{field} = {toml_string(text.reveal())}" for field, text in document.values.items()]
     table = _ORIGINS if document.binding.by_origin else _DESTINATIONS
-    lines = [f"{name} = {_quote(text)}" for name, text in document.binding.destinations.items()]
+    lines = [f"{name} = {toml_string(text)}" for name, text in document.binding.destinations.items()]
     return Secret("\n".join([*fields, "", f"[{table}]", *lines, ""]))
 
 
 def render_closed(kind: CredentialKind, content: SealedText) -> str:
     """Return a sealed document as TOML text."""
-    return f"{_COMMENT}\nkind = {_quote(kind)}\nsealed = {_quote(content.text)}\n"
+    return f"{_COMMENT}\nkind = {toml_string(kind)}\nsealed = {toml_string(content.text)}\n"
 
 
 @frameless
@@ -118,8 +118,3 @@ def _binding(tables: Mapping[str, Any], where: str) -> Binding:
             address = Address.parse(text, setting=f"{name} in {where}")
             texts[name] = str(address.origin if by_origin else address)
     return Binding(texts, by_origin=by_origin)
-
-
-def _quote(text: str) -> str:
-    """Return a TOML basic string. JSON writes the same, except for DEL, which TOML wants escaped."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -5,7 +5,6 @@ Each profile has a file of its own, so that two processes can save at the same t
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,6 +15,7 @@ from toolkit.auth.profiles.profile_document import ClosedDocument, Document, par
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, ToolkitError
 from toolkit.core.secret import Secret
+from toolkit.core.shells import shell_word
 from toolkit.core.user_code import warn
 from toolkit.local.files import read_text, shown, write_atomically
 from toolkit.local.folders import belongs_to_stranger, config_folder
@@ -96,7 +96,7 @@ class SavedProfile:
 
     @property
     def _save_again(self) -> str:
-        command = f"toolkit credentials add {shlex.quote(self.name)} --environment {self.environment}"
+        command = f"toolkit credentials add {shell_word(self.name)} --environment {self.environment}"
         return f"save the credentials again with `{command}`."
 
     @property

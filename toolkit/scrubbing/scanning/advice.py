@@ -5,11 +5,11 @@ The order matters. A secret that was shared stays known whatever happens to the 
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Final
 
 from toolkit.core.escaping import masked, printable
+from toolkit.core.shells import shell_word
 
 PAGE: Final = "notebooks/how-to/after-a-leak.md"
 FILE: Final = "FILE"  # stands for the path in a command
@@ -95,4 +95,4 @@ def history_step(name: str = FILE) -> str:
 
 def quoted(path: Path) -> str:
     """Return a path as a shell takes it, without characters that a terminal would not show."""
-    return shlex.quote(masked(printable(path.as_posix()).replace("\n", " ")))
+    return shell_word(masked(printable(path.as_posix()).replace("\n", " ")))

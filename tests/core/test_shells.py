@@ -1,0 +1,120 @@
+"""Variables in the form of a reader come back from that reader as they were."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+import tomllib
+
+import pytest
+from dotenv import dotenv_values
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from toolkit.core.errors import ConfigurationError
+from toolkit.core.shells import Form, assignment, comment, shell_word, usual_form
+
+PEM = "-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqG\nSM49AgEG+/CCqG==\n-----END PRIVATE KEY-----\n"
+VALUES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
+SINGLE = "'\u2018\u2019\u201a\u201b"
+
+
+def read_bash(line):
+    words = shlex.split(line)
+    assert words[0] == "export"
+    assert len(words) == 2
+    return dict([words[1].split("=", 1)])
+
+
+def read_powershell(line):
+    """Read `$env:NAME = '...'`: a quote of any kind ends the text, unless it stands twice (about_Quoting_Rules)."""
+    name, literal = re.fullmatch(r"\$env:(\w+) = (.*)", line, re.DOTALL).groups()
+    assert literal[0] == "'"
+    value, at = "", 1
+    while not (literal[at] in SINGLE and literal[at + 1 : at + 2] not in tuple(SINGLE)):
+        value += literal[at]
+        at += 2 if literal[at] in SINGLE else 1
+    assert at == len(literal) - 1
+    return {name: value}
+
+
+def read_cmd(line):
+    return dict([re.fullmatch(r'set "(\w+=.*)"', line)[1].split("=", 1)])
+
+
+def read_env(line):
+    return dict(dotenv_values(stream=io.StringIO(line), interpolate=False))
+
+
+READERS = {
+    Form.BASH: read_bash,
+    Form.POWERSHELL: read_powershell,
+    Form.ENV: read_env,
+    Form.TOML: tomllib.loads,
+}
+
+
+@pytest.mark.parametrize("form", READERS)
+@given(value=VALUES)
+@example(value=PEM)
+@example(value=PEM.replace("\n", "\r\n"))
+@example(value='it\'s \u2019quoted\u2018 $HOME `x` "y" \\n %PATH% #z !')
+@example(value="${OTHER}\\")
+@example(value="")
+def test_values_come_back(form, value):
+    """Any value comes back from its reader, on lines between others."""
+    assert READERS[form](assignment(form, "TOOLKIT_X", value)) == {"TOOLKIT_X": value}
+
+
+@given(VALUES)
+@example("100% & more")
+@example("it's | < >")
+def test_values_in_cmd(value):
+    """What cmd cannot hold is refused without quoting it; anything else comes back."""
+    if set(value) & set('"%!^\r\n'):
+        with pytest.raises(ConfigurationError) as caught:
+            assignment(Form.CMD, "TOOLKIT_X", value)
+        assert caught.value.what.startswith("cmd has no way to write the value of TOOLKIT_X: it has a line break")
+    else:
+        assert read_cmd(assignment(Form.CMD, "TOOLKIT_X", value)) == {"TOOLKIT_X": value}
+
+
+@given(st.dictionaries(st.from_regex(r"TOOLKIT_[A-Z]{1,8}", fullmatch=True), VALUES))
+def test_whole_files(values):
+    """Several lines with comments between them make a file."""
+    for form in (Form.ENV, Form.TOML):
+        lines = [f"{comment(form, 'about it')}\n{assignment(form, *pair)}" for pair in values.items()]
+        assert READERS[form]("\n".join(lines)) == values
+
+
+@pytest.mark.parametrize("form", Form)
+def test_comments(form):
+    """A comment is in the words of its reader."""
+    assert comment(form, "Running.") == ("rem Running." if form is Form.CMD else "# Running.")
+
+
+@pytest.mark.parametrize(
+    ("os_name", "environ", "form"),
+    [
+        ("posix", {}, "bash"),
+        ("posix", {"SHELL": "/usr/bin/fish", "PSModulePath": "x"}, "bash"),
+        ("nt", {}, "powershell"),
+        ("nt", {"PROMPT": "$P$G"}, "cmd"),
+        ("nt", {"SHELL": "/usr/bin/bash", "PROMPT": "$P$G"}, "bash"),
+    ],
+)
+def test_usual_form(os_name, environ, form):
+    """The form is that of the shell which probably started the process."""
+    assert usual_form(os_name, environ) == form
+
+
+@given(VALUES)
+def test_words(text):
+    """A word of a POSIX shell is read as one word; on Windows it has the quotes that cmd and PowerShell share."""
+    assert shlex.split(shell_word(text, os_name="posix")) == [text]
+    word = shell_word(text, os_name="nt")
+    assert "'" not in word or word[0] == '"'
+    assert word.strip('"') == text.replace('"', "").strip('"')
+    assert shell_word("C:\\Users\\me\\tour.yaml", os_name="nt") == "C:\\Users\\me\\tour.yaml"
+    assert shell_word("my tour.yaml", os_name="nt") == '"my tour.yaml"'
