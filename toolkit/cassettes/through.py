@@ -26,6 +26,7 @@ from toolkit.core.errors import CassetteError
 from toolkit.core.ledger import EPOCH, TRAFFIC, TRIES, Authorization, Call, Ledger
 from toolkit.core.user_code import warn
 from toolkit.scrubbing.messages import HeaderList, RecordedRequest
+from toolkit.transport.adapter import answering, as_own_transport
 from toolkit.transport.family import httpx
 from toolkit.transport.flow import Apart, Enter, Flow, Read, run, run_async
 from toolkit.transport.network import Network
@@ -239,12 +240,12 @@ def _record_failure(tape: Tape, request: RecordedRequest, call: Call, error: htt
 
 
 class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
-    """Replays from and records to a cassette; for an httpx.Client and an httpx.AsyncClient alike.
+    """Replays from and records to a cassette; for a Client and an AsyncClient of httpx and of httpx2 alike.
 
     Args:
         tape: the cassette.
-        inner: the transport for requests that are not replayed; by default httpx's own, direct or through the proxy
-            of the environment as for a client without a cassette.
+        inner: the transport for requests that are not replayed, of httpx or httpx2; by default that of the process's
+            own family, direct or through the proxy of the environment as for a client without a cassette.
         clock: by default the machine's.
     """
 
@@ -257,16 +258,19 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
     ) -> None:
         self._tape = tape
         # A Network opens nothing until a request is sent, which a replay never does.
-        self._inner: Any = Network(is_async=False) if inner is None else inner
-        self._inner_async: Any = Network(is_async=True) if inner is None else inner
+        self._inner: Any = Network(is_async=False) if inner is None else as_own_transport(inner)
+        self._inner_async: Any = Network(is_async=True) if inner is None else self._inner
         self._places = Places() if inner is None else None
         self._clock = clock or SystemClock()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        return run(through(self._tape, Outgoing(request, self._clock, self._places)), self._inner)
+        return run(answering(request, self._through), self._inner)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        return await run_async(through(self._tape, Outgoing(request, self._clock, self._places)), self._inner_async)
+        return await run_async(answering(request, self._through), self._inner_async)
+
+    def _through(self, request: httpx.Request) -> Flow[httpx.Response]:
+        return through(self._tape, Outgoing(request, self._clock, self._places))
 
     def close(self) -> None:
         if isinstance(self._inner, httpx.BaseTransport):

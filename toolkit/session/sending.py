@@ -27,6 +27,7 @@ from toolkit.session.card import session_source
 from toolkit.session.opening import register_with
 from toolkit.session.scope import Scope
 from toolkit.session.tries import Gentleness, send_with_tries
+from toolkit.transport.adapter import answering
 from toolkit.transport.family import httpx
 from toolkit.transport.flow import Flow, run, run_async
 from toolkit.transport.places import Places
@@ -53,16 +54,17 @@ class InterfaceTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
     ) -> None:
         self._scope = scope
         self._sender = sender
-        self._below = below
+        self._below: Any = below
         self.session = session
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        response = run(self._sender.send(self._scope, request), self._below)  # type: ignore[arg-type]
-        return note_provenance(response, self._sender.source)
+        return note_provenance(run(answering(request, self._send), self._below), self._sender.source)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        response = await run_async(self._sender.send(self._scope, request), self._below)  # type: ignore[arg-type]
-        return note_provenance(response, self._sender.source)
+        return note_provenance(await run_async(answering(request, self._send), self._below), self._sender.source)
+
+    def _send(self, request: httpx.Request) -> Flow[httpx.Response]:
+        return self._sender.send(self._scope, request)
 
     def facts(self, origin: str) -> InterfaceFacts:
         """Return who calls which interface, given its address.

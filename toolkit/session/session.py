@@ -26,6 +26,7 @@ from toolkit.session.opening import open_cassette, open_token_store, resolve_cre
 from toolkit.session.pages import Pages
 from toolkit.session.sending import InterfaceTransport, Sender
 from toolkit.session.tries import Gentleness
+from toolkit.transport.adapter import as_own_transport
 from toolkit.transport.certificates import Verify
 from toolkit.transport.family import httpx
 from toolkit.transport.network import Network, ProxyTypes, as_timeout
@@ -100,7 +101,7 @@ class _Session(Generic[ClientType]):
                 SSL_CERT_FILE and SSL_CERT_DIR replace); by default what the settings say, else True. False is allowed
                 for loopback only.
             proxy: a proxy for everything but loopback; by default from the proxy variables.
-            transport: an httpx transport in place of the network, mainly for tests.
+            transport: a transport of httpx or httpx2 in place of the network, mainly for tests.
             clock: by default the machine's.
             retry: whether GET and HEAD are sent again after 429, 503 or a broken connection: True, False, or a
                 Retry with other limits.
@@ -124,7 +125,8 @@ class _Session(Generic[ClientType]):
         log_filter.install()
         self._store = open_token_store(token_store, clock=clock)
         verify = session_verify(verify, cassette=self.cassette, settings=self.settings)
-        self._below = Network(is_async=self._is_async, verify=verify, proxy=proxy) if transport is None else transport
+        network = Network(is_async=self._is_async, verify=verify, proxy=proxy) if transport is None else None
+        self._below = network or as_own_transport(transport)
         self._sender = Sender(
             clock=self._clock,
             cassette=self.cassette,

@@ -8,6 +8,7 @@ checkers see httpx.
 from __future__ import annotations
 
 import os
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -46,3 +47,18 @@ if TYPE_CHECKING:
     import httpx as httpx  # noqa: PLC0414 - exported
 else:
     httpx = chosen_family(os.environ.get(VARIABLE, ""))
+
+
+def other_family() -> Any | None:
+    """Return the HTTP library that this process did not choose, or None as long as nothing has imported it."""
+    for name in FAMILIES:
+        module = sys.modules.get(name)
+        if module is not None and module is not httpx:  # they are one module after httpx2.alias_httpx()
+            return module
+    return None
+
+
+def of_either(*names: str) -> tuple[type[Any], ...]:
+    """Return the classes of these names in both libraries, for `isinstance` and `except`."""
+    families = [family for family in (httpx, other_family()) if family is not None]
+    return tuple(getattr(family, name) for family in families for name in names)

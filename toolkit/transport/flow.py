@@ -4,6 +4,7 @@ A flow is a generator that yields effects and is sent their outcomes, like `auth
 the drivers `run` and `run_async` do the I/O and differ only in `await`. The effects are:
 
 - an `httpx.Request`: send it through the transport; the outcome is the `httpx.Response` with its body unread;
+- `Send(request)`: the same for a request of the other family, through a transport of that family (see `adapter`);
 - `Read(message)`: read the body of a request or response; the outcome is its bytes;
 - `Discard(response)`: close a response that nobody reads, its body read to the end if it is short, which keeps the
   connection open for the next request; the outcome is None;
@@ -85,10 +86,16 @@ class Flight:
         return responded.is_set
 
 
-class Read(NamedTuple):
-    """Read the body of a message."""
+class Send(NamedTuple):
+    """Send a request that is of the family of the transport, whichever that is."""
 
-    message: Request | httpx.Response
+    request: Any
+
+
+class Read(NamedTuple):
+    """Read the body of a message, of either family."""
+
+    message: Any
 
 
 class Discard(NamedTuple):
@@ -140,7 +147,7 @@ class Wait(NamedTuple):
     flight: Flight
 
 
-Effect = Request | Read | Discard | Enter | Apart | Pause | WhichLoop | Shielded | Wait
+Effect = Request | Send | Read | Discard | Enter | Apart | Pause | WhichLoop | Shielded | Wait
 Flow = Generator[Effect, Any, T]
 
 
@@ -162,6 +169,8 @@ def run(flow: Flow[T], transport: httpx.BaseTransport) -> T:
                 outcome = transport.handle_request(effect)
             elif isinstance(effect, Read):
                 outcome = effect.message.read()
+            elif isinstance(effect, Send):
+                outcome = transport.handle_request(effect.request)
             elif isinstance(effect, Shielded):
                 effect.is_under_way = True
                 outcome = run(effect.flow, transport)
@@ -192,6 +201,8 @@ async def run_async(flow: Flow[T], transport: httpx.AsyncBaseTransport) -> T:
                 outcome = await transport.handle_async_request(effect)
             elif isinstance(effect, Read):
                 outcome = await effect.message.aread()
+            elif isinstance(effect, Send):
+                outcome = await transport.handle_async_request(effect.request)
             elif isinstance(effect, Shielded):
                 task = asyncio.create_task(run_async(effect.flow, transport))
                 effect.is_under_way = True
