@@ -10,7 +10,7 @@ import warnings
 from pathlib import Path
 
 import canaries
-import httpx
+import httpx as stock_httpx
 import pytest
 import vcr
 import yaml
@@ -26,6 +26,7 @@ from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scrubber import Scrubber
+from toolkit.transport.family import httpx
 
 BASE = "https://broker.svc.invalid"
 
@@ -325,7 +326,7 @@ def test_a_session_records_no_secret(path, settings, service, make_credentials, 
     canaries.assert_absent(data, texts, layers=3)
     assert tk.scan(path, secrets=texts) == []
     assert not any(address.encode() in data for address in settings.addresses.values())
-    with vcr.use_cassette(str(path), record_mode="none", match_on=["path"]), httpx.Client() as client:
+    with vcr.use_cassette(str(path), record_mode="none", match_on=["path"]), stock_httpx.Client() as client:
         assert client.get(f"{BASE}/v1/echo").status_code == 200
 
 

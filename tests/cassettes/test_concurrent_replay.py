@@ -8,7 +8,6 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 
-import httpx
 import pytest
 from vcr.request import Request
 from vcr.serialize import serialize
@@ -17,6 +16,7 @@ from vcr.serializers import yamlserializer
 import toolkit as tk
 from toolkit.cassettes.cassette import Cassette
 from toolkit.cassettes.format.interactions import HEADER, encode
+from toolkit.transport.family import httpx
 
 BASE = "https://broker.svc.invalid"
 THREADS = 16

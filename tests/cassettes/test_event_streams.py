@@ -9,7 +9,7 @@ import secrets
 import warnings
 import zlib
 
-import httpx
+import httpx as stock_httpx
 import pytest
 import vcr
 from hypothesis import given
@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import toolkit as tk
 from toolkit.cassettes.event_streams import EventStream
 from toolkit.core.errors import CassetteMiss
+from toolkit.transport.family import httpx
 
 URL = "https://h.example/events"
 EVENTS = {"Content-Type": "text/event-stream; charset=utf-8"}
@@ -90,7 +91,7 @@ def test_stream_closed_early(path, compress, is_async):
     with pytest.raises(CassetteMiss, match="The recording of GET /events ends here") as caught:
         read(cassette.transport(), 10_000, is_async=is_async)
     assert 'mode="all"' in caught.value.next_step
-    with vcr.use_cassette(str(path), record_mode="none"), httpx.Client() as client:
+    with vcr.use_cassette(str(path), record_mode="none"), stock_httpx.Client() as client:
         assert client.get(URL).text.splitlines()[:8] == live
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import canaries
-import httpx
+import httpx as stock_httpx
 import pytest
 import vcr
 from forgetting import forget_everything
@@ -28,6 +28,7 @@ from toolkit.cassettes.format.interactions import FAILURES, HEADER, encode
 from toolkit.cassettes.through import CassetteTransport
 from toolkit.core.clock import ManualClock
 from toolkit.core.errors import CassetteCorrupt, CassetteError, CassetteMiss, SecretLeak
+from toolkit.transport.family import httpx
 
 URL = "https://h.example/a"
 
@@ -472,7 +473,7 @@ def test_failure_holds_no_secret(path):
     assert secret in str(error)
     canaries.assert_absent(path, secret)
     assert str(fails(path, "none", None)) == "no way to <SECRET> and <SECRET>"
-    with vcr.use_cassette(str(path), record_mode="none"), httpx.Client() as client:
+    with vcr.use_cassette(str(path), record_mode="none"), stock_httpx.Client() as client:
         response = client.get(URL)
     assert (response.status_code, response.reason_phrase, response.content) == (599, "No Answer", b"")
 

@@ -96,7 +96,7 @@ def test_dropped():
     """A connection whose response was dropped in the middle is not used again: the rest of the body is on it."""
     connections, made = make()
     response = connections.handle_request(REQUEST)
-    next(response.iter_raw())
+    next(iter(response.stream))
     del response
     gc.collect()
     connections.handle_request(REQUEST)

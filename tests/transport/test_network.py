@@ -286,7 +286,7 @@ def test_bad_proxy(proxy):
 def test_socks_proxy(monkeypatch):
     """A SOCKS proxy without its package is an error that says what to install."""
     monkeypatch.setitem(sys.modules, "socksio", None)
-    with pytest.raises(ConfigurationError, match=r"httpx\[socks\]"):
+    with pytest.raises(ConfigurationError, match=rf"{httpx.__name__}\[socks\]"):
         get(Network(is_async=False, proxy="socks5://127.0.0.1:1080"), "https://one.example.com/")
 
 

@@ -14,6 +14,8 @@ from toolkit.transport.next_page import check_origin, next_page
 from toolkit.transport.paging_members import paging_members
 
 BASE = "https://api.example.com/v1/items?limit=2"
+# A host that cannot be decoded; httpx2 does not try to.
+INTERNATIONAL = "https://xn--/" if httpx.__name__ == "httpx" else "https://[x]/"
 ROWS = [{"id": 1}, {"id": 2}]
 
 
@@ -183,7 +185,7 @@ def test_signals_that_disagree():
     assert followed(answer(body | {"has_more": False})) is None
 
 
-@pytest.mark.parametrize("target", ["https://[::1", "/" + "x" * 70_000, "https://api.example.com:x/", "https://xn--/"])
+@pytest.mark.parametrize("target", ["https://[::1", "/" + "x" * 70_000, "https://api.example.com:x/", INTERNATIONAL])
 def test_a_url_that_cannot_be_read(target):
     """A link that is not a URL, and a token too long for one, is reported, not followed."""
     for response in (

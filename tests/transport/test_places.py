@@ -218,7 +218,7 @@ def test_close_that_fails():
 def test_dropped():
     """A response that nobody closed holds its place only as long as it exists."""
     response, done = released(httpx.Response(200, stream=Stream()))
-    next(response.iter_raw())
+    next(iter(response.stream))
     del response
     gc.collect()
     assert done == ["dropped"]

@@ -264,7 +264,8 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         self._clock = clock or SystemClock()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        return run(answering(request, self._through), self._inner)
+        response: httpx.Response = run(answering(request, self._through), self._inner)
+        return response
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         return await run_async(answering(request, self._through), self._inner_async)

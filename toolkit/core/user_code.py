@@ -8,11 +8,12 @@ from typing import Any
 
 from toolkit.core.escaping import masked
 
-_PASSED_OVER = frozenset({"toolkit", "httpx", "contextlib"})  # the last is between a context manager and its `with`
+# The last is between a context manager and its `with`.
+_PASSED_OVER = frozenset({"toolkit", "httpx", "httpx2", "contextlib"})
 
 
 def warn(message: str) -> None:
-    """Warn at the nearest caller outside the toolkit and httpx, however many functions lie between.
+    """Warn at the nearest caller outside the toolkit and its HTTP library, however many functions lie between.
 
     Known secrets are masked: a warning may quote names from an answer.
     """

@@ -1,15 +1,15 @@
-"""The pages of a list: `tk.pages` reads them one after another, with any httpx client."""
+"""The pages of a list: `tk.pages` reads them one after another, with any client of httpx or httpx2."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from toolkit.core.errors import ConfigurationError, ServiceError, ToolkitError
 from toolkit.core.user_code import warn
 from toolkit.local.progress import Loop
 from toolkit.tables.json_body import refuse_error_status
-from toolkit.transport.family import httpx
+from toolkit.transport.family import httpx, of_either
 from toolkit.transport.network import as_toolkit_error
 from toolkit.transport.next_page import IS_FOLLOWED, Cursor, NextPage, check_origin, next_page
 
@@ -41,7 +41,7 @@ def pages(
     Progress appears from the second page on, when it takes longer than half a second, as with `tk.progress`.
 
     Args:
-        client: an interface of a session, or any other httpx client.
+        client: an interface of a session, or any other client of httpx or httpx2.
         path: path or URL of the first page.
         params: query parameters of the first page. The next pages are asked for as the service says.
         cursor: dotted path of the member with the cursor, and the parameter to send it as, such as
@@ -54,7 +54,7 @@ def pages(
         Unreachable: in the loop, if the service cannot be reached.
         UnsafeAddress: in the loop, if the next page is at another origin than the first.
     """
-    if not isinstance(client, httpx.Client | httpx.AsyncClient):
+    if not isinstance(client, of_either("Client", "AsyncClient")):
         raise ConfigurationError(
             f"Pages are read with an httpx client, not with a {type(client).__name__}.",
             "Pass an interface of a session, such as session.broker, or an httpx.Client.",
@@ -87,22 +87,22 @@ class Pages:
         self._only_first = only_first
 
     def __iter__(self) -> Iterator[httpx.Response]:
-        if not isinstance(self._client, httpx.Client):
+        if not isinstance(self._client, of_either("Client")):
             raise ConfigurationError(
                 "The client of these pages is asynchronous, so `for` cannot go through them.",
                 "Use `async for`; for a table: tk.tabulate([page async for page in tk.pages(client, path)]).",
                 about="client",
             )
-        return iter(Loop(self._each(self._client), label="pages", at_least=2))
+        return iter(Loop(self._each(cast("httpx.Client", self._client)), label="pages", at_least=2))
 
     def __aiter__(self) -> AsyncIterator[httpx.Response]:
-        if not isinstance(self._client, httpx.AsyncClient):
+        if not isinstance(self._client, of_either("AsyncClient")):
             raise ConfigurationError(
                 "The client of these pages is not asynchronous, so `async for` cannot go through them.",
                 "Use `for`, or an interface of a tk.AsyncSession.",
                 about="client",
             )
-        return aiter(Loop(self._each_async(self._client), label="pages", at_least=2))
+        return aiter(Loop(self._each_async(cast("httpx.AsyncClient", self._client)), label="pages", at_least=2))
 
     def __repr__(self) -> str:
         return "<Pages>"  # a path may hold a secret
@@ -112,7 +112,7 @@ class Pages:
         while walk.request is not None:
             try:
                 response = client.send(walk.request)
-            except (httpx.TransportError, httpx.DecodingError) as error:
+            except of_either("TransportError", "DecodingError") as error:
                 raise walk.failure(error) from None
             walk.check(response)
             yield response
@@ -126,7 +126,7 @@ class Pages:
         while walk.request is not None:
             try:
                 response = await client.send(walk.request)
-            except (httpx.TransportError, httpx.DecodingError) as error:
+            except of_either("TransportError", "DecodingError") as error:
                 raise walk.failure(error) from None
             walk.check(response)
             yield response

@@ -10,7 +10,8 @@ from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
 from toolkit.session.pages import Walk, checked_cursor
 from toolkit.sweeps.keys import Key
-from toolkit.transport.family import httpx
+from toolkit.transport.adapter import in_family
+from toolkit.transport.family import httpx, of_either
 from toolkit.transport.next_page import Cursor
 
 _METHODS: Final = ("GET", "HEAD")
@@ -77,10 +78,11 @@ class Plan:
             httpx.InvalidURL: if its URL is malformed.
         """
         value = self._call(key)
-        if isinstance(value, httpx.Request):
-            return self._checked(value)
+        if isinstance(value, of_either("Request")):
+            return self._checked(in_family(httpx, value))
         path, params = value if isinstance(value, tuple) and len(value) == 2 else (value, None)
-        is_request = isinstance(path, str | httpx.URL) and (params is None or isinstance(params, Mapping | list | str))
+        has_params = params is None or isinstance(params, Mapping | list | str)
+        is_request = has_params and isinstance(path, (str, *of_either("URL")))
         if not is_request:
             if inspect.iscoroutine(value):
                 value.close()
@@ -91,7 +93,7 @@ class Plan:
             )
         if isinstance(path, str) and path.startswith("/") and not path.startswith("//"):
             path = self._base + path  # as the client would put it together, but parsed once instead of twice
-        return self._client.build_request("GET", path, params=params)
+        return self._client.build_request("GET", str(path), params=params)
 
     def _checked(self, request: httpx.Request) -> httpx.Request:
         if request.method not in _METHODS:

@@ -27,11 +27,11 @@ from toolkit.transport.certificates import (
     verifies_nothing,
 )
 from toolkit.transport.connections import ONE_CONNECTION, Connections
-from toolkit.transport.family import httpx
+from toolkit.transport.family import httpx, of_either
 
 ProxyTypes = str | httpx.URL | httpx.Proxy
 _LONGEST_QUOTE = 40  # characters
-_PASSING: Final = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)
+_PASSING: Final = ("TimeoutException", "NetworkError", "RemoteProtocolError")
 
 
 class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
@@ -57,7 +57,7 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
     ) -> None:
         self._is_async = is_async
         self.verify = as_verify(verify)
-        self.proxy = proxy
+        self.proxy = httpx.URL(str(proxy)) if isinstance(proxy, of_either("URL")) else proxy
         self._proxies = proxies
         self._routes: dict[tuple[bytes, bytes, int | None], Connections] = {}
         self._contexts: dict[bool, ssl.SSLContext] = {}
@@ -136,12 +136,12 @@ class Network(httpx.BaseTransport, httpx.AsyncBaseTransport):
             ) from None
         except ImportError:
             raise ConfigurationError(
-                "A SOCKS proxy needs one more package.", "Install httpx[socks].", about="proxy"
+                "A SOCKS proxy needs one more package.", f"Install {httpx.__name__}[socks].", about="proxy"
             ) from None
 
     def _trusted(self, proxy: ProxyTypes | None) -> ProxyTypes | None:
         """Return a proxy whose own certificate is checked as those of services are, if it is called with TLS."""
-        if proxy is None or isinstance(proxy, httpx.Proxy) or httpx.URL(proxy).scheme != "https":
+        if not isinstance(proxy, str | httpx.URL) or httpx.URL(proxy).scheme != "https":
             return proxy
         return httpx.Proxy(proxy, ssl_context=self._context(is_plain=False))
 
@@ -166,7 +166,8 @@ def as_timeout(timeout: object) -> httpx.Timeout | None:
     Raises:
         ConfigurationError: if it is not None, a number of seconds above 0, or an httpx.Timeout of such numbers.
     """
-    if isinstance(timeout, httpx.Timeout):
+    if isinstance(timeout, of_either("Timeout")):
+        timeout = timeout if isinstance(timeout, httpx.Timeout) else httpx.Timeout(**timeout.as_dict())
         for part, seconds in timeout.as_dict().items():
             if seconds not in (None, 0):  # 0 means not to wait at all, which makes sense for a part
                 _seconds(seconds, f"The {part} timeout")
@@ -196,13 +197,13 @@ def unreachable(what: str, error: httpx.HTTPError) -> Unreachable:
     return Unreachable(
         f"{what} cannot be reached: {reasons.get(kind, kind)}.",
         "Check the network, the proxy and the address; or replay a cassette, which needs no network.",
-        is_passing=isinstance(error, _PASSING),
+        is_passing=isinstance(error, of_either(*_PASSING)),
     )
 
 
 def as_toolkit_error(error: httpx.TransportError | httpx.DecodingError, url: httpx.URL) -> Unreachable | ServiceError:
     """Return the error for a call of the toolkit that got no response, or one that cannot be decoded."""
-    if isinstance(error, httpx.TransportError):
+    if isinstance(error, of_either("TransportError")):
         return unreachable(f"The service at {origin(url)}", error)
     return ServiceError(
         "The response of the service cannot be read: it is not encoded as its Content-Encoding says.",

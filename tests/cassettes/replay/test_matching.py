@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from urllib.parse import parse_qsl, urlencode
 
-import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,6 +24,7 @@ from toolkit.cassettes.replay.matching import (
 )
 from toolkit.core.errors import ConfigurationError
 from toolkit.scrubbing.messages import RecordedRequest, RecordedResponse
+from toolkit.transport.family import httpx
 
 
 def index_of(interactions, match_on=OURS):
