@@ -20,7 +20,9 @@ COMMAND = re.compile(
     rf"(?:`|^[ \t]*(?:[$>!-] ?|run: ?|entry: ?|- run: ?)*|&& |; ){PROGRAM}((?: [^`\n&;]*)?)", re.MULTILINE
 )
 OPTION = re.compile(r"`(--[a-z][\w-]*)")
-OPTIONS_OF_OTHERS = frozenset({"--gate", "--hypothesis-profile", "--help", "--junitxml"})
+OPTIONS_OF_OTHERS = frozenset(
+    "--gate --hypothesis-profile --help --junitxml --block-network --record-mode --cwd".split()  # pytest, papermill
+)
 
 
 def commands_below(command, *names):
