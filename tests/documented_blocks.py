@@ -9,7 +9,8 @@ Pages are `README.md`, the Markdown below `.github`, and the Markdown below `not
 - `toml`: loads as a `toolkit.toml`, or parses if it is for another program. `yaml`, `json`: parse.
 - `text`, `python-console`, none: output; neither run nor checked.
 
-The project folder of a page is empty except for what its blocks write. A block whose first line is a comment with a
+The project folder of a page has a notebook, `notebooks/report.ipynb`, the recording that it plays, and what the blocks
+write. A block whose first line is a comment with a
 file name, such as `# test_money.py` or `# toolkit.toml`, is saved under that name as well.
 
 `<!-- not run: REASON -->` directly above a block says that it cannot run here; its syntax is checked all the same. The

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,12 +19,15 @@ from pathlib import Path
 
 import pytest
 from documented_blocks import ROOT, blocks_of, page_files
+from notebook_files import write_notebook
 
 import toolkit as tk
 from toolkit.auth.profiles.variables import DEFAULT, variable
 from toolkit.local.settings import variable_name
 
 RUNNER = Path(__file__).with_name("page_runner.py")
+# The notebook that pages call notebooks/report.ipynb; it plays a recording of the project.
+NOTEBOOK = "import toolkit as tk\n\ntk.Session('broker-sandbox', cassette='tour').accounts()"
 # Programs that blocks of sh call, as arguments of the interpreter that runs the tests.
 PROGRAMS = {
     "python": "",
@@ -59,6 +63,9 @@ def run(page: str, folder: Path, variables: dict[str, str]) -> subprocess.Comple
     project = folder / "home" / "project"
     project.mkdir(parents=True)
     (project / "toolkit.toml").write_text("", encoding="utf-8")
+    (project / "cassettes").mkdir()
+    shutil.copy(ROOT / "cassettes" / "tour.yaml", project / "cassettes")
+    write_notebook(project / "notebooks" / "report.ipynb", NOTEBOOK)
     own = {name: text for name, text in os.environ.items() if not name.startswith(("TOOLKIT_", "XDG_", "PYTEST_"))}
     home = {"HOME": str(project.parent), "USERPROFILE": str(project.parent), "MPLBACKEND": "Agg"}
     programs = folder / "bin"
