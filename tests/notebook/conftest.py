@@ -8,6 +8,7 @@ from ipywidgets.widgets.widget import _instances as all_widgets
 
 from toolkit.core.document import ADDRESS_NAMES
 from toolkit.local.settings import Settings
+from toolkit.notebook.panel.choices import NewChoice
 from toolkit.notebook.panel.widget import Panel
 from toolkit.practice_service import practice
 from toolkit.session.session import Session
@@ -38,7 +39,9 @@ class User:
         self.controls._button.click()
 
     def connect(self, *texts):
-        """Press Connect; the page sends these texts, in the order of the fields."""
+        """Press Connect; the page sends these texts, in the order of the fields. Options stay empty."""
+        if not isinstance(self.dropdown("credentials").value, NewChoice):
+            self.choose("credentials", "new")
         self.press()
         self.answer(*texts)
 

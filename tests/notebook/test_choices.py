@@ -15,7 +15,6 @@ from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings
 from toolkit.notebook.panel.choices import (
-    FIELDS,
     NEW_CASSETTE,
     Mode,
     NewChoice,
@@ -27,9 +26,9 @@ from toolkit.notebook.panel.choices import (
     first_environment,
     first_mode,
     is_for_visitors,
-    make_credentials,
     mode_choices,
 )
+from toolkit.notebook.panel.fields import FIELDS, make_credentials
 
 PROFILES = [
     Profile("fund", Environment.LIVE, CredentialKind.KEY_PAIR, "keyring"),
@@ -102,9 +101,9 @@ def test_credentials_of_the_environment_are_offered_and_no_others():
     typed = [ClientSecret("id", secrets.token_hex(20), environment="broker-sandbox", name="typed")]
     choices = credential_choices(Environment.BROKER_SANDBOX, PROFILES, typed)
     assert choices == [
-        ("typed · client secret, in this notebook", typed[0]),
-        ("desk · client key, .env", SavedChoice("desk")),
-        ("test · client secret, keyring", SavedChoice("test")),
+        ("typed · this notebook · client secret", typed[0]),
+        ("desk · .env · client key", SavedChoice("desk")),
+        ("test · keyring · client secret", SavedChoice("test")),
         ("new client secret …", NewChoice(CredentialKind.CLIENT_SECRET)),
         ("new client key …", NewChoice(CredentialKind.CLIENT_KEY)),
     ]
@@ -120,8 +119,8 @@ def test_credentials_of_the_environment_are_offered_and_no_others():
 
 @pytest.mark.parametrize("kind", list(CredentialKind))
 def test_each_kind_has_fields_named_like_its_arguments(kind):
-    """Each kind of credentials has two fields, and all but the client ID are masked."""
-    masked = {field.name: field.masked for field in FIELDS[kind]}
+    """Each kind of credentials needs two texts, and all but the client ID are masked; options are never masked."""
+    masked = {field.name: field.masked for field in FIELDS[kind] if not field.is_option}
     assert len(masked) == 2
     assert [name for name, is_masked in masked.items() if not is_masked] == ["client_id"] * ("client_id" in masked)
 

@@ -9,10 +9,10 @@ import pytest
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
-from toolkit.notebook.panel.choices import FIELDS, PASSPHRASE
-from toolkit.notebook.panel.connecting import ask
+from toolkit.notebook.panel.asking import ask
+from toolkit.notebook.panel.fields import FIELDS, PASSPHRASE
 
-KEY = FIELDS[CredentialKind.CLIENT_KEY]
+KEY = FIELDS[CredentialKind.CLIENT_KEY][:2]
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,6 @@ def test_the_question_names_field_and_environment():
 
 def test_without_anybody_to_ask_an_error_says_so(monkeypatch):
     """An error is raised where questions cannot be answered, such as when nbclient executes the notebook."""
-    monkeypatch.setattr("toolkit.notebook.panel.connecting.can_ask", lambda: False)
+    monkeypatch.setattr("toolkit.notebook.panel.asking.can_ask", lambda: False)
     with pytest.raises(ConfigurationError, match="cannot be typed here"):
         ask(KEY, Environment.BROKER_LIVE)

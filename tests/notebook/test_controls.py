@@ -9,6 +9,8 @@ from toolkit.notebook.panel.choices import Mode, NewChoice
 from toolkit.notebook.panel.controls import Controls
 from toolkit.notebook.panel.problems import PanelProblem
 
+UPPER = "Environment", "Mode"
+
 
 @pytest.fixture
 def make_controls(settings):
@@ -34,11 +36,11 @@ def shown(controls):
 def test_each_mode_shows_what_it_needs(make_controls):
     """A replay shows no credentials, a live session no cassette, and a recording both."""
     controls = make_controls()
-    assert shown(controls) == ["Environment", "Mode", "Credentials", "SecretInput", "Connect"]
+    assert shown(controls) == ["Environment", "Mode", "Credentials", "HTML", "SecretInput", "Connect"]
     controls._mode.value = Mode.RECORD
-    assert shown(controls) == ["Environment", "Mode", "Cassette", "Name", "Credentials", "SecretInput", "Connect"]
+    assert shown(controls) == [*UPPER, "Cassette", "Name", "Credentials", "HTML", "SecretInput", "Connect"]
     controls._mode.value = Mode.REPLAY
-    assert shown(controls) == ["Environment", "Mode", "Cassette", "HTML", "Connect"]
+    assert shown(controls) == [*UPPER, "HTML", "Connect"]  # no cassettes yet
     assert (controls.credentials, controls.fields, controls.cassette) == (None, (), None)
 
 
@@ -53,7 +55,7 @@ def test_the_environment_decides_which_credentials_can_be_typed(make_controls):
     """The fields fit the environment, as sections 1 and 5 of the service document say."""
     controls = make_controls()
     assert controls.credentials == NewChoice(CredentialKind.CLIENT_SECRET)
-    assert [field.name for field in controls.fields] == ["client_id", "client_secret"]
+    assert [field.name for field in controls.fields] == ["client_id", "client_secret", "scope"]
     controls.environment = Environment.LIVE
     assert controls.credentials == NewChoice(CredentialKind.KEY_PAIR)
     assert shown(controls)[1] == "HTML"  # the badge of a real account
@@ -90,7 +92,10 @@ def test_new_credentials_replace_old_ones_in_the_choices(make_controls, service)
         controls.add(service.credentials["sandbox-key"])
     controls.add(service.credentials["sandbox-secret"])
     assert controls.credentials is service.credentials["sandbox-secret"]
-    assert sum("in this notebook" in label for label, _ in controls._credentials.dropdown.options) == 2
+    assert controls._credentials._in_notebook == [
+        service.credentials["sandbox-key"],
+        service.credentials["sandbox-secret"],
+    ]
 
 
 def test_problems_stand_where_they_belong_until_they_are_cleared(make_controls):
@@ -104,7 +109,7 @@ def test_problems_stand_where_they_belong_until_they_are_cleared(make_controls):
     assert "About no such place." in controls.slots["connect"].children[-1].value
     controls.clear()
     assert controls._credentials.inputs.problems == {}
-    assert shown(controls) == ["Environment", "HTML", "Mode", "Credentials", "SecretInput", "Connect"]
+    assert shown(controls) == ["Environment", "HTML", "Mode", "Credentials", "HTML", "SecretInput", "Connect"]
     assert "About" not in controls.slots["environment"].children[-1].value
 
 

@@ -17,11 +17,10 @@ from toolkit.notebook.panel.connection import connect
 from toolkit.notebook.panel.display import (
     SHOWN,
     Facts,
+    account_html,
     facts_of,
     problem_html,
-    real_account_html,
     recent_calls_html,
-    renewals,
     status_text,
     summary_html,
     summary_text,
@@ -72,8 +71,8 @@ def test_a_live_session_of_a_real_account_carries_a_badge():
     """The summary and the plain text of a real account carry a badge."""
     assert "real account" in summary_html(LIVE)
     assert summary_text(LIVE) == "live · real account · calls the service"
-    assert "real account" in real_account_html(Environment.BROKER_LIVE)
-    assert real_account_html(Environment.PAPER) == ""
+    assert "real account" in account_html(Environment.BROKER_LIVE)
+    assert account_html(Environment.PAPER) == ""
 
 
 def test_the_status_is_one_line():
@@ -92,9 +91,8 @@ def test_interfaces_are_those_of_the_environment():
 
 def test_a_live_token_is_counted_down_by_the_page_only():
     """The HTML of a live session holds no time of day and no lifetime; that of a replay holds the recorded lifetime."""
-    token = {"remaining": timedelta(minutes=12, seconds=7), "lifetime": timedelta(seconds=890)}
-    replayed = summary_html(replace(REPLAY, **token))
-    assert "12:07 of 14:50 left, as recorded" in replayed
+    replayed = summary_html(replace(REPLAY, token="token 1 · 12:07 of 14:50 left", percent=82))
+    assert "token 1 · 12:07 of 14:50 left at the end of the last call" in replayed
     assert 'aria-valuenow="82"' in replayed
     live = summary_html(replace(REPLAY, mode=Mode.LIVE, cassette="", recorded_at=None))
     assert "data-counting" in live
@@ -137,8 +135,9 @@ def test_the_facts_of_a_session_hold_no_secret(service, settings, tour):
         assert facts.has_tokens
         assert facts.who.endswith("as recorded") is (given_credentials is None)
         assert credentials.client_secret.reveal() not in repr(facts)
-        assert connection.token is None or connection.token.access_token.reveal() not in repr(facts)
-        assert facts.remaining is None or mode is Mode.REPLAY
+        token = connection.session.token
+        assert token is None or token.access_token.reveal() not in repr(facts)
+        assert facts.token == "" or mode is Mode.REPLAY
         connection.session.close()
 
 
@@ -182,9 +181,9 @@ def test_paths_are_escaped_and_shortened():
     assert "x" * 61 not in shown
 
 
-def test_renewals_are_the_tokens_after_the_first():
-    """Tokens after the first are counted; calls without a token are not."""
-    assert renewals(calls_table([])) == 0
-    assert renewals(calls_table([call(0), call(1, token=1)])) == 0
-    assert renewals(calls_table([call(0, token=1), call(1, token=3)])) == 2
-    assert recent_calls_html(calls_table([]), "panel") == ""
+def test_a_session_without_calls_says_how_to_make_one():
+    """Without calls, one line says so, and names the session as the notebook does."""
+    assert Elements(recent_calls_html(calls_table([]), "desk")).words == (
+        "No calls yet; for one, run desk.session.accounts()."
+    )
+    assert "run <code>accounts()" in recent_calls_html(calls_table([]), "")

@@ -10,7 +10,7 @@ from toolkit.auth.destinations import destinations_of
 from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.settings import Settings
-from toolkit.notebook.panel.connecting import is_trusted
+from toolkit.notebook.panel.asking import is_trusted
 from toolkit.notebook.panel.problems import TRUST
 
 HERE = Environment.PAPER, CredentialKind.KEY_PAIR
@@ -35,7 +35,7 @@ def use(settings):
 
 
 def fields(user):
-    return [field.name for field in user.controls.fields]
+    return [field.name for field in user.controls.fields if not field.is_option]
 
 
 def test_first_use(open_panel, project_of):
@@ -77,10 +77,10 @@ def test_new_destination(open_panel, project_of):
     assert TRUST in user.words("connect")
     assert user.panel.connected_session is None
     box = user.controls._credentials.trust
-    assert box in user.controls.slots["credentials"].children
+    assert box in user.controls.slots["fields"].children
     box.value = True
     assert fields(user) == ["key_id", "secret_key"]
-    assert box not in user.controls.slots["credentials"].children
+    assert box not in user.controls.slots["fields"].children
     again = open_panel("paper", settings=project_of("evil.example"))
     assert fields(again) == ["key_id", "secret_key"]
 
@@ -128,7 +128,7 @@ def test_question_below_the_cell(open_panel, project_of, monkeypatch, answer, tr
     """`panel.connect()` asks about the destination before it asks for texts."""
     use(project_of("a.example"))
     asked = []
-    monkeypatch.setattr("toolkit.notebook.panel.connecting.can_ask", lambda: True)
+    monkeypatch.setattr("toolkit.notebook.panel.asking.can_ask", lambda: True)
     monkeypatch.setattr("builtins.input", lambda question: asked.append(question) or answer)
 
     def interrupt(_):
@@ -144,7 +144,7 @@ def test_question_below_the_cell(open_panel, project_of, monkeypatch, answer, tr
 
 def test_nobody_to_ask(project_of, monkeypatch):
     """Where nobody can answer, the error names both destinations."""
-    monkeypatch.setattr("toolkit.notebook.panel.connecting.can_ask", lambda: False)
+    monkeypatch.setattr("toolkit.notebook.panel.asking.can_ask", lambda: False)
     use(project_of("a.example"))
     from toolkit.auth.destination_memory import new_in_environment
 

@@ -19,7 +19,8 @@ from toolkit.core.errors import (
     UnsafeAddress,
 )
 from toolkit.local.settings import Settings
-from toolkit.notebook.panel.choices import FIELDS, PASSPHRASE, Mode
+from toolkit.notebook.panel.choices import Mode
+from toolkit.notebook.panel.fields import FIELDS, PASSPHRASE
 from toolkit.notebook.panel.problems import (
     ENCRYPTED_KEY,
     PanelProblem,
@@ -134,7 +135,7 @@ def test_a_named_profile_may_be_missing():
 
 def test_some_problems_need_no_error_of_ours(tmp_path):
     """An empty folder and an unexpected error have problems of their own; the error shows only its type."""
-    assert no_cassettes(Settings(project=tmp_path)).what == "There are no cassettes in cassettes."
+    assert no_cassettes(Settings(project=tmp_path)).what == "No cassettes in the folder cassettes yet."
     assert problem_of_bug(RuntimeError("secret")).what == "Connecting failed: RuntimeError."
 
 

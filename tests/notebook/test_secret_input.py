@@ -9,10 +9,10 @@ import pytest
 
 from toolkit.core.document import CredentialKind
 from toolkit.core.secret import Secret
-from toolkit.notebook.panel.choices import FIELDS
+from toolkit.notebook.panel.fields import FIELDS
 from toolkit.notebook.panel.secret_input import LONGEST_TEXT, SecretInput
 
-KEY_PAIR = FIELDS[CredentialKind.KEY_PAIR]
+KEY_PAIR = FIELDS[CredentialKind.KEY_PAIR][:2]
 
 
 class Page:

@@ -24,7 +24,10 @@ from IPython.core.events import EventManager, available_events
 from ipywidgets.widgets.widget import _instances as all_widgets
 
 import toolkit
+from toolkit.auth.credentials import KeyPair
+from toolkit.auth.profiles import practice_profiles
 from toolkit.cassettes.cassette import Cassette
+from toolkit.core.document import ADDRESS_NAMES, Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings
@@ -117,9 +120,9 @@ def test_a_refused_secret_is_shown_beside_its_field(open_panel, service, capsys)
         ("new client key", ("id",), "private_key", "The private key is missing."),
     ],
 )
-def test_a_malformed_text_is_shown_beside_its_field(open_panel, kind, texts, field, words):
+def test_a_malformed_text_is_shown_beside_its_field(open_panel, settings, kind, texts, field, words):
     """What is missing or malformed is shown where it was typed, and nothing is sent."""
-    user = open_panel("paper" if kind == "new key pair" else "broker-sandbox", settings=Settings())
+    user = open_panel("paper" if kind == "new key pair" else "broker-sandbox", settings=settings)
     user.choose("credentials", kind)
     user.connect(*texts)
     assert words in user.words(field)
@@ -133,11 +136,35 @@ def test_a_service_that_cannot_be_reached_is_shown_beside_the_environment(open_p
     assert "cannot be reached: no connection." in user.words("environment")
 
 
-def test_a_missing_address_is_shown_beside_the_environment(open_panel, service, tmp_path):
-    """A missing address is reported at the environment, with its name."""
-    user = open_panel(None, service.credentials["paper"], settings=Settings(project=tmp_path))
-    user.press()
-    assert "The address trading_paper is not set." in user.words("environment")
+@pytest.mark.parametrize("environment", list(Environment))
+def test_a_missing_address_is_said_before_anything_is_typed(open_panel, tmp_path, monkeypatch, environment):
+    """The missing setting, its file and its variable are named at once, without fields or a button to press."""
+    monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
+    file = tmp_path / "toolkit.toml"
+    complete = {name: f"https://{name}.example.com".replace("_", "-") for name in ADDRESS_NAMES}
+    for name in environment.rules.addresses.values():
+        some = {other: text for other, text in complete.items() if other != name}
+        user = open_panel(environment, settings=Settings(some, project=tmp_path, file=file))
+        words = user.words("environment")
+        is_needed = "market_data" not in name  # the trial call does not go there
+        assert ((name in words), bool(user.controls.fields)) == (is_needed, not is_needed)
+        assert user.controls._button.disabled is is_needed
+        if is_needed:
+            assert f"toolkit.toml of the folder {tmp_path.name}, or TOOLKIT_{name.upper()}_URL" in words
+            assert str(tmp_path) not in words
+            with pytest.raises(ConfigurationError, match=f"the address {name} is not set"):
+                user.panel.connect()
+
+
+def test_without_any_address_the_panel_says_how_to_practise(open_panel, tmp_path, monkeypatch):
+    """With nothing configured, the panel names both addresses, and the practice service as a way to try it."""
+    monkeypatch.delenv("TOOLKIT_OFFLINE", raising=False)
+    user = open_panel("broker-live", settings=Settings(project=tmp_path, file=tmp_path / "toolkit.toml"))
+    words = user.words("environment")
+    assert "the addresses broker and auth are not set" in words
+    assert "tk.practice().start()" in words
+    in_code = open_panel("paper", settings=Settings(project=tmp_path))
+    assert "Set it in the settings that the cell gives to tk.panel()." in in_code.words("environment")
 
 
 def test_connecting_removes_words_about_an_earlier_failure(open_panel, service):
@@ -156,7 +183,7 @@ def test_accepted_credentials_need_not_be_typed_again(open_panel, service):
     user = open_panel("paper")
     user.connect(*texts)
     first = user.panel.session
-    assert user.controls._credentials.dropdown.label == "default · key pair, in this notebook"
+    assert user.controls._credentials.dropdown.label == "default · this notebook"
     user.press()
     assert user.status.startswith("Connected.")
     assert user.panel.session is not first
@@ -180,11 +207,11 @@ def test_a_saved_profile_connects_by_name(open_panel, service, monkeypatch):
         monkeypatch.setenv(f"TOOLKIT_PAPER__{name.upper()}_KEY_ID", credentials.key_id.reveal())
         monkeypatch.setenv(f"TOOLKIT_PAPER__{name.upper()}_SECRET_KEY", credentials.secret_key.reveal())
     user = open_panel("paper", "second")
-    assert [label.split(" ")[0] for label in user.options("credentials")] == ["first", "second", "new"]
+    assert user.options("credentials")[:2] == ["first · environment variables", "second · environment variables"]
     user.press()
     assert user.panel.session.credentials.name == "second"
     user.choose("environment", "live")
-    assert user.options("credentials") == ["new key pair …"]
+    assert user.options("credentials") == ["live · practice service", "live-2 · practice service", "new key pair …"]
 
 
 def test_a_profile_that_is_not_saved_is_reported(open_panel):
@@ -288,7 +315,7 @@ def test_offline_offers_replay_only(open_panel, service, monkeypatch):
     monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
     user = open_panel("paper", service.credentials["paper"])
     assert [value for _, value in user.controls._mode.options] == ["replay"]
-    assert "There are no cassettes in cassettes." in user.words("cassette")
+    assert "No cassettes in the folder cassettes yet. Record one while online." in user.words("cassette")
 
 
 def test_going_offline_later_keeps_calls_from_going_out(open_panel, service, monkeypatch):
@@ -300,15 +327,19 @@ def test_going_offline_later_keeps_calls_from_going_out(open_panel, service, mon
     assert not service.stats.by_endpoint
 
 
-def test_a_real_account_carries_a_badge(open_panel, service):
+def test_a_real_account_carries_a_badge(open_panel, service, monkeypatch):
     """A real account has a badge before and after connecting, and in the plain text."""
-    user = open_panel(None, service.credentials["live"])
+    pair = service.credentials["live"]
+    real = KeyPair(pair.key_id, pair.secret_key, environment="live")
+    monkeypatch.setattr(practice_profiles, "running_services", list)  # as if the service ran elsewhere
+    user = open_panel(None, real)
     assert "real account" in user.words("environment")
     user.press()
     assert "real account" in user.summary
+    assert "real account" in user.panel.session._repr_html_()
     assert repr(user.panel) == "<Panel: live · real account · calls the service>"
     user.choose("environment", "paper")
-    assert user.words("environment") == ""
+    assert "real account" not in user.words("environment")
 
 
 def test_nothing_typed_is_in_any_widget_state(open_panel, service, widget_state, capsys):
@@ -338,6 +369,7 @@ def test_an_answer_that_was_not_asked_for_is_dropped(open_panel, service):
     """An answer with another number, or to a form that is gone, connects nothing and is not kept."""
     _, *texts = typed(service.credentials["paper"])
     user = open_panel("paper")
+    user.choose("credentials", "new key pair")
     user.press()
     user.answer(*texts, number=7)
     user.choose("mode", "replay")
@@ -437,7 +469,9 @@ def test_a_replayed_token_is_shown_as_it_stood(open_panel, tour):
     assert "none yet" in user.summary
     user.panel.session.accounts()
     user.panel._after_cell(None)
-    assert re.search(r"\d+:\d\d of \d+:\d\d left, as recorded", user.summary)
+    words = re.search(r"token 1 · \d+:\d\d of \d+:\d\d left at the end of the last call", user.summary)
+    assert words
+    assert words[0] in user.panel.session._repr_html_()
     assert "data-counting" not in user.summary
 
 
@@ -535,7 +569,7 @@ def test_texts_become_secrets_at_once(open_panel):
     seen = []
     user.controls._credentials.inputs._answered = lambda: seen.append(user.controls.take())
     user.answer(text, text)
-    assert seen == [{"key_id": Secret(text), "secret_key": Secret(text)}]
+    assert seen == [{"key_id": Secret(text), "secret_key": Secret(text), "scheme": Secret("")}]
     assert text not in repr(vars(user.controls._credentials.inputs))
 
 
@@ -635,7 +669,7 @@ def test_accepted_texts_are_forgotten(open_panel, service, monkeypatch):
     names = forgotten(user, monkeypatch)
     user.connect(*texts)
     assert user.status.startswith("Connected.")
-    assert names == [["key_id", "secret_key"]]
+    assert names[-1] == ["key_id", "secret_key", "scheme"]
 
 
 def test_another_environment_forgets_what_was_typed(open_panel, settings, monkeypatch):
@@ -644,7 +678,7 @@ def test_another_environment_forgets_what_was_typed(open_panel, settings, monkey
     names = forgotten(user, monkeypatch)
     user.press()
     user.choose("environment", "live")
-    assert names == [["key_id", "secret_key"]]
+    assert names == [["key_id", "secret_key", "scheme"]]
     user.answer("key-of-paper", "secret-of-paper")
     assert user.panel._connecting.connection is None
     assert user.controls.take() == {}
@@ -664,14 +698,14 @@ def test_an_encrypted_key_is_asked_for_its_passphrase(open_panel, service, monke
     names = forgotten(user, monkeypatch)
     user.connect(credentials.client_id, key)
     assert user.words("passphrase") == "This private key is encrypted. Type its passphrase."
-    assert [field.label for field in user.controls.fields] == ["Client ID", "Private key", "Passphrase"]
+    assert [field.label for field in user.controls.fields][:3] == ["Client ID", "Private key", "Passphrase"]
     assert names == [["passphrase"]]
     user.connect(credentials.client_id, key, "not-the-passphrase")
     assert "cannot be decrypted with this passphrase" in user.words("passphrase")
     assert names == [["passphrase"], ["passphrase"]]
     user.connect(credentials.client_id, key, passphrase)
     assert user.status.startswith("Connected.")
-    assert names[-1] == ["client_id", "private_key", "passphrase"]
+    assert names[-1][:3] == ["client_id", "private_key", "passphrase"]
     assert passphrase not in widget_state()
     user.choose("credentials", "new client key")
     assert "passphrase" not in [field.name for field in user.controls.fields]
@@ -683,7 +717,9 @@ def test_visitors_are_offered_no_saved_credentials(open_panel, service, monkeypa
         text = getattr(service.credentials["paper"], credentials).reveal()
         monkeypatch.setenv(f"TOOLKIT_PAPER__DESK_{name}", text)
     assert [label for label, _ in open_panel("paper").controls._credentials.dropdown.options] == [
-        "desk · key pair, environment variables",
+        "desk · environment variables",
+        "paper · practice service",
+        "paper-2 · practice service",
         "new key pair …",
     ]
     monkeypatch.setenv("SERVER_SOFTWARE", "voila/0.5.8")
@@ -720,11 +756,8 @@ def test_visitors_are_told_what_went_wrong_without_paths(open_panel, tour, setti
     missing.choose("mode", "replay")
     missing.press()
     assert "This page is not set up for that." in missing.words("cassette")
-    unset = open_panel(
-        None, service.credentials["paper"], settings=Settings(project=tmp_path, file=tmp_path / "toolkit.toml")
-    )
-    unset.press()
-    assert "This page is not set up for that." in unset.words("environment")
+    unset = open_panel("paper", settings=Settings(project=tmp_path, file=tmp_path / "toolkit.toml"))
+    assert "Tell the owner of this page." in unset.words("environment")
     monkeypatch.setenv("TOOLKIT_OFFLINE", "1")
     nothing = open_panel()
     assert "This notebook does not name a cassette to replay." in nothing.words("cassette")
@@ -755,7 +788,7 @@ def test_the_last_calls_are_shown_under_the_name_of_the_panel(open_panel, tour, 
     monkeypatch.setattr("toolkit.core.user_code.shell", lambda: shell)
     user = open_panel(cassette="tour")
     assert "<code>panel.session.broker</code>" in user.summary
-    assert "toolkit-calls" not in user.summary
+    assert "No calls yet; for one, run <code>panel.session.accounts()</code>." in user.summary
     shell.user_ns |= {"_": user.panel, "desk": user.panel}
     user.panel.session.accounts()
     shell.events.trigger("post_run_cell", None)
@@ -763,23 +796,23 @@ def test_the_last_calls_are_shown_under_the_name_of_the_panel(open_panel, tour, 
     assert "<td>GET /v1/accounts</td>" in user.summary
 
 
-def test_renewals_are_shown(open_panel, service):
-    """The summary says how often a new token replaced another."""
+def test_the_current_token_is_numbered(open_panel, service):
+    """The summary numbers the current token as the tables of the session do."""
     user = open_panel(None, service.credentials["sandbox-key"])
     user.press()
     user.panel.session.accounts()
     user.panel._after_cell(None)
-    assert "renewed" not in user.summary
+    assert 'data-counting="token 1"' in user.summary
     service.revoke_tokens()
     user.panel.session.accounts()
     user.panel._after_cell(None)
-    assert "renewed once" in user.summary
+    assert 'data-counting="token 2"' in user.summary
 
 
 def answers(monkeypatch, *texts):
     """Answer questions below the cell with these texts, and return the list of questions."""
     asked, waiting = [], [*texts]
-    monkeypatch.setattr("toolkit.notebook.panel.connecting.can_ask", lambda: True)
+    monkeypatch.setattr("toolkit.notebook.panel.asking.can_ask", lambda: True)
 
     def prompt(question):
         asked.append(question)
@@ -809,10 +842,11 @@ def test_connecting_without_the_page_asks_below_the_cell(open_panel, service, mo
 def test_connecting_in_code_raises_what_the_panel_says(open_panel, service, monkeypatch):
     """connect() raises the problem that the panel shows."""
     user = open_panel("paper")
+    user.choose("credentials", "new key pair")
     answers(monkeypatch, secrets.token_hex(10), secrets.token_hex(20))
     with pytest.raises(ConfigurationError, match="401"):
         user.panel.connect()
-    monkeypatch.setattr("toolkit.notebook.panel.connecting.can_ask", lambda: False)
+    monkeypatch.setattr("toolkit.notebook.panel.asking.can_ask", lambda: False)
     with pytest.raises(ConfigurationError, match="Credentials cannot be typed here"):
         user.panel.connect()
     user.choose("mode", "record")

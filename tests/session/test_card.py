@@ -41,7 +41,7 @@ def test_a_replay_shows_the_same_each_time(recorded, settings):
         assert "replayed, recorded 12 May 2026" in Page(page).words
     assert "sandbox broker partner, as recorded" in before[1]
     assert "none yet: the next call" in before[1]
-    assert "14:50 of 14:50 minutes left at the end of the last call, expires 12 May 2026, 09:44:57 UTC" in after[1]
+    assert "token 1 · 14:50 of 14:50 left at the end of the last call, expires 12 May 2026, 09:44:57 UTC" in after[1]
     assert ("replayed, issued 12 May 2026" in token[1], token[0].endswith(", replayed>")) == (True, True)
     assert "2 times; 0 not played yet" in cassette[1]
     assert "tour.yaml · 2 interactions" in after[1]
@@ -62,7 +62,7 @@ def test_a_live_session_is_shown_as_of_its_last_call(settings, service, make_cre
         "live calls, as of 12 May 2026, 09:30:07 UTC",
         "real account",
         "mine · key pair · live account",
-        "session.trading",
+        "trading",
         "key pair goes with every call",
     ):
         assert words in page

@@ -46,6 +46,7 @@ class Credentials(ABC):
         name: profile name; recordings tell callers apart by it.
         loaded_from: where they were loaded from, in words; "" if code made them.
         binding: the destinations that they were saved for; None unless they are a saved profile.
+        is_practice: True if a practice service made them up; no other service accepts them.
     """
 
     kind: CredentialKind
@@ -53,6 +54,7 @@ class Credentials(ABC):
     name: str
     loaded_from: str
     binding: Binding | None
+    is_practice: bool
 
     def __init__(self, *, environment: Environment | str, name: str) -> None:
         self.environment = as_environment(environment)
@@ -64,7 +66,12 @@ class Credentials(ABC):
                 about="environment",
             )
         self.name = checks.profile_name(name)
+        vars(self)["is_practice"] = False
         self.note_source("")
+
+    def note_practice(self) -> None:
+        """Note that a practice service made these credentials up."""
+        vars(self)["is_practice"] = True
 
     def note_source(self, loaded_from: str, binding: Binding | None = None) -> None:
         """Note where these credentials were loaded from, and the destinations that they were saved for."""

@@ -1,13 +1,16 @@
-"""Reach the user's code: the line that a warning points at, and the IPython shell that runs it."""
+"""Reach the user's code: the line that a warning points at, the IPython shell that runs it, and names in it."""
 
 from __future__ import annotations
 
 import sys
 import warnings
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from toolkit.core.escaping import masked
 
+_PARTS: Final[WeakKeyDictionary[object, Callable[[], str]]] = WeakKeyDictionary()
 # The last is between a context manager and its `with`.
 _PASSED_OVER = frozenset({"toolkit", "httpx", "httpx2", "contextlib"})
 
@@ -27,3 +30,20 @@ def shell() -> Any | None:
     """Return the running InteractiveShell, or None outside IPython, which is not imported."""
     module = sys.modules.get("IPython.core.getipython")
     return None if module is None else module.get_ipython()
+
+
+def note_name(part: object, name: Callable[[], str]) -> None:
+    """Note how a notebook reaches an object that need not have a variable: the session of a panel is `panel.session`.
+
+    Args:
+        part: the object.
+        name: returns the expression, or "" if there is none.
+    """
+    _PARTS[part] = name
+
+
+def name_of(value: object) -> str:
+    """Return the name of an object in the user's notebook: its first variable, else the noted name, else ""."""
+    names: dict[str, Any] = getattr(shell(), "user_ns", {})
+    own = (name for name, held in [*names.items()] if held is value and not name.startswith("_"))
+    return next(own, "") or _PARTS.get(value, str)()

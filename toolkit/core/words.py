@@ -8,6 +8,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 REAL_ACCOUNT: Final = "real account"
+PRACTICE: Final = "practice"  # in place of the above: a practice service answers
+
+
+def account_words(*, is_real: bool, is_practice: bool) -> str:
+    """Return what to call the account behind an environment: a real account, practice in its place, or nothing."""
+    if not is_real:
+        return ""
+    return PRACTICE if is_practice else REAL_ACCOUNT
 
 
 def count_text(number: int, noun: str) -> str:

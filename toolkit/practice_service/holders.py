@@ -112,6 +112,11 @@ class Holders:
         return self._clients.get((environment, client_id))
 
     def _register(self) -> Iterator[Credentials]:
+        for credentials in self._registered():
+            credentials.note_practice()
+            yield credentials
+
+    def _registered(self) -> Iterator[Credentials]:
         for environment in (Environment.LIVE, Environment.PAPER):
             for name in (str(environment), f"{environment}-2"):
                 yield self._key_pair(Holder(name, environment))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from toolkit.auth.tokens.token import Token
 from toolkit.core.document import Placeholder
-from toolkit.core.ledger import EPOCH
+from toolkit.core.ledger import EPOCH, Authorization
 from toolkit.core.secret import Secret
 from toolkit.session.sending import Sender
 from toolkit.transport.family import httpx
@@ -42,12 +42,24 @@ class History:
         """Return the current token or None; in replay the recorded token, with a placeholder for its text."""
         if not self.replays_only:
             return self._sender.token
-        for call in reversed(self.ledger.calls()):
-            by = call.authorized_by
-            if by is not None and by.issued_at is not None and by.expires_at is not None:
-                token = Token(Secret(Placeholder.ACCESS_TOKEN), by.issued_at, by.expires_at)
-                return token if self.now() < token.renew_at else None
-        return None
+        by = self._last_authorization()
+        if by is None or by.issued_at is None or by.expires_at is None:
+            return None
+        token = Token(Secret(Placeholder.ACCESS_TOKEN), by.issued_at, by.expires_at)
+        return token if self.now() < token.renew_at else None
+
+    def token_number(self) -> int | None:
+        """Return the number of the current token, from 1; None without a token."""
+        if not self.replays_only:
+            grant = self._sender.grant
+            return grant.authorization.token if grant else None
+        by = self._last_authorization()
+        return by.token if by is not None and self.token() is not None else None
+
+    def _last_authorization(self) -> Authorization | None:
+        """Return how the last call with a token was authorized."""
+        by = (call.authorized_by for call in reversed(self.ledger.calls()))
+        return next((one for one in by if one is not None and one.issued_at is not None), None)
 
     def now(self) -> datetime:
         """Return the current time in UTC; in a replay, the end of the last call that was replayed."""

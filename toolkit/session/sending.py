@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from toolkit.auth.authorizers import Authorizer
+from toolkit.auth.authorizers import Authorizer, Grant
 from toolkit.auth.tokens.token import Token
 from toolkit.cassettes import cell_cassette
 from toolkit.cassettes.cassette_card import kind_text
@@ -20,6 +20,7 @@ from toolkit.core.clock import Clock
 from toolkit.core.document import Environment, Interface
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.ledger import Call, Ledger
+from toolkit.core.words import account_words
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import HeaderList
@@ -78,7 +79,13 @@ class InterfaceTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         replays_only = cassette is not None and not cassette.records
         environment = Environment(str(sender.identity.environment))
         return InterfaceFacts(
-            environment, self._scope.interface, origin, replays_only, sender.known, kind_text(cassette)
+            environment,
+            self._scope.interface,
+            origin,
+            replays_only,
+            sender.known,
+            kind_text(cassette),
+            sender.account,
         )
 
 
@@ -92,6 +99,7 @@ class InterfaceFacts(NamedTuple):
         replays_only: True if a cassette answers all calls, so that nothing is sent.
         known: secrets that no display may repeat.
         source: where the answers come from, in words: `live calls`, or `replayed, recorded 12 May 2026`.
+        account: "real account", "practice" in its place, or "".
     """
 
     environment: Environment
@@ -100,6 +108,7 @@ class InterfaceFacts(NamedTuple):
     replays_only: bool
     known: KnownSecrets
     source: str
+    account: str
 
 
 def transport_of(client: object) -> InterfaceTransport:
@@ -135,6 +144,7 @@ class Sender:
         settings: passed on to the cassette of a running cell.
         gentleness: whether and how fast requests are sent.
         places: the places for calls that are under way at once; None if the transport limits them itself.
+        is_practice: True if a practice service answers.
 
     Attributes:
         ledger: the calls so far.
@@ -151,6 +161,7 @@ class Sender:
         settings: Settings,
         gentleness: Gentleness,
         places: Places | None = None,
+        is_practice: bool = False,
     ) -> None:
         self.ledger = Ledger()
         self.clock = clock
@@ -159,21 +170,33 @@ class Sender:
         self.known = known
         self.gentleness = gentleness
         self.places = places
+        self._is_practice = is_practice
         self._make_authorizer = make_authorizer
         self._settings = settings
         self._authorizer: Authorizer | None = None
         self._lock = threading.Lock()
 
     @property
+    def grant(self) -> Grant | None:
+        """What authorizes the next call; None if it is not made yet, or its token cannot be used any more."""
+        return self._authorizer.grant if self._authorizer else None
+
+    @property
     def token(self) -> Token | None:
         """The current token, or None if there is none that can be used."""
-        grant = self._authorizer.grant if self._authorizer else None
+        grant = self.grant
         return grant.token if grant else None
+
+    @property
+    def account(self) -> str:
+        """What to call the account behind the environment: "real account", "practice" in its place, or ""."""
+        real = Environment(str(self.identity.environment)).rules.real_account
+        return account_words(is_real=real, is_practice=self._is_practice)
 
     def source(self) -> str:
         """Return in words where the answers come from, such as `broker-sandbox · replayed, recorded 12 May 2026`."""
         environment = Environment(str(self.identity.environment))
-        return session_source(environment, self.cassette, self.ledger.last_ended_at())
+        return session_source(environment, self.account, self.cassette, self.ledger.last_ended_at())
 
     def send(self, scope: Scope, request: httpx.Request) -> Flow[httpx.Response]:
         """Check, replay or send, and record one request of an interface.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from toolkit.auth.authorizers import Authorizer
 from toolkit.auth.credentials import Credentials
+from toolkit.auth.profiles.practice_profiles import is_practice
 from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.auth.tokens.store import TokenStore
 from toolkit.auth.tokens.token import Token
@@ -50,6 +51,7 @@ class _Session(Generic[ClientType]):
         credentials: the caller's credentials; None in a replay without credentials.
         settings: addresses, header prefix and cassettes folder in force.
         cassette: the cassette that is replayed and recorded, or None when live.
+        is_practice: True if a practice service of this process answers, so that no real account is behind it.
         retry: limits for sending failed calls again.
         per_second: the most calls a second that this session asks for, or None.
     """
@@ -58,6 +60,7 @@ class _Session(Generic[ClientType]):
     credentials: Credentials | None
     settings: Settings
     cassette: Cassette | None
+    is_practice: bool
     retry: Retry
     per_second: float | None
     _is_async = False
@@ -122,6 +125,8 @@ class _Session(Generic[ClientType]):
         resolved = resolve_credentials(environment, credentials, cassette=self.cassette, settings=self.settings)
         self.environment, self.credentials = resolved.environment, resolved.credentials
         known.add_all(self.credentials.secrets() if self.credentials else ())
+        records = self.cassette is None or self.cassette.records
+        self.is_practice = is_practice(self.environment, self.credentials, self.settings if records else None)
         log_filter.install()
         self._store = open_token_store(token_store, clock=clock)
         verify = session_verify(verify, cassette=self.cassette, settings=self.settings)
@@ -136,6 +141,7 @@ class _Session(Generic[ClientType]):
             settings=self.settings,
             gentleness=Gentleness.of(self.retry, self.per_second, self.credentials, self._clock),
             places=Places() if transport is None else None,
+            is_practice=self.is_practice,
         )
         self._history = History(self.cassette, self._sender)
         self._clients: dict[Interface, ClientType] = {}
@@ -166,6 +172,11 @@ class _Session(Generic[ClientType]):
         """The current access token or None; in replay the recorded token, with a placeholder for its text."""
         return self._history.token()
 
+    @property
+    def token_number(self) -> int | None:
+        """The number of the current access token in the tables of this session, from 1; None without a token."""
+        return self._history.token_number()
+
     def now(self) -> datetime:
         """Return the current time in UTC; in a replay, the end of the last call that was replayed."""
         return self._history.now()
@@ -195,8 +206,8 @@ class _Session(Generic[ClientType]):
 
     def __repr__(self) -> str:
         who = f" as {self.credentials.name!r}" if self.credentials else ""
-        real = ", real account" if self.environment.rules.real_account else ""
-        return f"<{type(self).__name__} {self.environment}{who}{real}: {self.describe()}>"
+        account = f", {self._sender.account}" if self._sender.account else ""
+        return f"<{type(self).__name__} {self.environment}{who}{account}: {self.describe()}>"
 
     def _repr_html_(self) -> str:
         from toolkit.session.card import session_html
@@ -221,6 +232,14 @@ class _Session(Generic[ClientType]):
 
     def _make_client(self, base_url: str, transport: InterfaceTransport) -> ClientType:
         raise NotImplementedError
+
+    def _prepare(self) -> None:
+        """Make what authorizes the calls, and send nothing.
+
+        From then on `token` shows the token that the credentials already have in this process. Raises UnsafeAddress or
+        ConfigurationError if nothing can be sent.
+        """
+        self._sender.authorizer()
 
     def _make_authorizer(self) -> Authorizer:
         from toolkit.session.authorizing import make_authorizer

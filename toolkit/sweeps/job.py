@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from toolkit.core.document import Environment
 from toolkit.core.errors import ToolkitError
 from toolkit.core.user_code import warn
-from toolkit.core.words import count_text
+from toolkit.core.words import REAL_ACCOUNT, count_text
 from toolkit.session.answers import message_of
 from toolkit.session.lending import lendable, session_of
 from toolkit.session.sending import InterfaceFacts
@@ -123,7 +123,7 @@ class Job:
             folder.clear()
         folder.load()
         folder.repair()
-        if self.facts.environment.rules.real_account and not self.facts.replays_only and not folder.parts:
+        if self.facts.account == REAL_ACCOUNT and not self.facts.replays_only and not folder.parts:
             warn(
                 f"The folder {self.into} receives data of a real account ({self.facts.environment}): keep it out of "
                 "version control, and share it with care."

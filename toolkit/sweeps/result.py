@@ -100,8 +100,8 @@ class SweepResult:
     def _repr_html_(self) -> str:
         environment = self._job.environment
         badges = [badge(f"{environment} · {self._job.source}")]
-        if environment.rules.real_account:
-            badges.append(badge(REAL_ACCOUNT, alarming=True))
+        if account := self._job.facts.account:
+            badges.append(badge(account, alarming=account == REAL_ACCOUNT))
         lines = [
             ("answered", as_html(count_text(self.answered, "key"))),
             ("rows", as_html(f"{self.rows:,}")),
@@ -117,7 +117,7 @@ class SweepResult:
         return card("Sweep", badges, lines)
 
     def _real_text(self, before: str) -> str:
-        return f"{before}{REAL_ACCOUNT}" if self._job.environment.rules.real_account else ""
+        return f"{before}{self._job.facts.account}" if self._job.facts.account else ""
 
     def _failed_text(self, word: str = "") -> str:
         """Return the number of failures with their statuses: `3 failed (404: 2, no answer: 1)`."""

@@ -3,19 +3,34 @@
 A practice service enters its addresses and credentials when it starts, and they are removed when it stops. They are
 found only with settings in which every address of the environment is the service's own, so no other address can receive
 them. There they come before saved profiles of the same name, because nobody else's credentials are accepted there.
+
+Displays call a session with such a service practice, whatever its environment: no real account is behind it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from toolkit.auth.credentials import Credentials
     from toolkit.core.document import Environment
     from toolkit.local.settings import Settings
 
-_RUNNING: Final[dict[object, tuple[Mapping[str, str], Mapping[str, Credentials]]]] = {}
+
+class RunningService(NamedTuple):
+    """A practice service that runs in this process.
+
+    Attributes:
+        addresses: its URLs by name of the address.
+        credentials: the credentials that it accepts, by their names.
+    """
+
+    addresses: Mapping[str, str]
+    credentials: Mapping[str, Credentials]
+
+
+_RUNNING: Final[dict[object, RunningService]] = {}
 
 
 def register_service(addresses: Mapping[str, str], credentials: Mapping[str, Credentials]) -> Callable[[], None]:
@@ -26,7 +41,7 @@ def register_service(addresses: Mapping[str, str], credentials: Mapping[str, Cre
         credentials: the credentials that it accepts, by their names.
     """
     entry = object()
-    _RUNNING[entry] = dict(addresses), credentials
+    _RUNNING[entry] = RunningService(dict(addresses), credentials)
 
     def remove() -> None:
         _RUNNING.pop(entry, None)
@@ -34,10 +49,28 @@ def register_service(addresses: Mapping[str, str], credentials: Mapping[str, Cre
     return remove
 
 
+def running_services() -> list[RunningService]:
+    """Return the practice services that run in this process, in the order in which they started."""
+    return list(_RUNNING.values())
+
+
 def practice_credentials(environment: Environment, settings: Settings) -> dict[str, Credentials]:
     """Return the practice credentials of an environment by name; empty unless the settings are a running service's."""
     names = environment.rules.addresses.values()
-    for addresses, credentials in list(_RUNNING.values()):
+    for addresses, credentials in running_services():
         if all(name in addresses and settings.addresses.get(name) == addresses[name] for name in names):
             return {name: own for name, own in credentials.items() if own.environment is environment}
     return {}
+
+
+def is_practice(environment: Environment, credentials: Credentials | None, settings: Settings | None) -> bool:
+    """Check whether a practice service answers: by the credentials, or by the addresses while it runs here.
+
+    Args:
+        environment: the environment that is called.
+        credentials: the caller's credentials.
+        settings: the addresses; None if nothing is sent to them.
+    """
+    if credentials is not None and credentials.is_practice:
+        return True
+    return settings is not None and bool(practice_credentials(environment, settings))

@@ -1,4 +1,4 @@
-"""What the panel's form offers, and how typed text becomes credentials: plain values and functions, no widgets."""
+"""What the panel's form offers to choose from: plain values and functions, no widgets."""
 
 from __future__ import annotations
 
@@ -8,20 +8,18 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair
-from toolkit.auth.profiles.prompt import field_in_words
+from toolkit.auth.credentials import Credentials
 from toolkit.cassettes.paths import find_cassette
 from toolkit.core.document import CredentialKind, Environment
-from toolkit.core.errors import ConfigurationError
-from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings, is_offline
 
 if TYPE_CHECKING:
     from toolkit.auth.profiles.fields import Profile
+    from toolkit.auth.profiles.practice_profiles import RunningService
 
 NEW_CASSETTE: Final = ""  # the value of the choice "new …"
 DEFAULT_NAME: Final = "default"
-HOW_TO_GIVE_A_KEY: Final = "Choose its file, or paste it: PEM or JWK."
+_PRACTICE_PLACE: Final = "practice service"
 
 
 class Mode(StrEnum):
@@ -35,32 +33,9 @@ class Mode(StrEnum):
 # An environment is called "live" too, so the panel names this mode by what it does.
 _MODE_LABELS: Final[Mapping[Mode, str]] = {
     Mode.LIVE: "call the service",
-    Mode.RECORD: "record · call the service and keep the answers",
+    Mode.RECORD: "record · call and keep the answers",
     Mode.REPLAY: "replay · nothing is sent",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A field of the form, for one part of the credentials.
-
-    Attributes:
-        name: the argument of the credentials that the text is for, such as "client_secret".
-        masked: True if the typed text is hidden.
-        is_key: True if the field takes a private key, which may come from a file.
-        is_proof: True for the secret itself, which must be typed again if it is refused; False for the part that only
-            names the caller.
-    """
-
-    name: str
-    masked: bool = True
-    is_key: bool = False
-    is_proof: bool = True
-
-    @property
-    def label(self) -> str:
-        """The label on the panel: "Client secret"."""
-        return field_in_words(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +53,6 @@ class NewChoice:
 
 
 CredentialsChoice = Credentials | SavedChoice | NewChoice
-
-_CLIENT_ID: Final = Field("client_id", masked=False, is_proof=False)
-FIELDS: Final[Mapping[CredentialKind, tuple[Field, ...]]] = {
-    CredentialKind.KEY_PAIR: (Field("key_id", is_proof=False), Field("secret_key")),
-    CredentialKind.CLIENT_SECRET: (_CLIENT_ID, Field("client_secret")),
-    CredentialKind.CLIENT_KEY: (_CLIENT_ID, Field("private_key", is_key=True)),
-}
-PASSPHRASE: Final = Field("passphrase")  # shown when a private key turns out to be encrypted
 
 
 def is_for_visitors(environ: Mapping[str, str]) -> bool:
@@ -164,63 +131,66 @@ def cassette_choices(
 
 
 def credential_choices(
-    environment: Environment, profiles: Iterable[Profile], in_notebook: Iterable[Credentials] = ()
+    environment: Environment,
+    profiles: Iterable[Profile],
+    in_notebook: Iterable[Credentials] = (),
+    practice: Sequence[RunningService] = (),
 ) -> list[tuple[str, CredentialsChoice]]:
-    """Return the label and value of all credentials to choose from: in this notebook, saved, or still to be typed.
+    """Return the label and value of all credentials to choose from: name, place and, if there are several, kind.
+
+    First those in this notebook, then saved ones, then those of practice services, and last those still to be typed.
 
     Args:
         environment: the environment of the credentials to offer.
         profiles: saved profiles of any environment.
         in_notebook: credentials passed to the panel or typed into it, of any environment.
+        practice: the practice services that run in this kernel.
     """
-    here = (credentials for credentials in in_notebook if credentials.environment is environment)
-    saved = (profile for profile in profiles if profile.environment is environment)
     kinds = sorted(environment.rules.credentials, key=list(CredentialKind).index)
-    return [
-        *((f"{credentials.name} · {credentials.kind}, in this notebook", credentials) for credentials in here),
-        *((f"{profile.name} · {profile.kind}, {profile.source}", SavedChoice(profile.name)) for profile in saved),
-        *((f"new {kind} …", NewChoice(kind)) for kind in kinds),
+
+    def label(name: str, place: str, kind: CredentialKind) -> str:
+        return " · ".join([name, place, *([kind] if len(kinds) > 1 else [])])
+
+    here = [credentials for credentials in in_notebook if credentials.environment is environment]
+    saved = [profile for profile in profiles if profile.environment is environment]
+    options: list[tuple[str, CredentialsChoice]] = [
+        (label(own.name, _PRACTICE_PLACE if own.is_practice else "this notebook", own.kind), own) for own in here
     ]
+    options += [(label(item.name, item.source, item.kind), SavedChoice(item.name)) for item in saved]
+    for number, service in enumerate(practice, start=1):
+        place = f"{_PRACTICE_PLACE} {number}" if len(practice) > 1 else _PRACTICE_PLACE
+        options += [
+            (label(own.name, place, own.kind), own)
+            for own in service.credentials.values()
+            if own.environment is environment and not any(own is other for other in here)
+        ]
+    return [*options, *((f"new {kind} …", NewChoice(kind)) for kind in kinds)]
 
 
-def first_credentials(choices: Sequence[tuple[str, CredentialsChoice]], profile: str | None) -> CredentialsChoice:
+def kept_or_first(
+    options: Sequence[tuple[str, CredentialsChoice]], chosen: CredentialsChoice | None, profile: str | None
+) -> CredentialsChoice:
+    """Return the choice if it is still there, else the one to start with.
+
+    Practice credentials are kept by their name: a service that starts again makes up new ones.
+    """
+    values = [value for _, value in options]
+    if chosen is not None and chosen in values:
+        return chosen
+    if isinstance(chosen, Credentials) and chosen.is_practice:
+        new = (value for value in values if isinstance(value, Credentials) and value.is_practice)
+        again = next((value for value in new if value.name == chosen.name), None)
+        if again is not None:
+            return again
+    return first_credentials(options, profile)
+
+
+def first_credentials(options: Sequence[tuple[str, CredentialsChoice]], profile: str | None) -> CredentialsChoice:
     """Return the choice to start with: the named profile, else the first choice.
 
     If the named profile is not there, no other saved profile is chosen in its place.
     """
-    values = [value for _, value in choices]
+    values = [value for _, value in options]
     if profile is None or SavedChoice(profile) in values:
         return values[0] if profile is None else SavedChoice(profile)
     return next(value for value in values if not isinstance(value, SavedChoice))
-
-
-def make_credentials(
-    kind: CredentialKind, environment: Environment, texts: Mapping[str, Secret | Path], *, name: str
-) -> Credentials:
-    """Make credentials from typed texts.
-
-    Args:
-        kind: the kind of the credentials.
-        environment: the environment of the credentials.
-        texts: the typed texts, by the names of the fields; a private key may be a path to its file. A passphrase may
-            be empty or missing.
-        name: the name of the credentials in this notebook.
-
-    Raises:
-        ToolkitError: if a text is missing or malformed, or the environment does not take this kind.
-    """
-    first, second = (texts[field.name] for field in FIELDS[kind])
-    if kind is CredentialKind.KEY_PAIR:
-        return KeyPair(_stripped(first), _stripped(second), environment=environment, name=name)
-    if kind is CredentialKind.CLIENT_SECRET:
-        return ClientSecret(_stripped(first), _stripped(second), environment=environment, name=name)
-    if not _stripped(second):
-        raise ConfigurationError("The private key is missing.", HOW_TO_GIVE_A_KEY, about="private_key")
-    typed = texts.get(PASSPHRASE.name)
-    passphrase = typed if isinstance(typed, Secret) and typed.reveal() else None  # spaces may be part of it
-    return ClientKey(_stripped(first), second, environment=environment, name=name, passphrase=passphrase)
-
-
-def _stripped(text: Secret | Path) -> str:
-    """Return a text without the white space around it, which often comes with pasted text."""
-    return (text.reveal() if isinstance(text, Secret) else str(text)).strip()

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from toolkit.auth.credentials import Credentials
-from toolkit.auth.profiles.prompt import ask_secret, can_ask
+from toolkit.auth.profiles.practice_profiles import is_practice, running_services
 from toolkit.core.document import Environment
 from toolkit.core.errors import CassetteError, ConfigurationError, ToolkitError, UnsafeAddress
 from toolkit.local.settings import Settings
 from toolkit.notebook.panel import choices, display, problems
-from toolkit.notebook.panel.choices import CredentialsChoice, Field, Mode, NewChoice, SavedChoice
+from toolkit.notebook.panel.asking import ask, is_trusted
+from toolkit.notebook.panel.choices import CredentialsChoice, Mode, NewChoice, SavedChoice
 from toolkit.notebook.panel.connection import Connection, connect
 from toolkit.notebook.panel.controls import Controls
+from toolkit.notebook.panel.fields import make_credentials
 from toolkit.notebook.panel.problems import PanelProblem
 
 if TYPE_CHECKING:
-    from toolkit.auth.destinations import Change
     from toolkit.core.secret import Secret
 
 NOT_CONNECTED: Final = "Not connected."
+_PRACTICE_ENDED: Final = "Not connected. The practice service has ended, and its credentials with it."
+_SESSION_ENDED: Final = "The practice service has ended: this session can send nothing more."
 _EDITED: Final = "The choices above are not connected yet: press Connect. The session below is the earlier session."
 
 
@@ -61,6 +64,7 @@ class Connecting:
     ) -> None:
         self.connection: Connection | None = None
         self.failure: PanelProblem | None = None
+        self._practice = running_services()
         self.is_seen = False
         self._named = credentials
         self._settings = settings
@@ -105,7 +109,8 @@ class Connecting:
         self._say("Opening the recording …" if mode is Mode.REPLAY else "Connecting …", "busy")
         self.controls.set_busy(is_busy=True)
         try:
-            self.connection = connect(environment, mode, self.controls.cassette, credentials, self._settings)
+            settings = self.controls.settings
+            self.connection = connect(environment, mode, self.controls.cassette, credentials, settings)
         except ToolkitError as error:
             problem = problems.problem_of(error, mode=mode, fields=self.controls.fields)
             is_about_files = isinstance(error, CassetteError | ConfigurationError | UnsafeAddress)
@@ -121,6 +126,20 @@ class Connecting:
             self._changed()
         finally:
             self.controls.set_busy(is_busy=False)
+
+    def follow_practice(self) -> None:
+        """Offer the credentials of the practice services that run now, and say if one has ended."""
+        before, self._practice = self._practice, running_services()
+        if before == self._practice or self.controls.mode is Mode.REPLAY:
+            return
+        self.controls.list_credentials()
+        if all(service in self._practice for service in before):
+            return
+        session = self.connection.session if self.connection else None
+        if session is None:
+            self._say(_PRACTICE_ENDED, "idle")
+        elif session.is_practice and not is_practice(session.environment, None, session.settings):
+            self._say(_SESSION_ENDED, "idle")
 
     def disconnect(self) -> None:
         """Close the session, if there is one."""
@@ -147,13 +166,16 @@ class Connecting:
 
     def _no_fields(self, what: str) -> PanelProblem:
         """Return the problem of a front end that shows no fields, or does not send their texts."""
-        step = f"If you see no fields to type into, run {self._variable()}.connect() in a cell and answer there."
+        call = f"{self._variable() or 'panel'}.connect()"
+        step = f"If you see no fields to type into, run {call} in a cell and answer there."
         return PanelProblem("connect", what, "" if self._for_visitors else step)  # visitors have no cells
 
     def _check_form(self) -> bool:
         """Return True if the form is complete; otherwise say what is missing."""
-        problem, name = None, self.controls.new_name
-        if name is not None:
+        problem, name = self.controls.obstacle, self.controls.new_name
+        if problem is not None:
+            pass
+        elif name is not None:
             problem = problems.wrong_name(name, self._settings)
         elif self.controls.mode is not Mode.LIVE and self.controls.cassette is None:
             problem = problems.UNNAMED_CASSETTE
@@ -175,7 +197,7 @@ class Connecting:
     def _connect_asking(self, chosen: NewChoice) -> None:
         texts: dict[str, Secret | Path] = {}
         # A second round asks for the passphrase, if the private key turned out to be encrypted.
-        while missing := [field for field in self.controls.fields if field.name not in texts]:
+        while missing := [field for field in self.controls.fields if not (field.is_option or field.name in texts)]:
             texts |= ask(missing, self.controls.environment)
             self._connect_typed(chosen, texts)
             if self.connection is not None:
@@ -196,7 +218,7 @@ class Connecting:
         environment, fields = self.controls.environment, self.controls.fields
         name = self._named if isinstance(self._named, str) else choices.DEFAULT_NAME
         try:
-            credentials = choices.make_credentials(chosen.kind, environment, texts, name=name)
+            credentials = make_credentials(chosen.kind, environment, texts, name=name)
         except ToolkitError as error:
             self._fail(problems.problem_of_text(error, fields))
         else:
@@ -231,50 +253,3 @@ class Connecting:
     def _say_connected(self) -> None:
         if self.connection is not None:
             self._say(display.status_text(display.facts_of(self.connection)), "good")
-
-
-def is_trusted(new: Sequence[Change], prompt: Callable[[str], str] | None = None) -> bool:
-    """Ask below the cell whether texts may be sent to a new destination.
-
-    Args:
-        new: the destinations.
-        prompt: the function to ask with; by default `input`.
-
-    Raises:
-        ConfigurationError: if questions cannot be answered here.
-    """
-    problem = problems.untrusted(new)
-    if prompt is None and not can_ask():
-        raise ConfigurationError(problem.what, "Check the settings, or name saved credentials.", about="credentials")
-    answer = ask_secret(f"{problem.what} Do you trust it? Type yes or no: ", prompt or input)
-    return answer.reveal().strip().lower() in ("y", "yes")
-
-
-def ask(
-    fields: Sequence[Field], environment: Environment, prompt: Callable[[str], str] | None = None
-) -> dict[str, Secret | Path]:
-    """Ask below the cell for the texts of fields, without echo; for a private key, ask for the path of its file.
-
-    Args:
-        fields: what to ask for.
-        environment: the environment of the credentials, named in the question.
-        prompt: the function to ask with; by default getpass.
-
-    Returns:
-        The answers, by the names of the fields.
-
-    Raises:
-        ConfigurationError: if questions cannot be answered here, or typing would be visible.
-    """
-    if prompt is None and not can_ask():
-        raise ConfigurationError(
-            "Credentials cannot be typed here.", "Name saved credentials, or set environment variables."
-        )
-    return {field.name: _answer(field, environment, prompt) for field in fields}
-
-
-def _answer(field: Field, environment: Environment, prompt: Callable[[str], str] | None) -> Secret | Path:
-    label = "Path of the private key file" if field.is_key else field.label
-    typed = ask_secret(f"{label} of {environment}: ", prompt)
-    text = typed.reveal().strip()
-    return Path(text) if field.is_key and text and "-----" not in text else typed

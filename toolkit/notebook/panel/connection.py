@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from toolkit.auth.credentials import Credentials
-from toolkit.auth.tokens.token import Token
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.settings import Settings
@@ -20,21 +19,15 @@ class Connection:
     """A session, and how it was opened.
 
     Attributes:
-        session: the session for the user's cells; when the panel connects, it has not sent anything yet.
+        session: the session for the user's cells; when the panel connects, it has not sent anything yet, but has the
+            token of the trial.
         mode: live, record or replay.
         accounts: number of accounts that the trial call returned; None in a replay.
-        trial: the closed session that made the trial call; it knows the token that both sessions share.
     """
 
     session: Session
     mode: Mode
     accounts: int | None = None
-    trial: Session | None = None
-
-    @property
-    def token(self) -> Token | None:
-        """The current token: until the session's first call, the token of the trial."""
-        return self.session.token or (self.trial.token if self.trial else None)
 
 
 def connect(
@@ -73,10 +66,11 @@ def connect(
         with trial, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # warnings about balances are for the call that shows the table
             accounts = len(trial.accounts())
+        session._prepare()  # noqa: SLF001 - so that it shows the token that it shares with the trial
     except BaseException:
         session.close()
         raise
-    return Connection(session, mode, accounts, trial)
+    return Connection(session, mode, accounts)
 
 
 def _check_recorded(session: Session) -> None:

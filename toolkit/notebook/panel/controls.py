@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets
 
 from toolkit.auth.credentials import Credentials
+from toolkit.auth.profiles.practice_profiles import is_practice
 from toolkit.core.document import Environment
 from toolkit.local.settings import Settings
-from toolkit.notebook.panel import choices
-from toolkit.notebook.panel.choices import PASSPHRASE, CredentialsChoice, Field, Mode
-from toolkit.notebook.panel.display import problem_html, real_account_html
-from toolkit.notebook.panel.dropdowns import CassetteControl, CredentialsControl, Slot
+from toolkit.notebook.panel import choices, problems
+from toolkit.notebook.panel.cassette_control import CassetteControl
+from toolkit.notebook.panel.choices import CredentialsChoice, Mode
+from toolkit.notebook.panel.credentials_control import CredentialsControl
+from toolkit.notebook.panel.display import account_html, problem_html
+from toolkit.notebook.panel.fields import PASSPHRASE, Field
 from toolkit.notebook.panel.problems import PanelProblem
+from toolkit.notebook.panel.slots import Slot
 
 if TYPE_CHECKING:
     from toolkit.auth.destinations import Change
@@ -56,6 +60,9 @@ class Controls:
         answered: Callable[[], None],
         edited: Callable[[], None],
     ) -> None:
+        self._settings = settings
+        self._for_visitors = for_visitors
+        self._is_busy = False
         self.layout = ipywidgets.Layout()
         self._environment = ipywidgets.Dropdown(
             options=choices.environment_choices(), description="Environment", layout=self.layout
@@ -92,6 +99,7 @@ class Controls:
             "mode": Slot(self._mode, layout=self.layout),
             "cassette": self._cassette.slot,
             "credentials": self._credentials.slot,
+            "fields": self._credentials.fields_slot,
             "connect": Slot(self._button, layout=self.layout),
         }
         self._edited: Callable[[], None] = lambda: None  # until the form is complete
@@ -138,11 +146,26 @@ class Controls:
     @property
     def untrusted(self) -> list[Change]:
         """The destinations that the user must trust before anything is typed."""
-        return [] if self.mode is Mode.REPLAY else self._credentials.untrusted
+        return [] if self.mode is Mode.REPLAY else self._credentials.typed_go_to.untrusted
+
+    @property
+    def settings(self) -> Settings:
+        """The settings to connect with: practice credentials go to their own service while it runs."""
+        return self._settings if self.mode is Mode.REPLAY else self._credentials.settings
+
+    @property
+    def obstacle(self) -> PanelProblem | None:
+        """Why connecting cannot work now, whatever is typed: an address that is missing, or no cassette to replay."""
+        if self.mode is Mode.REPLAY:
+            return self._cassette.empty_problem if self._cassette.is_empty else None
+        missing = self._credentials.missing
+        if not missing:
+            return None
+        return problems.no_address(self.environment, missing, self._settings, for_visitors=self._for_visitors)
 
     def note_destinations(self) -> None:
         """Remember where the typed texts went."""
-        self._credentials.accept()
+        self._credentials.typed_go_to.accept()
 
     def accept(self) -> None:
         """Trust the destinations, and show the fields."""
@@ -177,6 +200,11 @@ class Controls:
         if after != before:
             self.slots["cassette"].say(after)
 
+    def list_credentials(self) -> None:
+        """Offer the credentials of the practice services that run now; without an address, choose their first."""
+        self._arrange(None if self.obstacle else self.credentials)
+        self.clear()
+
     def clear(self) -> None:
         """Remove the words about problems."""
         for place, slot in self.slots.items():
@@ -191,11 +219,13 @@ class Controls:
             self._arrange(self.credentials)
         if not (self.fields and self._credentials.complain(problem)):
             slot = self.slots.get(problem.place, self.slots["connect"])
-            slot.say(self._standing_html(problem.place) + problem_html(problem))
+            standing, words = self._standing_html(problem.place), problem_html(problem)
+            slot.say(standing if words in standing else standing + words)
 
     def set_busy(self, *, is_busy: bool) -> None:
-        """Disable the button while the panel connects."""
-        self._button.disabled = is_busy
+        """Disable the button while the panel connects, and while there is an obstacle."""
+        self._is_busy = is_busy
+        self._button.disabled = is_busy or self.obstacle is not None
 
     def close(self) -> None:
         """Remove all controls from the page."""
@@ -222,15 +252,25 @@ class Controls:
         self._cassette.arrange(self.mode)
         if self.mode is Mode.REPLAY:
             self.slots["credentials"].show()
+            self.slots["fields"].show()
         else:
             self._credentials.arrange(self.environment, credentials)
+        self.set_busy(is_busy=self._is_busy)
 
     def _standing_html(self, place: str) -> str:
         """Return the words that stand beside a control whether or not connecting failed."""
         if place == "environment":
-            return real_account_html(self.environment)
+            obstacle = self.obstacle
+            badge = account_html(self.environment, is_practice=self._is_practice)
+            return badge + (problem_html(obstacle) if obstacle and obstacle.place == place else "")
         if place == "cassette" and self.mode is not Mode.LIVE:
             return self._cassette.standing_html(self.mode)
         if place == "credentials" and self.mode is not Mode.REPLAY:
             return self._credentials.standing_html(self.environment)
         return ""
+
+    @property
+    def _is_practice(self) -> bool:
+        chosen = self.credentials
+        known = chosen if isinstance(chosen, Credentials) else None
+        return is_practice(self.environment, known, None if self.mode is Mode.REPLAY else self.settings)

@@ -7,18 +7,18 @@ the page, so that a saved notebook does not hold it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from toolkit.core.document import CredentialKind, Environment, Interface
 from toolkit.core.escaping import as_html, excerpt, printable
 from toolkit.core.html import badge, card
 from toolkit.core.ledger import instant_text
-from toolkit.core.words import REAL_ACCOUNT, count_text, date_text, minutes_text
+from toolkit.core.words import PRACTICE, REAL_ACCOUNT, account_words, count_text, date_text
 from toolkit.notebook.panel.choices import Mode
 from toolkit.notebook.panel.connection import Connection
 from toolkit.notebook.panel.problems import PanelProblem
-from toolkit.session.card import KEY_PAIR_NOTE, caller_text
+from toolkit.session.card import KEY_PAIR_NOTE, caller_text, remaining_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +36,7 @@ _FIRST_ERROR: Final = 400  # statuses from here on are errors, RFC 9110 section 
 # An environment is called "live" too, so a mode is named by what it does.
 _MODE_WORDS: Final = {Mode.LIVE: "calls the service", Mode.RECORD: "records", Mode.REPLAY: "replay"}
 _NOTHING_REPLAYED: Final = "none yet: it comes with the first replayed call"
+_UNNAMED: Final = "put the panel in a variable, such as <code>panel = tk.panel()</code>; its session is then there"
 # A front end that keeps styles and knows these classes shows the widget or, if the widget is missing, only these words
 # instead of its own message about a missing widget.
 _WORDS_OR_WIDGET: Final = (
@@ -58,10 +59,11 @@ class Facts:
         interactions: number of interactions in the cassette.
         recorded_at: the instant at which the first interaction was recorded.
         accounts: number of accounts that the trial call returned; None in a replay.
-        remaining: remaining lifetime of a replayed token; None without a token, and in other modes.
-        lifetime: whole lifetime of that token.
-        renewals: number of tokens after the first.
-        variable: the name of the panel in the notebook.
+        token: remaining lifetime of a replayed token in words; empty without a token.
+        percent: the same in percent of its whole lifetime.
+        token_number: the number of the current token in the tables of the session; None without a token.
+        variable: the name of the panel in the notebook; empty if no variable holds it.
+        is_practice: True if a practice service answers.
     """
 
     environment: Environment
@@ -72,10 +74,11 @@ class Facts:
     interactions: int = 0
     recorded_at: datetime | None = None
     accounts: int | None = None
-    remaining: timedelta | None = None
-    lifetime: timedelta | None = None
-    renewals: int = 0
+    token: str = ""
+    percent: int = 0
+    token_number: int | None = None
     variable: str = "panel"
+    is_practice: bool = False
 
     @property
     def interfaces(self) -> tuple[Interface, ...]:
@@ -86,7 +89,7 @@ class Facts:
 def facts_of(connection: Connection) -> Facts:
     """Return the facts of a connection as of now; none of them is secret."""
     session = connection.session
-    cassette, token = session.cassette, connection.token if session.replays_only else None
+    cassette, token = session.cassette, session.token if session.replays_only else None
     return Facts(
         environment=session.environment,
         mode=connection.mode,
@@ -96,8 +99,10 @@ def facts_of(connection: Connection) -> Facts:
         interactions=len(cassette) if cassette else 0,
         recorded_at=cassette.recorded_at if cassette else None,
         accounts=connection.accounts,
-        remaining=token.remaining(session.now()) if token else None,
-        lifetime=token.lifetime if token else None,
+        token=remaining_text(token, session.token_number, session.now()) if token else "",
+        percent=round(100 * token.remaining(session.now()) / token.lifetime) if token else 0,
+        token_number=session.token_number,
+        is_practice=session.is_practice,
     )
 
 
@@ -117,8 +122,8 @@ def summary_text(facts: Facts) -> str:
         words[-1] += f" {printable(facts.cassette)}"
     if facts.mode is Mode.REPLAY and facts.recorded_at:
         words[-1] += f", recorded {date_text(facts.recorded_at)}"
-    if facts.environment.rules.real_account:
-        words.insert(1, REAL_ACCOUNT)
+    if account := account_words(is_real=facts.environment.rules.real_account, is_practice=facts.is_practice):
+        words.insert(1, account)
     return " · ".join(words)
 
 
@@ -129,6 +134,8 @@ def summary_html(facts: Facts) -> str:
         ("You are", as_html(facts.who)),
         ("You may call", " ".join(_interface_html(facts, interface) for interface in facts.interfaces)),
     ]
+    if not facts.variable:
+        rows.append(("To use it", _UNNAMED))
     if facts.cassette:
         rows.append(("Cassette", _cassette_html(facts)))
     rows.append(("Token", _token_html(facts)))
@@ -146,9 +153,16 @@ def saved_html(text: str) -> str:
     return f'<div class="toolkit-saved">{words}</div>{_WORDS_OR_WIDGET}'
 
 
-def real_account_html(environment: Environment) -> str:
-    """Return a badge if calls in this environment reach a real account, and an empty text otherwise."""
+def account_html(environment: Environment, *, is_practice: bool = False) -> str:
+    """Return a badge if a practice service answers or calls reach a real account, and an empty text otherwise."""
+    if is_practice:
+        return f'<span class="toolkit-badge toolkit-practice">{PRACTICE}</span>'
     return f'<span class="toolkit-badge toolkit-real">{REAL_ACCOUNT}</span>' if environment.rules.real_account else ""
+
+
+def note_html(*lines: str) -> str:
+    """Return words that only inform, one line each."""
+    return f'<div class="toolkit-note">{"".join(f"<div>{as_html(line)}</div>" for line in lines)}</div>'
 
 
 def problem_html(problem: PanelProblem) -> str:
@@ -172,12 +186,13 @@ def destinations_html(destinations: Sequence[Destination], *, with_places: bool 
 
 def _badges_html(facts: Facts) -> str:
     mode = f'<span class="toolkit-badge">{_MODE_WORDS[facts.mode]}</span>'
-    badges = f"<strong>{facts.environment}</strong>{mode}{real_account_html(facts.environment)}"
-    return f'<span class="toolkit-badges">{badges}</span>'
+    account = account_html(facts.environment, is_practice=facts.is_practice)
+    return f'<span class="toolkit-badges"><strong>{facts.environment}</strong>{mode}{account}</span>'
 
 
 def _interface_html(facts: Facts, interface: Interface) -> str:
-    return f"<code>{as_html(facts.variable)}.session.{interface}</code>"
+    before = f"{facts.variable}.session." if facts.variable else ""
+    return f"<code>{as_html(before)}{interface}</code>"
 
 
 def _cassette_html(facts: Facts) -> str:
@@ -192,23 +207,12 @@ def _token_html(facts: Facts) -> str:
     if not facts.has_tokens:
         return KEY_PAIR_NOTE
     if facts.mode is not Mode.REPLAY:
-        return _bar_html(0, "…", live=True) + _renewals_html(facts)
-    if facts.remaining is None or facts.lifetime is None:
-        return _NOTHING_REPLAYED
-    percent = round(100 * facts.remaining / facts.lifetime)
-    text = f"{minutes_text(facts.remaining)} of {minutes_text(facts.lifetime)} left, as recorded"
-    return _bar_html(percent, text) + _renewals_html(facts)
+        return _bar_html(0, "…", counting=f"token {facts.token_number or 1}")
+    return _bar_html(facts.percent, f"{facts.token} at the end of the last call") if facts.token else _NOTHING_REPLAYED
 
 
-def _renewals_html(facts: Facts) -> str:
-    if not facts.renewals:
-        return ""
-    times = "once" if facts.renewals == 1 else count_text(facts.renewals, "time")
-    return f'<span class="toolkit-renewals">renewed {times}</span>'
-
-
-def _bar_html(percent: int, text: str, *, live: bool = False) -> str:
-    counting = " data-counting" if live else ""  # the page counts down
+def _bar_html(percent: int, text: str, *, counting: str = "") -> str:
+    counting = f' data-counting="{counting}"' if counting else ""  # the page counts down
     return (
         f'<span class="toolkit-token"{counting}>'
         f'<span class="toolkit-bar" role="progressbar" aria-label="Remaining lifetime of the token" '
@@ -219,29 +223,25 @@ def _bar_html(percent: int, text: str, *, live: bool = False) -> str:
 
 
 def recent_calls_html(calls: pd.DataFrame, variable: str) -> str:
-    """Return a table of the last calls, the latest at the bottom, and the number of calls; empty without calls.
+    """Return a table of the last calls, the latest at the bottom, and the number of calls; without calls, say so.
 
     Args:
         calls: the table that `Session.calls(last=SHOWN)` returns.
-        variable: the name of the panel in the notebook.
+        variable: the name of the panel in the notebook; empty if no variable holds it.
     """
+    session = as_html(f"{variable}.session." if variable else "")
     if calls.empty:
-        return ""
+        words = f"No calls yet; for one, run <code>{session}accounts()</code>."
+        return f'<div class="toolkit-calls"><div>{words}</div></div>'
     head = "".join(f'<th scope="col">{column}</th>' for column in _COLUMNS)
     body = "".join(_row_html(call) for call in calls.itertuples())
-    more = f", the last {SHOWN} shown; all: <code>{as_html(variable)}.session.calls()</code>"
+    more = f", the last {SHOWN} shown; all: <code>{session}calls()</code>"
     count = count_text(int(calls.index[-1]), "call") + (more if calls.index[0] > 1 else "")
     return (
         f'<div class="toolkit-calls"><div>{count}</div>'
         '<div class="toolkit-scroll" role="region" aria-label="Last calls" tabindex="0">'
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></div>"
     )
-
-
-def renewals(calls: pd.DataFrame) -> int:
-    """Return the number of tokens after the first; `calls` are the last calls, which have the latest token."""
-    numbers = calls["token"].dropna()
-    return 0 if numbers.empty else int(numbers.max()) - 1
 
 
 def _row_html(call: Any) -> str:

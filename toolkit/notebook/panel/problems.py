@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from toolkit.cassettes.paths import find_cassette
@@ -22,12 +23,12 @@ from toolkit.core.errors import (
     UnsafeAddress,
 )
 from toolkit.core.escaping import excerpt
-from toolkit.local.settings import Settings
-from toolkit.notebook.panel.choices import HOW_TO_GIVE_A_KEY, PASSPHRASE, Field, Mode
+from toolkit.local.folders import SETTINGS_FILE
+from toolkit.local.settings import Settings, is_offline, variable_name
+from toolkit.notebook.panel.choices import Mode
+from toolkit.notebook.panel.fields import HOW_TO_GIVE_A_KEY, PASSPHRASE, Field
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from toolkit.auth.destinations import Change
     from toolkit.auth.profiles.fields import Profile
 
@@ -74,6 +75,38 @@ def missing_profile(environment: Environment, profiles: Iterable[Profile], named
     return PanelProblem("credentials", what, "Choose others, or type them.")
 
 
+def nothing_saved(environment: Environment) -> str:
+    """Return the words for an environment without saved credentials, above the fields for new ones."""
+    return f"No saved credentials for {environment}. Type them below."
+
+
+def no_address(
+    environment: Environment, missing: Sequence[str], settings: Settings, *, for_visitors: bool = False
+) -> PanelProblem:
+    """Return the problem of an environment that cannot be called, because an address is not set.
+
+    Args:
+        environment: the environment.
+        missing: the names of the addresses.
+        settings: where addresses come from.
+        for_visitors: True if the owner of the machine is not the user.
+    """
+    names, are = " and ".join(missing), "is" if len(missing) == 1 else "are"
+    addresses = "address" if len(missing) == 1 else "addresses"
+    what = f"{environment} cannot be called: the {addresses} {names} {are} not set."
+    if for_visitors:
+        return PanelProblem("environment", what, "Tell the owner of this page.")
+    if settings.file is None:
+        return PanelProblem("environment", what, "Set it in the settings that the cell gives to tk.panel().")
+    variables = " and ".join(variable_name(name) for name in missing)
+    # Not the whole path: what the panel shows is saved with the notebook.
+    place = f"{settings.file.name or SETTINGS_FILE} of the folder {excerpt(settings.file.absolute().parent.name)}"
+    next_step = f"Set {names} under [addresses] in {place}, or {variables}; then run this cell again."
+    if not settings.addresses:
+        next_step += " To try it without a service, run service = tk.practice().start() in a cell."
+    return PanelProblem("environment", what, next_step)
+
+
 def untrusted(new: Iterable[Change]) -> PanelProblem:
     """Return the problem of a project that sends credentials where none of the environment went before."""
     what = " ".join(change.in_words() for change in new)
@@ -108,8 +141,9 @@ def wrong_name(name: str, settings: Settings) -> PanelProblem | None:
 
 def no_cassettes(settings: Settings) -> PanelProblem:
     """Return the problem of a folder without cassettes."""
-    what = f"There are no cassettes in {excerpt(str(settings.cassettes))}."
-    return PanelProblem("cassette", what, "Record one first.")
+    what = f"No cassettes in the folder {excerpt(Path(settings.cassettes).name)} yet."
+    next_step = "Record one while online." if is_offline() else "Choose the mode “record” to make one."
+    return PanelProblem("cassette", what, next_step)
 
 
 def problem_of(error: ToolkitError, *, mode: Mode, fields: Sequence[Field] = ()) -> PanelProblem:
@@ -124,7 +158,8 @@ def problem_of(error: ToolkitError, *, mode: Mode, fields: Sequence[Field] = ())
     if isinstance(error, ServiceError) and error.status == _UNAUTHORIZED:
         # The words of the error are about a table, but the trial call is the panel's own.
         what = f"The service did not accept these credentials (status {error.status})."
-        labels = " and ".join(_lower_first(field.label) for field in fields) or "them"
+        parts = [field for field in fields if not (field.is_option or field == PASSPHRASE)]
+        labels = " and ".join(_lower_first(field.label) for field in parts) or "them"
         next_step = f"Check {labels}, and that they belong to this environment."
     return PanelProblem(_place(error, mode, fields), what, next_step)
 
@@ -136,7 +171,8 @@ def problem_of_text(error: ToolkitError, fields: Sequence[Field]) -> PanelProble
     """
     if error.about == PASSPHRASE.name and PASSPHRASE not in fields:
         return ENCRYPTED_KEY
-    field = next((field for field in fields if field.name == error.about), _proof(fields))
+    about = "scope" if error.about == "form_fields" else error.about
+    field = next((field for field in fields if field.name == about), _proof(fields))
     # In code a key may also be a Path or an object; the panel takes a file or text.
     next_step = HOW_TO_GIVE_A_KEY if field.is_key and "pathlib" in error.next_step else error.next_step
     return PanelProblem(field.name, error.what, next_step)

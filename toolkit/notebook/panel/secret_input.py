@@ -16,7 +16,7 @@ import anywidget
 import traitlets
 
 from toolkit.core.secret import Secret
-from toolkit.notebook.panel.choices import Field
+from toolkit.notebook.panel.fields import Field
 
 LONGEST_TEXT: Final = 65_536  # bytes; far more than any key has
 
@@ -50,7 +50,15 @@ class SecretInput(anywidget.AnyWidget):
     def show(self, fields: Sequence[Field]) -> None:
         """Show these fields, without problems; a field that was there before keeps its text."""
         shown = [
-            {"name": field.name, "label": field.label, "masked": field.masked, "isKey": field.is_key}
+            {
+                "name": field.name,
+                "label": field.label,
+                "masked": field.masked,
+                "isKey": field.is_key,
+                "isOption": field.is_option,
+                "hint": field.hint,
+                "choices": field.choices,
+            }
             for field in fields
         ]
         if shown != self.fields:

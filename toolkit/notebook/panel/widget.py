@@ -24,7 +24,7 @@ from toolkit.local.settings import Settings
 from toolkit.notebook.panel import choices, display
 from toolkit.notebook.panel.choices import Mode
 from toolkit.notebook.panel.connecting import NOT_CONNECTED, Connecting
-from toolkit.notebook.panel.display import SHOWN, recent_calls_html, renewals
+from toolkit.notebook.panel.display import SHOWN, recent_calls_html
 from toolkit.session.session import Session
 
 _HERE: Final = Path(__file__)
@@ -74,6 +74,7 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
         mode = choices.first_mode(cassette, settings, for_visitors=for_visitors)
         self._sent_token: Token | None = None  # the token that the page counts down
         self._shell = user_code.shell()
+        self._is_cell_over = False  # until then, the variable may still come
         self._connecting = Connecting(
             chosen,
             mode,
@@ -182,31 +183,38 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
             self._view.html, self._sent_token = "", None
             return
         calls, variable = connection.session.calls(last=SHOWN), self._variable()
-        facts = replace(display.facts_of(connection), renewals=renewals(calls), variable=variable)
+        facts = replace(display.facts_of(connection), variable=variable)
         self._view.html = display.summary_html(facts) + recent_calls_html(calls, variable)
-        if not connection.session.replays_only and connection.token is not self._sent_token:
+        user_code.note_name(connection.session, self._session_name)
+        if not connection.session.replays_only and connection.session.token is not self._sent_token:
             self._send_token()
 
     def _send_token(self) -> None:
         connection = self._connecting.connection
         is_live = connection is not None and not connection.session.replays_only
-        self._sent_token = connection.token if connection and is_live else None
+        self._sent_token = connection.session.token if connection and is_live else None
         self._view.send_token(self._sent_token, connection.session.now() if connection else None)
 
     def _greeted(self) -> None:
         """Answer a page that shows the panel."""
         self._connecting.is_seen = True
         self._controls.list_cassettes()
+        self._connecting.follow_practice()
         self._send_token()
 
     def _variable(self) -> str:
-        """Return the name of this panel in the notebook."""
-        names = getattr(self._shell, "user_ns", {})
-        return next((name for name, value in [*names.items()] if value is self and not name.startswith("_")), "panel")
+        """Return the name of this panel in the notebook: a variable, or "" if none holds it after the cell."""
+        return user_code.name_of(self) or ("" if self._is_cell_over else "panel")
+
+    def _session_name(self) -> str:
+        name = user_code.name_of(self)
+        return f"{name}.session" if name else ""
 
     def _after_cell(self, _: object) -> None:
-        """Show the calls that the cell made."""
+        """Show the calls that the cell made, and the practice services that it started or ended."""
+        self._is_cell_over = True
         self._refresh()
+        self._connecting.follow_practice()
 
 
 class SessionView(anywidget.AnyWidget):

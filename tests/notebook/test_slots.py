@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipywidgets
 import pytest
 
-from toolkit.notebook.panel.dropdowns import DropdownControl, Slot
+from toolkit.notebook.panel.slots import DropdownControl, Slot
 
 
 @pytest.fixture
