@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 
 import pytest
 import typer
@@ -12,8 +13,12 @@ from typer.testing import CliRunner
 
 from toolkit.auth.keys import as_signer
 from toolkit.auth.keys.new_key import thumbprint
+from toolkit.auth.profiles.saving import find_credentials
 from toolkit.cli import keys
+from toolkit.cli.app import app
+from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError
+from toolkit.local.settings import Settings
 
 JWK = re.compile(r"^\{$.*?^\}$", re.DOTALL | re.MULTILINE)
 PEM = re.compile(r"-----BEGIN PUBLIC KEY-----\n.*?-----END PUBLIC KEY-----", re.DOTALL)
@@ -68,7 +73,24 @@ def test_printed_key_matches_file(algorithm, tmp_path):
     implementation = __import__("jwt").get_algorithm_by_name(algorithm)
     for public in (implementation.prepare_key(PEM.search(shown)[0].encode()), implementation.from_jwk(jwk)):
         assert implementation.verify(b"data", public, private.sign(b"data"))
-    assert "toolkit credentials add" in shown
+
+
+@pytest.mark.parametrize("algorithm", ["ES256", "PS384"])
+@pytest.mark.filterwarnings("ignore:No system keyring")
+@pytest.mark.skipif(os.name != "posix", reason="words are quoted for a POSIX shell here")
+def test_printed_command_saves_the_key(algorithm, tmp_path, monkeypatch, home):
+    """With a client ID, the printed command saves credentials that sign as the new key does."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("auth_sandbox", "broker_sandbox", "market_data_sandbox"):
+        monkeypatch.setenv(f"TOOLKIT_{name.upper()}_URL", f"https://{name}.example".replace("_", "-"))
+    shown = run(str(tmp_path / "my key.pem"), "--algorithm", algorithm)
+    line = next(line for line in shown.splitlines() if "toolkit credentials add" in line)
+    words = shlex.split(line.partition("  save the client ID")[0])
+    result = CliRunner().invoke(app, [*words[1:], "--client-id", "client-1", "--yes", "--stdin"], input="")
+    assert result.exit_code == 0, result.output
+    saved = find_credentials(Environment.BROKER_SANDBOX, "default", settings=Settings.load())
+    assert (saved.client_id, saved.algorithm) == ("client-1", algorithm)
+    assert saved.key_id == json.loads(JWK.search(shown)[0])["kid"]
 
 
 def test_private_key_is_not_printed(tmp_path):

@@ -15,6 +15,7 @@ from toolkit.auth.profiles.prompt import ask_secret, can_ask
 from toolkit.cli import terminal
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
+from toolkit.core.shells import shell_word
 from toolkit.local.files import expanded
 from toolkit.local.folders import config_folder
 
@@ -63,15 +64,29 @@ def new(
     ):
         console.print(f"{label.ljust(22)} {terminal.escape(value)}", soft_wrap=True, highlight=False)
     terminal.print_next_steps(
-        console, [("toolkit credentials add", "save the client ID with this key, once the service knows it")]
+        console, [(_command_to_save(key, target), "save the client ID with this key, once the service knows it")]
     )
     typer.echo(f"\nIn Python:\n\n{_in_python(key, target, is_encrypted=passphrase)}")
+
+
+def _command_to_save(key: NewKey, file: Path) -> str:
+    """Return the command that saves credentials with the key, with the options that the file does not determine."""
+    words = ["toolkit credentials add default --environment broker-sandbox --key-file", shell_word(str(file))]
+    words += ["--key-id", shell_word(key.key_id)]
+    if _signs_in_several_ways(key):
+        words += ["--algorithm", key.algorithm]
+    return " ".join(words)
+
+
+def _signs_in_several_ways(key: NewKey) -> bool:
+    """Check whether the key alone leaves the algorithm open: an RSA key can sign with six."""
+    return key.algorithm[:2] in {"RS", "PS"}
 
 
 def _in_python(key: NewKey, file: Path, *, is_encrypted: bool) -> str:
     """Return lines to paste, with the options that the file alone does not determine."""
     options = f", key_id={json.dumps(key.key_id)}"
-    if key.algorithm[:2] in {"RS", "PS"}:  # an RSA key can sign with six algorithms
+    if _signs_in_several_ways(key):
         options += f", algorithm={json.dumps(key.algorithm)}"
     modules = ["from pathlib import Path", "import toolkit as tk"]
     if is_encrypted:
