@@ -6,7 +6,7 @@ import re
 import tomllib
 
 import pytest
-from test_shells import READERS, read_cmd
+from shell_readers import READERS, read_cmd
 from typer.testing import CliRunner
 
 import toolkit as tk

@@ -2,57 +2,18 @@
 
 from __future__ import annotations
 
-import io
-import re
 import shlex
-import tomllib
 
 import pytest
-from dotenv import dotenv_values
 from hypothesis import example, given
 from hypothesis import strategies as st
+from shell_readers import READERS, read_cmd
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.shells import Form, assignment, comment, shell_word, usual_form
 
 PEM = "-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqG\nSM49AgEG+/CCqG==\n-----END PRIVATE KEY-----\n"
 VALUES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
-SINGLE = "'\u2018\u2019\u201a\u201b"
-
-
-def read_bash(line):
-    words = shlex.split(line)
-    assert words[0] == "export"
-    assert len(words) == 2
-    return dict([words[1].split("=", 1)])
-
-
-def read_powershell(line):
-    """Read `$env:NAME = '...'`: a quote of any kind ends the text, unless it stands twice (about_Quoting_Rules)."""
-    name, literal = re.fullmatch(r"\$env:(\w+) = (.*)", line, re.DOTALL).groups()
-    assert literal[0] == "'"
-    value, at = "", 1
-    while not (literal[at] in SINGLE and literal[at + 1 : at + 2] not in tuple(SINGLE)):
-        value += literal[at]
-        at += 2 if literal[at] in SINGLE else 1
-    assert at == len(literal) - 1
-    return {name: value}
-
-
-def read_cmd(line):
-    return dict([re.fullmatch(r'set "(\w+=.*)"', line)[1].split("=", 1)])
-
-
-def read_env(line):
-    return dict(dotenv_values(stream=io.StringIO(line), interpolate=False))
-
-
-READERS = {
-    Form.BASH: read_bash,
-    Form.POWERSHELL: read_powershell,
-    Form.ENV: read_env,
-    Form.TOML: tomllib.loads,
-}
 
 
 @pytest.mark.parametrize("form", READERS)
