@@ -3,6 +3,9 @@
 import re
 from pathlib import Path
 
+from docutils import nodes
+from reference import filled, section_of
+
 NOTEBOOKS = Path(__file__).resolve().parents[1]
 DOORS = {"Tutorials": "0*", "How-to": "how-to/*", "Explanation": "explanation/*", "Reference": "reference/*"}
 # Files beside the notebooks that pages link to, and the page of the site that has their text.
@@ -12,7 +15,7 @@ _LINK = re.compile(r"\]\(((?:\.\./)+)([\w./-]+)(#[\w-]+)?\)")
 
 def site_text(page, text):
     """Return the text of a page as the site shows it; `page` is its name below the folder, without suffix."""
-    text = _LINK.sub(lambda link: _inside(page, link), text)
+    text = filled(_LINK.sub(lambda link: _inside(page, link), text))
     if page == "index":
         text += "\n".join(navigation())
     return text
@@ -35,9 +38,20 @@ def _inside(page, link):
 
 
 def setup(app):
-    """Let Sphinx read every page through `site_text`."""
+    """Let Sphinx read every page through `site_text`, and link inline code to its section of the reference."""
 
     def read(_app, page, source):
         source[0] = site_text(page, source[0])
 
+    def link(_app, tree, page):
+        for code in list(tree.findall(nodes.literal)):
+            target = section_of(code.astext())
+            if target is None or isinstance(code.parent, nodes.reference | nodes.title | nodes.term):
+                continue
+            aim, heading = f"reference/{target[0]}", nodes.make_id(target[1])
+            if aim != page:
+                uri = f"{_app.builder.get_relative_uri(page, aim)}#{heading}"
+                code.replace_self(nodes.reference("", "", code.deepcopy(), internal=True, refuri=uri))
+
     app.connect("source-read", read)
+    app.connect("doctree-resolved", link)
