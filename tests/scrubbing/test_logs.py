@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 from toolkit.core.secret import Secret
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.log_filter import LOGGERS, SecretFilter, install
-from toolkit.transport.family import httpx
+from toolkit.transport.family import FAMILIES
 
 LIBRARIES = ["httpx", "httpx2", "httpcore", "httpcore2", "hpack", "h2", "h11", "hyperframe", "socksio"]
 
@@ -99,51 +99,59 @@ def answer(status, *headers):
     return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
 
-async def get(url, **options):
-    async with httpx.AsyncClient(trust_env=False, **options) as client:
+@pytest.fixture(params=FAMILIES)
+def library(request):
+    """Return httpx, and then httpx2."""
+    return importlib.import_module(request.param)
+
+
+async def get(library, url, **options):
+    async with library.AsyncClient(trust_env=False, **options) as client:
         return await client.get(url)
 
 
-def call(url, *, is_async, headers=None, **options):
+def call(library, url, *, is_async=False, headers=None, **options):
     if is_async:
-        return asyncio.run(get(url, headers=headers, **options))
-    with httpx.Client(trust_env=False, headers=headers, **options) as client:
+        return asyncio.run(get(library, url, headers=headers, **options))
+    with library.Client(trust_env=False, headers=headers, **options) as client:
         return client.get(url)
 
 
+def core_of(library):
+    return library.__name__.replace("httpx", "httpcore")
+
+
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-def test_http(known, log, secret, is_async):
-    """Records of httpx and httpcore hold no known secret of a call, from its URL or from the response."""
+def test_http(known, log, secret, library, is_async):
+    """Records of either library and its core hold no known secret of a call, from its URL or from the response."""
     echoed = [f"X-Echo: {secret}", f"X-Coded: {base64.b64encode(b'ab' + secret.encode()).decode()}"]
     with Server(answer("200 OK", *echoed, f"Location: /next?token={quote(secret)}")) as server:
         url = f"http://127.0.0.1:{server.port}/{quote(secret)}?q={quote(secret, safe='')}"
-        call(url, is_async=is_async, headers={"Authorization": f"Bearer {secret}"})
+        call(library, url, is_async=is_async, headers={"Authorization": f"Bearer {secret}"})
     text = log.getvalue()
-    assert "httpx HTTP Request: GET http://127.0.0.1" in text
-    assert "httpcore.http11 receive_response_headers.complete" in text
+    assert f"{library.__name__} HTTP Request: GET http://127.0.0.1" in text
+    assert f"{core_of(library)}.http11 receive_response_headers.complete" in text
     assert "<ACCESS_TOKEN>" in text
     assert known.find(text.encode()) is None
 
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-def test_error(known, log, secret, is_async):
+def test_error(known, log, secret, library, is_async):
     """Records of a failure, which quote what was received, hold no known secret."""
     garbage = f"HTTP/1.1 200 OK\r\n{secret} no header\r\n\r\n".encode()
-    with Server(garbage) as server, pytest.raises(httpx.RemoteProtocolError):
-        call(f"http://127.0.0.1:{server.port}/", is_async=is_async)
+    with Server(garbage) as server, pytest.raises(library.RemoteProtocolError):
+        call(library, f"http://127.0.0.1:{server.port}/", is_async=is_async)
     assert "receive_response_headers.failed" in log.getvalue()
     assert known.find(log.getvalue().encode()) is None
 
 
-def test_places(known, log):
+def test_places(known, log, library):
     """Cookies and credentials that a server repeats in headers are masked even if their values are unknown."""
     names = ["Set-Cookie", "Authorization", "SVC-API-KEY-ID", "svc-api-secret-key", "X-Api-Key", "DD-API-KEY"]
     values = {name: secrets.token_urlsafe(24) for name in names}
     with Server(answer("200 OK", *(f"{name}: {value}" for name, value in values.items()), "X-Plain: kept")) as server:
-        call(
-            f"http://user:{values['Authorization']}@127.0.0.1:{server.port}/?access_token=abc123&hapikey=abc123&key=shown",
-            is_async=False,
-        )
+        login = f"user:{values['Authorization']}"
+        call(library, f"http://{login}@127.0.0.1:{server.port}/?access_token=abc123&hapikey=abc123&key=shown")
     text = log.getvalue()
     assert "(b'Set-Cookie', b'<COOKIE>')" in text
     assert "(b'SVC-API-KEY-ID', b'<API_KEY_ID>')" in text
@@ -154,13 +162,13 @@ def test_places(known, log):
 
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-def test_proxy(known, log, secret, is_async):
+def test_proxy(known, log, secret, library, is_async):
     """Secrets that a proxy repeats when it refuses a tunnel are masked, and so is the login to the proxy."""
     login = secrets.token_urlsafe(24)
     with Server(answer("407 No", f"X-Echo: {secret}", "Proxy-Authorization: Basic cXV4OnF1dXg=")) as server:
-        proxy = httpx.Proxy(f"http://127.0.0.1:{server.port}", auth=("user", login))
-        with pytest.raises(httpx.ProxyError):
-            call("https://elsewhere.invalid/", is_async=is_async, proxy=proxy)
+        proxy = library.Proxy(f"http://127.0.0.1:{server.port}", auth=("user", login))
+        with pytest.raises(library.ProxyError):
+            call(library, "https://elsewhere.invalid/", is_async=is_async, proxy=proxy)
     text = log.getvalue()
     assert "<PROXY_AUTHORIZATION>" in text
     assert known.find(text.encode()) is None
@@ -243,7 +251,7 @@ def test_every_logger_of_the_libraries():
                 for argument in re.findall(r"getLogger\(([^)]+)\)", path.read_text(encoding="utf-8")):
                     made.add(module if argument == "__name__" else argument.strip("\"'"))
     made -= {"toolkit.scrubbing.logs", "name"}  # the code that installs the filter
-    assert made >= {"httpx", "httpcore.http11"}
+    assert made >= {"httpx", "httpx2", "httpcore.http11", "httpcore2.http11"}
     assert made <= set(LOGGERS)
 
 

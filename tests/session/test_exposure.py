@@ -36,7 +36,7 @@ from session_calls import finished
 
 import toolkit as tk
 from toolkit.core.clock import ManualClock
-from toolkit.transport.family import httpx
+from toolkit.transport.family import FAMILIES, httpx
 
 TESTS = Path(__file__).parent
 KINDS = {
@@ -642,11 +642,14 @@ def test_practice():
             assert exposed(value, planted) == set()
 
 
+@pytest.mark.parametrize("name_below", FAMILIES)
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-def test_logs(is_async):
-    """With all loggers at DEBUG, calls over a real connection log neither credentials nor tokens."""
+def test_logs(is_async, name_below):
+    """With all loggers at DEBUG, calls over a connection of httpx or of httpx2 log neither credentials nor tokens."""
+    below = importlib.import_module(name_below)
     written, root = io.StringIO(), logging.getLogger()
     handler, level = logging.StreamHandler(written), root.level
+    handler.setFormatter(logging.Formatter("%(name)s %(message)s"))
     planted = []
     with tk.practice(accounts=2) as service:
         root.addHandler(handler)
@@ -654,7 +657,10 @@ def test_logs(is_async):
         try:
             for name in ("paper", "sandbox-secret", "sandbox-key"):
                 credentials = service.credentials[name]
-                session = open_session(is_async, credentials=credentials, settings=service.settings)
+                transport = below.AsyncHTTPTransport() if is_async else below.HTTPTransport()
+                session = open_session(
+                    is_async, credentials=credentials, settings=service.settings, transport=transport
+                )
                 client = session.trading if name == "paper" else session.broker
                 planted += canaries.secrets_of(credentials)
                 text = canaries.pieces(planted[-1])[-1]
@@ -673,6 +679,8 @@ def test_logs(is_async):
         finally:
             root.removeHandler(handler)
             root.setLevel(level)
+    core = name_below.replace("httpx", "httpcore")
+    assert f"{core}.http11" in {record.partition(" ")[0] for record in written.getvalue().splitlines()}
     assert "receive_response_headers.complete" in written.getvalue()
     assert secrets_in(written.getvalue(), planted) == []
 

@@ -206,8 +206,8 @@ class Walk:
         self._asked.add(url)
         self.number += 1
         # httpx drops the query of a URL for a client that has parameters of its own.
-        params = following.url.params if self._client.params else None
-        self.request = self._client.build_request("GET", following.url, params=params, headers=self._headers)
+        params = following.url.params.multi_items() if self._client.params else None
+        self.request = self._client.build_request("GET", url, params=params, headers=self._headers)
 
     def failure(self, error: httpx.TransportError | httpx.DecodingError) -> ToolkitError:
         """Return the error for a page that got no answer, or one that cannot be decoded."""

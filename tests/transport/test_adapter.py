@@ -1,0 +1,455 @@
+"""Requests, answers and errors of httpx as those of httpx2, and the other way round, whichever the process chose."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import importlib
+import json
+import secrets
+import sys
+import traceback
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import toolkit as tk
+from toolkit.cassettes.format.interactions import FAILURES
+from toolkit.core.clock import ManualClock
+from toolkit.core.errors import CassetteMiss, SecretLeak, Unreachable
+from toolkit.transport.adapter import as_own_transport, in_family
+from toolkit.transport.family import FAMILIES, httpx, of_either, other_family
+
+THEIRS = importlib.import_module(next(name for name in FAMILIES if name != httpx.__name__))
+EITHER = pytest.mark.parametrize("library", [httpx, THEIRS], ids=["own", "other"])
+BOTH_WAYS = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+URL = "https://h.example/a"
+
+
+def stream_of(library, pieces, error=None):
+    """Return a body of a library in pieces, which may break off; `closed` counts how often it was closed."""
+
+    class Pieces(library.SyncByteStream, library.AsyncByteStream):
+        closed = 0
+
+        def __iter__(self):
+            yield from pieces
+            if error is not None:
+                raise error
+
+        async def __aiter__(self):
+            for piece in self:
+                yield piece
+
+        def close(self):
+            self.closed += 1
+
+        async def aclose(self):
+            self.close()
+
+    return Pieces()
+
+
+def service_of(library, answer=None):
+    """Return a transport of a library that answers what it was asked; `seen` holds the requests."""
+    seen = []
+
+    def echo(request):
+        seen.append(request)
+        if answer is not None:
+            return answer(request)
+        content = json.dumps({"method": request.method, "url": str(request.url), "body": request.content.decode()})
+        return library.Response(200, headers={"X-Twice": "1"}, stream=stream_of(library, [content.encode()]))
+
+    transport = library.MockTransport(echo)
+    transport.seen = seen
+    return transport
+
+
+def send(library, transport, method="GET", url=URL, *, is_async=False, **options):
+    """Send a request with a client of a library; return the response with its body read."""
+    if not is_async:
+        with library.Client(transport=transport) as client:
+            return client.request(method, url, **options)
+
+    async def sending():
+        async with library.AsyncClient(transport=transport) as client:
+            return await client.request(method, url, **options)
+
+    return asyncio.run(sending())
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "either.yaml"
+
+
+@BOTH_WAYS
+@EITHER
+@pytest.mark.parametrize("below", [httpx, THEIRS], ids=["own-below", "other-below"])
+def test_each_client_gets_its_own_types(path, library, below, is_async):
+    """A client and the transport below the cassette each see their own library, while recording and in replay."""
+    service = service_of(below)
+    options = {"params": {"q": "a b&c"}, "json": {"size": 1}, "is_async": is_async, "timeout": 7}
+    with tk.Cassette(path) as cassette:
+        recorded = send(library, cassette.transport(service), "POST", **options)
+    with tk.Cassette(path, "none", strict=True) as cassette:
+        replayed = send(library, cassette.transport(), "POST", **options)
+    for response in (recorded, replayed):
+        assert type(response) is library.Response
+        assert type(response.request) is library.Request
+        assert response.headers["x-twice"] == "1"
+        assert response.json() == {"method": "POST", "url": f"{URL}?q=a+b%26c", "body": '{"size":1}'}
+        assert response.elapsed.total_seconds() >= 0
+    (request,) = service.seen
+    assert type(request) is below.Request
+    assert request.extensions["timeout"]["read"] == 7
+
+
+def test_the_recording_does_not_tell_the_library(tmp_path):
+    """A cassette is the same, whichever library recorded it and whichever sent the request."""
+    texts = []
+    for number, (library, below) in enumerate([(a, b) for a in (httpx, THEIRS) for b in (httpx, THEIRS)]):
+        cassette = tk.Cassette(tmp_path / f"{number}.yaml")
+        send(library, cassette.transport(service_of(below)), headers={"User-Agent": "x", "Accept-Encoding": "gzip"})
+        lines = cassette.path.read_text().splitlines()
+        texts.append([line for line in lines if not line.lstrip().startswith(("recorded_at:", "elapsed:"))])
+    assert all(text == texts[0] for text in texts)
+
+
+TOKENS = st.text("abcXYZ019-", min_size=1, max_size=8)
+VALUES = st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=12)
+HEADERS = st.lists(st.tuples(TOKENS, VALUES).map(lambda pair: (pair[0].encode(), pair[1].encode())), max_size=5)
+BODIES = st.lists(st.binary(max_size=20), max_size=4)
+
+
+def parts(message):
+    """Return what a message consists of, in values that both libraries share."""
+    if hasattr(message, "status_code"):
+        return message.status_code, message.headers.raw, b"".join(message.stream), message.extensions
+    return message.method, str(message.url), message.headers.raw, b"".join(message.stream), message.extensions
+
+
+@given(
+    method=TOKENS,
+    target=st.text("abZ09/%2Ff?&=+'\"~ .;:@|[]{}<>^`\\é€😀", max_size=16),
+    headers=HEADERS,
+    body=BODIES,
+    is_whole=st.booleans(),
+)
+def test_there_and_back(method, target, headers, body, is_whole):
+    """A request and a response have the same parts in the other library, and again on the way back."""
+
+    def content():
+        return httpx.ByteStream(b"".join(body)) if is_whole else stream_of(httpx, body)
+
+    url = httpx.URL(f"https://user:pa%20ss@h.example:8443/{target}")
+    extensions = {"timeout": {"read": 3.0}}
+    for make in (
+        lambda: httpx.Request(method, url, headers=headers, stream=content(), extensions=extensions),
+        lambda: httpx.Response(200, headers=headers, stream=content(), extensions=extensions),
+    ):
+        there, again = in_family(THEIRS, make()), in_family(httpx, in_family(THEIRS, make()))
+        assert isinstance(there, THEIRS.Request | THEIRS.Response)
+        assert parts(there) == parts(again) == parts(make())
+        assert isinstance(again.stream, httpx.ByteStream) is is_whole  # such a request can be sent again
+        assert in_family(httpx, again) is again
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("name", sorted(FAILURES))
+def test_failures_of_the_network(path, name, is_async):
+    """A failure below is recorded and replayed, and each client gets it as an error of its own library."""
+    kind = getattr(THEIRS, name)
+
+    def fail(request):
+        raise kind("it broke", request=request)
+
+    for library, mode in ((httpx, "all"), (THEIRS, "all"), (httpx, "none"), (THEIRS, "none")):
+        below = None if mode == "none" else service_of(THEIRS, fail)
+        with tk.Cassette(path, mode) as cassette, pytest.raises(getattr(library, name), match="it broke") as caught:
+            send(library, cassette.transport(below), is_async=is_async)
+        assert type(caught.value.request) is library.Request
+
+
+def test_an_error_keeps_what_it_says(path):
+    """Type, notes, attributes and cause of an error stay; a class of a transport's own becomes the library's."""
+
+    class OwnTimeoutError(THEIRS.ReadTimeout):
+        pass
+
+    reason = OSError("the reason")
+
+    def fail(request):
+        error = OwnTimeoutError("late", request=request)
+        error.add_note("a note")
+        error.attempt = 3
+        raise error from reason
+
+    with pytest.raises(httpx.ReadTimeout, match="late") as caught:
+        send(httpx, tk.Cassette(path).transport(service_of(THEIRS, fail)))
+    assert type(caught.value) is httpx.ReadTimeout
+    assert caught.value.__notes__ == ["a note"]
+    assert caught.value.attempt == 3
+    assert caught.value.__cause__.__cause__ is reason
+
+
+def test_a_status_error_carries_its_response(path):
+    """A transport that raises for a status gives an error with request and response of the client's library."""
+
+    def refuse(request):
+        return THEIRS.Response(503, json={"why": "busy"}, request=request).raise_for_status()
+
+    with pytest.raises(httpx.HTTPStatusError, match="503") as caught:
+        send(httpx, tk.Cassette(path).transport(service_of(THEIRS, refuse)))
+    assert type(caught.value.response) is httpx.Response
+    assert caught.value.response.json() == {"why": "busy"}
+
+
+@EITHER
+def test_errors_of_ours_stay(path, library):
+    """A miss is a miss, whichever client asks."""
+    send(httpx, tk.Cassette(path).transport(service_of(httpx)))
+    with pytest.raises(CassetteMiss, match="/elsewhere"):
+        send(library, tk.Cassette(path, "none").transport(), url="https://h.example/elsewhere")
+
+
+@BOTH_WAYS
+def test_a_leak_shows_the_response(path, is_async):
+    """The response that could not be recorded is of the client's library."""
+    packed = gzip.compress(b"x" * 100)[:-9]
+
+    def answer(_request):
+        headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
+        return httpx.Response(200, headers=headers, stream=stream_of(httpx, [packed]))
+
+    with pytest.raises(SecretLeak) as caught:
+        send(THEIRS, tk.Cassette(path).transport(service_of(httpx, answer)), is_async=is_async)
+    assert type(caught.value.response) is THEIRS.Response
+    assert str(caught.value.response.request.url) == URL
+
+
+@BOTH_WAYS
+@EITHER
+def test_bodies_are_streams(path, library, is_async):
+    """Parts pass as they come; a stream is closed once, cannot be read twice, and its errors are the client's."""
+    body = stream_of(THEIRS, [b"one", b"two"], THEIRS.ReadError("it broke off"))
+    service = service_of(THEIRS, lambda _request: THEIRS.Response(200, stream=body))
+    transport, got = tk.Cassette(path).transport(service), []
+
+    def reading():
+        with library.Client(transport=transport) as client, client.stream("GET", URL) as response:
+            got.extend(response.iter_raw())
+
+    async def reading_async():
+        async with library.AsyncClient(transport=transport) as client, client.stream("GET", URL) as response:
+            async for part in response.aiter_raw():
+                got.append(part)  # noqa: PERF401 - those before the error count
+
+    with pytest.warns(UserWarning, match="not recorded"), pytest.raises(library.ReadError, match="it broke off"):
+        asyncio.run(reading_async()) if is_async else reading()
+    assert got == [b"one", b"two"]
+    assert body.closed == 1
+    with (
+        library.Client(transport=tk.Cassette(path).transport(service_of(httpx))) as client,
+        client.stream("GET", URL) as response,
+    ):
+        list(response.iter_raw())
+        with pytest.raises(library.StreamConsumed):
+            list(response.iter_raw())
+
+
+def test_event_streams(path):
+    """A stream of events that was left early replays event by event in the other library; reading on is a miss."""
+    events = [b"data: 1\n\n", b"data: 2\n\n", b"data: 3\n\n"]
+
+    def answer(_request):
+        headers = {"Content-Type": "text/event-stream"}
+        return httpx.Response(200, headers=headers, stream=stream_of(httpx, events))
+
+    def first_two(transport):
+        with THEIRS.Client(transport=transport) as client, client.stream("GET", URL) as response:
+            parts = response.iter_bytes()
+            return [next(parts), next(parts)]
+
+    assert first_two(tk.Cassette(path).transport(service_of(httpx, answer))) == events[:2]
+    replay = tk.Cassette(path, "none").transport()
+    assert first_two(replay) == events[:2]
+    with (
+        pytest.raises(CassetteMiss, match="closed early"),
+        THEIRS.Client(transport=replay) as client,
+        client.stream("GET", URL) as response,
+    ):
+        list(response.iter_bytes())
+
+
+@BOTH_WAYS
+def test_a_request_that_comes_in_parts(path, is_async):
+    """The body of a generator is sent whole, and again after a redirect, as without a cassette."""
+
+    def answer(request):
+        where = "/b" if request.url.path == "/a" else None
+        return httpx.Response(307 if where else 200, headers={"Location": where or ""}, content=request.content)
+
+    def numbers():
+        yield b"12"
+        yield b"34"
+
+    async def numbers_async():
+        yield b"12"
+        yield b"34"
+
+    content = numbers_async() if is_async else numbers()
+    transport = tk.Cassette(path).transport(service_of(httpx, answer))
+    response = send(THEIRS, transport, "POST", is_async=is_async, content=content, follow_redirects=True)
+    assert response.content == b"1234"
+    assert [type(earlier) for earlier in response.history] == [THEIRS.Response]
+
+
+def test_a_response_that_its_transport_read(path):
+    """A compressed response that a transport has read already, perhaps to log it, arrives decoded."""
+
+    class Reading(THEIRS.BaseTransport):
+        def handle_request(self, _request):
+            packed = stream_of(THEIRS, [gzip.compress(b"[1, 2]")])
+            response = THEIRS.Response(200, headers={"Content-Encoding": "gzip", "X-A": "1"}, stream=packed)
+            response.read()
+            return response
+
+    for mode in ("once", "none"):
+        with tk.Cassette(path, mode) as cassette:
+            response = send(httpx, cassette.transport(Reading() if mode == "once" else None))
+        assert response.json() == [1, 2]
+        assert response.headers["x-a"] == "1"
+        assert "content-encoding" not in response.headers
+
+
+@EITHER
+def test_extensions(path, library):
+    """The version and the reason of a response arrive, live and replayed; a trace function is called."""
+    extensions = {"http_version": b"HTTP/2", "reason_phrase": b"Fine"}
+    traced = []
+
+    def answer(request):
+        request.extensions["trace"]("sent", {})
+        return THEIRS.Response(200, stream=stream_of(THEIRS, [b"{}"]), extensions=extensions)
+
+    for mode in ("once", "none"):
+        with tk.Cassette(path, mode) as cassette:
+            transport = cassette.transport(service_of(THEIRS, answer))
+            response = send(library, transport, extensions={"trace": lambda event, _info: traced.append(event)})
+        assert (response.http_version, response.reason_phrase) == ("HTTP/2", "Fine")
+    assert traced == ["sent"]
+
+
+def test_the_transport_is_closed():
+    """Closing ours closes that of the other library below, sync and async; a transport of neither is left as it is."""
+
+    class Closing(THEIRS.BaseTransport, THEIRS.AsyncBaseTransport):
+        closed = 0
+
+        def close(self):
+            self.closed += 1
+
+        async def aclose(self):
+            self.close()
+
+    closing, plain = Closing(), SimpleNamespace()
+    with as_own_transport(closing):
+        pass
+    asyncio.run(as_own_transport(closing).aclose())
+    assert closing.closed == 2
+    assert as_own_transport(plain) is plain
+    own = httpx.MockTransport(print)
+    assert as_own_transport(own) is own
+
+
+def frames_of(error):
+    """Return the frames in a verbose traceback of an error and of those linked to it."""
+    shown = traceback.TracebackException.from_exception(error, capture_locals=True)
+    frames = []
+    while shown is not None:
+        frames += shown.stack
+        shown = shown.__cause__ or shown.__context__
+    return frames
+
+
+@BOTH_WAYS
+def test_a_session_above_the_other_library(settings, make_credentials, is_async):
+    """A session's calls, tokens and retries work through a transport of the other library; errors show no secret."""
+    asked, token = [], secrets.token_urlsafe(24)
+
+    def answer(request):
+        asked.append((request.url.path, request.headers.get("authorization")))
+        if request.url.path.endswith("/token"):
+            return THEIRS.Response(200, json={"access_token": token, "expires_in": 800, "token_type": "Bearer"})
+        if len(asked) < 4:
+            raise THEIRS.ConnectError("no way", request=request)
+        return THEIRS.Response(200, json=[{"id": "1"}])
+
+    kind = tk.AsyncSession if is_async else tk.Session
+    session = kind(
+        credentials=make_credentials("broker-sandbox"),
+        settings=settings,
+        transport=service_of(THEIRS, answer),
+        retry=tk.Retry(tries=2, within=60),
+        clock=ManualClock(),
+    )
+
+    def get():
+        return asyncio.run(session.broker.get("/v1/accounts")) if is_async else session.broker.get("/v1/accounts")
+
+    with pytest.raises(httpx.ConnectError) as caught:
+        get()
+    assert [authorization for _, authorization in asked] == [None, f"Bearer {token}", f"Bearer {token}"]
+    assert "authorization" not in caught.value.request.headers
+    assert caught.value.__cause__._request is None  # it had the credentials
+    shown = [frame.locals for frame in frames_of(caught.value) if frame.filename != __file__]
+    assert shown
+    assert token not in repr(shown)
+    response = get()
+    assert type(response) is httpx.Response
+    assert "authorization" not in response.request.headers
+
+
+def test_tables_and_pages_of_either():
+    """tabulate and pages take responses and clients of the other library, for `for` and for `async for`."""
+
+    def answer(request):
+        if request.url.path == "/gone":
+            raise THEIRS.ConnectError("no", request=request)
+        number = int(request.url.params.get("page", 1))
+        headers = {"Link": f'<{URL}?page={number + 1}>; rel="next"'} if number < 3 else {}
+        return THEIRS.Response(200, headers=headers, json=[{"id": number}])
+
+    service = service_of(THEIRS, answer)
+    client, client_async = THEIRS.Client(transport=service), THEIRS.AsyncClient(transport=service)
+
+    async def all_pages():
+        return [page async for page in tk.pages(client_async, URL)]
+
+    assert list(tk.tabulate(tk.pages(client, URL))["id"]) == [1, 2, 3]
+    pages = asyncio.run(all_pages())
+    assert {type(page) for page in pages} == {THEIRS.Response}
+    assert list(tk.tabulate(pages)["id"]) == [1, 2, 3]
+    assert list(tk.tabulate(pages[0])["id"]) == [1]
+    with pytest.raises(Unreachable, match=r"h\.example cannot be reached"):
+        list(tk.pages(client, "https://h.example/gone"))
+
+
+def test_classes_of_either():
+    """Names stand for the classes of both libraries, so that one `except` catches the errors of either."""
+    assert other_family() is THEIRS
+    assert of_either("Client") == (httpx.Client, THEIRS.Client)
+    with pytest.raises(of_either("TransportError")):
+        raise THEIRS.ReadTimeout("late")
+
+
+def test_nothing_is_adapted_without_the_other_library(monkeypatch):
+    """As long as nothing has imported the other library, it is not looked for."""
+    monkeypatch.delitem(sys.modules, THEIRS.__name__)
+    assert other_family() is None
+    assert of_either("Client") == (httpx.Client,)
+    assert as_own_transport(plain := SimpleNamespace()) is plain
