@@ -12,6 +12,7 @@ import copy
 import dataclasses
 import gc
 import gzip
+import importlib
 import io
 import itertools
 import json

@@ -206,7 +206,7 @@ class Walk:
         self._asked.add(url)
         self.number += 1
         # httpx drops the query of a URL for a client that has parameters of its own.
-        params = following.url.params.multi_items() if self._client.params else None
+        params = str(following.url.params) if self._client.params else None
         self.request = self._client.build_request("GET", url, params=params, headers=self._headers)
 
     def failure(self, error: httpx.TransportError | httpx.DecodingError) -> ToolkitError:
