@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import secrets
+from pathlib import Path
 
 import nbformat
 import pytest
 from jupyter_client.manager import start_new_kernel
 from nbclient import NotebookClient
+
+import toolkit
 
 KERNEL_CELLS = [
     """import asyncio, logging, sys, threading, secrets
@@ -44,8 +48,23 @@ early = logging.StreamHandler()""",
 ]
 
 
-def test_no_output_of_a_notebook_holds_a_secret(tmp_path):
+@pytest.fixture
+def colab(tmp_path, monkeypatch):
+    """Let kernels be like Colab's."""
+    profile = tmp_path / ".ipython" / "profile_default"
+    profile.mkdir(parents=True)
+    (profile / "ipython_kernel_config.py").write_text('c.IPKernelApp.kernel_class = "colab_kernel.Kernel"\n')
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / ".ipython"))
+    monkeypatch.setenv(
+        "PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), str(Path(toolkit.__file__).parents[1])])
+    )
+
+
+@pytest.mark.parametrize("kernel", ["ipykernel", "colab"])
+def test_no_output_of_a_notebook_holds_a_secret(tmp_path, kernel, request):
     """No output holds a secret: async cells, threads, streams, displays, widgets, subprocesses, errors, help."""
+    if kernel == "colab":
+        request.getfixturevalue("colab")
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in KERNEL_CELLS])
     # What one print writes may come in several messages, whenever the kernel's timer says so.
     client = NotebookClient(
@@ -74,6 +93,18 @@ def test_no_output_of_a_notebook_holds_a_secret(tmp_path):
     assert "ValueError" in outputs[12]
     assert outputs[-2].count(secret) == 1
     assert "the end" in outputs[-1]
+
+
+def test_a_panel_in_colab(tmp_path, colab):
+    """Colab gets a panel as one output, with the manager that loads its widgets, and no second time the words."""
+    cells = ["%load_ext toolkit\nimport toolkit as tk", "tk.panel('paper')", "type(get_ipython()).__module__"]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    assert notebook.cells[2].outputs[0]["data"]["text/plain"] == "'colab_kernel'"
+    (output,) = notebook.cells[1].outputs
+    view = "application/vnd.jupyter.widget-view+json"
+    assert sorted(output["data"]) == [view, "text/html", "text/plain"]
+    assert output["metadata"][view]["colab"]["custom_widget_manager"]["url"].endswith("manager.min.js")
 
 
 SESSION = (

@@ -143,13 +143,14 @@ def summary_html(facts: Facts) -> str:
     return f'<dl class="toolkit-facts">{items}</dl>'
 
 
-def saved_html(text: str) -> str:
+def saved_html(text: str, to_use: str) -> str:
     """Return the HTML for places without widgets: a code-hosting site, a printed page, a page without a kernel.
 
     Args:
         text: the panel in a few words.
+        to_use: what to do to use it.
     """
-    words = card("Panel", [badge(text)], [("To use it", "run this cell again")])
+    words = card("Panel", [badge(text)], [("To use it", as_html(to_use))])
     return f'<div class="toolkit-saved">{words}</div>{_WORDS_OR_WIDGET}'
 
 

@@ -21,6 +21,7 @@ from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.core.escaping import printable
 from toolkit.local.settings import Settings
+from toolkit.notebook.front_end import FrontEnd, front_end, how_to_use
 from toolkit.notebook.panel import choices, display
 from toolkit.notebook.panel.choices import Mode
 from toolkit.notebook.panel.connecting import NOT_CONNECTED, Connecting
@@ -29,7 +30,6 @@ from toolkit.session.session import Session
 
 _HERE: Final = Path(__file__)
 _PRESS_CONNECT: Final = "Press Connect, then run this cell again."
-_VS_CODE: Final = "__vsc_ipynb_file__"  # a variable that VS Code sets in the kernels that it starts
 
 
 def panel(
@@ -154,9 +154,9 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
     def _ipython_display_(self) -> None:
         """Show words, and the widget as a second output; the words help where the widget is missing later.
 
-        VS Code would show both, so it gets a single output and shows the words only if the widget is missing.
+        VS Code and Colab would show both, so they get a single output and show the words only if the widget is missing.
         """
-        if _VS_CODE in getattr(self._shell, "user_ns", {}):
+        if self._front_end() is not FrontEnd.OTHER:
             show(self._repr_mimebundle_(), raw=True)  # type: ignore[no-untyped-call]
             return
         show(self._words_bundle(), raw=True)  # type: ignore[no-untyped-call]
@@ -165,7 +165,11 @@ class Panel(ipywidgets.VBox):  # type: ignore[misc]
             show({kind: data for kind, data in bundle.items() if kind != "text/plain"}, raw=True)  # type: ignore[no-untyped-call]
 
     def _words_bundle(self) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": display.saved_html(self._words())}
+        to_use = how_to_use(self._front_end(), self._variable())
+        return {"text/plain": repr(self), "text/html": display.saved_html(self._words(), to_use)}
+
+    def _front_end(self) -> FrontEnd:
+        return front_end(getattr(self._shell, "user_ns", {}), os.environ)
 
     def _words(self) -> str:
         connection = self._connecting.connection

@@ -1,0 +1,87 @@
+"""papermill and nbconvert run a notebook from another folder: it finds its project, or says where it looked."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from notebook_files import write_notebook
+
+import toolkit as tk
+
+CELL = (
+    "import toolkit as tk\n"
+    "session = tk.Session(cassette='tour')\n"
+    "print(session.settings.project.name, len(session.accounts()))"
+)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """Return a folder with a project, a notebook of it, and a folder elsewhere."""
+    place = tmp_path_factory.mktemp("place")
+    project = place / "desk"
+    (project / "notebooks").mkdir(parents=True)
+    (place / "elsewhere").mkdir()
+    (project / "toolkit.toml").write_text("")
+    with tk.practice() as service:
+        cassette = project / "cassettes" / "tour.yaml"
+        tk.Session(
+            credentials=service.credentials["sandbox-secret"], cassette=cassette, settings=service.settings
+        ).accounts()
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    write_notebook(project / "notebooks" / "tour.ipynb", CELL, kernelspec=kernel)
+    return place
+
+
+def execute(place, *command, **variables):
+    """Run a program elsewhere; return the executed notebook as text, or what the program says of its failure."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("TOOLKIT_", "JPY_", "VSCODE_"))}
+    own |= {"HOME": str(place), "PYTHONPATH": str(Path(tk.__file__).parents[1]), "IPYTHONDIR": str(place / ".ipython")}
+    elsewhere = place / "elsewhere"
+    done = subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=elsewhere,
+        env={**own, **variables},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    if done.returncode:
+        return done.stderr
+    outputs = json.loads((elsewhere / "out.ipynb").read_text())["cells"][0]["outputs"]
+    return "".join("".join(output["text"]) for output in outputs)
+
+
+def papermill(place, *options, **variables):
+    notebook = str(place / "desk" / "notebooks" / "tour.ipynb")
+    return execute(place, "papermill", "--no-progress-bar", notebook, "out.ipynb", *options, **variables)
+
+
+def nbconvert(place, **variables):
+    notebook = str(place / "desk" / "notebooks" / "tour.ipynb")
+    out = str(place / "elsewhere" / "out.ipynb")
+    return execute(place, "nbconvert", "--execute", "--to", "notebook", notebook, "--output", out, **variables)
+
+
+def test_papermill(place):
+    """The variable or papermill's own option leads to the project."""
+    assert papermill(place, TOOLKIT_PROJECT=str(place / "desk")) == "desk 25\n"
+    assert papermill(place, "--cwd", str(place / "desk" / "notebooks")) == "desk 25\n"
+
+
+def test_papermill_without_a_hint(place):
+    """papermill does not tell the kernel where the notebook lies: the error says where it looked and what to do."""
+    said = papermill(place)
+    for text in ("There is no cassette", str(place / "elsewhere"), "TOOLKIT_PROJECT", "papermill --cwd"):
+        assert text in said
+
+
+def test_nbconvert(place):
+    """nbconvert runs a notebook in its own folder, so it finds its project from anywhere."""
+    assert nbconvert(place) == "desk 25\n"
