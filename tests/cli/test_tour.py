@@ -30,8 +30,7 @@ def test_tour_runs_live() -> None:
     """The practice service still gives the tables that the cassette was recorded from."""
     recorded = tk.Session(cassette=bundled_folder("cassettes") / f"{bundled.TOUR_CASSETTE}.yaml", mode="none")
     replayed = [list(table.columns) for _, table in bundled.take_tour(recorded)]
-    with practice(accounts=3) as service:
-        session = tk.Session(credentials=service.credentials["sandbox-secret"], settings=service.settings)
+    with practice(accounts=3) as service, service.session("sandbox-secret") as session:
         assert [list(table.columns) for _, table in bundled.take_tour(session)] == replayed
 
 

@@ -81,6 +81,7 @@ def test_random_texts(alphabet, length):
         "my-super-secret-password",
         "INSUFFICIENT_PRIVILEGES_OR_EXPIRED",
         "Europe/Berlin",
+        "X25519-ML-KEM-768-HKDF-SHA256",
         "image_2026-11-22_final.png",
         "",
         "12345",
@@ -126,11 +127,12 @@ def fake(alphabet, length):
         "postgres://me:" + fake(LETTERS, 12) + "@db.example/app",
         "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=" + fake(LETTERS, 86) + "==",
         "Bearer " + fake(LETTERS, 32),
+        "XNJ_8ctpXf0RM78ynzDokSpCmCFmnnRq",  # begins like the name of an algorithm
         base64.b64encode(fake(LETTERS, 30).encode()).decode(),
     ],
 )
 def test_formats(text):
-    """Formats of providers, keys, connection strings and values after a scheme are strong."""
+    """Formats of providers, keys, connection strings, values after a scheme and random texts are strong."""
     assert grade(text) is Strength.STRONG
 
 

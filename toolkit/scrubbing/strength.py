@@ -95,7 +95,8 @@ _FILE: Final = re.compile(
     re.IGNORECASE,
 )
 _ALGORITHM: Final = re.compile(
-    r"(?:RSA|RSAES|RSASSA|ECDSA|ECDH|AES|HMAC|SHA|PBES2|PBKDF2|DSA|DH|TLS|X)[A-Z0-9]*[-_+/.][\w+/.-]{1,40}"
+    r"(?:RSA|RSAES|RSASSA|ECDSA|ECDH|AES|HMAC|SHA|PBES2|PBKDF2|DSA|DH|TLS|X25519|X448|XMSS)[A-Z0-9]*"
+    r"[-_+/.][\w+/.-]{1,40}"
 )
 _TINY_PARTS: Final = re.compile(
     r"[A-Za-z0-9^@?=<>]{0,3}(?:[:;,._/|=-]+[A-Za-z0-9^@?=<>]{0,3}){3,}"
