@@ -1,5 +1,6 @@
 """The command line as a person uses it: output, exit status, and errors without a traceback."""
 
+import io
 import os
 import sys
 from collections.abc import Callable
@@ -10,6 +11,7 @@ import pytest
 
 import toolkit as tk
 from toolkit import cli
+from toolkit.cli.terminal import escape_what_is_not_encoded
 
 COMMANDS = ("demo", "practice", "record", "lab")
 
@@ -139,3 +141,14 @@ def test_unwritable_folder(run: Run, tmp_path: Path) -> None:
     assert result.status == 1
     assert "Traceback" not in result.stderr
     assert str(tmp_path / "cassettes" / "x.yaml") in result.stderr.replace("\n", "")
+
+
+def test_characters_that_a_pipe_does_not_have():
+    """A pipe whose encoding lacks a character, as on Windows, gets an escape; the command goes on."""
+    written = io.BytesIO()
+    stream = io.TextIOWrapper(written, encoding="cp1252")
+    escape_what_is_not_encoded(stream)
+    stream.write("Zoë … Зоя\n")
+    stream.flush()
+    assert written.getvalue().decode("cp1252").rstrip("\r\n") == "Zoë … \\u0417\\u043e\\u044f"
+    escape_what_is_not_encoded(io.StringIO())  # a stream without an encoding stays as it is

@@ -48,7 +48,5 @@ def test_quoted_messages_exist(page: str, package: str) -> None:
 
 def test_quotes_of_a_page() -> None:
     """Messages at the beginning of an item count, in any number of lines; other emphasis does not."""
-    text = (
-        "- *a*: b\n## If it fails\n- *There is no ...\n  here*, *b*: *c*\n- `Busy` *x ... y*: d\n- e *f*\n- **g**: h"
-    )
+    text = "- *a*: b\n## If it fails\n- *There is no ...\n  here*, *b*: *c*\n- `Busy` *x ... y*: d\n- e *f*\n- **g**: h"
     assert quotes(text) == ["There is no", "here", "b", "x", "y"]

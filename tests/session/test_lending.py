@@ -2,6 +2,7 @@
 
 import pickle
 import ssl
+from dataclasses import replace
 
 import pytest
 
@@ -69,6 +70,14 @@ def test_what_cannot_travel_is_refused(options, about, make_credentials, setting
         lendable(session)
     assert error.value.about == about
     session.close()
+
+
+def test_trust_travels(make_credentials, settings):
+    """Workers trust the certificates of their own machines, or those in a file that each of them has."""
+    for verify in ("system", "/etc/ssl/company.pem"):
+        session = tk.Session(credentials=make_credentials("broker-sandbox"), settings=replace(settings, verify=verify))
+        parts = lendable(session)
+        assert parts.options["verify"] == parts.keeper._network.verify == verify
 
 
 @pytest.mark.parametrize("environment", ["live", "paper"])

@@ -81,6 +81,8 @@ app.command(
 def run() -> None:
     """Run the command line; print an error of the toolkit in two lines and exit with status 1."""
     warnings.showwarning = terminal.print_warning  # type: ignore[assignment]
+    for stream in (sys.stdout, sys.stderr):
+        terminal.escape_what_is_not_encoded(stream)
     try:
         app()
     except ToolkitError as error:

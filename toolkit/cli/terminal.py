@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -40,6 +41,15 @@ _MISSING_VALUES: Final = frozenset({"None", "nan", "NaT", "<NA>"})
 def escape(text: str) -> str:
     """Return text that rich shows literally, without control characters and without markup of its own."""
     return escape_markup(printable(text))
+
+
+def escape_what_is_not_encoded(stream: object) -> None:
+    """Let a stream write a character that its encoding does not have as an escape, where it would raise an error.
+
+    A pipe on Windows has the encoding of the country, which has neither `…` nor the names of all customers.
+    """
+    if isinstance(stream, TextIOWrapper):
+        stream.reconfigure(errors="backslashreplace")
 
 
 def examples(*commands: str) -> str:

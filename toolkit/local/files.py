@@ -57,7 +57,7 @@ def write_atomically(path: Path, data: bytes, *, private: bool = False, durable:
         if not private:
             with suppress(FileNotFoundError):
                 temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-        _replace(temporary, target)
+        replace_file(temporary, target)
     except BaseException:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -164,7 +164,12 @@ def _check_private(path: Path) -> None:
         raise UnfitFile(errno.EPERM, "others may read every file on this disk", str(path))
 
 
-def _replace(temporary: Path, target: Path) -> None:
+def replace_file(temporary: Path, target: Path) -> None:
+    """Give a file the name of another, in place of it; on Windows, wait a moment for those who read the other.
+
+    Raises:
+        OSError: if it cannot be moved; both files stay.
+    """
     if _ON_WINDOWS:
         # Windows refuses to replace a file that is open, and readers keep it open for a moment.
         for pause in _PAUSES:

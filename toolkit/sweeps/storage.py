@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, Final, Literal, Protocol, TypeAlias
 
 from toolkit.core.errors import SweepBusy, SweepError
+from toolkit.local.files import replace_file
 from toolkit.local.locks import try_lock
 
 Area: TypeAlias = Literal["parts", "beside"]
@@ -79,7 +80,7 @@ class Disk:
 
     def rename(self, old: Path, new: Path) -> None:
         """Give a file another name, in one step, in place of a file that has it."""
-        old.replace(new)
+        replace_file(old, new)
 
     def remove(self, file: Path) -> None:
         """Remove a file."""

@@ -16,7 +16,7 @@ from toolkit.cassettes.recording.repair import PendingCheck
 from toolkit.cassettes.recording.writer_lock import Claim
 from toolkit.core.errors import CassetteBusy, CassetteError, SecretLeak
 from toolkit.core.user_code import warn
-from toolkit.local.files import remove_partials
+from toolkit.local.files import remove_partials, replace_file
 from toolkit.scrubbing import gate
 from toolkit.scrubbing.content_encodings import AFTER_THE_CALL
 from toolkit.scrubbing.scrubber import Scrubber
@@ -153,7 +153,7 @@ class Recorder:
 
     def _move_into_place(self, claim: Claim) -> None:
         try:
-            self.part.replace(self.path)
+            replace_file(self.part, self.path)
         except OSError as error:
             what = f"Cannot move {self.part} to {self.path}: {error.strerror}."
             next_step = "Rename it by hand." if self.part.exists() else "It is gone: record it again."
