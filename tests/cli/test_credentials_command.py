@@ -276,6 +276,17 @@ def test_add_without_terminal():
     assert "--stdin" in output
 
 
+def test_add_with_all_values_needs_no_terminal(project):
+    """An image that is built can save a key by its options alone; what would be asked is an error that says so."""
+    (project / "key.pem").write_text(pem())
+    (project / "locked.pem").write_text(pem("hush hush"))
+    options = ("-e", "broker-live", "--client-id", "c", "--key-file")
+    run("add", "a", *options, "key.pem")
+    assert load_credentials("broker-live", "a").client_id == "c"
+    assert "--replace" in refusal("add", "a", *options, "key.pem")
+    assert "--stdin" in refusal("add", "b", *options, "locked.pem")
+
+
 def test_stdin_at_a_terminal(monkeypatch):
     """--stdin is refused at a terminal, where typed secrets would be visible."""
     monkeypatch.setattr("toolkit.cli.values.sys", type("sys", (), {"stdin": type("tty", (), {"isatty": lambda: True})}))

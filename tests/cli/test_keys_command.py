@@ -86,7 +86,7 @@ def test_printed_command_saves_the_key(algorithm, tmp_path, monkeypatch, home):
     shown = run(str(tmp_path / "my key.pem"), "--algorithm", algorithm)
     line = next(line for line in shown.splitlines() if "toolkit credentials add" in line)
     words = shlex.split(line.partition("  save the client ID")[0])
-    result = CliRunner().invoke(app, [*words[1:], "--client-id", "client-1", "--yes", "--stdin"], input="")
+    result = CliRunner().invoke(app, [*words[1:], "--client-id", "client-1", "--yes"])
     assert result.exit_code == 0, result.output
     saved = find_credentials(Environment.BROKER_SANDBOX, "default", settings=Settings.load())
     assert (saved.client_id, saved.algorithm) == ("client-1", algorithm)

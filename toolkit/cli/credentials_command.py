@@ -11,7 +11,7 @@ from rich.console import Console
 from toolkit.auth import checks
 from toolkit.auth.destination_memory import DestinationMemory, new_in_environment, uses_of
 from toolkit.auth.destinations import Change, Destination, changes
-from toolkit.auth.profiles.fields import Profile
+from toolkit.auth.profiles.fields import REQUIRED, Profile
 from toolkit.auth.profiles.lookup import survey
 from toolkit.auth.profiles.prompt import can_ask
 from toolkit.auth.profiles.saved import profile_at
@@ -103,11 +103,12 @@ def add(
         "scheme": scheme,
     }
     fields = {field: Secret(text) for field, text in options.items() if text is not None}
-    chosen_kind = values.credential_kind(environment, kind, {*fields, *(["private_key"] if key_file else [])})
+    provided = {*fields, *(["private_key"] if key_file else [])}
+    chosen_kind = values.credential_kind(environment, kind, provided)
     destinations = destinations_to_save(environment, chosen_kind, settings)
     checks.profile_name(name)
-    source = values.value_source(environment, piped=stdin)
-    _confirm_replacing(environment, name, replace=replace, piped=stdin)
+    source = values.value_source(environment, piped=stdin, is_needed=not provided.issuperset(REQUIRED[chosen_kind]))
+    _confirm_replacing(environment, name, replace=replace, piped=stdin or not can_ask())
     if key_file is not None:
         fields["private_key"] = values.read_key_file(key_file, "the file that --key-file names")
     # Before the secrets are typed: the project may be a stranger's.

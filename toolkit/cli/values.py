@@ -65,10 +65,12 @@ class TypedValues:
         self._environment = environment
 
     def value(self, field: str) -> Secret:
+        check_terminal(self._environment)
         prompt = input if field == "client_id" else None
         return ask_secret(f"{field_in_words(field)} of {self._environment}: ", prompt)
 
     def key(self) -> Secret:
+        check_terminal(self._environment)
         path = ask_secret(f"File of the private key of {self._environment} (PEM or JWK): ", input)
         return read_key_file(Path(path.reveal().strip()), "the file of the private key")
 
@@ -102,8 +104,13 @@ class PipedValues:
 ValueSource = TypedValues | PipedValues
 
 
-def value_source(environment: Environment, *, piped: bool) -> ValueSource:
+def value_source(environment: Environment, *, piped: bool, is_needed: bool = True) -> ValueSource:
     """Return the source of the values for which there was no option: standard input if `piped`, else the terminal.
+
+    Args:
+        environment: the environment of the credentials.
+        piped: True to read standard input.
+        is_needed: False if options gave all values, but perhaps the passphrase of a key.
 
     Raises:
         ConfigurationError: if there is no terminal to ask at, or standard input is not a pipe.
@@ -116,6 +123,17 @@ def value_source(environment: Environment, *, piped: bool) -> ValueSource:
                 about="stdin",
             )
         return PipedValues(read_pipe())
+    if is_needed:
+        check_terminal(environment)
+    return TypedValues(environment)
+
+
+def check_terminal(environment: Environment) -> None:
+    """Check that values can be asked for.
+
+    Raises:
+        ConfigurationError: if there is no terminal.
+    """
     if not can_ask():
         raise ConfigurationError(
             "There is no terminal to ask for the secret values.",
@@ -123,7 +141,6 @@ def value_source(environment: Environment, *, piped: bool) -> ValueSource:
             "or add --stdin and pipe one value per line.",
             about="stdin",
         )
-    return TypedValues(environment)
 
 
 def credential_kind(environment: Environment, requested: KindOption | None, options: set[str]) -> CredentialKind:
