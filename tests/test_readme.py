@@ -1,4 +1,4 @@
-"""The README and pages of the documentation: examples run, and what they name exists."""
+"""What the README and some pages state is so; `tests/documentation` runs their code and follows their links."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,6 @@ from toolkit.practice_service import practice
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-SNIPPETS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
 def test_length() -> None:
@@ -29,28 +28,6 @@ def test_two_commands_are_marked_for_the_gate() -> None:
         assert ".ci/constraints.txt" in command
 
 
-def test_links_lead_to_files() -> None:
-    """Every file that the README links to or shows is in the repository."""
-    links = re.findall(r"\]\(([^)#]+)\)", README)
-    local = [link for link in links if "://" not in link]
-    assert local
-    assert [link for link in local if not (ROOT / link).exists()] == []
-
-
-@pytest.mark.parametrize("snippet", SNIPPETS, ids=range(len(SNIPPETS)))
-def test_snippets_are_python(snippet: str) -> None:
-    """Every Python example compiles and uses only names that the toolkit has."""
-    compile(snippet, "README.md", "exec")
-    assert [name for name in re.findall(r"\btk\.(\w+)", snippet) if not hasattr(tk, name)] == []
-
-
-def test_practice_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    """The example without an account prints made-up accounts."""
-    snippet = next(snippet for snippet in SNIPPETS if "tk.practice()" in snippet)
-    exec(snippet, {"tk": tk})  # noqa: S102 - our own README
-    assert "account_number" in capsys.readouterr().out
-
-
 def test_table_of_environments() -> None:
     """The row of each environment names the addresses and credentials that section 1 of the document gives it."""
     words = {"key pair": "key ID and secret key", "client secret": "client secret", "client key": "private key"}
@@ -64,7 +41,7 @@ def test_table_of_environments() -> None:
 
 
 def test_credentials_from_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Variables with the names that the README gives are enough to open a session of an environment."""
+    """Variables with the names that the page about settings gives are enough to open a session of an environment."""
     with practice(accounts=2) as service:
         pair = service.credentials["paper"]
         assert isinstance(pair, tk.KeyPair)
