@@ -65,7 +65,7 @@ def checked_verify(verify: Any, place: str) -> str | Path | None:
         place: the settings file that says so, or "" for code and variables.
     """
     if verify is None or verify == _SYSTEM:
-        return verify
+        return None if verify is None else _SYSTEM
     if place:
         raise ConfigurationError(
             f"verify in {place} is {quoted(verify)}.",

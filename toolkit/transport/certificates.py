@@ -98,7 +98,8 @@ def make_context(verify: Verify, *, platform: str = sys.platform) -> ssl.SSLCont
             ) from None
     try:
         path = Path(verify).expanduser()
-        return ssl.create_default_context(**{"capath" if path.is_dir() else "cafile": str(path)})
+        file, folder = (None, path) if path.is_dir() else (path, None)
+        return ssl.create_default_context(cafile=file, capath=folder)
     except (OSError, ValueError, RuntimeError):  # a null character; no such home folder
         raise ConfigurationError(
             f"The certificate authorities at {excerpt(str(verify))} cannot be read.",
