@@ -1,4 +1,4 @@
-"""Messages that how-to pages quote below "If it fails" are those of the package, so that a reader finds them."""
+"""How-to pages have one form, the first page leads to each, and messages that they quote are those of the package."""
 
 from __future__ import annotations
 
@@ -8,13 +8,31 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from documented_blocks import ROOT, page_files
+from documented_blocks import ROOT, links_of, page_files
 
 import toolkit
 
 PAGES = {file.relative_to(ROOT).as_posix(): file for file in page_files() if file.parent.name == "how-to"}
 # What an item quotes at its beginning, perhaps after the name of an error: "- *There is no cassette ...*: ...".
 QUOTED = re.compile(r"^- (?:`\w+` )?(\*[^*]+\*(?:(?:, | and )\*[^*]+\*)*)", re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_form(page: str) -> None:
+    """A page is short: a title, its answer, code, and near the end what to do if it fails."""
+    lines = PAGES[page].read_text(encoding="utf-8").splitlines()
+    headings = [line for line in lines if line.startswith("## ")]
+    assert lines[0].startswith("# ")
+    assert lines[2][0].isalpha() or lines[2][0] == "`"
+    assert headings[-1] == "## If it fails"
+    assert 40 <= len(lines) <= 120
+
+
+def test_first_page_leads_to_every_page() -> None:
+    """A reader who looks for an answer finds each page on the first one."""
+    first = ROOT / "notebooks" / "index.md"
+    links = {(first.parent / link.target).resolve() for link in links_of(first)}
+    assert {page for page, file in PAGES.items() if file not in links} == set()
 
 
 def texts_of_the_package() -> Iterator[str]:
