@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-from docutils import nodes
 from reference import filled, section_of
 
 NOTEBOOKS = Path(__file__).resolve().parents[1]
@@ -17,15 +16,19 @@ def site_text(page, text):
     """Return the text of a page as the site shows it; `page` is its name below the folder, without suffix."""
     text = filled(_LINK.sub(lambda link: _inside(page, link), text))
     if page == "index":
-        text += "\n".join(navigation())
+        text += "\n".join(navigation(text))
     return text
 
 
-def navigation():
-    """Yield the lines of the navigation: one tree for each door."""
+def navigation(start):
+    """Yield the lines of the navigation: one tree for each door, its pages in the order in which the start page links them."""
+    linked = re.findall(r"\]\(([\w/-]+)\.(?:md|ipynb)\b", start)
     for caption, pattern in DOORS.items():
-        if any(NOTEBOOKS.glob(pattern)):
-            yield f"\n```{{toctree}}\n:hidden:\n:glob:\n:caption: {caption}\n\n{pattern}\n```"
+        pages = sorted(path.relative_to(NOTEBOOKS).with_suffix("").as_posix() for path in NOTEBOOKS.glob(pattern))
+        if caption != "Tutorials":
+            pages.sort(key=lambda page: linked.index(page) if page in linked else len(linked))
+        listed = "\n".join(pages)
+        yield f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{listed}\n```"
 
 
 def _inside(page, link):
@@ -37,8 +40,18 @@ def _inside(page, link):
     return f"]({'../' * depth}{target}{link[3] or ''})"
 
 
+def _stands_in(node, anchor):
+    """Check whether a node is in the section with this anchor."""
+    while node is not None:
+        if anchor in node.get("ids", ()):
+            return True
+        node = node.parent
+    return False
+
+
 def setup(app):
     """Let Sphinx read every page through `site_text`, and link inline code to its section of the reference."""
+    from docutils import nodes
 
     def read(_app, page, source):
         source[0] = site_text(page, source[0])
@@ -49,7 +62,7 @@ def setup(app):
             if target is None or isinstance(code.parent, nodes.reference | nodes.title | nodes.term):
                 continue
             aim, heading = f"reference/{target[0]}", nodes.make_id(target[1])
-            if aim != page:
+            if aim != page or not _stands_in(code, heading):
                 uri = f"{_app.builder.get_relative_uri(page, aim)}#{heading}"
                 code.replace_self(nodes.reference("", "", code.deepcopy(), internal=True, refuri=uri))
 

@@ -16,6 +16,12 @@ class Secret:
 
     `str`, `repr`, `format` and f-strings show a mask of fixed length; JSON and pickling are refused. `reveal()` is
     the only way to get the text, and easy to find in a review.
+
+    Args:
+        text: the secret text, or another Secret.
+
+    Raises:
+        TypeError: if it is neither.
     """
 
     __slots__ = ("__text", "__weakref__")

@@ -184,8 +184,21 @@ class _Session(Generic[ClientType]):
     def tokens(self) -> pd.DataFrame:
         """Return one row for each access token that authorized a call.
 
-        Remaining lifetime and state are as of the end of the last call, live and replayed alike. For the
-        columns, see `toolkit.tables.session_tables.tokens_table`.
+        Remaining lifetime and state are as of the end of the last call, live and replayed alike. A key pair has no
+        token and no row. The columns and their types are the same if there are no tokens.
+
+        Returns:
+            A table with the numbers of the tokens as its index "token":
+                profile (str): name of the credentials.
+                environment (str): environment of the credentials.
+                issued (datetime64[us, UTC]): second in which the lifetime began.
+                expires (datetime64[us, UTC]): second in which the lifetime ends.
+                lifetime (float64): seconds from issued to expires.
+                remaining (float64): seconds from the end of the last call to expires, rounded up, so that 0 means
+                    expired.
+                state (str): "replaced" if a later token of the same profile and environment was issued before this
+                    one expired; otherwise "expired" from `expires` on, and "valid" until then.
+                calls (int64): number of calls that the token authorized.
         """
         return self._history.tokens()
 
@@ -193,10 +206,23 @@ class _Session(Generic[ClientType]):
         """Return one row for each call, token requests included.
 
         A call that was sent several times has one row, with the number of `tries`; `when`, `status` and `elapsed` are
-        those of the last one. For the other columns, see `toolkit.tables.session_tables.calls_table`.
+        those of the last one. The columns and their types are the same if there are no calls.
 
         Args:
             last: number of calls to return, the latest ones; None for all. Calls keep their numbers.
+
+        Returns:
+            A table in the order in which the calls were sent; the index "call" has their numbers, from 1:
+                when (datetime64[us, UTC]): when the call was sent.
+                interface (str): name of the interface, or the host of another address.
+                method (str): HTTP method.
+                path (str): path without the address and without the query.
+                status (Int64): HTTP status code; 599 for a call that got no answer.
+                elapsed (float64): seconds from sending to the end of the body, to a tenth of a millisecond; missing
+                    while the call is unfinished.
+                tries (Int64): how often the call was sent: more than 1 if it was sent again after 429, 503 or a broken
+                    connection, or with a new token after a 401.
+                token (Int64): number of the token that authorized the call; missing for a key pair and a token request.
         """
         return self._history.calls(last=last)
 
@@ -282,7 +308,7 @@ class Session(_Session[httpx.Client]):
         """Return the accounts: GET /v1/accounts for a broker partner, GET /v2/account for an account holder.
 
         All pages are read, as `tk.pages` does, unless `pages` is False or a parameter asks for one: limit, page,
-        page_size, per_page, offset, cursor, page_token, after, before and the like (`answers.PAGE_PARAMETERS`). Then a
+        page_size, per_page, offset, cursor, page_token, after, before and the like. Then a
         warning says so if there are more. In a replay the last recorded page is the end, with a warning as well.
 
         Args:

@@ -19,17 +19,7 @@ _INSTANT: Final = "datetime64[us, UTC]"
 def calls_table(calls: Sequence[Call], *, first: int = 1) -> pd.DataFrame:
     """Return one row for each call, in the order in which they were sent; the index "call" counts from `first`.
 
-    The columns and their types are the same if there are no calls:
-        when (datetime64[us, UTC]): when the call was sent, the last time if it was sent several times.
-        interface (str): name of the interface, or the host of another address.
-        method (str): HTTP method.
-        path (str): path without the address and without the query.
-        status (Int64): HTTP status code; 599 for a call that got no answer.
-        elapsed (float64): seconds from sending (the last time) to the end of the body, to a tenth of a millisecond;
-            missing while the call is unfinished.
-        tries (Int64): how often the call was sent: more than 1 if it was sent again after 429, 503 or a broken
-            connection, or with a new token after a 401.
-        token (Int64): number of the token that authorized the call; missing for a key pair and a token request.
+    `Session.calls` describes the columns. They and their types are the same if there are no calls.
     """
     sent = sorted(calls, key=lambda call: call.sent_at)
     columns = {
@@ -50,16 +40,7 @@ def calls_table(calls: Sequence[Call], *, first: int = 1) -> pd.DataFrame:
 def tokens_table(calls: Iterable[Call], now: datetime) -> pd.DataFrame:
     """Return one row for each token that authorized a call; the index "token" holds the numbers of the tokens.
 
-    A key pair has no token and no row. The columns and their types are the same if there are no tokens:
-        profile (str): name of the credentials.
-        environment (str): environment of the credentials.
-        issued (datetime64[us, UTC]): second in which the lifetime began.
-        expires (datetime64[us, UTC]): second in which the lifetime ends.
-        lifetime (float64): seconds from issued to expires.
-        remaining (float64): seconds from `now` to expires, rounded up, so that 0 means expired.
-        state (str): "replaced" if a later token of the same profile and environment was issued before
-            this one expired; otherwise "expired" from `expires` on, and "valid" until then.
-        calls (int64): number of calls that the token authorized.
+    `Session.tokens` describes the columns. They and their types are the same if there are no tokens.
 
     Args:
         calls: the calls of a session, in any order.

@@ -65,7 +65,7 @@ def tabulate(
           text as the service wrote it.
         - Text becomes numbers in the same way if every text of a column reads as a JSON number, as "007" does not.
           Text stays text in a column with the name of a code, such as one that ends in id, number, code, symbol, zip,
-          phone, version, prefix, hash or last4 (`column_names.is_identifier`).
+          phone, version, prefix, hash or last4.
         - RFC 3339 instants are datetime64[us, UTC]. Dates (2026-05-12) and local times, whose instants are unknown
           (2026-05-12 09:30:00, with a space or a T), are datetime64[us] without a zone. Beside them, empty text is
           missing.

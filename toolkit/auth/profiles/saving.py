@@ -140,6 +140,14 @@ def save_credentials(credentials: Credentials, name: str, *, settings: Settings 
     They are saved in a file that only the user can read, sealed with a key in the system keyring. On a system without
     a keyring the file is not sealed, and a warning names it.
 
+    Args:
+        credentials: a KeyPair, ClientSecret or ClientKey.
+        name: the name to load them by: `tk.Session("paper", "research")`.
+        settings: by default those of the project; its addresses are where the credentials may go.
+
+    Returns:
+        Where they are now.
+
     Raises:
         ConfigurationError: if the private key is kept elsewhere, no address of the environment is set, the name is
             malformed, the keyring is locked or broken, or the file cannot be written.
@@ -186,6 +194,10 @@ def destinations_to_save(environment: Environment, kind: CredentialKind, setting
 
 def remove_credentials(name: str, environment: Environment | str) -> None:
     """Remove a saved profile.
+
+    Args:
+        name: the name of the profile.
+        environment: the environment that it belongs to.
 
     Raises:
         ConfigurationError: if no such profile is saved, or it cannot be removed.

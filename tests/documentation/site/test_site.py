@@ -1,0 +1,199 @@
+"""The site as a reader gets it: no warning, no dead link, nothing from another host, readable on a phone."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urldefrag
+
+import pytest
+from browser.jupyterlab_driver import browser, chromium, need_browser
+from documented_blocks import ROOT
+
+PHONE = {"width": 390, "height": 844}
+DESK = {"width": 1280, "height": 900}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the site with the command of the documentation, warnings as errors."""
+    folder = tmp_path_factory.mktemp("site")
+    options = ["-W", "--keep-going", "-q", "-b", "html", "-d", folder / "doctrees"]
+    command = [sys.executable, "-m", "sphinx", *map(str, options), "notebooks", str(folder / "html")]
+    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    return folder / "html"
+
+
+class Page(HTMLParser):
+    """The anchors of a page, where its links lead, and what a browser loads to show it."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__()
+        self.anchors: set[str] = set()
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.feed(file.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        """Note what an element is or leads to."""
+        given = {name: value or "" for name, value in attributes}
+        self.anchors |= {given[name] for name in ("id", "name") if name in given}
+        if tag == "a" and "href" in given:
+            self.links.append(given["href"])
+        elif tag == "link" and given.get("rel") not in ("canonical", "author"):
+            self.loaded.append(given.get("href", ""))
+        elif "src" in given:
+            self.loaded.append(given["src"])
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[Path, Page]:
+    """Read every page of the site."""
+    return {file: Page(file) for file in site.rglob("*.html")}
+
+
+def test_every_page_is_built(site: Path) -> None:
+    """Each notebook and each Markdown file below the folder is a page."""
+    sources = [*(ROOT / "notebooks").glob("*.ipynb"), *(ROOT / "notebooks").rglob("*.md")]
+    names = {
+        path.relative_to(ROOT / "notebooks").with_suffix(".html")
+        for path in sources
+        if not any(part.startswith(".") for part in path.relative_to(ROOT / "notebooks").parts)
+    }
+    assert len(names) > 30
+    assert [name for name in sorted(names) if not (site / name).is_file()] == []
+
+
+def test_links_lead_to_pages_and_anchors(site: Path, pages: dict[Path, Page]) -> None:
+    """A link within the site leads to a file, and to an anchor that is there."""
+    dead = []
+    for file, page in pages.items():
+        for link in page.links:
+            path, anchor = urldefrag(link)
+            if re.match(r"\w+:", path):
+                continue
+            aim = (file.parent / unquote(path)).resolve() if path else file
+            if not aim.is_file() or (anchor and aim in pages and anchor not in pages[aim].anchors):
+                dead.append(f"{file.relative_to(site)}: {link}")
+    assert dead == []
+
+
+def test_nothing_is_loaded_from_elsewhere(site: Path, pages: dict[Path, Page]) -> None:
+    """Scripts, styles, fonts and pictures are files of the site."""
+    loaded = {
+        f"{file.relative_to(site)}: {url}"
+        for file, page in pages.items()
+        for url in page.loaded
+        if re.match(r"(\w+:)?//", url)
+    }
+    styles = site.rglob("*.css")
+    loaded |= {
+        f"{style.name}: {url}" for style in styles for url in re.findall(r"url\(.?(\w+:?//[^)]*)", style.read_text())
+    }
+    assert loaded == set()
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    """Serve the site on loopback."""
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    handler = functools.partial(Handler, directory=str(site))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def chrome() -> Iterator[Any]:
+    """Start the browser."""
+    need_browser()
+    with browser(chromium()) as running:
+        yield running
+
+
+def requested(tab: Any) -> list[str]:
+    """Return a list that fills with what the tab asks for."""
+    urls: list[str] = []
+    tab.on("request", lambda request: urls.append(request.url))
+    return urls
+
+
+@pytest.mark.parametrize("viewport", [PHONE, DESK], ids=["phone", "desk"])
+def test_no_page_scrolls_sideways(viewport: dict[str, int], site: Path, address: str, chrome: Any) -> None:
+    """Pages fit their width, have no script error, and ask nobody but their own host."""
+    tab = chrome.new_page(viewport=viewport)
+    urls, errors = requested(tab), []
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    wide = []
+    for file in sorted(site.rglob("*.html")):
+        name = file.relative_to(site).as_posix()
+        tab.goto(f"{address}/{name}")
+        width = tab.evaluate("document.documentElement.scrollWidth")
+        if width > viewport["width"]:
+            wide.append(f"{name}: {width}")
+    tab.close()
+    assert wide == []
+    assert errors == []
+    assert [url for url in urls if not url.startswith((address, "data:"))] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        ("599", "reference/errors"),
+        ("account number", "how-to/keep-values-out-of-a-recording"),
+        ("proxy", "how-to/behind-a-proxy"),
+        ("CassetteMiss", "reference/errors"),
+        ("toolkit scan", "reference/command-line"),
+    ],
+)
+def test_search_finds(words: str, page: str, address: str, chrome: Any) -> None:
+    """The search of the site finds the page that answers."""
+    tab = chrome.new_page(viewport=DESK)
+    tab.set_default_timeout(15_000)
+    tab.goto(f"{address}/search.html?q={words.replace(' ', '+')}")
+    tab.wait_for_selector("#search-results .search-summary:has-text('found')")
+    tab.wait_for_selector(f"#search-results li a[href*='{page}']")
+    tab.close()
+
+
+def test_light_and_dark(address: str, chrome: Any) -> None:
+    """The page follows the reader's system, in the text and in the cells of notebooks."""
+    brightness = {}
+    for scheme in ("light", "dark"):
+        tab = chrome.new_page(viewport=DESK, color_scheme=scheme)
+        tab.goto(f"{address}/01-tour.html")
+        backgrounds = [
+            tab.evaluate(f"getComputedStyle(document.querySelector('{selector}')).backgroundColor")
+            for selector in ("body", ".cell_input .highlight")
+        ]
+        brightness[scheme] = [sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in backgrounds]
+        tab.close()
+    assert all(value > 600 for value in brightness["light"])
+    assert all(value < 160 for value in brightness["dark"])
+
+
+def test_wide_tables_scroll_in_their_box(address: str, chrome: Any) -> None:
+    """On a phone the box around a wide table scrolls."""
+    tab = chrome.new_page(viewport=PHONE)
+    tab.goto(f"{address}/04-tables-and-charts.html")
+    inner, outer = tab.evaluate(
+        "(() => { const box = [...document.querySelectorAll('.cell_output .output')]"
+        ".find(each => each.scrollWidth > each.clientWidth); return [box.scrollWidth, box.clientWidth] })()"
+    )
+    assert inner > outer
+    tab.close()
