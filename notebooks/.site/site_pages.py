@@ -52,6 +52,13 @@ def _stands_in(node, anchor):
 def setup(app):
     """Let Sphinx read every page through `site_text`, and link inline code to its section of the reference."""
     from docutils import nodes
+    from sphinx.search.en import SearchEnglish
+
+    class Search(SearchEnglish):
+        """The search in English, which finds the numbers of statuses as well: 401, 429, 599."""
+
+        def word_filter(self, word):
+            return len(word) == 3 if word.isdigit() else super().word_filter(word)
 
     def read(_app, page, source):
         source[0] = site_text(page, source[0])
@@ -66,5 +73,6 @@ def setup(app):
                 uri = f"{_app.builder.get_relative_uri(page, aim)}#{heading}"
                 code.replace_self(nodes.reference("", "", code.deepcopy(), internal=True, refuri=uri))
 
+    app.add_search_language(Search)
     app.connect("source-read", read)
     app.connect("doctree-resolved", link)
