@@ -5,6 +5,7 @@ Whole runs are in new interpreters, and the fastest of several is shown. Targets
 - 5,000 distinct requests, opening included, take under 2 s, and no more memory than in vcrpy.
 - A request whose recording is parsed, by the toolkit or by vcrpy, takes at most 1.4 times as long as with
   `httpx.MockTransport`, the same at 100 and at 10,000 interactions (growth under 1.2).
+- A client of the other HTTP library, httpx2 beside httpx, gets its own types in at most twice its MockTransport's time.
 - A cassette that vcrpy wrote opens no slower than in vcrpy, and replays as fast as one of the toolkit.
 
 vcrpy compares each request with all recordings, which takes minutes for 5,000. It is measured at 500 and 1,000, and the
@@ -14,7 +15,7 @@ of vcrpy.
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import json
 import sys
 import tempfile
@@ -44,6 +45,7 @@ from tests.benchmarks.measuring import (
     time_in_turn,
 )
 from tests.benchmarks.peers import version
+from toolkit.transport import family
 
 COUNT, ROUNDS = (200, 1) if IS_QUICK else (5_000, 3)
 VCRPY_COUNTS = (20, 40) if IS_QUICK else (500, 1_000)
@@ -174,11 +176,16 @@ def replay(way: str, path: Path, count: int) -> Figures:
 def compare_with_mock_transport() -> None:
     """Measure requests whose recordings are parsed, beside `httpx.MockTransport` with the same responses."""
     table = Table("one request, parsed", "interactions", "MockTransport", "toolkit", "ratio", "growth")
-    for label, kind in (("any client", "client"), ("a session's client", "session"), ("vcrpy's cassette", "vcrpy")):
+    kinds = {"any client": "client", "a session's client": "session", "vcrpy's cassette": "vcrpy"}
+    other = other_family()
+    if other is not None:
+        kinds[f"a client of {other.__name__}"] = "other"
+    for label, kind in kinds.items():
         ratios: list[float] = []
         for count in PARSED_COUNTS:
             client = replaying_client(count, kind)
-            mock = httpx.Client(transport=mock_transport(count), base_url=str(client.base_url))
+            library = other if kind == "other" else family.httpx
+            mock = library.Client(transport=mock_transport(library, count), base_url=str(client.base_url))
             request_all(client.get, count)
             paths = [path_of(number) for number in range(0, count, max(1, count // 100))]
             ways = {
@@ -192,8 +199,14 @@ def compare_with_mock_transport() -> None:
             table.print_row(label, f"{count:,}", *times, f"{ratios[-1]:.2f}", *growth)
 
 
-def replaying_client(count: int, kind: str) -> httpx.Client:
-    """Return a client that replays a new cassette: one of any client, of a session, or of vcrpy."""
+def other_family() -> Any | None:
+    """Return the HTTP library that the process did not choose, or None if it is not installed."""
+    name = next(name for name in family.FAMILIES if name != family.httpx.__name__)
+    return importlib.import_module(name) if importlib.util.find_spec(name) else None
+
+
+def replaying_client(count: int, kind: str) -> Any:
+    """Return a client that replays a new cassette: of any client, a session, vcrpy, or the other HTTP library."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "parsed.yaml"
         if kind == "vcrpy":
@@ -202,21 +215,22 @@ def replaying_client(count: int, kind: str) -> httpx.Client:
             write_cassette(path, count, is_session=kind == "session")
         if kind == "session":
             return tk.Session("broker-sandbox", cassette=path, mode="none", settings=tk.Settings({})).broker
-        return httpx.Client(transport=tk.Cassette(path, "none").transport(), base_url=CLIENT_ADDRESS)
+        library: Any = other_family() if kind == "other" else family.httpx
+        return library.Client(transport=tk.Cassette(path, "none").transport(), base_url=CLIENT_ADDRESS)
 
 
-def mock_transport(count: int) -> httpx.MockTransport:
-    """Return a transport of httpx with the same responses as the cassettes."""
+def mock_transport(library: Any, count: int) -> Any:
+    """Return a transport of httpx or httpx2 with the same responses as the cassettes."""
     bodies = {path_of(number): body_of(number) for number in range(count)}
     headers = {
         path: [(name.encode(), value.encode()) for name, value in headers_of(body)] for path, body in bodies.items()
     }
 
-    def respond(request: httpx.Request) -> httpx.Response:
+    def respond(request: Any) -> Any:
         path = request.url.raw_path.decode("ascii")
-        return httpx.Response(200, headers=headers[path], stream=httpx.ByteStream(bodies[path]))
+        return library.Response(200, headers=headers[path], stream=library.ByteStream(bodies[path]))
 
-    return httpx.MockTransport(respond)
+    return library.MockTransport(respond)
 
 
 if __name__ == "__main__":

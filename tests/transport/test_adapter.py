@@ -19,6 +19,7 @@ import toolkit as tk
 from toolkit.cassettes.format.interactions import FAILURES
 from toolkit.core.clock import ManualClock
 from toolkit.core.errors import CassetteMiss, SecretLeak, Unreachable
+from toolkit.transport import adapter
 from toolkit.transport.adapter import as_own_transport, in_family
 from toolkit.transport.family import FAMILIES, httpx, of_either, other_family
 
@@ -156,6 +157,13 @@ def test_there_and_back(method, target, headers, body, is_whole):
         assert parts(there) == parts(again) == parts(make())
         assert isinstance(again.stream, httpx.ByteStream) is is_whole  # such a request can be sent again
         assert in_family(httpx, again) is again
+
+
+def test_a_url_whose_parts_are_kept_otherwise(monkeypatch):
+    """A library that keeps the parts of a URL in another way gets its text."""
+    monkeypatch.setattr(adapter, "_url_parts", lambda _family: None)
+    converted = in_family(THEIRS, httpx.Request("GET", "https://h.example/a%20b?c=%2Fd"))
+    assert converted.url == THEIRS.URL("https://h.example/a%20b?c=%2Fd")
 
 
 @BOTH_WAYS
