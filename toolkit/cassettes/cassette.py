@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 class Cassette:
     """Recorded interactions in a file of vcrpy's format.
 
-    Works with any httpx client through `transport()`. A session does that by itself.
+    Works with any client of httpx or httpx2 through `transport()`. A session does that by itself.
 
     Args:
         path: a name (a `.yaml` file in the project's cassettes folder) or a path.
@@ -273,10 +273,13 @@ class Cassette:
         self._recorder.append(interaction)
 
     def transport(self, inner: httpx.BaseTransport | httpx.AsyncBaseTransport | None = None) -> CassetteTransport:
-        """Return a transport for an httpx.Client or httpx.AsyncClient that replays from and records to this cassette.
+        """Return a transport for a Client or AsyncClient that replays from and records to this cassette.
+
+        The client may be of httpx or of httpx2; responses and errors are of its own types.
 
         Args:
-            inner: the transport for requests that are not replayed; by default httpx's own.
+            inner: the transport for requests that are not replayed, of either library; by default that of the library
+                that TOOLKIT_HTTPX chooses, direct or through the proxy of the environment.
         """
         from toolkit.cassettes.through import CassetteTransport
 

@@ -3,6 +3,8 @@
 - `flow` has two drivers, with and without `await`, and the effects they perform: send a request, read a body, pause,
   wait for another caller. The calls themselves are generators that are written once: `cassettes.through` and
   `session.sending`.
+- `family` is the HTTP library of the process, httpx or httpx2, by the variable TOOLKIT_HTTPX; `adapter` converts the
+  requests, answers and errors of one to those of the other, so that clients and transports of either work.
 - `network` sends requests: httpx transports, direct or through a proxy, chosen for each host;
   it also puts connection errors into words.
 - `certificates` says whose TLS certificates are trusted, and what to do about one that is refused.
