@@ -28,6 +28,12 @@ def test_values_come_back(form, value):
     assert READERS[form](assignment(form, "TOOLKIT_X", value)) == {"TOOLKIT_X": value}
 
 
+@pytest.mark.parametrize("form", [Form.ENV, Form.TOML])
+def test_one_line(form):
+    """A key is one line, since many readers of `.env` files take a line at a time."""
+    assert "\n" not in assignment(form, "TOOLKIT_X", PEM)
+
+
 @given(VALUES)
 @example("100% & more")
 @example("it's | < >")

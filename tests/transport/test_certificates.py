@@ -119,12 +119,11 @@ def test_file_in_home(authority, monkeypatch):
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize("is_secure", [False, True], ids=["http-proxy", "https-proxy"])
-def test_proxied(authority, monkeypatch, is_async, is_secure):
+def test_proxied(authority, is_async, is_secure):
     """Through a proxy, the service's certificate is checked in the same way, and so is that of an https:// proxy."""
-    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
     own = authority.certify("127.0.0.1") if is_secure else None
     with tls_server(authority.certify("broker.example.com")) as (port, heads), tunnel(port, own) as (proxy, hosts):
-        assert get(URL, is_async=is_async, verify="system", proxy=proxy) == 200
+        assert get(URL, is_async=is_async, verify=authority.file, proxy=proxy) == 200
         other = Authority(authority.folder, "Other")
         error = refused(URL, is_async=is_async, verify=str(other.file), proxy=proxy)
     assert "certificate" in refusal(error).what
