@@ -1,5 +1,6 @@
 """The reference as Markdown, written from the code: public names from their docstrings, commands from their help."""
 
+import builtins
 import enum
 import importlib
 import inspect
@@ -51,6 +52,13 @@ RETURNED = {
 }
 # Arguments for tests of the toolkit and for its own rooms.
 INTERNAL = frozenset({"scrubber", "environ", "clock", "self", "cls"})
+# Types that a reader knows or finds in the reference.
+_KNOWN_TYPES = {
+    *vars(builtins),
+    *tk.__all__,
+    *"AsyncBaseTransport AsyncClient BaseTransport Callable Client DataFrame Iterable Mapping Path Sequence".split(),
+    *"Timeout URL httpx pd".split(),
+}
 _WIDTH = 84
 _GENERATED = re.compile(r"<!-- (api|commands|json):? ?([^>]*?) ?-->\n.*?<!-- end -->", re.DOTALL)
 
@@ -168,14 +176,16 @@ def _parameters(value):
 def _types(value):
     """Return what each parameter may be, as the code says it, and its default."""
     return {
-        parameter.name: "" if parameter.annotation is parameter.empty else f"`{_plain(parameter.annotation)}`"
+        parameter.name: f"`{_plain(parameter.annotation)}`" if _plain(parameter.annotation) else ""
         for parameter in _parameters(value)
+        if parameter.annotation is not parameter.empty
     }
 
 
 def _plain(annotation):
+    """Return a type as a reader may write it; nothing for the names of types that only the code has."""
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
-    return text.replace(" | None", " or None").replace("None or ", "") if text.count("|") < 2 else text
+    return text if set(re.findall(r"\w+", text)) <= _KNOWN_TYPES else ""
 
 
 def _signature(name, value):
