@@ -63,3 +63,46 @@ def private_key(notebook, name):
 def pem_of(key, encryption=None):
     """Return a private key as text."""
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption or NoEncryption()).decode()
+
+
+class TwoPanels:
+    """Two panels of a notebook, used by turns; the first is called "a" and the second "b"."""
+
+    def __init__(self, notebook):
+        self._panels = dict(zip("ab", notebook.page.locator(".toolkit-panel").all(), strict=True))
+
+    def connect(self, name, environment, offered, credentials, texts, options):
+        """Choose, type what is to be typed, and connect; labels of choices are given by how they start.
+
+        `offered` is in a label that only the credentials of this environment have.
+        """
+        panel = self._panels[name]
+        self._choose(panel, "Environment", f"{environment} · ")
+        self._choose(panel, "Credentials", credentials, offered)
+        for label, text in texts.items():
+            panel.get_by_label(label, exact=True).fill(text)
+        if options and panel.locator("details:not([open])").count():
+            panel.get_by_text("More options").click()
+        for label, text in options.items():
+            field = panel.get_by_label(label, exact=True)
+            if field.evaluate("(field) => field.tagName") == "INPUT":
+                field.fill(text)
+            elif text:
+                field.select_option(label=text)
+        panel.get_by_role("button", name="Connect", exact=True).click()
+        self.status(name, CONNECTED)
+
+    def status(self, name, words):
+        self._panels[name].get_by_role("status").get_by_text(words).wait_for()
+
+    def fields(self):
+        """Return how many fields to type into each panel shows."""
+        return {name: panel.get_by_role("textbox").count() for name, panel in self._panels.items()}
+
+    @staticmethod
+    def _choose(panel, control, start, offered=""):
+        """Choose the option whose label starts with these words, once these words are offered as well."""
+        options = panel.get_by_label(control, exact=True).locator("option")
+        options.filter(has_text=offered or start).first.wait_for(state="attached")
+        label = options.filter(has_text=start).first.inner_text()
+        panel.get_by_label(control, exact=True).select_option(label=label.replace("\xa0", " "))

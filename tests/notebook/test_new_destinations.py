@@ -77,10 +77,10 @@ def test_new_destination(open_panel, project_of):
     assert TRUST in user.words("connect")
     assert user.panel.connected_session is None
     box = user.controls._credentials.trust
-    assert box in user.controls.slots["fields"].children
+    assert box in user.controls.slots["credentials"].children
     box.value = True
     assert fields(user) == ["key_id", "secret_key"]
-    assert box not in user.controls.slots["fields"].children
+    assert box not in user.controls.slots["credentials"].children
     again = open_panel("paper", settings=project_of("evil.example"))
     assert fields(again) == ["key_id", "secret_key"]
 

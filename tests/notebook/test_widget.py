@@ -150,7 +150,7 @@ def test_a_missing_address_is_said_before_anything_is_typed(open_panel, tmp_path
         assert ((name in words), bool(user.controls.fields)) == (is_needed, not is_needed)
         assert user.controls._button.disabled is is_needed
         if is_needed:
-            assert f"toolkit.toml of the folder {tmp_path.name}, or TOOLKIT_{name.upper()}_URL" in words
+            assert f"toolkit.toml (folder “{tmp_path.name}”), or the variable TOOLKIT_{name.upper()}_URL" in words
             assert str(tmp_path) not in words
             with pytest.raises(ConfigurationError, match=f"the address {name} is not set"):
                 user.panel.connect()
@@ -755,7 +755,7 @@ def test_visitors_are_told_what_went_wrong_without_paths(open_panel, tour, setti
     missing = open_panel("broker-sandbox", cassette="tour")
     missing.choose("mode", "replay")
     missing.press()
-    assert "This page is not set up for that." in missing.words("cassette")
+    assert "Tell the owner of this page." in missing.words("cassette")
     unset = open_panel("paper", settings=Settings(project=tmp_path, file=tmp_path / "toolkit.toml"))
     assert "Tell the owner of this page." in unset.words("environment")
     monkeypatch.setenv("TOOLKIT_OFFLINE", "1")

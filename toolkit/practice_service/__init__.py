@@ -57,8 +57,9 @@ def practice(
     At the same instant every run of the service gives the same answers.
 
     `service.stats` counts: `token_requests`, `calls`, `refused`, `rate_limited` and `faulted`, calls by path in
-    `by_endpoint`, and responses by path and status in `by_status`. `service.faults.inject("interfaces", 503,
-    retry_after=2)` lets the next call fail, `service.revoke_tokens()` withdraws all tokens.
+    `by_endpoint` and by who made them in `by_credentials`, and responses by path and status in `by_status`.
+    `service.faults.inject("interfaces", 503, retry_after=2)` lets the next call fail, `service.revoke_tokens()`
+    withdraws all tokens.
 
     Args:
         accounts: number of accounts of each broker partner, from 0 to 100,000.

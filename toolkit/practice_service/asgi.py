@@ -128,14 +128,17 @@ class PracticeApp:
             raise not_allowed(["POST"])
         body = await read_body(request, _LARGEST_FORM)
         query = request.scope["query_string"].decode("latin-1")
-        fields = self._token_endpoint.respond(environment, address, request.headers, query, body)
+        fields, caller = self._token_endpoint.respond(environment, address, request.headers, query, body)
+        self._world.stats.count_caller(caller)
         return JSONResponse(fields, headers=_NO_STORE)
 
     async def _call(self, request: Request, name: str) -> Response:
         if name in _AUTH_ENVIRONMENTS:
             raise RequestRefusedError(404, "not_found", f"This address only has POST {TOKEN_PATH}.")
         # Authentication comes first: strangers do not learn which paths exist.
-        holder = self._authenticator.holder(request.headers, name)
+        caller = self._authenticator.caller(request.headers, name)
+        self._world.stats.count_caller(caller)
+        holder = caller.holder
         seconds = self._rate_limit.seconds_to_wait(holder.name)
         if seconds:
             self._world.stats.count_rate_limited()

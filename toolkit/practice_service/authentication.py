@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 from toolkit.core.document import CredentialKind, Environment, header_names
 from toolkit.core.secret import Secret
+from toolkit.practice_service.holders import Caller
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from starlette.datastructures import Headers
 
-    from toolkit.practice_service.holders import Holder, Holders, Tokens
+    from toolkit.practice_service.holders import Holders, Tokens
 
 
 class RequestRefusedError(Exception):
@@ -49,8 +50,8 @@ class Authenticator:
         self._holders = holders
         self._tokens = tokens
 
-    def holder(self, headers: Headers, address_name: str) -> Holder:
-        """Return the account holder that calls this address.
+    def caller(self, headers: Headers, address_name: str) -> Caller:
+        """Return who calls this address.
 
         Raises:
             RequestRefusedError: with 401 if the credentials are missing, incomplete, sent in two ways, or not
@@ -63,33 +64,37 @@ class Authenticator:
         if authorization and (key_ids or secret_keys):
             raise _unauthorized(address_name, "This call carries credentials in two ways; send them in only one way.")
         if authorization:
-            holder, bearer = self._by_authorization(authorization, address_name)
+            caller, bearer = self._by_authorization(authorization, address_name)
         elif len(key_ids) == len(secret_keys) == 1:
-            holder, bearer = self._holders.with_key_pair(Secret(key_ids[0]), Secret(secret_keys[0])), False
+            caller, bearer = self._with_key_pair(key_ids[0], secret_keys[0], "headers"), False
         else:
             raise _unauthorized(address_name, "A key pair is one key ID header and one secret key header.")
-        if holder is None or not holder.may_call(address_name):
+        if caller is None or not caller.holder.may_call(address_name):
             raise _unauthorized(address_name, f"These credentials are not accepted at {address_name}.", bearer=bearer)
-        return holder
+        return caller
 
-    def _by_authorization(self, values: list[str], address_name: str) -> tuple[Holder | None, bool]:
-        """Return the holder or None, and True if there was a bearer token."""
+    def _by_authorization(self, values: list[str], address_name: str) -> tuple[Caller | None, bool]:
+        """Return the caller or None, and True if there was a bearer token."""
         scheme, _, credentials = values[0].partition(" ")
         credentials = credentials.strip(" ")
         if len(values) == 1 and scheme.lower() == "bearer" and credentials:
-            return self._tokens.holder_of(Secret(credentials)), True
+            return self._tokens.caller_with(Secret(credentials)), True
         if len(values) == 1 and scheme.lower() == "basic":
             return self._by_basic(credentials), False
         raise _unauthorized(address_name, "This kind of Authorization header is not understood here.")
 
-    def _by_basic(self, credentials: str) -> Holder | None:
-        """Return the holder: the key ID is the user name, the secret key the password (RFC 7617 section 2)."""
+    def _by_basic(self, credentials: str) -> Caller | None:
+        """Return the caller: the key ID is the user name, the secret key the password (RFC 7617 section 2)."""
         try:
             text = base64.b64decode(credentials, validate=True).decode("utf-8")
         except (binascii.Error, ValueError):
             return None
         key_id, colon, secret_key = text.partition(":")
-        return self._holders.with_key_pair(Secret(key_id), Secret(secret_key)) if colon else None
+        return self._with_key_pair(key_id, secret_key, "basic") if colon else None
+
+    def _with_key_pair(self, key_id: str, secret_key: str, sent: str) -> Caller | None:
+        holder = self._holders.with_key_pair(Secret(key_id), Secret(secret_key))
+        return Caller(holder.name, sent, holder) if holder else None
 
 
 def _unauthorized(address_name: str, message: str, *, bearer: bool = False) -> RequestRefusedError:

@@ -15,7 +15,7 @@ import threading
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair
 from toolkit.core.document import TOKEN_TYPE, Environment
@@ -51,6 +51,20 @@ class Holder:
         return address_name in self.environment.rules.addresses.values()
 
 
+class Caller(NamedTuple):
+    """Who made a request.
+
+    Attributes:
+        name: the name of the credentials.
+        sent: what they sent: "headers", "basic", "secret", "assertion" or "token".
+        holder: the account or correspondent that they belong to.
+    """
+
+    name: str
+    sent: str
+    holder: Holder
+
+
 @dataclass(frozen=True, slots=True)
 class Client:
     """A registered client of a correspondent, as the service knows it.
@@ -58,6 +72,7 @@ class Client:
     Attributes:
         client_id: the client ID, which is not a secret.
         holder: the correspondent.
+        name: the name of the credentials.
         secret: the client secret, or None for a client with a key.
         public_key: the public key, or None for a client with a secret.
         algorithm: the JWS algorithm of its assertions; empty without a key.
@@ -66,6 +81,7 @@ class Client:
 
     client_id: str
     holder: Holder
+    name: str
     secret: Secret | None = None
     public_key: Any = None
     algorithm: str = ""
@@ -136,7 +152,7 @@ class Holders:
     def _client_secret(self, holder: Holder, name: str) -> ClientSecret:
         secret = Secret(_random_text(_SECRET_LENGTH))
         credentials = ClientSecret(_client_id(name), secret, environment=holder.environment, name=name)
-        self._add(Client(credentials.client_id, holder, secret=secret))
+        self._add(Client(credentials.client_id, holder, name, secret=secret))
         return credentials
 
     def _client_key(self, holder: Holder, name: str) -> ClientKey:
@@ -146,6 +162,7 @@ class Holders:
             Client(
                 credentials.client_id,
                 holder,
+                name,
                 public_key=key.public_key(),
                 algorithm=credentials.algorithm,
                 key_id=credentials.key_id,
@@ -159,9 +176,10 @@ class Holders:
 
 @dataclass(frozen=True, slots=True)
 class IssuedToken:
-    """A token's owner and expiry."""
+    """A token's owner, the name of the credentials that it was issued to, and its expiry."""
 
     holder: Holder
+    name: str
     expires_at: datetime
 
 
@@ -179,26 +197,27 @@ class Tokens:
         self._lock = threading.Lock()
         self._issued: dict[bytes, IssuedToken] = {}
 
-    def issue(self, holder: Holder) -> dict[str, Any]:
-        """Issue a token and return the token response of section 2.
+    def issue(self, holder: Holder, name: str = "") -> dict[str, Any]:
+        """Issue a token to the credentials of this name, and return the token response of section 2.
 
         `expires_in` is a whole number of seconds and, as in the document, slightly under the validity.
         """
         token, now = secrets.token_urlsafe(_TOKEN_BYTES), self._clock.now()
-        issued = IssuedToken(holder, now + timedelta(seconds=self._validity))
+        issued = IssuedToken(holder, name, now + timedelta(seconds=self._validity))
         with self._lock:
             self._issued = {digest: other for digest, other in self._issued.items() if other.expires_at > now}
             self._issued[_digest(token)] = issued
         return {"access_token": token, "expires_in": math.ceil(self._validity) - 1, "token_type": TOKEN_TYPE}
 
-    def holder_of(self, token: Secret) -> Holder | None:
-        """Return the owner of a token, or None if it was never issued, was revoked or has expired.
+    def caller_with(self, token: Secret) -> Caller | None:
+        """Return who calls with a token, or None if it was never issued, was revoked or has expired.
 
         The token is looked up by its digest, so that the duration does not reveal anything about it.
         """
         with self._lock:
             issued = self._issued.get(_digest(token.reveal()))
-        return issued.holder if issued and self._clock.now() < issued.expires_at else None
+        is_valid = issued is not None and self._clock.now() < issued.expires_at
+        return Caller(issued.name, "token", issued.holder) if issued and is_valid else None
 
     def revoke_all(self) -> None:
         """Revoke all tokens."""

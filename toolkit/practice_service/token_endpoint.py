@@ -15,6 +15,7 @@ from toolkit.auth.assertion import ASSERTION_TYPE
 from toolkit.core.document import GRANT_TYPE, TOKEN_PATH, Environment, header_names
 from toolkit.core.secret import Secret
 from toolkit.practice_service.authentication import RequestRefusedError
+from toolkit.practice_service.holders import Caller
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -45,8 +46,8 @@ class TokenEndpoint:
 
     def respond(
         self, environment: Environment, address: str, headers: Headers, query: str, body: bytes
-    ) -> dict[str, Any]:
-        """Return the token response to a request.
+    ) -> tuple[dict[str, Any], Caller]:
+        """Return the token response to a request, and who made it.
 
         Args:
             environment: the broker environment of this endpoint.
@@ -64,7 +65,8 @@ class TokenEndpoint:
             raise _invalid_request("grant_type is missing.")
         if grant_type != GRANT_TYPE:
             raise RequestRefusedError(400, "unsupported_grant_type", f"The grant type must be {GRANT_TYPE}.")
-        return self._tokens.issue(client.holder)
+        sent = "assertion" if "client_assertion" in fields else "secret"
+        return self._tokens.issue(client.holder, client.name), Caller(client.name, sent, client.holder)
 
     def _client(self, fields: dict[str, str], environment: Environment, address: str) -> Client:
         if "client_assertion" in fields:

@@ -14,6 +14,7 @@ from toolkit.practice_service.holders import Holders, Tokens
 
 if TYPE_CHECKING:
     from toolkit.core.clock import Clock
+    from toolkit.practice_service.holders import Caller
 
 
 _MOST_ACCOUNTS: Final = 100_000
@@ -39,6 +40,8 @@ class Stats:
         by_endpoint: requests by address and endpoint, such as `broker GET /v1/accounts`. The identifiers of accounts
             stand as `{account_id}`. Requests to unknown endpoints count as `broker other`, because a path may hold
             anything.
+        by_credentials: requests that were let in, by the name of the credentials and what they sent:
+            `paper · headers`, `paper · basic`, `sandbox-key · assertion`, `sandbox-key · token`.
         by_status: responses by address and endpoint, and by status: `by_status["broker GET /v1/accounts"][200]`.
             A connection that a fault closed has no response.
     """
@@ -59,6 +62,11 @@ class Stats:
             return dict(sorted(self._requests.items()))
 
     @property
+    def by_credentials(self) -> dict[str, int]:
+        with self._lock:
+            return dict(sorted(self._callers.items()))
+
+    @property
     def by_status(self) -> dict[str, dict[int, int]]:
         counts: dict[str, dict[int, int]] = {}
         with self._lock:
@@ -71,6 +79,7 @@ class Stats:
         with self._lock:
             self.token_requests = self.calls = self.refused = self.faulted = self.rate_limited = 0
             self._requests: Counter[str] = Counter()
+            self._callers: Counter[str] = Counter()
             self._responses: Counter[tuple[str, int]] = Counter()
 
     def count_request(self, endpoint: str, *, token_request: bool) -> None:
@@ -78,6 +87,10 @@ class Stats:
             self.token_requests += token_request
             self.calls += not token_request
             self._requests[endpoint] += 1
+
+    def count_caller(self, caller: Caller) -> None:
+        with self._lock:
+            self._callers[f"{caller.name} · {caller.sent}"] += 1
 
     def count_response(self, endpoint: str, status: int) -> None:
         with self._lock:

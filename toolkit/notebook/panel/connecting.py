@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 NOT_CONNECTED: Final = "Not connected."
 _PRACTICE_ENDED: Final = "Not connected. The practice service has ended, and its credentials with it."
 _SESSION_ENDED: Final = "The practice service has ended: this session can send nothing more."
+_NOT_THERE: Final = "The cassette of this notebook does not exist yet. Tell the owner of this page."
 _EDITED: Final = "The choices above are not connected yet: press Connect. The session below is the earlier session."
 
 
@@ -106,6 +107,8 @@ class Connecting:
         """Replace the session with a new one; if that fails, say why on the panel."""
         mode = self.controls.mode
         self.disconnect()
+        if mode is Mode.REPLAY and self._is_missing():
+            return
         self._say("Opening the recording …" if mode is Mode.REPLAY else "Connecting …", "busy")
         self.controls.set_busy(is_busy=True)
         try:
@@ -126,6 +129,15 @@ class Connecting:
             self._changed()
         finally:
             self.controls.set_busy(is_busy=False)
+
+    def _is_missing(self) -> bool:
+        """Return True, and say so, if the cassette to replay does not exist."""
+        cassette = self.controls.cassette
+        problem = problems.missing_cassette(cassette, self._settings) if cassette is not None else None
+        if problem is not None:
+            # Visitors must not learn which cassettes there are.
+            self._fail(PanelProblem("cassette", _NOT_THERE) if self._for_visitors else problem)
+        return problem is not None
 
     def follow_practice(self) -> None:
         """Offer the credentials of the practice services that run now, and say if one has ended."""

@@ -99,7 +99,6 @@ class Controls:
             "mode": Slot(self._mode, layout=self.layout),
             "cassette": self._cassette.slot,
             "credentials": self._credentials.slot,
-            "fields": self._credentials.fields_slot,
             "connect": Slot(self._button, layout=self.layout),
         }
         self._edited: Callable[[], None] = lambda: None  # until the form is complete
@@ -252,7 +251,6 @@ class Controls:
         self._cassette.arrange(self.mode)
         if self.mode is Mode.REPLAY:
             self.slots["credentials"].show()
-            self.slots["fields"].show()
         else:
             self._credentials.arrange(self.environment, credentials)
         self.set_busy(is_busy=self._is_busy)

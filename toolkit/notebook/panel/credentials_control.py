@@ -21,7 +21,7 @@ from toolkit.notebook.panel.fields import FIELDS, PASSPHRASE, Field
 from toolkit.notebook.panel.problems import PanelProblem
 from toolkit.notebook.panel.secret_input import SecretInput
 from toolkit.notebook.panel.sending import TypedDestinations, missing_addresses, settings_for
-from toolkit.notebook.panel.slots import DropdownControl, Slot
+from toolkit.notebook.panel.slots import DropdownControl
 
 if TYPE_CHECKING:
     from toolkit.auth.profiles.fields import Profile
@@ -40,7 +40,6 @@ class CredentialsControl(DropdownControl):
         more: the look of a `DropdownControl`, and what it calls.
 
     Attributes:
-        fields_slot: the place of the fields.
         typed_go_to: where typed texts would be sent.
         settings: the settings to connect with.
         missing: the addresses that are not set, and without which the chosen credentials cannot connect.
@@ -66,7 +65,6 @@ class CredentialsControl(DropdownControl):
         self._answered = answered
         self._is_passphrase_needed = False
         self._profiles_problem: PanelProblem | None = None
-        self.fields_slot = Slot(layout=self._look["layout"])
         self.typed_go_to = TypedDestinations(settings, for_visitors=for_visitors)
         self.settings = settings
         self.missing: list[str] = []
@@ -94,14 +92,13 @@ class CredentialsControl(DropdownControl):
         self.settings = self._settings_for(environment)
         self.missing = missing_addresses(environment, self.settings)
         self.typed_go_to.look(environment, self.value)
-        self.slot.show(self.dropdown)
         if self.fields:
             self.inputs.show(self.fields)
-            self.fields_slot.show(self.inputs)
+            self.slot.show(self.dropdown, below=(self.inputs,))
         elif self.typed_go_to.untrusted and not self.missing:
-            self.fields_slot.show(self.trust)
+            self.slot.show(self.dropdown, below=(self.trust,))
         else:
-            self.fields_slot.show()
+            self.slot.show(self.dropdown)
 
     def _settings_for(self, environment: Environment) -> Settings:
         """Return the panel's settings, or for practice credentials those of their service.
@@ -152,10 +149,6 @@ class CredentialsControl(DropdownControl):
         self._is_passphrase_needed = False
         if "inputs" in vars(self):
             self.inputs.forget()
-
-    def close(self) -> None:
-        super().close()
-        self.fields_slot.close()
 
     def standing_html(self, environment: Environment) -> str:
         """Return the words that stand here whether or not connecting failed."""

@@ -168,7 +168,7 @@ def note_html(*lines: str) -> str:
 
 def problem_html(problem: PanelProblem) -> str:
     """Return a problem and its next step; a screen reader announces them when they appear."""
-    lines = "".join(f"<div>{as_html(line)}</div>" for line in (problem.what, problem.next_step) if line)
+    lines = "".join(f"<div>{as_html(line)}</div>" for line in (problem.what, *problem.next_step.splitlines()) if line)
     return f'<div class="toolkit-problem" role="alert">{lines}</div>'
 
 
@@ -182,7 +182,7 @@ def destinations_html(destinations: Sequence[Destination], *, with_places: bool 
         + "</div>"
         for destination in destinations
     ]
-    return f"<div>What you type is sent only to:{''.join(lines)}</div>"
+    return f'<div class="toolkit-sent">What you type is sent only to:{"".join(lines)}</div>'
 
 
 def _badges_html(facts: Facts) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
 
+_SCOPE_PART: Final = re.compile(r"[!#-\[\]-~]+")  # RFC 6749 appendix A.4
 HOW_TO_GIVE_A_KEY: Final = "Choose its file, or paste it: PEM or JWK."
 
 
@@ -92,8 +94,7 @@ def make_credentials(
     if kind is CredentialKind.KEY_PAIR:
         scheme = cast("Scheme", options.get("scheme") or "headers")
         return KeyPair(_stripped(first), _stripped(second), environment=environment, name=name, scheme=scheme)
-    scope = " ".join(options.get("scope", "").split())  # RFC 6749 section 3.3
-    form_fields = {"scope": scope} if scope else None
+    form_fields = _scope_field(options.get("scope", ""))
     if kind is CredentialKind.CLIENT_SECRET:
         return ClientSecret(
             _stripped(first), _stripped(second), environment=environment, name=name, form_fields=form_fields
@@ -113,6 +114,18 @@ def make_credentials(
         audience=options.get("audience") or "token-endpoint",
         form_fields=form_fields,
     )
+
+
+def _scope_field(typed: str) -> dict[str, str] | None:
+    """Return the form field of a scope, whose parts are one space apart (RFC 6749 section 3.3); None without one."""
+    parts = typed.split()
+    if not all(map(_SCOPE_PART.fullmatch, parts)):
+        raise ConfigurationError(
+            "The scope has a character that no scope can have.",
+            "Type its parts as the service names them.",
+            about="scope",
+        )
+    return {"scope": " ".join(parts)} if parts else None
 
 
 def _stripped(text: Secret | Path) -> str:

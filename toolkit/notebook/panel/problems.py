@@ -23,7 +23,6 @@ from toolkit.core.errors import (
     UnsafeAddress,
 )
 from toolkit.core.escaping import excerpt
-from toolkit.local.folders import SETTINGS_FILE
 from toolkit.local.settings import Settings, is_offline, variable_name
 from toolkit.notebook.panel.choices import Mode
 from toolkit.notebook.panel.fields import HOW_TO_GIVE_A_KEY, PASSPHRASE, Field
@@ -100,10 +99,11 @@ def no_address(
         return PanelProblem("environment", what, "Set it in the settings that the cell gives to tk.panel().")
     variables = " and ".join(variable_name(name) for name in missing)
     # Not the whole path: what the panel shows is saved with the notebook.
-    place = f"{settings.file.name or SETTINGS_FILE} of the folder {excerpt(settings.file.absolute().parent.name)}"
-    next_step = f"Set {names} under [addresses] in {place}, or {variables}; then run this cell again."
+    place = f"{settings.file.name} (folder “{excerpt(settings.file.absolute().parent.name)}”)"
+    variable = "variable" if len(missing) == 1 else "variables"
+    next_step = f"Set {names} under [addresses] in {place}, or the {variable} {variables}; then run this cell again."
     if not settings.addresses:
-        next_step += " To try it without a service, run service = tk.practice().start() in a cell."
+        next_step += "\nTo try it without a service, run service = tk.practice().start() in a cell."
     return PanelProblem("environment", what, next_step)
 
 
@@ -139,6 +139,18 @@ def wrong_name(name: str, settings: Settings) -> PanelProblem | None:
     return None
 
 
+def missing_cassette(named: str | Path, settings: Settings) -> PanelProblem | None:
+    """Return a problem if the cassette to replay does not exist; the folder is named without its path."""
+    path = find_cassette(named, settings)
+    if path.exists():
+        return None
+    similar = similar_names(path)
+    others = f"; similar names: {', '.join(similar)}" if similar else ""
+    what = f"There is no cassette {excerpt(path.name)} in the folder {excerpt(path.parent.name)}{others}."
+    next_step = "Check the name, or record it while online." if is_offline() else "Check the name, or record it first."
+    return PanelProblem("cassette", what, next_step)
+
+
 def no_cassettes(settings: Settings) -> PanelProblem:
     """Return the problem of a folder without cassettes."""
     what = f"No cassettes in the folder {excerpt(Path(settings.cassettes).name)} yet."
@@ -161,6 +173,8 @@ def problem_of(error: ToolkitError, *, mode: Mode, fields: Sequence[Field] = ())
         parts = [field for field in fields if not (field.is_option or field == PASSPHRASE)]
         labels = " and ".join(_lower_first(field.label) for field in parts) or "them"
         next_step = f"Check {labels}, and that they belong to this environment."
+    elif isinstance(error, ServiceError):
+        what = what.replace(", so there is no table", " to the call that tries the credentials")
     return PanelProblem(_place(error, mode, fields), what, next_step)
 
 
@@ -171,8 +185,7 @@ def problem_of_text(error: ToolkitError, fields: Sequence[Field]) -> PanelProble
     """
     if error.about == PASSPHRASE.name and PASSPHRASE not in fields:
         return ENCRYPTED_KEY
-    about = "scope" if error.about == "form_fields" else error.about
-    field = next((field for field in fields if field.name == about), _proof(fields))
+    field = next((field for field in fields if field.name == error.about), _proof(fields))
     # In code a key may also be a Path or an object; the panel takes a file or text.
     next_step = HOW_TO_GIVE_A_KEY if field.is_key and "pathlib" in error.next_step else error.next_step
     return PanelProblem(field.name, error.what, next_step)

@@ -52,14 +52,7 @@ export default () => {
 
   const inputRow = (model, field) => {
     const id = `${ID_PREFIX}-${++lastId}`;
-    const input = make("input", {
-      id,
-      type: field.masked ? "password" : "text",
-      autocomplete: "off",
-      autocapitalize: "off",
-      spellcheck: "false",
-      "aria-describedby": `${id}-problem`,
-    });
+    const input = field.choices.length ? selectInput(id, field) : textInput(id, field);
     input.addEventListener("input", () => texts.set(field.name, input.value));
     input.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && !event.isComposing) model.send({ type: "submit" });
@@ -72,6 +65,7 @@ export default () => {
       input.placeholder = "paste it here, or choose its file";
       controls.append(file);
     }
+    if (field.hint) controls.append(make("div", { id: `${id}-hint`, class: "toolkit-hint" }, field.hint));
     controls.append(problem);
     const row = make("div", { class: "toolkit-field" }, make("label", { for: id }, field.label), controls);
     const showText = () => {
@@ -86,6 +80,21 @@ export default () => {
       return words ? input : null;
     };
     return { field, row, showText, showProblem };
+  };
+
+  const textInput = (id, field) =>
+    make("input", {
+      id,
+      type: field.masked ? "password" : "text",
+      autocomplete: "off",
+      autocapitalize: "off",
+      spellcheck: "false",
+      "aria-describedby": field.hint ? `${id}-hint ${id}-problem` : `${id}-problem`,
+    });
+
+  const selectInput = (id, field) => {
+    const options = field.choices.map(([value, label]) => make("option", { value }, label));
+    return make("select", { id, "aria-describedby": `${id}-problem` }, ...options);
   };
 
   const fileInput = (field, input, problem) => {
@@ -118,8 +127,10 @@ export default () => {
   const render = ({ model, el }) => {
     el.classList.add("toolkit-fields");
     let rows = [];
+    const options = make("details", { class: "toolkit-options" });
     const showProblems = () => {
       const [first] = rows.map((row) => row.showProblem()).filter(Boolean);
+      if (options.contains(first ?? null)) options.open = true;
       const focused = document.activeElement;
       // Focus the field, unless the user went on elsewhere in the notebook.
       if (first && (focused === document.body || el.closest(".toolkit-panel")?.contains(focused))) first.focus();
@@ -130,7 +141,9 @@ export default () => {
       if (!isSame) {
         // Keep existing rows: a chosen file cannot be moved to another input.
         rows = fields.map((field) => rows.find((row) => row.field.name === field.name) ?? inputRow(model, field));
-        el.replaceChildren(...rows.map(({ row }) => row));
+        const rowsOf = (isOption) => rows.filter(({ field }) => field.isOption === isOption).map(({ row }) => row);
+        options.replaceChildren(make("summary", {}, "More options"), ...rowsOf(true));
+        el.replaceChildren(...rowsOf(false), ...(rowsOf(true).length ? [options] : []));
         showProblems();
       }
       rows.forEach((row) => row.showText());

@@ -35,6 +35,7 @@ class SecretInput(anywidget.AnyWidget):
     """
 
     _esm = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+    _css = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
     fields = traitlets.List(traitlets.Dict()).tag(sync=True)
     problems = traitlets.Dict().tag(sync=True)
 

@@ -68,7 +68,7 @@ export default () => {
         isGone()
           ? "known while the kernel runs"
           : left > 0
-            ? `${clockText(left)} of ${clockText(token.lifetime)} left`
+            ? `${place.dataset.counting} · ${clockText(left)} of ${clockText(token.lifetime)} left`
             : isAnswered
               ? "expired; the next call gets a new one"
               : "…";

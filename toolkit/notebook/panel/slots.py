@@ -10,19 +10,21 @@ import ipywidgets
 
 
 class Slot(ipywidgets.VBox):  # type: ignore[misc]
-    """A place on the panel with controls that come and go, and words below them.
+    """A place on the panel with controls that come and go, words below them, and further controls below the words.
 
     Controls that stay keep their views in the page, and with them the keyboard focus.
     """
 
     def __init__(self, *controls: ipywidgets.Widget, layout: ipywidgets.Layout) -> None:
         self._controls = controls
+        self._below: tuple[ipywidgets.Widget, ...] = ()
         self._words: ipywidgets.HTML | None = None  # made when there is something to say
         super().__init__(children=controls, layout=layout)
 
-    def show(self, *controls: ipywidgets.Widget) -> None:
-        """Show these controls in place of the present ones."""
+    def show(self, *controls: ipywidgets.Widget, below: tuple[ipywidgets.Widget, ...] = ()) -> None:
+        """Show these controls, and those below the words, in place of the present ones."""
         self._controls = controls
+        self._below = below
         self._arrange()
 
     def say(self, html: str) -> None:
@@ -42,7 +44,7 @@ class Slot(ipywidgets.VBox):  # type: ignore[misc]
 
     def _arrange(self) -> None:
         words = (self._words,) if self._words is not None and self._words.value else ()
-        self.children = (*self._controls, *words)
+        self.children = (*self._controls, *words, *self._below)
 
 
 class DropdownControl:
