@@ -30,7 +30,7 @@ def session(
     settings=None,
     token_store=None,
     timeout=30.0,
-    verify=None,
+    verify=True,
     proxy=None,
     transport=None,
     clock=None,

@@ -8,6 +8,7 @@ import sys
 import warnings
 from pathlib import Path
 
+import certifi
 import pytest
 from tls_servers import DAY, Authority, tls_server, tunnel
 
@@ -258,11 +259,11 @@ def test_session(authority, monkeypatch, from_settings):
             {"broker_sandbox": address, "auth_sandbox": address}, verify=authority.file if from_settings else None
         )
         credentials = tk.ClientSecret("desk", "QXZ-not-a-secret", environment="broker-sandbox")
-        verify = None if from_settings else authority.file
+        verify = True if from_settings else authority.file
         with tk.Session(credentials=credentials, settings=settings, verify=verify) as session:
             assert len(session.accounts()) == 0
         with (
-            tk.Session(credentials=credentials, settings=settings, verify=True) as session,
+            tk.Session(credentials=credentials, settings=settings, verify=certifi.where()) as session,
             pytest.raises(tk.Unreachable, match="not trusted"),
         ):
             session.accounts()

@@ -177,15 +177,15 @@ def scope_of(
     return scope, symbolic if own is None or replays_only else str(own)
 
 
-def session_verify(verify: Verify | None, *, cassette: Cassette | None, settings: Settings) -> Verify:
-    """Return whose certificates a session trusts: what its argument says, else the settings, else what httpx does.
+def session_verify(verify: Verify, *, cassette: Cassette | None, settings: Settings) -> Verify:
+    """Return whose certificates a session trusts: with True what the settings say, and httpx's if they say nothing.
 
     Raises:
         ConfigurationError: if it is nothing that a session takes.
         UnsafeAddress: if the project's `.env` sets TOOLKIT_VERIFY to a file: whoever wrote it could vouch for a server
             of his own, as with a line of `toolkit.toml`.
     """
-    if verify is not None:
+    if verify is not True:
         return as_verify(verify)
     if settings.trusted in (None, SYSTEM) or (cassette is not None and not cassette.records):
         return settings.trusted or True

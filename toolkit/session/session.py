@@ -75,7 +75,7 @@ class _Session(Generic[ClientType]):
         settings: Settings | None = None,
         token_store: TokenStore | MemoryTokenStore | str | None = None,
         timeout: float | httpx.Timeout | None = 30.0,
-        verify: Verify | None = None,
+        verify: Verify = True,
         proxy: ProxyTypes | None = None,
         transport: httpx.BaseTransport | httpx.AsyncBaseTransport | None = None,
         clock: Clock | None = None,
@@ -100,8 +100,8 @@ class _Session(Generic[ClientType]):
                 which None means 30 seconds. Seconds do not count while a call waits because a hundred others of the
                 session are under way; an httpx.Timeout limits that too, with its `pool`.
             verify: whose TLS certificates are trusted: "system" for those that this machine trusts, the path of a file
-                or folder with certificate authorities, an ssl.SSLContext, or True for those of httpx (which
-                SSL_CERT_FILE and SSL_CERT_DIR replace); by default what the settings say, else True. False is allowed
+                or folder with certificate authorities, or an ssl.SSLContext. True means what the settings say, or if
+                they say nothing what httpx trusts (which SSL_CERT_FILE and SSL_CERT_DIR replace). False is allowed
                 for loopback only.
             proxy: a proxy for everything but loopback; by default from the proxy variables.
             transport: a transport of httpx or httpx2 in place of the network, mainly for tests.
