@@ -29,7 +29,7 @@ from tests.benchmarks.peers import version
 from toolkit.practice_service import PracticeService, practice
 
 TOKEN_DELAY = 0.15  # seconds
-TOKEN_VALIDITY = 6  # seconds
+TOKEN_VALIDITY = 2 if IS_QUICK else 6  # seconds
 PROCESSES = 4
 COLUMNS = ("32 threads", "32 sessions", "100 tasks", "threads and tasks", f"{PROCESSES} processes")
 # Name, package, and for each column the name of the callers or None.

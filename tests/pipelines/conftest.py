@@ -49,7 +49,7 @@ CACHES = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 def quick_pip(monkeypatch):
     """Let pip use its cache, and leave out the compiling of all that it installs, which takes longer than the tests."""
     monkeypatch.setenv("PIP_CACHE_DIR", str(CACHES / "pip"))
-    monkeypatch.setenv("PIP_NO_COMPILE", "1")
+    monkeypatch.setenv("PIP_NO_COMPILE", "0")  # pip reads a 0 here as --no-compile
 
 
 @pytest.fixture
