@@ -1,6 +1,9 @@
 """A docstring as Markdown: its sections become lists of terms, its examples become blocks of code."""
 
+from __future__ import annotations
+
 import re
+from collections.abc import Collection, Mapping
 from itertools import groupby
 from textwrap import dedent
 
@@ -9,9 +12,10 @@ _HEADER = re.compile(rf"({'|'.join(SECTIONS)}):\s*\Z")
 _TERM = re.compile(r"(\*{0,2}\w[\w., *]*?(?: \([^()]*(?:\[[^\]]*\])?[^()]*\))?): (.*)")
 
 
-def sections(text):
-    """Return the parts of a docstring, cleaned as `inspect.getdoc` does, by the name of their section; "" is the text."""
-    parts, name = {"": []}, ""
+def sections(text: str) -> dict[str, str]:
+    """Return the parts of a docstring from `inspect.getdoc` by the names of their sections; "" is the text itself."""
+    parts: dict[str, list[str]] = {"": []}
+    name = ""
     for line in text.splitlines():
         header = _HEADER.match(line)
         if header:
@@ -23,9 +27,9 @@ def sections(text):
     return {name: dedent("\n".join(lines)).strip("\n") for name, lines in parts.items()}
 
 
-def prose(text):
+def prose(text: str) -> str:
     """Return the text of a docstring as Markdown."""
-    out = []
+    out: list[str] = []
     lines = text.splitlines()
     while lines:
         line = lines.pop(0)
@@ -42,33 +46,32 @@ def prose(text):
             if not out or not out[-1]:
                 out += ["```python", block, "```", ""]
             else:  # below a line of text: a list of terms, or a part with a title
-                title = out.pop()
                 is_list = _TERM.match(block) is not None
-                out += ["", title if is_list else f"**{title}**", "", terms(block) if is_list else prose(block), ""]
+                out += ["", terms(block), ""] if is_list else ["", f"**{out.pop()}**", "", prose(block), ""]
         else:
             out.append(line)
     return "\n".join(out).strip("\n")
 
 
-def _goes_on(lines):
+def _goes_on(lines: list[str]) -> bool:
     """Check whether an indented line follows the empty ones at the beginning."""
     return next((line.startswith("    ") for line in lines if line), False)
 
 
-def entries(text):
+def entries(text: str) -> list[tuple[str, str]]:
     """Return the terms of a section with their texts: `name: what it is`, continued in indented lines."""
-    found = []
+    found: list[tuple[str, list[str]]] = []
     for starts, group in groupby(text.splitlines(), key=lambda line: bool(line) and not line.startswith(" ")):
         for line in group:
             match = _TERM.match(line) if starts else None
             if match:
-                found.append([match[1], [match[2]]])
+                found.append((match[1], [match[2]]))
             elif found:
                 found[-1][1].append(line)
     return [(name, f"{lines[0]}\n{dedent(chr(10).join(lines[1:]))}".strip("\n")) for name, lines in found]
 
 
-def terms(text, types=None, without=()):
+def terms(text: str, types: Mapping[str, str] | None = None, without: Collection[str] = ()) -> str:
     """Return a section as a Markdown list of terms; `types` adds to a name what it may be."""
     out = []
     for name, meaning in entries(text):

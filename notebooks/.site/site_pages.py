@@ -1,7 +1,11 @@
 """What a page gets while the site is built: its generated part, its navigation, and links that lead inside the site."""
 
+from __future__ import annotations
+
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from reference import filled, section_of
 
@@ -12,7 +16,7 @@ OUTSIDE = {"README.md": "index.md", "CHANGELOG.md": "reference/changelog.md"}
 _LINK = re.compile(r"\]\(((?:\.\./)+)([\w./-]+)(#[\w-]+)?\)")
 
 
-def site_text(page, text):
+def site_text(page: str, text: str) -> str:
     """Return the text of a page as the site shows it; `page` is its name below the folder, without suffix."""
     text = filled(_LINK.sub(lambda link: _inside(page, link), text))
     if page == "index":
@@ -20,8 +24,8 @@ def site_text(page, text):
     return text
 
 
-def navigation(start):
-    """Yield the lines of the navigation: one tree for each door, its pages in the order in which the start page links them."""
+def navigation(start: str) -> Iterator[str]:
+    """Yield the lines of the navigation: a tree for each door, in the order in which the start page links its pages."""
     linked = re.findall(r"\]\(([\w/-]+)\.(?:md|ipynb)\b", start)
     for caption, pattern in DOORS.items():
         pages = sorted(path.relative_to(NOTEBOOKS).with_suffix("").as_posix() for path in NOTEBOOKS.glob(pattern))
@@ -31,7 +35,7 @@ def navigation(start):
         yield f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{listed}\n```"
 
 
-def _inside(page, link):
+def _inside(page: str, link: re.Match[str]) -> str:
     """Return a link to a file above the folder as one to the page that has its text."""
     depth = page.count("/")
     target = OUTSIDE.get(link[2])
@@ -40,7 +44,7 @@ def _inside(page, link):
     return f"]({'../' * depth}{target}{link[3] or ''})"
 
 
-def _stands_in(node, anchor):
+def _stands_in(node: Any, anchor: str) -> bool:
     """Check whether a node is in the section with this anchor."""
     while node is not None:
         if anchor in node.get("ids", ()):
@@ -49,7 +53,7 @@ def _stands_in(node, anchor):
     return False
 
 
-def setup(app):
+def setup(app: Any) -> None:
     """Let Sphinx read every page through `site_text`, and link inline code to its section of the reference."""
     from docutils import nodes
     from sphinx.search.en import SearchEnglish
@@ -57,13 +61,13 @@ def setup(app):
     class Search(SearchEnglish):
         """The search in English, which finds the numbers of statuses as well: 401, 429, 599."""
 
-        def word_filter(self, word):
+        def word_filter(self, word: str) -> bool:
             return len(word) == 3 if word.isdigit() else super().word_filter(word)
 
-    def read(_app, page, source):
+    def read(_app: Any, page: str, source: list[str]) -> None:
         source[0] = site_text(page, source[0])
 
-    def link(_app, tree, page):
+    def link(_app: Any, tree: Any, page: str) -> None:
         for code in list(tree.findall(nodes.literal)):
             target = section_of(code.astext())
             if target is None or isinstance(code.parent, nodes.reference | nodes.title | nodes.term):

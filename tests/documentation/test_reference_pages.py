@@ -20,7 +20,9 @@ from toolkit.local.settings import variable_name
 NOTEBOOKS = ROOT / "notebooks"
 sys.path.insert(0, str(NOTEBOOKS / ".site"))
 
-import docstrings  # noqa: E402 - of notebooks/.site
+import command_help  # noqa: E402 - of notebooks/.site
+import docstrings  # noqa: E402
+import public_names  # noqa: E402
 import reference  # noqa: E402
 import site_pages  # noqa: E402
 
@@ -29,13 +31,13 @@ ERRORS = {
     name for name in tk.__all__ if isinstance(getattr(tk, name), type) and issubclass(getattr(tk, name), Exception)
 }
 CALLED_BY_IPYTHON = {"load_ipython_extension", "unload_ipython_extension"}
-CALLABLE = sorted({name for name in tk.__all__ if not reference._is_without_signature(getattr(tk, name))} - ERRORS)
+CALLABLE = sorted({name for name in tk.__all__ if not public_names.is_without_signature(getattr(tk, name))} - ERRORS)
 
 
 def test_every_public_name_has_a_section() -> None:
     """Each public name is described once: errors on the page of errors, all others on the page of their family."""
     described = [name for text in PAGES.values() for name in reference.names_in(text)]
-    assert sorted({*described} - {*reference.RETURNED}) == sorted({*tk.__all__} - ERRORS)
+    assert sorted({*described} - {*public_names.RETURNED}) == sorted({*tk.__all__} - ERRORS)
     assert len(described) == len({*described})
     assert set(re.findall(r"^## `(\w+)`$", PAGES["errors"], re.MULTILINE)) == ERRORS
 
@@ -57,7 +59,7 @@ def test_every_argument_is_described(name: str) -> None:
     value = getattr(tk, name)
     parts = docstrings.sections(inspect.getdoc(value) or "")
     if inspect.isclass(value):
-        parts = {**docstrings.sections(reference._constructor_text(value)), **parts}
+        parts = {**docstrings.sections(public_names.constructor_text(value)), **parts}
     assert parts[""].strip().endswith((".", ":", "`")) or "```" in docstrings.prose(parts[""])
     described = {
         word.strip("* ")
@@ -65,14 +67,14 @@ def test_every_argument_is_described(name: str) -> None:
         for words, _ in docstrings.entries(parts.get(section, ""))
         for word in words.partition(" (")[0].split(",")
     }
-    missing = {parameter.name for parameter in reference._parameters(value)} - described
+    missing = {parameter.name for parameter in public_names.parameters_of(value)} - described
     assert name in CALLED_BY_IPYTHON or missing == set()
 
 
 def test_members_exist() -> None:
     """The members that the reference lists exist and say what they are."""
-    for name, members in reference.MEMBERS.items():
-        text = "" if not members else reference.api(name)
+    for name, members in public_names.MEMBERS.items():
+        text = "" if not members else public_names.api(name)
         assert all(f"### `{name}.{member}`\n" in text for member in members.split()), name
 
 
@@ -102,7 +104,7 @@ def test_every_command_and_option_has_its_place() -> None:
 
     from toolkit.cli.app import app
 
-    text = reference.commands()
+    text = command_help.commands()
 
     def check(command: object, path: str) -> None:
         section = text.partition(f"## `{path}`\n")[2].partition("\n## ")[0]
