@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolkit.core.document import Environment
 from toolkit.core.errors import ToolkitError
 from toolkit.core.user_code import warn
 from toolkit.core.words import REAL_ACCOUNT, count_text
@@ -100,16 +99,6 @@ class Job:
         finally:
             release()
         return self._result(folder, source, order)
-
-    @property
-    def environment(self) -> Environment:
-        """The environment that is called."""
-        return self.facts.environment
-
-    @property
-    def source(self) -> str:
-        """Where the answers come from, in words."""
-        return self.facts.source
 
     def folder(self) -> Folder:
         """Return the folder as it is now."""

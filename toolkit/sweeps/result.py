@@ -7,10 +7,10 @@ from collections.abc import Collection, Coroutine, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from toolkit.core.document import Environment
 from toolkit.core.escaping import as_html, printable
 from toolkit.core.html import badge, card, code
 from toolkit.core.words import REAL_ACCOUNT, count_text
+from toolkit.session.sending import InterfaceFacts
 from toolkit.sweeps.folder import Folder
 from toolkit.sweeps.keys import Key
 from toolkit.sweeps.outcomes import failures_frame
@@ -30,10 +30,7 @@ class Repeatable(Protocol):
     def into(self) -> str: ...
 
     @property
-    def environment(self) -> Environment: ...
-
-    @property
-    def source(self) -> str: ...
+    def facts(self) -> InterfaceFacts: ...
 
     def folder(self) -> Folder: ...
 
@@ -71,7 +68,7 @@ class SweepResult:
         A folder that does not fit into memory is better read by Polars, DuckDB or Dask.
         """
         table = self._job.folder().table(self._order)
-        table.attrs["source"] = f"{self._job.environment}{self._real_text(' · ')} · {self._job.source}"
+        table.attrs["source"] = f"{self._job.facts.environment}{self._real_text(' · ')} · {self._job.facts.source}"
         return table
 
     def failures(self) -> pd.DataFrame:
@@ -94,12 +91,12 @@ class SweepResult:
         failed = f", {self._failed_text('failed')}" if self.failed else ""
         earlier = f"; {count_text(self.earlier, 'key')} finished by earlier runs" if self.earlier else ""
         counts = f"{count_text(self.answered, 'key')} answered with {count_text(self.rows, 'row')}{failed}{earlier}"
-        environment = f"{self._job.environment}{self._real_text(', ')}"
-        return f"<Sweep of {environment} into {printable(_shown(self.into))}: {counts}; {self._job.source}>"
+        environment = f"{self._job.facts.environment}{self._real_text(', ')}"
+        return f"<Sweep of {environment} into {printable(_shown(self.into))}: {counts}; {self._job.facts.source}>"
 
     def _repr_html_(self) -> str:
-        environment = self._job.environment
-        badges = [badge(f"{environment} · {self._job.source}")]
+        environment = self._job.facts.environment
+        badges = [badge(f"{environment} · {self._job.facts.source}")]
         if account := self._job.facts.account:
             badges.append(badge(account, alarming=account == REAL_ACCOUNT))
         lines = [
