@@ -197,7 +197,7 @@ def test_environments(make, environment):
 )
 def test_misspelt_environment(misspelt, meant):
     """The error for a misspelt environment suggests the nearest and lists them all."""
-    with pytest.raises(ConfigurationError, match=f"There is no environment '{misspelt}'") as caught:
+    with pytest.raises(ConfigurationError, match=f"The environment '{misspelt}' is not known") as caught:
         as_environment(misspelt)
     assert caught.value.next_step.startswith(f"Did you mean {meant}? Choose one of live, paper, ")
 
@@ -219,7 +219,7 @@ def test_environment_that_resembles_none(environment):
 def test_environment_that_is_not_text(environment):
     """The error for an environment that is not text names its type."""
     with pytest.raises(
-        ConfigurationError, match=f"is a name, not an object of type {type(environment).__name__}"
+        ConfigurationError, match=f"must be a name, not an object of type {type(environment).__name__}"
     ) as caught:
         as_environment(environment)
     assert all(name in caught.value.next_step for name in Environment)
@@ -504,7 +504,7 @@ def test_colon_in_basic():
 
 def test_scheme():
     """Another scheme than headers and basic is refused."""
-    with pytest.raises(ConfigurationError, match="not a scheme") as caught:
+    with pytest.raises(ConfigurationError, match=r"scheme .* is not known") as caught:
         key_pair(scheme="bearer")
     assert caught.value.about == "scheme"
 

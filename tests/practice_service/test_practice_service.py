@@ -38,9 +38,9 @@ def test_names_and_kinds_of_credentials(service):
 def test_unknown_credentials() -> None:
     """The error for an unknown name lists the names."""
     service = practice()
-    with pytest.raises(ConfigurationError, match="does not have credentials called 'sandbox'") as caught:
+    with pytest.raises(ConfigurationError, match="name 'sandbox' is not known") as caught:
         service.credentials["sandbox"]
-    assert caught.value.next_step == f"Names: {', '.join(service.credentials)}."
+    assert caught.value.next_step.endswith(f"Choose one of {', '.join(service.credentials)}.")
     assert "sandbox-secret" in caught.value.next_step
     assert service.credentials.get("sandbox") is None
     assert "sandbox" not in service.credentials

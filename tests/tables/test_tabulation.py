@@ -266,7 +266,7 @@ def test_an_integer_between_floats(mixed):
 
 def test_an_unknown_kind_of_numbers():
     """An unknown value of `numbers` is refused, and the error lists the known values."""
-    with pytest.raises(ValueError, match="'float', 'decimal', 'text'"):
+    with pytest.raises(ValueError, match="Choose one of float, decimal, text"):
         tabulate([], numbers="int")
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from itertools import chain
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from toolkit.auth import checks
 from toolkit.auth.assertion import ASSERTION_LIFETIME
 from toolkit.auth.cell_warning import warn_if_in_cell
-from toolkit.core.document import CredentialKind, Environment, nearest_environment
+from toolkit.core.arguments import as_choice
+from toolkit.core.document import CredentialKind, Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
-from toolkit.core.escaping import excerpt
 from toolkit.core.register import REGISTER
 from toolkit.core.secret import Secret
 from toolkit.transport.tracebacks import frameless
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
 Scheme = Literal["headers", "basic"]
 _SIGNERS: dict[int, tuple[str, Signer]] = {}  # identity and Signer, by the id of the Signer
-_LONGEST_QUOTE = 40  # characters
 
 
 class Credentials(ABC):
@@ -159,12 +157,7 @@ class KeyPair(Credentials):
         self.key_id = checks.secret(key_id, "key_id")
         self.secret_key = checks.secret(secret_key, "secret_key")
         REGISTER.add_all(self.secrets())
-        if scheme not in ("headers", "basic"):
-            raise ConfigurationError(
-                "This is not a scheme of a key pair.",
-                'Use scheme="headers" or scheme="basic".',
-                about="scheme",
-            )
+        as_choice(scheme, ("headers", "basic"), about="scheme")
         self.scheme: Scheme = scheme
         if scheme == "basic" and ":" in self.key_id.reveal():
             raise ConfigurationError(
@@ -311,21 +304,14 @@ def as_environment(environment: Environment | str) -> Environment:
     Raises:
         ConfigurationError: if there is no such environment; suggests the nearest name.
     """
-    with suppress(ValueError):
-        return Environment(environment)
-    choices = f"Choose one of {', '.join(Environment)}."
     value: object = environment
     if isinstance(value, Credentials):
-        what = "The first argument of a session is the name of an environment, but credentials were given."
-        next_step = "Write tk.Session(credentials=...); credentials name their environment."
-    elif not isinstance(value, str):
-        what = f"The environment is a name, not an object of type {type(value).__name__}."
-        next_step = choices
-    else:
-        nearest = nearest_environment(environment)
-        what = f"There is no environment {excerpt(environment, _LONGEST_QUOTE)!r}."
-        next_step = f"Did you mean {nearest}? {choices}" if nearest else choices
-    raise ConfigurationError(what, next_step, about="environment")
+        raise ConfigurationError(
+            "The first argument of a session is the name of an environment, but credentials were given.",
+            "Write tk.Session(credentials=...); credentials name their environment.",
+            about="environment",
+        )
+    return Environment(environment)
 
 
 def _key_identity(signer: Signer) -> str:

@@ -22,6 +22,7 @@ from toolkit.cassettes.replay.player import Player
 from toolkit.cassettes.replay.recorded_values import RecordedValues
 from toolkit.cassettes.replay.scrubbed_requests import ScrubbedRequests
 from toolkit.cassettes.staleness import staleness_text
+from toolkit.core.arguments import as_flag, as_instance, as_texts
 from toolkit.core.clock import SystemClock
 from toolkit.core.errors import CassetteError, ConfigurationError
 from toolkit.core.ledger import TRAFFIC, Authorization
@@ -30,7 +31,7 @@ from toolkit.core.user_code import shell, warn
 from toolkit.local.settings import Settings, as_settings, is_offline
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.messages import RecordedRequest
-from toolkit.scrubbing.rules.model import Rules, project_rules
+from toolkit.scrubbing.rules.model import Rules, as_rules, project_rules
 from toolkit.scrubbing.scrubber import Scrubber
 
 if TYPE_CHECKING:
@@ -96,14 +97,18 @@ class Cassette:
         settings: Settings | None = None,
         scrubber: Scrubber | None = None,
     ) -> None:
-        self.path, self.mode, self.strict = find_cassette(path, settings), as_mode(mode), strict
-        if scrubber is None:
+        self.path, self.mode = find_cassette(path, settings), as_mode(mode)
+        self.strict = as_flag(strict, about="strict")
+        match_on = None if match_on is None else as_texts(match_on, about="match_on", example='["method", "uri"]')
+        if scrubber is not None:
+            as_instance(scrubber, Scrubber, about="scrubber", next_step="Leave it out.")
+        else:
             settings = as_settings(settings)
             scrubber = Scrubber(KnownSecrets(), rules=project_rules(settings))
         self.scrubber = scrubber
         self.scrubbed = ScrubbedRequests(scrubber)
         self.scrubber.known.add_texts(secrets)
-        self.scrubber.add_rules(_checked(rules))
+        self.scrubber.add_rules(as_rules(rules))
         self._settings = settings
         finishing.finish_now(part_of(self.path))
         recovery.remove_late_secrets(self.path, self.scrubber)
@@ -345,13 +350,3 @@ class Cassette:
             self.close()
         else:
             self.abandon()
-
-
-def _checked(rules: object) -> Rules | None:
-    if rules is None or isinstance(rules, Rules):
-        return rules
-    raise ConfigurationError(
-        f"The rules of a cassette are Rules, not {type(rules).__name__}.",
-        'For example rules=tk.Rules(names=["nickname"]).',
-        about="rules",
-    )

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Final, Literal, get_args
 
+from toolkit.core.arguments import as_choice
 from toolkit.core.errors import ConfigurationError
 from toolkit.local.files import expanded, lies_in
 from toolkit.local.settings import Settings, as_settings, is_offline
@@ -27,9 +28,8 @@ def as_mode(mode: str | None) -> Mode:
     Raises:
         ConfigurationError: if there is no such mode.
     """
-    if mode is not None and mode not in MODES:
-        what = f"There is no record mode {mode!r}."
-        raise ConfigurationError(what, f"Choose one of {', '.join(MODES)}.", about="mode")
+    if mode is not None:
+        as_choice(mode, MODES, about="mode")
     return "none" if is_offline() else mode or "once"
 
 
@@ -62,6 +62,8 @@ def find_cassette(cassette: str | Path, settings: Settings | None = None) -> Pat
                 about="cassette",
             )
         return file
+    if path.anchor and not path.name:
+        raise ConfigurationError("A folder cannot be a cassette.", 'Give a name such as "tour".', about="cassette")
     return expanded(path, about="cassette")
 
 

@@ -13,6 +13,9 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from toolkit.core.errors import UnknownName
+from toolkit.core.escaping import excerpt
+from toolkit.core.secret import SHORTEST_SECRET
 from toolkit.core.words import nearest
 
 _LONGEST_NAME: Final = 40  # characters of a misspelt name that are compared
@@ -26,6 +29,10 @@ class Environment(StrEnum):
     BROKER_LIVE = "broker-live"
     BROKER_SANDBOX = "broker-sandbox"
 
+    @classmethod
+    def _missing_(cls, value: object) -> None:
+        raise unknown_environment(value)
+
     @property
     def rules(self) -> Access:
         """The interfaces that this environment may call, and the credentials it takes."""
@@ -37,6 +44,21 @@ def nearest_environment(name: str) -> str | None:
     return nearest(name[:_LONGEST_NAME].casefold().replace("_", "-"), map(str, Environment))
 
 
+def unknown_environment(value: object) -> UnknownName:
+    """Return the error for a value that is not an environment; it suggests the nearest."""
+    choices = f"Choose one of {', '.join(Environment)}."
+    if not isinstance(value, str):
+        what = f"The environment must be a name, not an object of type {type(value).__name__}."
+        return UnknownName(what, choices, about="environment")
+    likely = nearest_environment(value)
+    quoted = f" {excerpt(value, _LONGEST_NAME)!r}" if likely or len(value) < SHORTEST_SECRET else ""
+    return UnknownName(
+        f"The environment{quoted} is not known.",
+        f"Did you mean {likely}? {choices}" if likely else choices,
+        about="environment",
+    )
+
+
 class Interface(StrEnum):
     """The four interfaces of section 1."""
 
@@ -44,6 +66,12 @@ class Interface(StrEnum):
     MARKET_DATA = "market_data"
     BROKER = "broker"
     AUTH = "auth"
+
+    @classmethod
+    def _missing_(cls, value: object) -> None:
+        names = ", ".join(cls)
+        quoted = f" {value!r}" if isinstance(value, str) and len(value) < SHORTEST_SECRET else ""
+        raise UnknownName(f"The interface{quoted} is not known.", f"Choose one of {names}.", about="interface")
 
 
 class CredentialKind(StrEnum):

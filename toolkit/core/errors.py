@@ -2,6 +2,7 @@
 
 ToolkitError
 ├─ ConfigurationError        an address, credential, profile or argument is missing or malformed
+│  └─ UnknownName            a text is none of the choices, such as a misspelt environment
 ├─ AccessError               refused by the toolkit, before anything was sent
 │  ├─ InterfaceNotAllowed    this environment does not have the interface
 │  ├─ CredentialsMismatch    credentials of another environment or kind
@@ -23,6 +24,11 @@ ToolkitError
 └─ TabulationError           a value does not fit its column
 
 Catch ToolkitError to catch them all. Messages hold names, places and types, but no secrets.
+
+A wrong argument of a public function or command is a ConfigurationError whose `about` is the argument, whatever library
+would have stumbled over it (`core.arguments` checks). Two kinds of mistakes stay Python's own TypeError: a wrong number
+of arguments, and a keyword that does not exist. An error is a built-in error as well only where Python asks for that:
+InterfaceNotAllowed is an AttributeError because of `hasattr`, UnknownName a ValueError because of enumerations.
 """
 
 from __future__ import annotations
@@ -85,6 +91,13 @@ class ToolkitError(Exception):
 
 class ConfigurationError(ToolkitError):
     """A setting, credential, profile or argument is missing or malformed; the message says where to set it."""
+
+
+class UnknownName(ConfigurationError, ValueError):
+    """A text is none of the choices; the message lists them and suggests the nearest.
+
+    Also a ValueError, as for every value that an enumeration does not have.
+    """
 
 
 class AccessError(ToolkitError):

@@ -15,12 +15,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from toolkit.core.arguments import wrong_type
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import printable
 from toolkit.core.secret import Secret
 from toolkit.local.private_files import UnfitFile, is_open_to_others
 
 PARTIAL: Final = ".part"
+_LONGEST_NAME: Final = 255  # bytes of a name in a folder, on all usual systems
 _LARGEST_TEXT: Final = 1 << 20  # bytes; a key has a few thousand
 _ON_WINDOWS: Final = os.name == "nt"
 _NEW: Final[int] = (
@@ -125,8 +127,14 @@ def expanded(path: str | Path, *, about: str = "") -> Path:
     """Return a path with the home folder in place of `~`.
 
     Raises:
-        ConfigurationError: if there is no such home folder. The path is not quoted: it may be a misplaced secret.
+        ConfigurationError: if it is not a path, no file can have that path, or the home folder does not exist. The path
+            is not quoted: it may be a misplaced secret.
     """
+    if not isinstance(path, str | Path):
+        raise wrong_type(about or "the path", "a text or a Path", path, 'For example "folder/name".')
+    if reason := _why_no_path(str(path)):
+        del path
+        raise ConfigurationError(f"No file can have that path: it {reason}.", "Give another path.", about=about)
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -134,6 +142,19 @@ def expanded(path: str | Path, *, about: str = "") -> Path:
     raise ConfigurationError(
         "A path begins with ~, but there is no such home folder.", "Write the path in full.", about=about
     )
+
+
+def _why_no_path(text: str) -> str:
+    """Return why no file can have a path with this text, or "" if one can."""
+    try:
+        name = max(map(len, os.fsencode(text).split(os.sep.encode())))
+    except UnicodeEncodeError:
+        return "has half of a character in it"
+    if not text.strip():
+        return "is empty"
+    if "\0" in text:
+        return "has a null character in it"
+    return f"has a name longer than {_LONGEST_NAME} bytes in it" if name > _LONGEST_NAME else ""
 
 
 def lies_in(path: Path, folder: Path) -> bool:

@@ -20,6 +20,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from toolkit.core.addresses import Address
+from toolkit.core.arguments import as_mapping, wrong_type
 from toolkit.core.document import ADDRESS_NAMES, DEFAULT_HEADER_PREFIX
 from toolkit.core.errors import ConfigurationError, UnsafeAddress
 from toolkit.core.escaping import excerpt
@@ -103,6 +104,9 @@ class Settings:
     sources: Mapping[str, Source] = field(default_factory=dict, kw_only=True, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.project, Path):
+            raise wrong_type("project", "a Path", self.project, "For example project=Path.cwd().")
+        as_mapping(self.sources, about="sources", example="{}")
         if not isinstance(self.addresses, Mapping):
             raise ConfigurationError(
                 "addresses must be a table of names and URLs.", f"Names: {listed(ADDRESS_NAMES)}.", about="addresses"
@@ -158,7 +162,7 @@ class Settings:
                 cassettes outside its project, or the name of a variable looks like a misspelt TOOLKIT_* variable.
             UnsafeAddress: if an address has userinfo, or is plain http to another machine.
         """
-        environ = os.environ if environ is None else environ
+        environ = os.environ if environ is None else as_mapping(environ, about="environ", example="os.environ")
         if path is not None:
             file = expanded(path, about="path").absolute()
             values, project = read_toml(file), file.parent
@@ -212,6 +216,7 @@ class Settings:
         Raises:
             ConfigurationError: if it is not set; names the setting, the variable and the file.
         """
+        check_known(name, ADDRESS_NAMES, "address")
         text = self.addresses.get(name)
         if text is None:
             place = f" (looked in {self.file})" if self.file else ""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from toolkit.core.arguments import LONGEST_QUOTE
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.escaping import excerpt
 from toolkit.core.words import nearest
@@ -118,15 +119,18 @@ def check_known(name: str, names: Iterable[str], noun: str, *, where: str = "") 
     names = tuple(names)
     if name in names:
         return
-    meant = nearest(str(name), names)
+    text = excerpt(str(name))
+    meant = nearest(text, names)
     advice = f"Did you mean {meant}?" if meant else f"Known: {listed(names)}."
-    raise ConfigurationError(f"Unknown {noun} {name!r}{where}.", advice, about=str(name))
+    raise ConfigurationError(f"Unknown {noun} {text!r}{where}.", advice, about=text)
 
 
 def quoted(value: Any) -> str:
     """Return a short text or number as a literal, and for any other value its type."""
     is_short = isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < _LONG_NUMBER)
-    return repr(excerpt(value)) if isinstance(value, str) else repr(value) if is_short else type(value).__name__
+    if isinstance(value, str):  # a long one may be a misplaced secret
+        is_short = len(value) < LONGEST_QUOTE
+    return repr(value) if is_short else "of that length" if isinstance(value, str) else type(value).__name__
 
 
 def listed(names: Iterable[str]) -> str:

@@ -18,9 +18,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from toolkit.auth.credentials import ClientKey, ClientSecret, Credentials, KeyPair
+from toolkit.core.arguments import as_choice
 from toolkit.core.document import TOKEN_TYPE, Environment
-from toolkit.core.errors import ConfigurationError
-from toolkit.core.escaping import excerpt
 from toolkit.core.secret import Secret
 
 if TYPE_CHECKING:
@@ -91,12 +90,8 @@ class Client:
 class _ByName(dict[str, Credentials]):
     """Credentials by name; the error for an unknown name lists the names."""
 
-    def __missing__(self, name: object) -> Credentials:
-        raise ConfigurationError(
-            f"The practice service does not have credentials called {excerpt(repr(name))}.",
-            f"Names: {', '.join(self)}.",
-            about="name",
-        )
+    def __getitem__(self, name: str) -> Credentials:
+        return super().__getitem__(as_choice(name, self, about="name"))
 
 
 class Holders:

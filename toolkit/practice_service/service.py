@@ -6,6 +6,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from toolkit.auth.profiles.practice_profiles import register_service
+from toolkit.core.arguments import as_choice, as_clock
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import ADDRESS_NAMES, symbolic_address
 from toolkit.core.errors import ConfigurationError
@@ -48,7 +49,7 @@ class PracticeService:
                 f"Use a number from {_LOWEST_PORT} to {_HIGHEST_PORT}, or 0 for any free ports.",
                 about="port",
             )
-        self._world = World(clock or SystemClock(), options)
+        self._world = World(as_clock(clock) or SystemClock(), options)
         self._port = port
         self._settings: Settings | None = None
         self._server: ServerThread | None = None
@@ -146,11 +147,7 @@ class PracticeService:
         Raises:
             ConfigurationError: if there is no such address, or the service was never started.
         """
-        if address_name not in ADDRESS_NAMES:
-            raise ConfigurationError(
-                "There is no such address.", f"Names: {', '.join(ADDRESS_NAMES)}.", about="address_name"
-            )
-        return self.settings.addresses[address_name]
+        return self.settings.addresses[as_choice(address_name, ADDRESS_NAMES, about="address_name")]
 
     def revoke_tokens(self) -> None:
         """Revoke all tokens issued so far: calls with them are answered with 401."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ _SHORTEST_VALIDITY: Final = 2  # seconds; expires_in is a whole number below it 
 _LONGEST_VALIDITY: Final = 86_400  # seconds
 _LONGEST_DELAY: Final = 3_600  # seconds
 _LOWEST_RATE: Final = 0.01  # calls a second
+_HUGE: Final = 1e300
 _HIGHEST_RATE: Final = 1_000_000  # calls a second
 
 
@@ -161,7 +161,7 @@ class World:
 
 
 def _check_range(name: str, value: float, least: float, most: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -_HUGE < value < _HUGE:
         raise ConfigurationError(f"{name} is not a number.", f"Pass a number from {least} to {most}.", about=name)
     if not least <= value <= most:
         raise ConfigurationError(

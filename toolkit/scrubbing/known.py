@@ -8,6 +8,7 @@ from typing import Final, Self
 from urllib.parse import quote
 from weakref import WeakMethod
 
+from toolkit.core.arguments import as_secrets
 from toolkit.core.register import REGISTER
 from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.core.user_code import warn
@@ -62,8 +63,7 @@ class KnownSecrets:
 
     def add_texts(self, secrets: str | Secret | Iterable[str | Secret]) -> None:
         """Add secrets that the user names: one text or several."""
-        texts = (secrets,) if isinstance(secrets, str | Secret) else secrets
-        self.add_all([("SECRET", Secret(text)) for text in texts])
+        self.add_all([("SECRET", secret) for secret in as_secrets(secrets, about="secrets")])
 
     def add_stand_ins(self, stand_ins: Iterable[tuple[Secret, str]]) -> None:
         """Add personal data, each with its stand-in instead of a placeholder, for this object alone."""

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from toolkit.auth.tokens.token import Token
+from toolkit.core.arguments import as_count
 from toolkit.core.document import Placeholder
 from toolkit.core.ledger import EPOCH, Authorization
 from toolkit.core.secret import Secret
@@ -78,7 +79,7 @@ class History:
         from toolkit.tables import calls_table
 
         calls = self.ledger.calls()
-        skipped = 0 if last is None else max(0, len(calls) - last)
+        skipped = 0 if last is None else max(0, len(calls) - as_count(last, about="last"))
         table = calls_table(calls[skipped:], first=skipped + 1)
         table["path"] = table["path"].map(self._sender.known.scrub_text).astype(table["path"].dtype)
         return self._with_source(table)

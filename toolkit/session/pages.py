@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any, Final, TypeVar, cast
 
+from toolkit.core.arguments import as_mapping, as_text
 from toolkit.core.errors import ConfigurationError, ServiceError, ToolkitError
 from toolkit.core.user_code import warn
 from toolkit.local.progress import Loop
@@ -60,7 +61,15 @@ def pages(
             "Pass an interface of a session, such as session.broker, or an httpx.Client.",
             about="client",
         )
-    return Pages(client, path, params=params, cursor=checked_cursor(cursor))
+    return Pages(client, _path(path), params=_params(params), cursor=checked_cursor(cursor))
+
+
+def _path(path: object) -> str | httpx.URL:
+    return path if isinstance(path, httpx.URL) else as_text(path, about="path", example='"/v1/accounts"')
+
+
+def _params(params: object) -> Mapping[str, Any] | None:
+    return None if params is None else as_mapping(params, about="params", example='{"limit": 100}')
 
 
 class Pages:
@@ -136,8 +145,16 @@ class Pages:
         walk.warn_of_more()
 
     def _walk(self) -> Walk:
-        return Walk(
-            self._client, self._client.build_request("GET", self._path, params=self._params), cursor=self._cursor
+        try:
+            first = self._client.build_request("GET", self._path, params=self._params)
+        except (httpx.InvalidURL, ValueError, TypeError) as error:
+            reason = type(error).__name__  # its text may quote a secret
+        else:
+            return Walk(self._client, first, cursor=self._cursor)
+        raise ConfigurationError(
+            f"The path and the parameters do not make a URL ({reason}).",
+            'For example tk.pages(session.broker, "/v1/accounts", params={"limit": 100}).',
+            about="path",
         )
 
 

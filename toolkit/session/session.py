@@ -16,6 +16,7 @@ from toolkit.auth.tokens.single_flight import MemoryTokenStore
 from toolkit.auth.tokens.store import TokenStore
 from toolkit.auth.tokens.token import Token
 from toolkit.cassettes.replay.matching import Identity
+from toolkit.core.arguments import as_clock
 from toolkit.core.clock import Clock, SystemClock
 from toolkit.core.document import Environment, Interface
 from toolkit.local.settings import Settings, as_settings
@@ -118,7 +119,7 @@ class _Session(Generic[ClientType]):
         """
         self.settings, self._timeout = as_settings(settings), as_timeout(timeout)
         self.retry, self.per_second = as_retry(retry), as_rate(per_second)
-        self._clock = SystemClock() if clock is None else clock
+        self._clock = as_clock(clock) or SystemClock()
         self.cassette = open_cassette(cassette, mode, settings=self.settings)
         self._owns_cassette = self.cassette is not None and isinstance(cassette, str | Path)
         known = KnownSecrets() if self.cassette is None else self.cassette.scrubber.known

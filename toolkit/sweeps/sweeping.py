@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args, overload
+from typing import TYPE_CHECKING, Any, cast, get_args, overload
 
+from toolkit.core.arguments import as_choice
 from toolkit.core.errors import ConfigurationError
 from toolkit.session.sending import facts_of
 from toolkit.sweeps.definition import Definition
@@ -161,11 +162,7 @@ def sweep(
 def _numbers(numbers: Any) -> Numbers:
     from toolkit.tables.arrow_text import Numbers
 
-    choices: tuple[Numbers, ...] = get_args(Numbers)
-    for choice in choices:
-        if numbers == choice:
-            return choice
-    raise ConfigurationError(f"numbers is one of {', '.join(choices)}, not {numbers!r}.", about="numbers")
+    return cast("Numbers", as_choice(numbers, get_args(Numbers), about="numbers"))
 
 
 def _schema(schema: Any) -> pa.Schema | None:

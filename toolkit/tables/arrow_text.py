@@ -77,7 +77,7 @@ def text_of(value: Any) -> str:
     try:
         return repr(float(value)) if isinstance(value, float) else str(value)
     except ValueError:
-        raise TabulationError("A number has too many digits.") from None
+        raise TabulationError("A number has too many digits.", 'Read it as text, with numbers="text".') from None
 
 
 def all_match(texts: Any, pattern: str) -> bool:

@@ -158,7 +158,8 @@ def _kind(name: str, kind: type) -> type:
         if issubclass(kind, known):
             return known
     raise TabulationError(
-        f"Column {excerpt(name, SHOWN)!r} holds a value of type {kind.__name__}, which JSON does not have."
+        f"Column {excerpt(name, SHOWN)!r} holds a value of type {kind.__name__}, which JSON does not have.",
+        "Convert such values to text or numbers first.",
     )
 
 

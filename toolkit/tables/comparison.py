@@ -137,7 +137,11 @@ def _key(left: pd.DataFrame, right: pd.DataFrame, on: str | Sequence[str] | None
                 f"A key called {name!r} would clash with a column of the result.", "Rename it.", about="on"
             )
     if not key or len(set(key)) != len(key):
-        raise TabulationError("The key must name at least one column, and each column only once.", about="on")
+        raise TabulationError(
+            "The key must name at least one column, and each column only once.",
+            'For example on="account_number".',
+            about="on",
+        )
     return key
 
 

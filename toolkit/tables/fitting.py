@@ -32,7 +32,11 @@ def fitted(table: Any, schema: Any) -> Any:
     """
     unknown = [name for name in table.column_names if name not in schema.names]
     if unknown:
-        raise TabulationError(f"Column {excerpt(unknown[0], SHOWN)!r} is not in the schema.", about="schema")
+        raise TabulationError(
+            f"Column {excerpt(unknown[0], SHOWN)!r} is not in the schema.",
+            "Add it, or leave the schema out.",
+            about="schema",
+        )
     columns = []
     for field in schema:
         if field.name in table.column_names:

@@ -203,17 +203,23 @@ def _without_empty_parents(columns: dict[KeyPath, list[Any]]) -> dict[KeyPath, l
 
 def _checked_key(key: Any) -> str:
     if not isinstance(key, str):
-        raise TabulationError(f"A key of an object is of type {type(key).__name__}; the keys of JSON objects are text.")
+        raise TabulationError(
+            f"A key of an object is of type {type(key).__name__}; the keys of JSON objects are text.",
+            "Convert the keys to text first.",
+        )
     return key
 
 
 def _check_depth(depth: int) -> None:
     if depth > MAX_DEPTH:
-        raise TabulationError(f"A record is nested deeper than {MAX_DEPTH} levels.")
+        raise TabulationError(f"A record is nested deeper than {MAX_DEPTH} levels.", "Tabulate a part of it.")
 
 
 def _scalar_text(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError):
-        raise TabulationError(f"A list holds a value of type {type(value).__name__} that JSON does not have.") from None
+        raise TabulationError(
+            f"A list holds a value of type {type(value).__name__} that JSON does not have.",
+            "Convert such values to text or numbers first.",
+        ) from None

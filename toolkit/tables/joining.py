@@ -80,7 +80,7 @@ class TableBuilder:
             rows = Rows([]) if self._is_empty(value) else choose_rows(value, self._path, self._key)
             self._own.add(rows.records)
         except RecursionError:
-            raise TabulationError("The value is nested too deeply.", about="data") from None
+            raise TabulationError("The value is nested too deeply.", "Tabulate a part of it.", about="data") from None
         if isinstance(value, dict) and not (len(rows.records) == 1 and rows.records[0] is value):
             self._envelope.update(value)
         if not self.hint:

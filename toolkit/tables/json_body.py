@@ -49,7 +49,7 @@ class Body:
                 parse_int=number,
             )
         except RecursionError:
-            raise TabulationError("The JSON is nested too deeply to read.") from None
+            raise TabulationError("The JSON is nested too deeply to read.", "Tabulate a part of it.") from None
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise self._not_json(error) from None
         except ValueError:

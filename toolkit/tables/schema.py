@@ -230,4 +230,6 @@ def _check_names(names: Sequence[Any]) -> None:
                 f"The name of a column is of type {type(name).__name__}; names of columns are text.", about="schema"
             )
         if count > 1:
-            raise TabulationError(f"There are {count} columns of the name {excerpt(name, SHOWN)!r}.", about="schema")
+            raise TabulationError(
+                f"There are {count} columns of the name {excerpt(name, SHOWN)!r}.", "Rename them.", about="schema"
+            )

@@ -9,7 +9,9 @@ import pandas as pd
 import pyarrow as pa
 from pandas.api import types
 
-from toolkit.core.errors import TabulationError
+from toolkit.core.arguments import as_choice, as_mapping
+from toolkit.core.errors import ConfigurationError, TabulationError
+from toolkit.core.escaping import excerpt
 from toolkit.core.user_code import warn
 from toolkit.tables.arrow_text import Numbers
 from toolkit.tables.frames import table_of
@@ -107,7 +109,7 @@ def tabulate(
         ValueError: if `numbers` is anything else.
     """
     source = RowSource(data, records, key)
-    table = _table(source, numbers, dtypes or {}, schema, hints_at_lists=True)
+    table = _table(source, numbers, {} if dtypes is None else dtypes, schema, hints_at_lists=True)
     source.unread.warn()
     return table
 
@@ -120,21 +122,33 @@ def account_table(responses: Any) -> pd.DataFrame:
 def _table(
     source: RowSource, numbers: Numbers, dtypes: Mapping[str, Any], schema: Any, *, hints_at_lists: bool
 ) -> pd.DataFrame:
-    if numbers not in get_args(Numbers):
-        raise ValueError(f"numbers must be one of {', '.join(map(repr, get_args(Numbers)))}, not {numbers!r}")
-    requested = {name: types.pandas_dtype(dtype) for name, dtype in dtypes.items()}
+    as_choice(numbers, get_args(Numbers), about="numbers")
+    dtypes = as_mapping(dtypes, about="dtypes", example='{"account_number": "str"}')
+    requested = {name: _dtype(name, dtype) for name, dtype in dtypes.items()}
     wanted = wanted_schema(schema, requested)
     exact = _names_of_exact(requested, wanted) if numbers == "float" else []
     try:
         columns, count = source.read(numbers, exact)
     except RecursionError:
-        raise TabulationError("The value is nested too deeply.", about="data") from None
+        raise TabulationError("The value is nested too deeply.", "Tabulate a part of it.", about="data") from None
     table = table_of(columns, count, numbers=numbers, requested=requested, schema=wanted)
     if source.provenance is not None:
         table.attrs["source"] = source.provenance
     if source.hint and (hints_at_lists or not source.is_record):
         warn(source.hint)
     return table
+
+
+def _dtype(name: str, dtype: Any) -> Any:
+    try:
+        return types.pandas_dtype(dtype)
+    except (TypeError, ValueError):
+        reason = "is not a type that pandas knows"
+    raise ConfigurationError(
+        f"The dtype of the column {excerpt(str(name))} {reason}.",
+        'For example dtypes={"account_number": "str", "cash": "float64"}.',
+        about="dtypes",
+    )
 
 
 def _names_of_exact(requested: Mapping[str, Any], schema: Any | None) -> list[str]:

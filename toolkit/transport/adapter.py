@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final
 
+from toolkit.core.arguments import has_methods, wrong_type
 from toolkit.core.errors import CassetteError
 from toolkit.transport.family import FAMILIES, httpx, other_family
 from toolkit.transport.flow import Flow, Read, Send, run, run_async
@@ -93,7 +94,11 @@ def as_own_transport(transport: Any) -> Any:
     if isinstance(transport, httpx.BaseTransport | httpx.AsyncBaseTransport):
         return transport
     theirs = family_of(transport, "BaseTransport", "AsyncBaseTransport")
-    return transport if theirs is None else AdaptedTransport(transport, theirs)
+    if theirs is not None:
+        return AdaptedTransport(transport, theirs)
+    if has_methods(transport, "handle_request") or has_methods(transport, "handle_async_request"):
+        return transport
+    raise wrong_type("transport", "a transport of httpx or httpx2", transport, "Leave it out for the network.")
 
 
 def in_family(family: Any, message: Any, request: Any = None) -> Any:

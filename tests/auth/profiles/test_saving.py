@@ -314,7 +314,7 @@ def test_load_unknown_name(settings):
 
 def test_load_unknown_environment(settings):
     """An environment that does not exist is refused."""
-    with pytest.raises(ConfigurationError, match="no environment"):
+    with pytest.raises(ConfigurationError, match="environment 'sandbox' is not known"):
         load_credentials("sandbox", settings=settings)
 
 

@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from toolkit.auth import checks
 from toolkit.auth.credentials import Credentials, as_environment
 from toolkit.auth.destination_memory import check_destinations, note_destinations
 from toolkit.auth.destinations import Binding, Destination, destinations_of
@@ -32,7 +33,7 @@ from toolkit.core.secret import SHORTEST_SECRET, Secret
 from toolkit.core.user_code import warn
 from toolkit.local.files import shown
 from toolkit.local.folders import SETTINGS_FILE
-from toolkit.local.settings import Settings, variable_name
+from toolkit.local.settings import Settings, as_settings, variable_name
 from toolkit.transport.tracebacks import frameless
 
 if TYPE_CHECKING:
@@ -203,6 +204,7 @@ def remove_credentials(name: str, environment: Environment | str) -> None:
         ConfigurationError: if no such profile is saved, or it cannot be removed.
     """
     environment = as_environment(environment)
+    checks.profile_name(name)
     saved = {profile.name: profile for profile in saved_profiles() if profile.environment is environment}
     if name not in saved:
         raise ConfigurationError(
@@ -217,7 +219,7 @@ def remove_credentials(name: str, environment: Environment | str) -> None:
 
 
 def _settings(settings: Settings | None, environ: Mapping[str, str] | None) -> Settings:
-    return Settings.load(environ=environ) if settings is None else settings
+    return Settings.load(environ=environ) if settings is None else as_settings(settings)
 
 
 def _check_that_it_loads(text: Secret, credentials: Credentials, name: str) -> None:

@@ -15,6 +15,7 @@ from toolkit.cassettes.format import contents, layout
 from toolkit.cassettes.recording.recorder import part_of
 from toolkit.core.errors import CassetteError, ConfigurationError
 from toolkit.core.ledger import EPOCH
+from toolkit.local.files import expanded
 from toolkit.local.settings import Settings, as_settings
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
@@ -130,7 +131,8 @@ def cassettes_at(place: str | Path | None, settings: Settings | None = None) -> 
 
     if place is None:
         return cassettes_in(as_settings(settings).cassettes_folder)
-    return cassettes_in(Path(place)) if Path(place).is_dir() else [find_cassette(place, settings)]
+    folder = expanded(place, about="cassettes")
+    return cassettes_in(folder) if folder.is_dir() else [find_cassette(place, settings)]
 
 
 def _may_be_cassette(path: Path) -> bool:

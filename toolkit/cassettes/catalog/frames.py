@@ -19,9 +19,11 @@ from toolkit.cassettes.catalog.showing import rows_of
 from toolkit.cassettes.format.contents import Contents
 from toolkit.cassettes.replay.play_log import read_play_log
 from toolkit.cassettes.staleness import is_stale
+from toolkit.core.arguments import as_clock, as_flag, as_text, wrong_type
 from toolkit.core.clock import Clock, SystemClock
+from toolkit.local.files import expanded
 from toolkit.local.settings import Settings, as_settings
-from toolkit.scrubbing.rules.model import Rules
+from toolkit.scrubbing.rules.model import Rules, as_rules
 from toolkit.scrubbing.scrubber import Scrubber
 
 if TYPE_CHECKING:
@@ -58,8 +60,8 @@ def list_cassettes(
     import pandas as pd
 
     settings = as_settings(settings)
-    now = (clock or SystemClock()).now()
-    files = cassettes_in(settings.cassettes_folder if folder is None else Path(folder))
+    now = (as_clock(clock) or SystemClock()).now()
+    files = cassettes_in(settings.cassettes_folder if folder is None else expanded(folder, about="folder"))
     facts = [facts_of(path, settings) for path in files]
     stale_after = settings.stale_after_days
     columns: dict[str, tuple[list[Any], str]] = {
@@ -111,10 +113,12 @@ def check_cassettes(
     import pandas as pd
 
     settings = as_settings(settings)
+    if cassettes is not None and (not isinstance(cassettes, str | Path | Iterable) or isinstance(cassettes, bytes)):
+        raise wrong_type("cassettes", "a name, a path or a list of them", cassettes, 'For example cassettes="tour".')
     several = [cassettes] if cassettes is None or isinstance(cassettes, str | Path) else list(cassettes)
     paths = list(dict.fromkeys(path for place in several for path in cassettes_at(place, settings)))
     played = None if play_log is None else read_play_log(play_log)
-    problems = checking.check_files(paths, settings, (clock or SystemClock()).now(), played=played)
+    problems = checking.check_files(paths, settings, (as_clock(clock) or SystemClock()).now(), played=played)
     columns: dict[str, tuple[list[Any], str]] = {
         "name": ([name_of(problem.path, settings) for problem in problems], "str"),
         "kind": ([problem.kind for problem in problems], "str"),
@@ -203,7 +207,12 @@ def prune_cassette(
     check_rewritable(opened.path)
     scrubber = scrubber_to_show(settings, opened.contents)
     played = None if play_log is None else read_play_log(play_log).get(opened.path.resolve(), set())
+    if not isinstance(numbers, Iterable | int):
+        raise wrong_type("numbers", "a number, a range or a list of them", numbers, 'For example numbers=[3, "5-7"].')
     several = [numbers] if isinstance(numbers, int | str) else numbers
+    method = None if method is None else as_text(method, about="method", example='"POST"')
+    uri = None if uri is None else as_text(uri, about="uri", example='"*/orders*"')
+    as_flag(dry_run, about="dry_run")
     dropped = selected(opened.contents, several, method=method, uri=uri, played=played)
     without(opened.data, dropped, scrubber, source=str(opened.path))
     if not dry_run and dropped:
@@ -239,8 +248,8 @@ def scrub_cassette(
     settings = as_settings(settings)
     opened = read_cassette(cassette, settings)
     check_rewritable(opened.path)
-    scrubber = todays_scrubber(settings, rules)
-    if dry_run:
+    scrubber = todays_scrubber(settings, as_rules(rules))
+    if as_flag(dry_run, about="dry_run"):
         result = rescrubbed(opened.data, opened.contents, scrubber, source=opened.path)
     else:
         result = rescrub(opened.path, scrubber)

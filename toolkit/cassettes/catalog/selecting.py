@@ -8,8 +8,8 @@ from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
 from toolkit.cassettes.format.contents import Contents
+from toolkit.core.arguments import LONGEST_QUOTE
 from toolkit.core.errors import ConfigurationError
-from toolkit.core.escaping import excerpt
 from toolkit.core.words import count_text
 
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?\Z")
@@ -31,7 +31,7 @@ def parse_numbers(texts: Iterable[str | int], count: int) -> set[int]:
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
         if match is None or first > last:
             raise ConfigurationError(
-                f"{excerpt(text, 40)!r} is neither a number nor a range of interactions.",
+                f"{repr(text) if len(text) < LONGEST_QUOTE else 'A text'} is neither a number nor a range of numbers.",
                 "Write numbers such as 3, and ranges such as 5-7.",
                 about="numbers",
             )

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from toolkit.auth.credentials import as_environment
 from toolkit.cassettes.catalog.rescrubbing import todays_scrubber
 from toolkit.cassettes.catalog.rewriting import rewrite
 from toolkit.cassettes.importing import source_files
@@ -16,12 +17,13 @@ from toolkit.cassettes.importing.cleaning import cleaned
 from toolkit.cassettes.importing.entries import Entry
 from toolkit.cassettes.importing.report import ImportReport, LeftOut
 from toolkit.cassettes.paths import find_cassette
-from toolkit.core.document import Environment, nearest_environment
+from toolkit.core.arguments import as_flag, as_texts
+from toolkit.core.document import Environment
 from toolkit.core.errors import CassetteError, ConfigurationError
 from toolkit.core.escaping import excerpt
 from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings, as_settings
-from toolkit.scrubbing.rules.model import Rules
+from toolkit.scrubbing.rules.model import Rules, as_rules
 from toolkit.scrubbing.scrubber import Scrubber
 
 _LONGEST = 60  # characters of a method or host
@@ -63,15 +65,15 @@ def import_cassette(
         SecretLeak: if a secret would have reached the cassette; nothing was written.
     """
     settings = as_settings(settings)
-    called = _environment(environment)
-    choice = EntryChoice(only)
-    path = _target(name, source, replace=replace, settings=settings)
+    called = None if environment is None else as_environment(environment)
+    choice = EntryChoice(as_texts(only, about="only", example='"api.example.com"'))
     file = source_files.read(source)
+    path = _target(name, file.path, replace=as_flag(replace, about="replace"), settings=settings)
     entries = list(file.entries)
     chosen = [entry for entry in entries if choice.has(entry.uri)]
     usable = [entry for entry in chosen if entry.interaction is not None]
     callers = Callers(settings, called, [entry.uri for entry in usable])
-    scrubber = todays_scrubber(settings, rules)
+    scrubber = todays_scrubber(settings, as_rules(rules))
     scrubber.use_addresses(callers.addresses(settings), settings.header_prefix)
     scrubber.known.add_texts(secrets)
     noted = list(callers.noted(entry.interaction for entry in usable if entry.interaction is not None))
@@ -93,19 +95,7 @@ def import_cassette(
     )
 
 
-def _environment(environment: Environment | str | None) -> Environment | None:
-    try:
-        return None if environment is None else Environment(environment)
-    except ValueError:
-        near = nearest_environment(str(environment))
-        raise ConfigurationError(
-            f"{excerpt(str(environment))!r} is not an environment.",
-            f"Did you mean {near}?" if near else f"Choose one of {', '.join(Environment)}.",
-            about="environment",
-        ) from None
-
-
-def _target(name: str | Path, source: str | Path, *, replace: bool, settings: Settings) -> Path:
+def _target(name: str | Path, source: Path, *, replace: bool, settings: Settings) -> Path:
     """Return the path of the new cassette.
 
     Raises:
@@ -117,7 +107,7 @@ def _target(name: str | Path, source: str | Path, *, replace: bool, settings: Se
         raise ConfigurationError(
             "A cassette is written as YAML, not as JSON.", "Give it a name, or the suffix .yaml.", about="name"
         )
-    if os.path.realpath(path) == os.path.realpath(Path(source).expanduser()):
+    if os.path.realpath(path) == os.path.realpath(source):
         raise ConfigurationError(
             "The cassette would replace the file that is imported.", "Choose another name.", about="name"
         )

@@ -75,7 +75,7 @@ def read(source: str | Path) -> SourceFile:
         ConfigurationError: if the file cannot be read, is an archive, or is a cassette of the toolkit already.
         CassetteCorrupt: if it is neither a HAR file nor a cassette of a program that is known.
     """
-    path = expanded(Path(source), about="source")
+    path = expanded(source, about="source")
     data = _data(path)
     try:
         return _recognized(path, data)

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from toolkit.cassettes.format.interactions import Interaction
 from toolkit.cassettes.replay.bodies import canonical_body, typed_requests
-from toolkit.core.errors import ConfigurationError
+from toolkit.core.arguments import as_choice
 from toolkit.scrubbing.messages import RecordedRequest
 from toolkit.scrubbing.vocabulary import Place, credential_kind
 from toolkit.transport.family import httpx
@@ -120,9 +120,7 @@ class Matcher:
     def __init__(self, match_on: Sequence[str]) -> None:
         known = ("identity", *HEAD_PARTS, *PARSED_PARTS)
         for name in match_on:
-            if name not in known:
-                what = f"Cannot match on {name!r}."
-                raise ConfigurationError(what, f"vcrpy's names are {', '.join(known[1:])}.", about="match_on")
+            as_choice(name, known, about="match_on")
         self.names = tuple(match_on)
         self._uses_identity = "identity" in match_on
         self._head = tuple(HEAD_PARTS[name] for name in match_on if name in HEAD_PARTS)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolkit.core.errors import ConfigurationError
+from toolkit.local.files import expanded
 
 VARIABLE: Final = "TOOLKIT_PLAY_LOG"
 _SUFFIX: Final = ".plays"
@@ -80,8 +81,9 @@ def read_play_log(folder: str | Path) -> dict[Path, set[int]]:
         ConfigurationError: if the folder cannot be read.
     """
     played: dict[Path, set[int]] = {}
+    path = expanded(folder, about="play_log")
     try:
-        for file in sorted(Path(folder).iterdir()):
+        for file in sorted(path.iterdir()):
             for line in file.read_bytes().splitlines() if file.suffix == _SUFFIX else ():
                 entry = _entry(line)
                 if entry is not None:

@@ -20,7 +20,7 @@ from toolkit.core import user_code
 from toolkit.core.document import Environment
 from toolkit.core.errors import ConfigurationError, CredentialsMismatch
 from toolkit.core.escaping import printable
-from toolkit.local.settings import Settings
+from toolkit.local.settings import Settings, as_settings
 from toolkit.notebook.front_end import FrontEnd, front_end, how_to_use
 from toolkit.notebook.panel import choices, display
 from toolkit.notebook.panel.choices import Mode
@@ -55,7 +55,7 @@ def panel(
         ConfigurationError: if an argument or a setting is malformed.
         CredentialsMismatch: if the credentials belong to another environment.
     """
-    return Panel(environment, credentials, cassette, settings=settings or Settings.load())
+    return Panel(environment, credentials, cassette, settings=as_settings(settings))
 
 
 class Panel(ipywidgets.VBox):  # type: ignore[misc]

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
+from toolkit.core.arguments import as_instance
 from toolkit.core.errors import ConfigurationError
+from toolkit.core.escaping import excerpt
 from toolkit.core.patterns import compiled
 from toolkit.core.secret import Secret
 from toolkit.local.settings import Settings
@@ -110,6 +112,17 @@ class Rules:
         return CompiledRules(self)
 
 
+def as_rules(rules: Rules | None) -> Rules | None:
+    """Return rules or None.
+
+    Raises:
+        ConfigurationError: if the argument is something else.
+    """
+    if rules is None:
+        return None
+    return as_instance(rules, Rules, about="rules", next_step='For example rules=tk.Rules(names=["nickname"]).')
+
+
 _LISTS: Final = tuple(item.name for item in fields(Rules) if item.name != "key")
 
 
@@ -203,7 +216,7 @@ def _steps(path: str) -> tuple[_Step, ...]:
         position = match.end()
     if not steps or position < len(path):
         raise ConfigurationError(
-            f"{path!r} is not a JSON path.",
+            f"{excerpt(path)!r} is not a JSON path.",
             "Write it like $.a.b, $.a[0], $.a[*].b, $..b or $['a b']; filters are not supported.",
             about="json_paths",
         )

@@ -9,6 +9,7 @@ from typing import BinaryIO, Final
 
 from toolkit.core.errors import ConfigurationError
 from toolkit.core.secret import Secret
+from toolkit.local.files import expanded
 from toolkit.local.settings import Settings, as_settings
 from toolkit.scrubbing.known import KnownSecrets
 from toolkit.scrubbing.scanning.baseline import Baseline, read_baseline
@@ -107,7 +108,7 @@ def _named(paths: Paths) -> list[Path]:
         raise ConfigurationError(
             "The paths to scan are not a path or a list of paths.", 'For example tk.scan(".").', about="paths"
         )
-    return list(dict.fromkeys(Path(path) for path in several))
+    return list(dict.fromkeys(expanded(Path(path), about="paths") for path in several))
 
 
 def _baseline(settings: Settings, baseline: str | Path | None) -> Baseline:

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Final
 
 from toolkit.cassettes.replay.play_log import read_play_log
+from toolkit.core.arguments import as_flag, as_function, as_number
 from toolkit.core.errors import ConfigurationError, PublishError
 from toolkit.core.secret import Secret
-from toolkit.local.files import shown
+from toolkit.local.files import expanded, shown
 from toolkit.local.folders import SETTINGS_FILE, find_project
 from toolkit.local.settings import Settings
 from toolkit.scrubbing.known import KnownSecrets
@@ -66,7 +67,11 @@ def publish(
             while no rule names pseudonyms and `toolkit.toml` does not say `publish = "as is"`.
         SecretLeak: if the copy would hold a secret or a value that was replaced. Nothing is left.
     """
-    source, target = Path(notebook).absolute(), Path(os.path.normpath(Path(to).absolute()))
+    source = expanded(notebook, about="notebook").absolute()
+    target = Path(os.path.normpath(expanded(to, about="to").absolute()))
+    as_flag(replace, about="replace")
+    timeout = as_number(timeout, about="timeout", least=1)
+    as_function(watch, about="watch", example="print")
     shape = targets.shape_of(target)
     targets.check_target(target, shape, replace=replace)
     if source.resolve().is_relative_to(target.resolve()):

@@ -63,7 +63,9 @@ def check_target(target: Path, shape: TargetShape, *, replace: bool) -> None:
         ConfigurationError: if it exists and is not to be overwritten, or is something else than a publication; or if
             no folder can be made there.
     """
-    parent = next(folder for folder in target.parents if os.path.lexists(folder))
+    parent = next((folder for folder in target.parents if os.path.lexists(folder)), None)
+    if parent is None:
+        raise ConfigurationError(f"{shown(target)} cannot be replaced.", "Name a folder in it.", about="to")
     if not parent.is_dir():
         raise ConfigurationError(f"{shown(parent)} is not a folder.", "Choose another place.", about="to")
     if not os.access(parent, os.W_OK):

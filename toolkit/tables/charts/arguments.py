@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, runtime_checkable
 
-from toolkit.core.errors import TabulationError
+from toolkit.core.arguments import wrong_type
+from toolkit.core.errors import ConfigurationError, TabulationError
 from toolkit.core.escaping import excerpt
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ def source_of(source: Source, *tables: pd.DataFrame) -> str:
     """Return the source line of a chart: the text, or else what a session wrote to `attrs["source"]` of its tables."""
     if isinstance(source, HasTables):
         return source_of(None, source.calls())
+    if source is not None and not isinstance(source, str):
+        raise wrong_type("source", "a session or a text", source, "Leave it out for what the table says.")
     notes = (str(table.attrs["source"]) for table in tables if "source" in table.attrs)
     return excerpt(source or next(notes, _SOURCE_UNKNOWN), 120)
 
@@ -38,7 +41,7 @@ def tables_for(function: str, session: HasTables | None, **tables: pd.DataFrame 
 
     Raises:
         TabulationError: if `session` is something else.
-        TypeError: if there is neither a session nor every table.
+        ConfigurationError: if there is neither a session nor every table.
     """
     if session is not None and not isinstance(session, HasTables):
         raise TabulationError(
@@ -48,7 +51,7 @@ def tables_for(function: str, session: HasTables | None, **tables: pd.DataFrame 
         )
     if session is None and any(table is None for table in tables.values()):
         by_name = " and ".join(f"{name}=session.{name}()" for name in tables)
-        raise TypeError(f"{function} takes a session, or {by_name}")
+        raise ConfigurationError(f"{function} needs a session.", f"Pass one, or {by_name}.", about="session")
     return [getattr(session, name)() if table is None else table for name, table in tables.items()]
 
 
@@ -60,6 +63,9 @@ def check_columns(table: pd.DataFrame, *columns: str, about: str) -> None:
             "Use session.accounts(), session.calls() or session.tokens().",
             about=about,
         )
+    for column in columns:
+        if not isinstance(column, str):
+            raise wrong_type(about, "the name of a column", column, f"Columns: {list_columns(table)}.")
     missing = [column for column in columns if column not in table.columns]
     if missing:
         raise TabulationError(

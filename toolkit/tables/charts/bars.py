@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 
+from toolkit.core.arguments import as_text
 from toolkit.core.errors import TabulationError
 from toolkit.core.escaping import excerpt
 from toolkit.core.words import count_text
@@ -51,7 +52,7 @@ def balances(
             different or unknown currencies.
     """
     check_columns(accounts, about="accounts")
-    amount = amount or _usual_column(accounts, _AMOUNTS, "amount")
+    amount = amount if amount is not None else _usual_column(accounts, _AMOUNTS, "amount")
     label = by if by is not None else _usual_column(accounts, _ACCOUNTS, "by")
     check_columns(accounts, label, about="by")
     check_columns(accounts, amount, about="amount")
@@ -76,6 +77,8 @@ def _count(numbers: pd.Series[Any]) -> str:
 
 def _currencies(table: pd.DataFrame, amount: str, currency: str | None) -> pd.Series[Any]:
     """Return the currency of each record; missing if it is unknown."""
+    if currency is not None:
+        currency = as_text(currency, about="currency", example='"USD"')
     if currency is not None and currency not in table.columns:
         return pd.Series(currency, index=table.index, dtype="object")
     beside, dot, _ = amount.rpartition(".")

@@ -1,0 +1,153 @@
+"""Check the arguments of public functions, so that a wrong one is an error of the toolkit and not of a library.
+
+Each function returns the value, or raises ConfigurationError with the name of the argument as `about`. Messages name
+the type of a wrong value and quote only short texts, because a misplaced argument may be a secret.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+
+from toolkit.core.errors import ConfigurationError, UnknownName
+from toolkit.core.escaping import excerpt
+from toolkit.core.secret import Secret
+from toolkit.core.words import nearest
+
+if TYPE_CHECKING:
+    from toolkit.core.clock import Clock
+
+T = TypeVar("T")
+LONGEST_QUOTE: Final = 20  # characters; a text that is longer may be a misplaced secret
+_TYPE_WORDS: Final = {"str": "text", "NoneType": "None", "function": "a function"}
+
+
+def wrong_type(about: str, expected: str, value: object, next_step: str) -> ConfigurationError:
+    """Return the error for a value of a wrong type: "per_second must be a number, not text"."""
+    name = type(value).__name__
+    return ConfigurationError(f"{about} must be {expected}, not {_TYPE_WORDS.get(name, name)}.", next_step, about=about)
+
+
+def as_choice(value: object, choices: Iterable[str], *, about: str) -> str:
+    """Return a text that is one of the choices.
+
+    Raises:
+        UnknownName: if it is none of them; it suggests the nearest.
+    """
+    names = [str(choice) for choice in choices]
+    if isinstance(value, str) and value in names:
+        return str(value)
+    listed = f"Choose one of {', '.join(names)}."
+    if not isinstance(value, str):
+        raise UnknownName(wrong_type(about, "a text", value, "").what, listed, about=about)
+    likely = nearest(value[:LONGEST_QUOTE].casefold(), names)
+    quoted = f" {excerpt(value)!r}" if len(value) < LONGEST_QUOTE or likely else ""
+    raise UnknownName(
+        f"{about}{quoted} is not known.", f"Did you mean {likely}? {listed}" if likely else listed, about=about
+    )
+
+
+def as_text(value: object, *, about: str, example: str) -> str:
+    """Return a text that is not empty and can be encoded."""
+    if isinstance(value, str):
+        if not value.strip():
+            raise ConfigurationError(f"{about} is empty.", f"For example {about}={example}.", about=about)
+        if any("\ud800" <= character <= "\udfff" for character in value):
+            raise ConfigurationError(
+                f"{about} has half of a character in it, which cannot be encoded.",
+                f"For example {about}={example}.",
+                about=about,
+            )
+        return value
+    raise wrong_type(about, "a text", value, f"For example {about}={example}.")
+
+
+def as_texts(value: object, *, about: str, example: str) -> tuple[str, ...]:
+    """Return one text or several as a tuple."""
+    return tuple(as_text(each, about=about, example=example) for each in _each(value, str, about, "texts", example))
+
+
+def as_secrets(value: object, *, about: str) -> tuple[Secret, ...]:
+    """Return one secret or several, as texts or as Secrets, as a tuple."""
+    example = 'os.environ["MY_SECRET"]'
+    secrets = _each(value, str | Secret, about, "secrets", example)
+    if not all(isinstance(each, str | Secret) for each in secrets):
+        wrong = next(each for each in secrets if not isinstance(each, str | Secret))
+        raise wrong_type(f"each of {about}", "a text or a tk.Secret", wrong, f"For example {about}={example}.")
+    return tuple(Secret(each) for each in secrets)
+
+
+def as_count(value: object, *, about: str, least: int = 0, most: int | None = None) -> int:
+    """Return a whole number within limits."""
+    limits = f"a whole number from {least:,}{'' if most is None else f' to {most:,}'}"
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise wrong_type(about, limits, value, f"For example {about}={max(least, 1)}.")
+    count = operator.index(value)
+    if count < least or (most is not None and count > most):
+        raise ConfigurationError(f"{about} must be {limits}.", f"For example {about}={max(least, 1)}.", about=about)
+    return count
+
+
+def as_number(value: object, *, about: str, least: float, most: float = math.inf, example: object = 1) -> float:
+    """Return a finite number within limits."""
+    limits = f"a number from {least:,}{'' if most == math.inf else f' to {most:,}'}"
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise wrong_type(about, limits, value, f"For example {about}={example}.")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number) or not least <= number <= most:
+        raise ConfigurationError(f"{about} must be {limits}.", f"For example {about}={example}.", about=about)
+    return number
+
+
+def as_flag(value: object, *, about: str) -> bool:
+    """Return True or False; a text such as "no" would count as True."""
+    if isinstance(value, bool):
+        return value
+    raise wrong_type(about, "True or False", value, f"For example {about}=True.")
+
+
+def as_instance(value: object, kind: type[T], *, about: str, next_step: str) -> T:
+    """Return a value of a class of the toolkit."""
+    if isinstance(value, kind):
+        return value
+    raise wrong_type(about, f"a {kind.__name__}", value, next_step)
+
+
+def as_mapping(value: object, *, about: str, example: str) -> Mapping[Any, Any]:
+    """Return a mapping, such as a dict."""
+    if isinstance(value, Mapping):
+        return value
+    raise wrong_type(about, "a dict", value, f"For example {about}={example}.")
+
+
+def as_function(value: object, *, about: str, example: str) -> Callable[..., Any]:
+    """Return something that can be called."""
+    if callable(value):
+        return value
+    raise wrong_type(about, "a function", value, f"For example {about}={example}.")
+
+
+def as_clock(value: object) -> Clock | None:
+    """Return a clock, or None for the machine's."""
+    if value is None or has_methods(value, "now", "monotonic"):
+        return cast("Clock | None", value)
+    raise wrong_type("clock", "an object with the methods now and monotonic", value, "Leave it out for the machine's.")
+
+
+def has_methods(value: object, *names: str) -> bool:
+    """Check whether an object, not a class, has these methods."""
+    return not isinstance(value, type) and all(callable(getattr(value, name, None)) for name in names)
+
+
+def _each(value: object, kind: Any, about: str, noun: str, example: str) -> tuple[Any, ...]:
+    if isinstance(value, kind):
+        return (value,)
+    if isinstance(value, Iterable) and not isinstance(value, bytes | bytearray | Mapping):
+        return tuple(value)
+    raise wrong_type(about, f"a list of {noun}", value, f"For example {about}=[{example}].")
